@@ -1,0 +1,23 @@
+//! The words of the house as types: what is asked, what is found, what is
+//! read and what is brought in.
+
+mod ask;
+mod draft;
+mod hit;
+mod item;
+mod name;
+mod retrieval;
+mod timestamp;
+mod uri;
+
+pub use ask::{Ask, By, Deadline, Filters, Order, PromptField, Ranked, Ranking, View};
+pub use draft::{
+    Body, CharacterDraft, ChatDraft, Cue, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
+    Saved, Transcript,
+};
+pub use hit::{Hit, Loc, ScoreType};
+pub use item::{Get, Item, PageOf, Range};
+pub use name::SourceName;
+pub use retrieval::{Mode, Preferences, Retrieval, RetrievalOptions};
+pub use timestamp::{Timestamp, TimestampError};
+pub use uri::{ItemId, Uri, UriError};

@@ -1,0 +1,182 @@
+//! Moments in time: stored as `YYYY-MM-DDTHH:MM:SS.mmmZ`, read leniently.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::{
+    Date, Duration, OffsetDateTime, PrimitiveDateTime, UtcOffset,
+    format_description::well_known::Rfc3339, macros::format_description,
+};
+
+/// A moment in UTC, to the millisecond.
+///
+/// Its text form sorts as it lies in time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(OffsetDateTime);
+
+/// Says which text is no moment in time.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not an ISO 8601 date or time, such as 2026-01-31 or 2026-01-31T08:00:00Z")]
+pub struct TimestampError(String);
+
+impl Timestamp {
+    /// The moment now.
+    pub fn now() -> Self {
+        Self(OffsetDateTime::now_utc())
+    }
+
+    /// The moment that many seconds after 1970 began, if a calendar has it.
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked before the cast")]
+    pub fn from_unix_seconds(seconds: f64) -> Option<Self> {
+        // Year 9999 ends there; beyond it the text form would not sort.
+        if !(-62_167_219_200.0..253_402_300_800.0).contains(&seconds) {
+            return None;
+        }
+        let moment = OffsetDateTime::from_unix_timestamp_nanos((seconds * 1e9) as i128).ok()?;
+        Some(Self(moment))
+    }
+
+    /// Reads a date or time, with or without `T`, fraction and offset; a
+    /// time without an offset is in UTC.
+    pub fn parse(text: &str) -> Result<Self, TimestampError> {
+        let trimmed = text.trim();
+        Self::parse_time(trimmed)
+            .or_else(|| parse_date(trimmed).map(|date| Self(date.midnight().assume_utc())))
+            .ok_or_else(|| TimestampError(text.to_owned()))
+    }
+
+    /// Reads the last moment that `text` covers: all of a day, if it is one.
+    pub fn parse_end(text: &str) -> Result<Self, TimestampError> {
+        match parse_date(text.trim()) {
+            Some(date) => {
+                let end = date.midnight().assume_utc() + Duration::days(1);
+                Ok(Self(end - Duration::milliseconds(1)))
+            }
+            None => Self::parse(text),
+        }
+    }
+
+    fn parse_time(text: &str) -> Option<Self> {
+        let local = format_description!(
+            "[year]-[month]-[day][first [T][ ]][hour]:[minute][optional [:[second][optional [.[subsecond]]]]]"
+        );
+        OffsetDateTime::parse(&text.replacen(' ', "T", 1), &Rfc3339)
+            .ok()
+            .or_else(|| Some(PrimitiveDateTime::parse(text, local).ok()?.assume_utc()))
+            .map(|moment| Self(moment.to_offset(UtcOffset::UTC)))
+            .filter(|moment| (0..=9999).contains(&moment.0.year()))
+    }
+}
+
+fn parse_date(text: &str) -> Option<Date> {
+    Date::parse(text, format_description!("[year]-[month]-[day]")).ok()
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = self.0;
+        write!(
+            formatter,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            moment.year(),
+            u8::from(moment.month()),
+            moment.day(),
+            moment.hour(),
+            moment.minute(),
+            moment.second(),
+            moment.millisecond()
+        )
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl From<std::time::SystemTime> for Timestamp {
+    fn from(time: std::time::SystemTime) -> Self {
+        Self(time.into())
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+impl rusqlite::ToSql for Timestamp {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(self.to_string().into())
+    }
+}
+
+impl rusqlite::types::FromSql for Timestamp {
+    fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
+        let text = value.as_str()?;
+        Self::parse(text).map_err(|error| rusqlite::types::FromSqlError::Other(Box::new(error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_that_is_met_reads_as_the_same_moment() {
+        let forms = [
+            "2026-01-31T08:30:00.000Z",
+            "2026-01-31 08:30:00",
+            "2026-01-31T08:30:00",
+            "2026-01-31T08:30",
+            "2026-01-31T09:30:00+01:00",
+            "2026-01-31 09:30:00+01:00",
+            " 2026-01-31T08:30:00Z ",
+        ];
+        for form in forms {
+            let moment = Timestamp::parse(form).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(moment.to_string(), "2026-01-31T08:30:00.000Z", "{form}");
+        }
+    }
+
+    #[test]
+    fn a_day_ends_with_its_last_millisecond() {
+        let end = Timestamp::parse_end("2026-02-28").unwrap();
+        assert_eq!(end.to_string(), "2026-02-28T23:59:59.999Z");
+        let exact = Timestamp::parse_end("2026-02-28T10:00:00Z").unwrap();
+        assert_eq!(exact.to_string(), "2026-02-28T10:00:00.000Z");
+    }
+
+    #[test]
+    fn what_is_no_date_is_refused() {
+        for text in ["", "yesterday", "2026-13-01", "2026-02-30", "10:00"] {
+            assert!(Timestamp::parse(text).is_err(), "{text}");
+        }
+        assert!(Timestamp::from_unix_seconds(f64::NAN).is_none());
+        assert!(Timestamp::from_unix_seconds(1e300).is_none());
+    }
+}

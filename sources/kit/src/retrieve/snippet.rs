@@ -1,0 +1,192 @@
+//! Where a query's words stand in a text, and a short piece around them.
+
+use std::{collections::VecDeque, ops::ControlFlow, ops::Range};
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{
+    FtsQuery,
+    query::Phrase,
+    words::{each_word, with_stem},
+};
+
+/// Marks where a snippet was cut.
+const CUT: char = '…';
+
+impl FtsQuery {
+    /// Where the first phrase of the query stands in `text`, in bytes.
+    pub fn find(&self, text: &str) -> Option<Range<usize>> {
+        let phrases: Vec<&Phrase> = self.phrases().collect();
+        let longest = phrases.iter().map(|phrase| phrase.len()).max()?;
+        let first_bytes = first_bytes(&phrases);
+        let mut last: VecDeque<(String, usize)> = VecDeque::with_capacity(longest);
+        let mut found = None;
+        each_word(text, |word| {
+            // Endings change, beginnings do not: most words need not be stemmed.
+            let may_match =
+                word.folded.bytes().next().is_some_and(|byte| first_bytes[usize::from(byte)]);
+            if longest == 1 && !may_match {
+                return ControlFlow::Continue(());
+            }
+            if last.len() == longest {
+                last.pop_front();
+            }
+            with_stem(word.folded, |stem| last.push_back((stem.to_owned(), word.place.start)));
+            match start_of_match(&phrases, &last) {
+                Some(start) => {
+                    found = Some(start..word.place.end);
+                    ControlFlow::Break(())
+                }
+                None => ControlFlow::Continue(()),
+            }
+        });
+        found
+    }
+}
+
+fn first_bytes(phrases: &[&Phrase]) -> [bool; 256] {
+    let mut bytes = [false; 256];
+    for word in phrases.iter().flat_map(|phrase| phrase.iter()) {
+        if let Some(byte) = word.bytes().next() {
+            bytes[usize::from(byte)] = true;
+        }
+    }
+    bytes
+}
+
+/// Where the phrase that ends with the last word began, if one does.
+fn start_of_match(phrases: &[&Phrase], last: &VecDeque<(String, usize)>) -> Option<usize> {
+    let ends_here = |phrase: &&&Phrase| {
+        phrase.len() <= last.len()
+            && phrase.iter().rev().zip(last.iter().rev()).all(|(wanted, (word, _))| wanted == word)
+    };
+    let phrase = phrases.iter().find(ends_here)?;
+    last.get(last.len() - phrase.len()).map(|(_, start)| *start)
+}
+
+/// At most `length` characters of `text` around the place given in bytes, or
+/// of its beginning: plain, white space collapsed, cut between words.
+pub fn snippet(text: &str, place: Option<Range<usize>>, length: usize) -> String {
+    let place = place.unwrap_or(0..0);
+    let start = window_start(text, &place, length);
+    let mut piece = String::new();
+    let mut cut_at = 0;
+    let mut left = length - usize::from(start > 0);
+    if start > 0 {
+        piece.push(CUT);
+    }
+    let mut space = false;
+    let mut complete = true;
+    for cluster in text.get(start..).unwrap_or_default().graphemes(true) {
+        if cluster.chars().all(|letter| letter.is_whitespace() || letter.is_control()) {
+            space = !piece.is_empty() && !piece.ends_with(CUT);
+            continue;
+        }
+        let size = cluster.chars().count() + usize::from(space);
+        if size > left {
+            complete = false;
+            break;
+        }
+        if space {
+            cut_at = piece.len();
+            piece.push(' ');
+            space = false;
+        }
+        piece.push_str(cluster);
+        left -= size;
+    }
+    if !complete {
+        end_between_words(&mut piece, cut_at, left, length);
+    }
+    piece
+}
+
+/// Where to begin so that the place is about a third into the snippet.
+fn window_start(text: &str, place: &Range<usize>, length: usize) -> usize {
+    let matched = text.get(place.clone()).map_or(0, |matched| matched.chars().count());
+    let lead = length.saturating_sub(matched) / 3;
+    let before = text.get(..place.start).unwrap_or_default();
+    let mut start = before.char_indices().rev().take(lead).last().map_or(place.start, |(at, _)| at);
+    if before.chars().count() <= lead {
+        return 0;
+    }
+    // Begin with a whole word, if one begins before the place.
+    let ahead = text.get(start..place.start).unwrap_or_default();
+    if let Some((at, letter)) = ahead.char_indices().find(|(_, letter)| letter.is_whitespace()) {
+        start += at + letter.len_utf8();
+    }
+    let skipped = text.get(start..place.start).unwrap_or_default();
+    start + (skipped.len() - skipped.trim_start().len())
+}
+
+fn end_between_words(piece: &mut String, cut_at: usize, left: usize, length: usize) {
+    // A word longer than half the snippet is cut where it must be.
+    if cut_at > 0 && piece.get(cut_at..).is_some_and(|tail| tail.chars().count() <= length / 2) {
+        piece.truncate(cut_at);
+        piece.push(CUT);
+    } else if left > 0 {
+        piece.push(CUT);
+    } else if length > 1 {
+        let last = piece.grapheme_indices(true).next_back().map_or(0, |(at, _)| at);
+        piece.truncate(last);
+        piece.push(CUT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(text: &str, query: &str, length: usize) -> String {
+        snippet(text, FtsQuery::parse(query).find(text), length)
+    }
+
+    #[test]
+    fn a_match_is_found_in_any_inflection_and_accent() {
+        let text = "We were kneading the Pâte slowly.";
+        let found = |query: &str| FtsQuery::parse(query).find(text).map(|place| &text[place]);
+        assert_eq!(found("kneads"), Some("kneading"));
+        assert_eq!(found("pate"), Some("Pâte"));
+        assert_eq!(found("\"the pate\""), Some("the Pâte"));
+        assert_eq!(found("oven"), None);
+    }
+
+    #[test]
+    fn a_run_without_spaces_is_found_inside_another() {
+        let text = "昨日、東京都へ行った";
+        assert_eq!(FtsQuery::parse("京都").find(text).map(|place| &text[place]), Some("京都"));
+    }
+
+    #[test]
+    fn a_snippet_is_never_longer_than_asked_and_shows_the_match() {
+        let text = format!("{} needle {}", "hay ".repeat(500), "straw ".repeat(500));
+        for length in [1, 2, 10, 50, 300, 1_000] {
+            let piece = around(&text, "needle", length);
+            assert!(piece.chars().count() <= length, "{length}: {piece}");
+            assert!(length < 10 || piece.contains("needle"), "{length}: {piece}");
+        }
+    }
+
+    #[test]
+    fn white_space_and_control_characters_collapse() {
+        assert_eq!(around("a\n\n\tb\u{0}\r\n  c ", "b", 300), "a b c");
+    }
+
+    #[test]
+    fn a_short_text_is_shown_whole_and_a_long_one_from_its_beginning() {
+        assert_eq!(around("one two", "zzz", 300), "one two");
+        assert_eq!(around("one two three four", "zzz", 9), "one two…");
+    }
+
+    #[test]
+    fn a_cut_never_splits_what_belongs_together() {
+        let family = "👨‍👩‍👧‍👦";
+        let text = family.repeat(20);
+        for length in 1..30 {
+            let piece = snippet(&text, None, length);
+            let whole =
+                piece.trim_end_matches(CUT).graphemes(true).all(|cluster| cluster == family);
+            assert!(whole && piece.chars().count() <= length, "{length}: {piece}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The words of a text, as search sees them.
+//!
+//! Case, width and diacritics are folded away and English endings are cut
+//! off, the same for what is stored, what is asked and what is shown. Scripts
+//! that are written without spaces give one word for each character, so that
+//! any part of a run can be found. The full-text tables hold these words
+//! instead of the text (`docs/adr/0002-folded-words.md`).
+
+use std::ops::{ControlFlow, Range};
+
+use snowball_stemmers_rs::{Algorithm, Stemmer};
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+
+/// The longest run of characters that is looked at as one word, in bytes.
+/// What is longer (base64, minified code) counts by its beginning.
+const LONGEST: usize = 64;
+
+/// A word of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word<'a> {
+    /// Where it stands in the text, in bytes.
+    pub(crate) place: Range<usize>,
+    /// Its letters, folded; endings are still there.
+    pub(crate) folded: &'a str,
+    /// Whether it is one character of a run without spaces.
+    pub(crate) solid: bool,
+}
+
+thread_local! {
+    static STEMMER: Stemmer = Stemmer::create(Algorithm::English);
+}
+
+/// Hands every word of `text` to `visit`, until it breaks off.
+pub(crate) fn each_word(text: &str, mut visit: impl FnMut(Word<'_>) -> ControlFlow<()>) {
+    let mut folded = String::new();
+    let mut letters = text.char_indices().peekable();
+    while let Some((start, letter)) = letters.next() {
+        if !is_letter(letter) {
+            continue;
+        }
+        folded.clear();
+        fold(letter, &mut folded);
+        let mut end = start + letter.len_utf8();
+        let solid = is_solid(letter);
+        while let Some(&(at, next)) = letters.peek() {
+            let goes_on = is_combining_mark(next) || (!solid && is_letter(next) && !is_solid(next));
+            if !goes_on {
+                break;
+            }
+            if folded.len() < LONGEST {
+                fold(next, &mut folded);
+            }
+            end = at + next.len_utf8();
+            letters.next();
+        }
+        if !folded.is_empty()
+            && visit(Word { place: start..end, folded: &folded, solid }).is_break()
+        {
+            return;
+        }
+    }
+}
+
+/// Cuts an English ending off a folded word.
+pub(crate) fn with_stem<T>(folded: &str, then: impl FnOnce(&str) -> T) -> T {
+    let inflected = folded.len() > 2 && folded.bytes().all(|byte| byte.is_ascii_lowercase());
+    if inflected { STEMMER.with(|stemmer| then(&stemmer.stem(folded))) } else { then(folded) }
+}
+
+/// The words of a text as a full-text table stores them, apart by spaces.
+pub fn folded_text(text: &str) -> String {
+    let mut words = String::with_capacity(text.len());
+    each_word(text, |word| {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        with_stem(word.folded, |stem| words.push_str(stem));
+        ControlFlow::Continue(())
+    });
+    words
+}
+
+fn is_letter(letter: char) -> bool {
+    if letter.is_ascii() { letter.is_ascii_alphanumeric() } else { letter.is_alphanumeric() }
+}
+
+/// Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar: written without spaces, or
+/// with endings that cling to the word.
+fn is_solid(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF
+        | 0x3005..=0x3007 | 0x3040..=0x30FF | 0x3130..=0x318F | 0x31F0..=0x31FF
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF
+        | 0xFF66..=0xFFDC | 0x2_0000..=0x3_FFFF)
+}
+
+fn fold(letter: char, folded: &mut String) {
+    if letter.is_ascii() {
+        folded.push(letter.to_ascii_lowercase());
+        return;
+    }
+    // Hangul would fall apart into its strokes.
+    if matches!(u32::from(letter), 0xAC00..=0xD7AF) {
+        folded.push(letter);
+        return;
+    }
+    for lower in letter.to_lowercase() {
+        decompose_compatible(lower, |part| match u32::from(part) {
+            0x0300..=0x036F => {}
+            0x00DF => folded.push_str("ss"),
+            _ => folded.extend(part.to_lowercase()),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_width_diacritics_and_endings_do_not_matter() {
+        for (written, stored) in [
+            ("Kneading the DOUGH", "knead the dough"),
+            ("Crème Brûlée", "creme brule"),
+            ("Straße", "strass"),
+            ("ＦＵＬＬ width", "full width"),
+            ("don't R&D C++ foo-bar", "don t r d c foo bar"),
+            ("x2 3.14", "x2 3 14"),
+        ] {
+            assert_eq!(folded_text(written), stored);
+        }
+    }
+
+    #[test]
+    fn a_run_without_spaces_is_stored_character_by_character() {
+        assert_eq!(folded_text("東京タワーへ"), "東 京 タ ワ ー へ");
+        assert_eq!(folded_text("서울역"), "서 울 역");
+        assert_eq!(folded_text("Tokyo東京2020"), "tokyo 東 京 2020");
+    }
+
+    #[test]
+    fn the_ideographic_number_and_iteration_marks_are_words() {
+        assert_eq!(folded_text("佐々木"), "佐 々 木");
+    }
+
+    #[test]
+    fn every_word_stands_where_it_says() {
+        let text = "Ä naïve 東京 fox";
+        let mut seen = Vec::new();
+        each_word(text, |word| {
+            seen.push(text[word.place].to_owned());
+            ControlFlow::Continue(())
+        });
+        assert_eq!(seen, ["Ä", "naïve", "東", "京", "fox"]);
+    }
+
+    #[test]
+    fn an_endless_word_is_cut() {
+        assert!(folded_text(&"a".repeat(10_000)).len() <= LONGEST);
+    }
+}

@@ -1,0 +1,63 @@
+//! What a source must be able to do.
+//!
+//! A source is synchronous and offline. It does not rank across sources,
+//! page, remember or check who asks: it is handed one user's database, and
+//! there is no other that it could reach.
+
+use std::fmt::Debug;
+
+use crate::{
+    model::{Ask, Draft, Get, Hit, Item, Ranking, Saved, SourceName, View},
+    store::{Database, Reader, StoreError, Writer},
+};
+
+/// Something that can be searched, read and added to.
+pub trait Source: Debug + Send + Sync + 'static {
+    /// What it is called.
+    fn name(&self) -> SourceName;
+
+    /// Which of the user's databases it lives in.
+    fn database(&self) -> Database;
+
+    /// Finds the matches that come first, without reading them.
+    ///
+    /// The order is total and does not depend on how many are asked for: by
+    /// relevance it is score, then last modification, then URI.
+    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError>;
+
+    /// Reads matches for a list of results, in the order they are given.
+    /// What has vanished meanwhile is left out.
+    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError>;
+
+    /// Reads one item.
+    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError>;
+
+    /// Adds an item, or brings the one of the same origin up to date.
+    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError>;
+}
+
+/// Why a source could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// There is no such item.
+    #[error("{what} `{id}` is not there")]
+    NotFound {
+        /// What was looked for: `note`, `media` …
+        what: &'static str,
+        /// Its identifier, as it was given.
+        id: String,
+    },
+    /// The request cannot be met as it stands; says why.
+    #[error("{0}")]
+    Refused(String),
+    /// The database could not be opened, read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl SourceError {
+    /// There is no `what` with this identifier.
+    pub fn not_found(what: &'static str, id: impl ToString) -> Self {
+        Self::NotFound { what, id: id.to_string() }
+    }
+}

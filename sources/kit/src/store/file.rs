@@ -1,0 +1,350 @@
+//! A database file: where it is, whether it is open, who may touch it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::{Database, Durability, Reader, StoreError, Writer};
+use crate::model::Deadline;
+
+/// How long a statement waits for another process's lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Readers that one store keeps at most.
+const READERS: u32 = 4;
+/// How long a reader that nobody uses is kept.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// One database file of one user.
+///
+/// Making one touches nothing: the file is opened, and if need be created and
+/// migrated, when it is first read or written.
+#[derive(Debug)]
+pub struct Store {
+    database: Database,
+    path: PathBuf,
+    open: Mutex<Option<Arc<Open>>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    readers: r2d2::Pool<SqliteConnectionManager>,
+    writer: Mutex<Connection>,
+}
+
+/// What a look at a store found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// How many migrations have run.
+    pub schema: usize,
+    /// What SQLite's own checks complain about; empty if nothing.
+    pub problems: Vec<String>,
+}
+
+impl Store {
+    /// The database of the user whose folder this is.
+    pub fn new(database: Database, folder: &Path) -> Self {
+        Self { database, path: folder.join(database.file_name()), open: Mutex::new(None) }
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads from one moment's state of the database.
+    ///
+    /// Statements that are still running at the deadline are stopped.
+    pub fn read<T, E: From<StoreError>>(
+        &self,
+        deadline: Deadline,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let open = self.open()?;
+        let connection = open.readers.get().map_err(StoreError::from)?;
+        Reader::run(&connection, deadline, work)
+    }
+
+    /// Writes in one transaction: everything, or nothing at all.
+    pub fn write<T, E: From<StoreError>>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&Writer<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let open = self.open()?;
+        let mut connection = lock(&open.writer);
+        connection
+            .pragma_update(None, "synchronous", durability.pragma())
+            .map_err(StoreError::from)?;
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(StoreError::from)?;
+        let answer = work(&Writer::new(&transaction))?;
+        transaction.commit().map_err(StoreError::from)?;
+        Ok(answer)
+    }
+
+    /// Closes the file; the next use opens it again.
+    pub fn close(&self) {
+        drop(lock(&self.open).take());
+    }
+
+    /// Lets SQLite check the file, its indexes and its full-text tables.
+    pub fn check(&self) -> Result<Health, StoreError> {
+        let open = self.open()?;
+        let connection = lock(&open.writer);
+        let mut problems = integrity(&connection)?;
+        for table in full_text_tables(&connection)? {
+            let statement = format!("INSERT INTO {table} ({table}) VALUES ('integrity-check')");
+            if let Err(error) = connection.execute(&statement, []) {
+                problems.push(format!("full-text table {table}: {error}"));
+            }
+        }
+        Ok(Health { schema: schema(&connection)?, problems })
+    }
+
+    fn open(&self) -> Result<Arc<Open>, StoreError> {
+        let mut open = lock(&self.open);
+        if let Some(open) = &*open {
+            return Ok(Arc::clone(open));
+        }
+        let opened = Arc::new(self.connect()?);
+        *open = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    fn connect(&self) -> Result<Open, StoreError> {
+        if let Some(folder) = self.path.parent() {
+            make_private_folder(folder)?;
+        }
+        let failed = |source| StoreError::Open { path: self.path.clone(), source };
+        let mut writer = connect(&self.path).map_err(failed)?;
+        self.migrate(&mut writer)?;
+        let manager = SqliteConnectionManager::file(&self.path)
+            .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .with_init(|connection| {
+                prepare(connection)?;
+                connection.pragma_update(None, "query_only", true)
+            });
+        let readers = r2d2::Pool::builder()
+            .max_size(READERS)
+            .min_idle(Some(0))
+            .idle_timeout(Some(IDLE))
+            .connection_timeout(BUSY_TIMEOUT)
+            .test_on_check_out(false)
+            .thread_pool(pool_threads())
+            .build_unchecked(manager);
+        Ok(Open { readers, writer: Mutex::new(writer) })
+    }
+
+    /// Runs the migrations that the file has not seen yet.
+    fn migrate(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        let failed = |source| StoreError::Open { path: self.path.clone(), source };
+        let migrations = self.database.migrations();
+        let done = self.recognise(connection)?;
+        if done == migrations.len() {
+            return Ok(());
+        }
+        // Cannot be changed inside a transaction, and lasts: it is in the file.
+        connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
+        let newest = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        // Another process may have been faster.
+        let done = schema(&transaction).map_err(failed)?;
+        for migration in migrations.iter().skip(done) {
+            transaction.execute_batch(migration).map_err(failed)?;
+        }
+        transaction
+            .pragma_update(None, "application_id", Database::APPLICATION_ID)
+            .and_then(|()| transaction.pragma_update(None, "user_version", newest))
+            .and_then(|()| transaction.commit())
+            .map_err(failed)
+    }
+
+    /// How many migrations the file has seen; refuses files that are not ours.
+    fn recognise(&self, connection: &Connection) -> Result<usize, StoreError> {
+        let failed = |source| StoreError::Open { path: self.path.clone(), source };
+        let application: i32 = connection
+            .pragma_query_value(None, "application_id", |row| row.get(0))
+            .map_err(failed)?;
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(failed)?;
+        if application != Database::APPLICATION_ID && tables > 0 {
+            return Err(StoreError::Foreign { path: self.path.clone() });
+        }
+        let (found, known) =
+            (schema(connection).map_err(failed)?, self.database.migrations().len());
+        if found > known {
+            return Err(StoreError::Newer { path: self.path.clone(), found, known });
+        }
+        Ok(found)
+    }
+}
+
+/// A folder that only its owner can look into.
+fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let failed = |source| StoreError::Folder { path: folder.to_owned(), source };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(failed)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open(path)?;
+    prepare(&mut connection)?;
+    Ok(connection)
+}
+
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+fn schema(connection: &Connection) -> rusqlite::Result<usize> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok(usize::try_from(version).unwrap_or(0))
+}
+
+fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
+    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
+    Ok(lines
+        .collect::<rusqlite::Result<Vec<_>>>()?
+        .into_iter()
+        .filter(|line| line != "ok")
+        .collect())
+}
+
+fn full_text_tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%'",
+    )?;
+    let names = statement.query_map([], |row| row.get(0))?;
+    names.collect()
+}
+
+/// The few threads that open and close the readers of all stores.
+fn pool_threads() -> Arc<scheduled_thread_pool::ScheduledThreadPool> {
+    static THREADS: std::sync::OnceLock<Arc<scheduled_thread_pool::ScheduledThreadPool>> =
+        std::sync::OnceLock::new();
+    Arc::clone(THREADS.get_or_init(|| {
+        let threads = scheduled_thread_pool::ScheduledThreadPool::builder()
+            .num_threads(2)
+            .thread_name_pattern("store-{}");
+        Arc::new(threads.build())
+    }))
+}
+
+/// A lock whose owner panicked is still a lock: SQLite rolled its work back.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn soon() -> Deadline {
+        Deadline::after(Duration::from_secs(5))
+    }
+
+    #[test]
+    fn a_store_touches_nothing_until_it_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let user = folder.path().join("users/ada");
+        let store = Store::new(Database::Prompts, &user);
+        assert!(!user.exists());
+        store.read(soon(), |_| Ok::<_, StoreError>(())).unwrap();
+        assert!(store.path().exists());
+    }
+
+    #[test]
+    fn every_database_is_made_whole_and_found_healthy() {
+        let folder = tempfile::tempdir().unwrap();
+        for database in Database::ALL {
+            let store = Store::new(database, folder.path());
+            assert_eq!(store.check().unwrap().problems, Vec::<String>::new());
+            store.close();
+            assert_eq!(store.check().unwrap().schema, database.migrations().len());
+        }
+    }
+
+    #[test]
+    fn a_reader_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Prompts, folder.path());
+        let answer = store.read(soon(), |reader| {
+            reader.execute_for_test("DELETE FROM Prompts").map_err(StoreError::from)
+        });
+        assert!(answer.unwrap_err().to_string().contains("readonly"));
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let insert =
+            "INSERT INTO keywords (keyword, created_at, last_modified) VALUES ('a', '', '')";
+        let failed = store.write(Durability::Full, |writer| {
+            writer.run(insert, &[])?;
+            Err::<(), _>(StoreError::TimeIsUp)
+        });
+        assert!(failed.is_err());
+        let count: i64 = store
+            .read(soon(), |reader| {
+                reader.one("SELECT count(*) AS n FROM keywords", &[], |row| row.get("n"))
+            })
+            .unwrap();
+        assert_eq!(count, 0);
+    }
+
+    #[test]
+    fn a_statement_stops_at_its_deadline() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)
+                       SELECT count(*) AS n FROM n";
+        let answer: Result<i64, StoreError> = store
+            .read(Deadline::after(Duration::from_millis(20)), |reader| {
+                reader.one(endless, &[], |row| row.get("n"))
+            });
+        assert!(matches!(answer, Err(StoreError::TimeIsUp)));
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("media.db");
+        connect(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+        let before = fs::read(&path).unwrap();
+        let error = Store::new(Database::Media, folder.path()).check().unwrap_err();
+        assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_file_from_a_newer_program_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Media, folder.path());
+        store.check().unwrap();
+        store.close();
+        connect(store.path()).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        assert!(matches!(store.check().unwrap_err(), StoreError::Newer { found: 99, .. }));
+    }
+}

@@ -1,0 +1,16 @@
+//! One SQLite file of one user: opened late, migrated once, read by many,
+//! written by one.
+
+mod database;
+mod error;
+mod file;
+mod imported;
+mod reader;
+mod writer;
+
+pub use database::Database;
+pub use error::StoreError;
+pub use file::{Health, Store};
+pub use imported::save_once;
+pub use reader::Reader;
+pub use writer::{Durability, Writer};

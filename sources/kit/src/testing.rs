@@ -1,0 +1,223 @@
+//! The promises of a source, checked the same way for all of them.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    model::{
+        Ask, Deadline, Draft, Filters, Get, Hit, ItemId, Mode, Order, PageOf, Preferences, Ranked,
+        Ranking, Retrieval, RetrievalOptions, Saved, View,
+    },
+    retrieve::FtsQuery,
+    source::{Source, SourceError},
+    store::{Durability, Store, StoreError},
+};
+
+/// Things that people and programs type, none of which may fail.
+pub const AWKWARD: [&str; 22] = [
+    "don't",
+    "C++",
+    "foo-bar",
+    "R&D",
+    "http://a.b/c",
+    "std::vec::Vec",
+    "OR",
+    "king AND",
+    "NOT king",
+    "\"unbalanced",
+    "*",
+    "a:b",
+    "東京",
+    "🙂👍",
+    "nul\0byte",
+    "{title} : x",
+    "-minus",
+    "NEAR(a b)",
+    "^start",
+    "'; DROP TABLE notes; --",
+    "( ) [ ]",
+    "%_",
+];
+
+/// One source with a store of its own in a temporary folder.
+#[derive(Debug)]
+pub struct Bench<S> {
+    /// The source under test.
+    pub source: S,
+    store: Store,
+    _folder: tempfile::TempDir,
+}
+
+impl<S: Source> Bench<S> {
+    /// An empty store for `source`.
+    pub fn new(source: S) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = Store::new(source.database(), folder.path());
+        Self { source, store, _folder: folder }
+    }
+
+    /// Saves one draft.
+    pub fn save(&self, draft: &Draft) -> Saved {
+        self.store
+            .write(Durability::Bulk, |writer| self.source.save(writer, draft))
+            .expect("the draft is saved")
+    }
+
+    /// Ranks without filters, by relevance.
+    pub fn rank(&self, query: &str, take: usize) -> Ranking {
+        self.rank_with(query, Filters::default(), Order::Relevance, take)
+    }
+
+    /// Ranks.
+    pub fn rank_with(&self, query: &str, filters: Filters, order: Order, take: usize) -> Ranking {
+        let ask = Ask { query: Arc::new(FtsQuery::parse(query)), filters, order, take };
+        self.read(|reader| self.source.rank(reader, &ask)).expect("the source ranks")
+    }
+
+    /// Ranks and reads what was found.
+    pub fn search_with(&self, query: &str, filters: Filters) -> Vec<Hit> {
+        let wanted = self.rank_with(query, filters.clone(), Order::Relevance, 100).ranked;
+        self.show(query, filters, wanted, 300)
+    }
+
+    /// Ranks and reads what was found, without filters.
+    pub fn search(&self, query: &str) -> Vec<Hit> {
+        self.search_with(query, Filters::default())
+    }
+
+    /// Reads one item.
+    pub fn get(&self, id: impl Into<ItemId>, options: RetrievalOptions) -> GetAnswer {
+        self.get_page(id, options, None)
+    }
+
+    /// Reads one item, or a page of it.
+    pub fn get_page(
+        &self,
+        id: impl Into<ItemId>,
+        options: RetrievalOptions,
+        page: Option<PageOf>,
+    ) -> GetAnswer {
+        let retrieval = Retrieval::resolve(options, &Preferences::default());
+        let get = Get { id: id.into(), part: None, retrieval, page, about: Vec::new() };
+        self.read(|reader| self.source.get(reader, &get))
+    }
+
+    /// Does something with a reader.
+    pub fn read<T>(
+        &self,
+        work: impl FnOnce(&crate::store::Reader<'_>) -> Result<T, SourceError>,
+    ) -> Result<T, SourceError> {
+        self.store.read(Deadline::after(Duration::from_mins(1)), work)
+    }
+
+    /// Does something with a writer.
+    pub fn write<T>(
+        &self,
+        work: impl FnOnce(&crate::store::Writer<'_>) -> Result<T, StoreError>,
+    ) -> T {
+        self.store.write(Durability::Bulk, work).expect("the write succeeds")
+    }
+
+    fn show(&self, query: &str, filters: Filters, wanted: Vec<Ranked>, length: usize) -> Vec<Hit> {
+        let query = Arc::new(FtsQuery::parse(query));
+        let view = View { query, filters, snippet_length: length, wanted };
+        self.read(|reader| self.source.show(reader, &view)).expect("the source shows")
+    }
+}
+
+/// What a `get` answers.
+pub type GetAnswer = Result<crate::model::Item, SourceError>;
+
+/// Checks every promise of a source. At least three of the drafts contain `word`.
+pub fn check<S: Source>(source: S, drafts: &[Draft], word: &str) {
+    let bench = Bench::new(source);
+    assert_eq!(bench.rank(word, 10).total, 0, "an empty source finds nothing");
+    for draft in drafts {
+        assert!(matches!(bench.save(draft), Saved::New(_)), "{} is new", draft.origin);
+    }
+    saving_again_changes_nothing(&bench, drafts);
+    ranking_is_normalised_and_stable(&bench, word);
+    newest_first_is_newest_first(&bench, word);
+    hits_are_read_in_order(&bench, word);
+    items_are_read_in_every_mode(&bench, word);
+    awkward_queries_never_fail(&bench);
+    let missing = bench.get("no such thing", RetrievalOptions::default());
+    assert!(matches!(missing, Err(SourceError::NotFound { .. })), "what is not there is named");
+}
+
+fn saving_again_changes_nothing<S: Source>(bench: &Bench<S>, drafts: &[Draft]) {
+    for draft in drafts {
+        assert!(matches!(bench.save(draft), Saved::Unchanged(_)), "{} is unchanged", draft.origin);
+        let edited = Draft { digest: format!("{} edited", draft.digest), ..draft.clone() };
+        assert!(matches!(bench.save(&edited), Saved::Updated(_)), "{} is updated", draft.origin);
+    }
+}
+
+fn ranking_is_normalised_and_stable<S: Source>(bench: &Bench<S>, word: &str) {
+    let all = bench.rank(word, 1_000);
+    assert!(all.total >= 3 && all.total == all.ranked.len(), "all matches are counted");
+    assert_eq!(all.ranked.first().map(|best| best.score), Some(1.0), "the best has 1");
+    assert!(all.ranked.iter().all(|match_| (0.0..=1.0).contains(&match_.score)));
+    assert!(all.ranked.is_sorted_by(|one, next| one.score >= next.score), "best first");
+    for take in 1..=all.total {
+        let some = bench.rank(word, take);
+        assert_eq!(some.total, all.total, "the count does not depend on the page");
+        assert_eq!(some.ranked, all.ranked[..take], "nor does the order");
+    }
+}
+
+fn newest_first_is_newest_first<S: Source>(bench: &Bench<S>, word: &str) {
+    let recent = bench.rank_with(word, Filters::default(), Order::Recent, 1_000);
+    assert!(recent.ranked.is_sorted_by(|one, next| one.last_modified >= next.last_modified));
+    assert_eq!(recent.total, bench.rank(word, 1).total);
+    let scores = |ranking: Ranking| {
+        let mut pairs: Vec<_> = ranking
+            .ranked
+            .into_iter()
+            .map(|match_| (match_.uri, format!("{:.9}", match_.score)))
+            .collect();
+        pairs.sort();
+        pairs
+    };
+    assert_eq!(scores(recent), scores(bench.rank(word, 1_000)), "the order changes no score");
+}
+
+fn hits_are_read_in_order<S: Source>(bench: &Bench<S>, word: &str) {
+    let ranked = bench.rank(word, 1_000).ranked;
+    let gone = Ranked { key: i64::MAX, ..ranked[0].clone() };
+    let wanted: Vec<Ranked> = ranked.iter().rev().cloned().chain([gone]).collect();
+    for length in [1, 20, 300] {
+        let hits = bench.show(word, Filters::default(), wanted.clone(), length);
+        let uris: Vec<_> = hits.iter().map(|hit| &hit.uri).collect();
+        assert_eq!(uris, ranked.iter().rev().map(|match_| &match_.uri).collect::<Vec<_>>());
+        for hit in &hits {
+            let snippet = hit.snippet.as_deref().expect("a snippet");
+            assert!(snippet.chars().count() <= length, "{snippet}");
+            assert_eq!(hit.source, bench.source.name());
+        }
+    }
+    let hits = bench.show(word, Filters::default(), ranked.clone(), 300);
+    assert!(hits.iter().zip(&ranked).all(|(hit, match_)| hit.score == match_.score));
+}
+
+fn items_are_read_in_every_mode<S: Source>(bench: &Bench<S>, word: &str) {
+    let hits = bench.search(word);
+    for hit in &hits {
+        for mode in [Mode::Snippet, Mode::Chunk, Mode::ChunkWithSiblings, Mode::Full, Mode::Auto] {
+            let options = RetrievalOptions {
+                mode: Some(mode),
+                loc: hit.loc.clone(),
+                ..RetrievalOptions::default()
+            };
+            let item = bench.get(hit.id.clone(), options).expect("the item is there");
+            assert_eq!(item.meta.id, hit.id);
+            assert!(item.content.is_string() || item.content.is_object(), "{mode:?}");
+        }
+    }
+}
+
+fn awkward_queries_never_fail<S: Source>(bench: &Bench<S>) {
+    for query in AWKWARD {
+        bench.search(query);
+    }
+    bench.search(&"long \"question' AND (".repeat(400));
+}

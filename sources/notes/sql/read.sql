@@ -1,0 +1,15 @@
+-- One note, by row or by id, with its keywords as a JSON list.
+SELECT
+    id, title, content, created_at, last_modified, version,
+    (
+        SELECT json_group_array(keyword)
+        FROM (
+            SELECT keywords.keyword
+            FROM note_keywords
+            JOIN keywords ON keywords.id = note_keywords.keyword_id
+            WHERE note_keywords.note_id = notes.id AND keywords.deleted = 0
+            ORDER BY keywords.keyword
+        )
+    ) AS tags
+FROM notes
+WHERE (row = :row OR id = :id) AND deleted = 0;

@@ -1,0 +1,6 @@
+-- Brings a note up to date; one that was deleted comes back.
+UPDATE notes
+SET title = :title, content = :content, last_modified = :last_modified,
+    version = version + 1, deleted = 0
+WHERE id = :id
+RETURNING row;

@@ -1,0 +1,161 @@
+//! Notes: what the user wrote down.
+//!
+//! A note is one text with a title and keywords. Its `loc` is the place of
+//! the first match in the text, in characters.
+
+mod read;
+mod save;
+
+use rusqlite::{Row, named_params};
+use vademecum_kit::{
+    model::{Ask, Draft, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
+    retrieve::{Statements, rank},
+    source::{Source, SourceError},
+    store::{Database, Reader, Writer},
+};
+
+/// The notes of one user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Notes;
+
+const STATEMENTS: Statements = Statements {
+    by_relevance: include_str!("../sql/by_relevance.sql"),
+    by_recency: include_str!("../sql/by_recency.sql"),
+    count: include_str!("../sql/count.sql"),
+};
+
+impl Source for Notes {
+    fn name(&self) -> SourceName {
+        SourceName::Notes
+    }
+
+    fn database(&self) -> Database {
+        Database::Chacha
+    }
+
+    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
+        let keywords = &ask.filters.keywords;
+        let keywords = (!keywords.is_empty()).then(|| serde_json::json!(keywords).to_string());
+        let expression = ask.query.expression();
+        let filters = named_params! { ":keywords": keywords };
+        Ok(rank(reader, ask, &STATEMENTS, &expression, filters, uri)?)
+    }
+
+    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+        read::show(reader, view)
+    }
+
+    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+        read::get(reader, get)
+    }
+
+    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+        save::save(writer, draft)
+    }
+}
+
+fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
+    Ok(Uri::item(SourceName::Notes, row.get::<_, String>("id")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use vademecum_kit::{
+        model::{Body, Filters, Mode, NoteDraft, RetrievalOptions, Timestamp},
+        testing::{self, Bench},
+    };
+
+    use super::*;
+
+    fn draft(title: &str, content: &str, tags: &[&str], day: &str) -> Draft {
+        Draft {
+            origin: format!("file:/{title}.md"),
+            digest: "1".to_owned(),
+            body: Body::Note(NoteDraft {
+                title: title.to_owned(),
+                content: content.to_owned(),
+                tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+                created_at: None,
+                modified_at: Some(Timestamp::parse(day).unwrap()),
+            }),
+        }
+    }
+
+    fn bakery() -> [Draft; 4] {
+        [
+            draft("Bread", "Knead the dough for ten minutes.", &["baking", "daily"], "2026-01-01"),
+            draft("Pizza", "The dough rests; the dough rises.", &["baking"], "2026-01-02"),
+            draft("Dough", "Flour, water, salt.", &[], "2026-01-03"),
+            draft("Garden", "Water the tomatoes.", &["daily"], "2026-01-04"),
+        ]
+    }
+
+    fn filled() -> Bench<Notes> {
+        let bench = Bench::new(Notes);
+        for draft in bakery() {
+            bench.save(&draft);
+        }
+        bench
+    }
+
+    #[test]
+    fn notes_keep_the_promises_of_a_source() {
+        testing::check(Notes, &bakery(), "dough");
+    }
+
+    #[test]
+    fn a_note_is_found_by_title_text_and_keyword() {
+        let bench = filled();
+        for query in ["pizza", "rises", "baking", "PIZZÀ", "rise"] {
+            let titles: Vec<_> =
+                bench.search(query).into_iter().filter_map(|hit| hit.title).collect();
+            assert!(titles.contains(&"Pizza".to_owned()), "{query}: {titles:?}");
+        }
+    }
+
+    #[test]
+    fn the_keyword_filter_keeps_notes_with_any_of_the_keywords() {
+        let bench = filled();
+        let with = |keywords: &[&str]| {
+            let keywords = keywords.iter().map(|keyword| (*keyword).to_owned()).collect();
+            bench.search_with("dough water", Filters { keywords, ..Filters::default() }).len()
+        };
+        assert_eq!((with(&["baking"]), with(&["Daily"]), with(&["baking", "daily"])), (2, 2, 3));
+        assert_eq!(with(&["nothing"]), 0);
+    }
+
+    #[test]
+    fn an_only_hit_has_the_best_score_and_says_where_it_is() {
+        let hits = filled().search("tomatoes");
+        assert_eq!(hits.len(), 1);
+        assert_eq!(hits[0].score, 1.0);
+        assert_eq!(hits[0].loc.as_ref().and_then(|loc| loc.approx_offset), Some(10));
+        assert_eq!(hits[0].tags, Some(vec!["daily".to_owned()]));
+    }
+
+    #[test]
+    fn an_update_replaces_words_and_keywords_and_counts_up() {
+        let bench = filled();
+        let mut edited = draft("Garden", "Prune the roses.", &["weekly"], "2026-02-01");
+        edited.digest = "2".to_owned();
+        bench.save(&edited);
+        assert!(bench.search("tomatoes").is_empty() && bench.search("daily").len() == 1);
+        let hit = &bench.search("roses")[0];
+        assert_eq!((hit.version, hit.tags.as_deref()), (Some(2), Some(&["weekly".to_owned()][..])));
+    }
+
+    #[test]
+    fn a_note_is_read_whole_as_it_was_written() {
+        let bench = filled();
+        let id = bench.search("pizza")[0].id.clone();
+        let full = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
+        assert_eq!(bench.get(id, full).unwrap().content, "The dough rests; the dough rises.");
+    }
+
+    #[test]
+    fn a_snippet_without_a_match_in_the_text_leaves_the_front_matter_out() {
+        let bench = Bench::new(Notes);
+        bench.save(&draft("Odd", "---\ntags: [x]\n---\nThe body.", &[], "2026-01-01"));
+        assert_eq!(bench.search("odd")[0].snippet.as_deref(), Some("The body."));
+    }
+}

@@ -1,0 +1,102 @@
+//! Reading notes, as hits and as items.
+
+use rusqlite::{Row, named_params};
+use vademecum_kit::{
+    model::{Get, Hit, Item, ItemId, Loc, Mode, SourceName, Timestamp, Uri, View},
+    retrieve::{self, snippet},
+    source::SourceError,
+    store::Reader,
+};
+
+/// A note as it is stored.
+struct Note {
+    id: String,
+    title: String,
+    content: String,
+    created_at: Option<Timestamp>,
+    last_modified: Option<Timestamp>,
+    version: i64,
+    tags: Vec<String>,
+}
+
+/// Reads matches for a list of results.
+pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+    let mut hits = Vec::with_capacity(view.wanted.len());
+    for wanted in &view.wanted {
+        let Some(note) = find(reader, Some(wanted.key), None)? else { continue };
+        let place = view.query.find(&note.content);
+        let loc = place.as_ref().map(|place| loc_at(&note.content, place.start));
+        let text = if place.is_some() { note.content.as_str() } else { body(&note.content) };
+        let snippet = snippet(text, place, view.snippet_length);
+        hits.push(Hit { snippet: Some(snippet), loc, score: wanted.score, ..hit(note) });
+    }
+    Ok(hits)
+}
+
+/// Reads one note.
+pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+    let id = get.id.to_string();
+    let note =
+        find(reader, None, Some(&id))?.ok_or_else(|| SourceError::not_found("note", &get.id))?;
+    let passage = retrieve::read(&note.content, &[], &get.retrieval, &get.about);
+    let loc = Loc {
+        approx_offset: Some(passage.range.start),
+        chunk_index: passage.chunk,
+        ..Loc::default()
+    };
+    let snippet = (get.retrieval.mode == Mode::Snippet).then(|| passage.text.clone());
+    Ok(Item {
+        meta: Hit { snippet, loc: Some(loc), ..hit(note) },
+        content: passage.text.into(),
+        attachments: None,
+        range: Some(passage.range),
+    })
+}
+
+fn find(
+    reader: &Reader<'_>,
+    row: Option<i64>,
+    id: Option<&str>,
+) -> Result<Option<Note>, SourceError> {
+    let sql = include_str!("../sql/read.sql");
+    Ok(reader.first(sql, named_params! { ":row": row, ":id": id }, note)?)
+}
+
+fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
+    let tags: String = row.get("tags")?;
+    Ok(Note {
+        id: row.get("id")?,
+        title: row.get("title")?,
+        content: row.get("content")?,
+        created_at: row.get("created_at")?,
+        last_modified: row.get("last_modified")?,
+        version: row.get("version")?,
+        tags: serde_json::from_str(&tags).unwrap_or_default(),
+    })
+}
+
+fn hit(note: Note) -> Hit {
+    let uri = Uri::item(SourceName::Notes, &note.id);
+    Hit {
+        title: Some(note.title),
+        created_at: note.created_at,
+        last_modified: note.last_modified,
+        version: Some(note.version),
+        tags: Some(note.tags),
+        ..Hit::new(uri, ItemId::Text(note.id))
+    }
+}
+
+fn loc_at(content: &str, bytes: usize) -> Loc {
+    let offset = content.get(..bytes).unwrap_or_default().chars().count();
+    Loc { approx_offset: Some(offset), ..Loc::default() }
+}
+
+/// The text after the front matter, if there is some of both.
+fn body(content: &str) -> &str {
+    let Some(rest) = content.strip_prefix("---") else { return content };
+    match rest.split_once("\n---") {
+        Some((_, body)) if !body.trim().is_empty() => body.trim_start_matches('-'),
+        _ => content,
+    }
+}

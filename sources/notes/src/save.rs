@@ -1,0 +1,96 @@
+//! Adding notes and bringing them up to date.
+
+use rusqlite::named_params;
+use uuid::Uuid;
+use vademecum_kit::{
+    model::{Body, Draft, NoteDraft, Saved, SourceName, Timestamp},
+    retrieve::folded_text,
+    source::SourceError,
+    store::{StoreError, Writer, save_once},
+};
+
+/// Saves a note, its keywords and its words.
+pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+    let Body::Note(note) = &draft.body else {
+        return Err(SourceError::Refused(format!("`{}` is not a note", draft.origin)));
+    };
+    save_once(writer, SourceName::Notes, draft, |item, now| {
+        let id = item.map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
+        let row = match item {
+            Some(id) => update(writer, id, note, now)?,
+            None => insert(writer, &id, note, now)?,
+        };
+        describe(writer, row, &id, note, now)?;
+        Ok(id)
+    })
+}
+
+fn insert(
+    writer: &Writer<'_>,
+    id: &str,
+    note: &NoteDraft,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
+    let modified = note.modified_at.unwrap_or(now);
+    writer.insert(
+        include_str!("../sql/insert.sql"),
+        named_params! {
+            ":id": id,
+            ":title": note.title,
+            ":content": note.content,
+            ":created_at": note.created_at.unwrap_or(modified),
+            ":last_modified": modified,
+        },
+    )
+}
+
+fn update(
+    writer: &Writer<'_>,
+    id: &str,
+    note: &NoteDraft,
+    now: Timestamp,
+) -> Result<i64, SourceError> {
+    let row = writer.first(
+        include_str!("../sql/update.sql"),
+        named_params! {
+            ":id": id,
+            ":title": note.title,
+            ":content": note.content,
+            ":last_modified": note.modified_at.unwrap_or(now),
+        },
+        |row| row.get("row"),
+    )?;
+    row.ok_or_else(|| SourceError::not_found("note", id))
+}
+
+/// Replaces the note's keywords and words.
+fn describe(
+    writer: &Writer<'_>,
+    row: i64,
+    id: &str,
+    note: &NoteDraft,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":note_id": id })?;
+    for keyword in &note.tags {
+        let keyword = keyword.trim();
+        writer.run(
+            include_str!("../sql/add_keyword.sql"),
+            named_params! { ":keyword": keyword, ":now": now },
+        )?;
+        writer.run(
+            include_str!("../sql/link_keyword.sql"),
+            named_params! { ":note_id": id, ":keyword": keyword, ":now": now },
+        )?;
+    }
+    writer.run(
+        include_str!("../sql/index.sql"),
+        named_params! {
+            ":row": row,
+            ":title": folded_text(&note.title),
+            ":content": folded_text(&note.content),
+            ":keywords": folded_text(&note.tags.join(" ")),
+        },
+    )?;
+    Ok(())
+}

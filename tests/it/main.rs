@@ -1,0 +1,3 @@
+//! The server as a client sees it.
+
+fn main() {}
