@@ -34,6 +34,12 @@ pub trait Source: Debug + Send + Sync + 'static {
 
     /// Adds an item, or brings the one of the same origin up to date.
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError>;
+
+    /// The kinds of items it holds and how many there are of each, for a
+    /// source that has kinds.
+    fn kinds(&self, _reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Why a source could not do what it was asked.

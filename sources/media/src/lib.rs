@@ -1,1 +1,219 @@
-//! The media.
+//! Media: documents, articles, audio and video, with what is said in them.
+//!
+//! A document is stored with its chunks, so that a `loc` names the chunk a
+//! match is in and reading goes on from there. What is said when is kept as a
+//! transcript, read as the part `transcript` of the document.
+
+mod read;
+mod save;
+mod transcript;
+
+use rusqlite::{Row, named_params};
+use vademecum_kit::{
+    model::{Ask, Draft, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
+    retrieve::{Statements, rank},
+    source::{Source, SourceError},
+    store::{Database, Reader, Writer},
+};
+
+/// The media of one user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Media;
+
+const STATEMENTS: Statements = Statements {
+    by_relevance: include_str!("../sql/by_relevance.sql"),
+    by_recency: include_str!("../sql/by_recency.sql"),
+    count: include_str!("../sql/count.sql"),
+};
+
+impl Source for Media {
+    fn name(&self) -> SourceName {
+        SourceName::Media
+    }
+
+    fn database(&self) -> Database {
+        Database::Media
+    }
+
+    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
+        let types = &ask.filters.media_types;
+        let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
+        let (from, to) = (ask.filters.date_from, ask.filters.date_to);
+        let filters = named_params! {
+            ":filtered": types.is_some() || from.is_some() || to.is_some(),
+            ":types": types,
+            ":date_from": from,
+            ":date_to": to,
+        };
+        let expression = ask.query.expression();
+        Ok(rank(reader, ask, &STATEMENTS, &expression, filters, uri)?)
+    }
+
+    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+        read::show(reader, view)
+    }
+
+    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+        read::get(reader, get)
+    }
+
+    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+        save::save(writer, draft)
+    }
+
+    fn kinds(&self, reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {
+        let sql = include_str!("../sql/types.sql");
+        let kinds = reader.all(sql, &[], |row| Ok((row.get("type")?, row.get::<_, i64>("n")?)))?;
+        let count = |n| usize::try_from(n).unwrap_or(0);
+        Ok(kinds.into_iter().map(|(kind, n)| (kind, count(n))).collect())
+    }
+}
+
+fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
+    Ok(Uri::item(SourceName::Media, row.get::<_, i64>("id")?.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use vademecum_kit::{
+        model::{Body, Cue, Filters, MediaDraft, Mode, RetrievalOptions, Timestamp, Transcript},
+        testing::{self, Bench},
+    };
+
+    use super::*;
+
+    fn document(title: &str, kind: &str, content: &str) -> MediaDraft {
+        MediaDraft {
+            title: title.to_owned(),
+            media_type: kind.to_owned(),
+            content: content.to_owned(),
+            modified_at: Timestamp::parse("2026-01-01").ok(),
+            ..MediaDraft::default()
+        }
+    }
+
+    fn draft(media: MediaDraft) -> Draft {
+        Draft {
+            origin: format!("file:/{}", media.title),
+            digest: format!("{media:?}"),
+            body: Body::Media(media),
+        }
+    }
+
+    fn shelf() -> [Draft; 3] {
+        [
+            draft(document("Bread", "html", "Knead the dough.")),
+            draft(document("Talk", "audio", "The dough rises, she said.")),
+            draft(document("Dough", "html", "Flour and water.")),
+        ]
+    }
+
+    fn options(mode: Mode) -> RetrievalOptions {
+        RetrievalOptions { mode: Some(mode), ..RetrievalOptions::default() }
+    }
+
+    #[test]
+    fn media_keep_the_promises_of_a_source() {
+        testing::check(Media, &shelf(), "dough");
+    }
+
+    #[test]
+    fn the_type_filter_keeps_the_named_types() {
+        let bench = Bench::new(Media);
+        for draft in shelf() {
+            bench.save(&draft);
+        }
+        let of = |kinds: &[&str]| {
+            let media_types = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+            bench.search_with("dough", Filters { media_types, ..Filters::default() }).len()
+        };
+        assert_eq!(
+            (of(&["html"]), of(&["audio"]), of(&["HTML", "audio"]), of(&["pdf"])),
+            (2, 1, 3, 0)
+        );
+        let kinds = bench.read(|reader| Media.kinds(reader)).unwrap();
+        assert_eq!(kinds, [("audio".to_owned(), 1), ("html".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn the_date_filter_goes_by_the_day_of_ingestion() {
+        let bench = Bench::new(Media);
+        bench.save(&shelf()[0]);
+        let between = |from: &str, to: &str| {
+            let date_from = Timestamp::parse(from).ok();
+            let date_to = Timestamp::parse_end(to).ok();
+            bench.search_with("dough", Filters { date_from, date_to, ..Filters::default() }).len()
+        };
+        let today = Timestamp::now().to_string()[..10].to_owned();
+        assert_eq!(between(&today, &today), 1);
+        assert_eq!(between("2000-01-01", "2000-12-31"), 0);
+    }
+
+    #[test]
+    fn a_match_deep_in_a_document_names_its_chunk_and_is_read_there() {
+        let content =
+            format!("{}Über the NEEDLE here. {}", "Häy. ".repeat(2_000), "Straw. ".repeat(900));
+        let bench = Bench::new(Media);
+        bench.save(&draft(document("Stack", "txt", &content)));
+        let hit = bench.search("needle").remove(0);
+        let loc = hit.loc.clone().unwrap();
+        assert_eq!(loc.approx_offset, Some(10_009));
+        assert!(hit.snippet.unwrap().contains("NEEDLE"));
+        let read = |mode| {
+            let options = RetrievalOptions { loc: hit.loc.clone(), ..options(mode) };
+            bench.get(hit.id.clone(), options).unwrap()
+        };
+        let chunk = read(Mode::Chunk);
+        assert!(chunk.content.as_str().unwrap().contains("NEEDLE"));
+        assert_eq!(chunk.meta.loc.unwrap().chunk_index, loc.chunk_index);
+        let wider = read(Mode::ChunkWithSiblings);
+        assert!(wider.content.as_str().unwrap().contains(chunk.content.as_str().unwrap()));
+        assert!(content.contains(wider.content.as_str().unwrap()), "nothing is repeated");
+    }
+
+    #[test]
+    fn a_transcript_is_read_with_its_real_times() {
+        let cue = |start_ms, end_ms, text: &str| Cue {
+            start_ms,
+            end_ms,
+            speaker: Some("Ada".to_owned()),
+            text: text.to_owned(),
+        };
+        let transcript = Transcript {
+            language: Some("en".to_owned()),
+            cues: vec![cue(1_500, 2_000, "Hello."), cue(2_000, 4_250, "World.")],
+        };
+        let media = MediaDraft {
+            transcript: Some(transcript),
+            ..document("Talk", "audio", "Ada: Hello.\nWorld.")
+        };
+        let bench = Bench::new(Media);
+        bench.save(&draft(media));
+        let retrieval = vademecum_kit::model::Retrieval::full();
+        let get = Get {
+            id: 1.into(),
+            part: Some("transcript".to_owned()),
+            retrieval,
+            page: None,
+            about: Vec::new(),
+        };
+        let spoken = bench.read(|reader| Media.get(reader, &get)).unwrap().content;
+        assert_eq!(spoken["segments"][1]["start"], 2.0);
+        assert_eq!(spoken["segments"][1]["end"], 4.25);
+        assert_eq!(
+            (&spoken["text"], &spoken["language"]),
+            (&"Hello.\nWorld.".into(), &"en".into())
+        );
+        let item = bench.get(1, options(Mode::Snippet)).unwrap();
+        assert_eq!(item.attachments.unwrap()[0]["uri"], "media://1#transcript");
+    }
+
+    #[test]
+    fn the_same_file_under_another_name_is_not_stored_twice() {
+        let bench = Bench::new(Media);
+        let first = shelf()[0].clone();
+        bench.save(&first);
+        bench.save(&Draft { origin: "file:/elsewhere".to_owned(), ..first });
+        assert_eq!(bench.search("knead").len(), 1);
+    }
+}

@@ -1,0 +1,21 @@
+-- Media that match :query and the filters, newest first.
+WITH matched AS MATERIALIZED (
+    SELECT rowid, bm25(media_fts, 2.0, 1.0, 1.0, 1.0) AS bm25
+    FROM media_fts
+    WHERE media_fts MATCH :query
+      AND (:filtered = 0 OR EXISTS (
+          SELECT 1
+          FROM Media
+          WHERE Media.id = media_fts.rowid
+            AND (:types IS NULL OR Media.type COLLATE NOCASE IN (SELECT value FROM json_each(:types)))
+            AND (:date_from IS NULL OR Media.ingestion_date >= :date_from)
+            AND (:date_to IS NULL OR Media.ingestion_date <= :date_to)
+      ))
+)
+SELECT
+    matched.rowid AS key, Media.id, Media.last_modified, matched.bm25,
+    (SELECT min(bm25) FROM matched) AS best
+FROM matched
+JOIN Media ON Media.id = matched.rowid
+ORDER BY Media.last_modified DESC, Media.id
+LIMIT :take;

@@ -1,0 +1,21 @@
+-- Media that match :query and the filters, best first.
+-- Ranks first; reads identifiers only for the rows it keeps.
+WITH best AS (
+    SELECT rowid, bm25(media_fts, 2.0, 1.0, 1.0, 1.0) AS bm25
+    FROM media_fts
+    WHERE media_fts MATCH :query
+      AND (:filtered = 0 OR EXISTS (
+          SELECT 1
+          FROM Media
+          WHERE Media.id = media_fts.rowid
+            AND (:types IS NULL OR Media.type COLLATE NOCASE IN (SELECT value FROM json_each(:types)))
+            AND (:date_from IS NULL OR Media.ingestion_date >= :date_from)
+            AND (:date_to IS NULL OR Media.ingestion_date <= :date_to)
+      ))
+    ORDER BY bm25
+    LIMIT :take
+)
+SELECT best.rowid AS key, Media.id, Media.last_modified, best.bm25
+FROM best
+JOIN Media ON Media.id = best.rowid
+ORDER BY best.bm25;

@@ -1,0 +1,6 @@
+-- The stored chunk of a document that :offset, in characters, lies in.
+SELECT chunk_index
+FROM UnvectorizedMediaChunks
+WHERE media_id = :media_id AND deleted = 0 AND start_char <= :offset AND end_char > :offset
+ORDER BY chunk_index
+LIMIT 1;

@@ -1,0 +1,6 @@
+-- Where the stored chunks of a document lie, in order.
+SELECT chunk_index, uuid, start_char, end_char
+FROM UnvectorizedMediaChunks
+WHERE media_id = :media_id AND deleted = 0
+  AND start_char IS NOT NULL AND end_char > start_char
+ORDER BY chunk_index;

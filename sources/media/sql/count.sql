@@ -1,0 +1,12 @@
+-- How many media match :query and the filters.
+SELECT count(*) AS n
+FROM media_fts
+WHERE media_fts MATCH :query
+  AND (:filtered = 0 OR EXISTS (
+      SELECT 1
+      FROM Media
+      WHERE Media.id = media_fts.rowid
+        AND (:types IS NULL OR Media.type COLLATE NOCASE IN (SELECT value FROM json_each(:types)))
+        AND (:date_from IS NULL OR Media.ingestion_date >= :date_from)
+        AND (:date_to IS NULL OR Media.ingestion_date <= :date_to)
+  ));

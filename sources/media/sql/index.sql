@@ -1,0 +1,3 @@
+-- Makes a document findable by its folded words.
+INSERT OR REPLACE INTO media_fts (rowid, title, content, author, keywords)
+VALUES (:id, :title, :content, :author, :keywords);

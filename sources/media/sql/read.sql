@@ -1,0 +1,16 @@
+-- One media document, with its keywords as a JSON list.
+SELECT
+    id, title, type, url, author, ingestion_date, last_modified, version,
+    (
+        SELECT json_group_array(keyword)
+        FROM (
+            SELECT Keywords.keyword
+            FROM MediaKeywords
+            JOIN Keywords ON Keywords.id = MediaKeywords.keyword_id
+            WHERE MediaKeywords.media_id = Media.id AND Keywords.deleted = 0
+            ORDER BY Keywords.keyword
+        )
+    ) AS tags,
+    COALESCE(content, '') AS content
+FROM Media
+WHERE id = :id AND deleted = 0 AND is_trash = 0;

@@ -1,0 +1,2 @@
+-- Takes all keywords off a document.
+DELETE FROM MediaKeywords WHERE media_id = :media_id;

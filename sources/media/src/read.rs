@@ -1,0 +1,219 @@
+//! Reading media, as hits and as items.
+
+use rusqlite::{Row, named_params};
+use serde_json::{Map, Value, json};
+use vademecum_kit::{
+    model::{Get, Hit, Item, ItemId, Loc, Mode, SourceName, Timestamp, Uri, View},
+    retrieve::{self, Span, snippet},
+    source::SourceError,
+    store::{Reader, StoreError},
+};
+
+use crate::transcript;
+
+/// A document as it is stored.
+struct Document {
+    id: i64,
+    title: String,
+    media_type: String,
+    url: Option<String>,
+    author: Option<String>,
+    content: String,
+    ingestion_date: Option<Timestamp>,
+    last_modified: Option<Timestamp>,
+    version: i64,
+    tags: Vec<String>,
+}
+
+/// Reads matches for a list of results.
+pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+    let mut hits = Vec::with_capacity(view.wanted.len());
+    for wanted in &view.wanted {
+        let Some(document) = find(reader, wanted.key)? else { continue };
+        let place = view.query.find(&document.content);
+        let loc = match &place {
+            Some(place) => Some(loc_at(reader, &document, place.start)?),
+            None => None,
+        };
+        let snippet = snippet(&document.content, place, view.snippet_length);
+        hits.push(Hit { snippet: Some(snippet), loc, score: wanted.score, ..hit(document) });
+    }
+    Ok(hits)
+}
+
+/// Reads one document, or its transcript.
+pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+    let missing = || SourceError::not_found("media", &get.id);
+    let id = get.id.as_number().ok_or_else(missing)?;
+    let document = find(reader, id)?.ok_or_else(missing)?;
+    match get.part.as_deref() {
+        None => text(reader, get, document),
+        Some("transcript") => spoken(reader, document),
+        Some(part) => Err(SourceError::not_found("part of a media document", part)),
+    }
+}
+
+fn text(reader: &Reader<'_>, get: &Get, document: Document) -> Result<Item, SourceError> {
+    let stored = chunks(reader, document.id)?;
+    let passage = retrieve::read(&document.content, &stored, &get.retrieval, &get.about);
+    let loc = Loc {
+        media_id: Some(document.id),
+        chunk_index: passage.chunk,
+        approx_offset: Some(passage.range.start),
+        ..Loc::default()
+    };
+    let snippet = (get.retrieval.mode == Mode::Snippet).then(|| passage.text.clone());
+    Ok(Item {
+        attachments: attachments(reader, &document, get.retrieval.mode)?,
+        meta: Hit { snippet, loc: Some(loc), ..hit(document) },
+        content: passage.text.into(),
+        range: Some(passage.range),
+    })
+}
+
+/// The newest transcript, as an object with `segments`.
+fn spoken(reader: &Reader<'_>, document: Document) -> Result<Item, SourceError> {
+    let newest = transcripts(reader, document.id)?.into_iter().next();
+    let stored =
+        newest.ok_or_else(|| SourceError::not_found("transcript of media", document.id))?;
+    let mut spoken = transcript::read(&stored.transcription);
+    if let (Some(model), Value::Object(fields)) = (stored.model, &mut spoken) {
+        fields.entry("model").or_insert(Value::String(model));
+    }
+    Ok(Item { meta: hit(document), content: spoken, attachments: None, range: None })
+}
+
+fn find(reader: &Reader<'_>, id: i64) -> Result<Option<Document>, StoreError> {
+    reader.first(include_str!("../sql/read.sql"), named_params! { ":id": id }, document)
+}
+
+fn document(row: &Row<'_>) -> rusqlite::Result<Document> {
+    let tags: String = row.get("tags")?;
+    Ok(Document {
+        id: row.get("id")?,
+        title: row.get("title")?,
+        media_type: row.get("type")?,
+        url: row.get("url")?,
+        author: row.get("author")?,
+        content: row.get("content")?,
+        ingestion_date: row.get("ingestion_date")?,
+        last_modified: row.get("last_modified")?,
+        version: row.get("version")?,
+        tags: serde_json::from_str(&tags).unwrap_or_default(),
+    })
+}
+
+fn hit(document: Document) -> Hit {
+    let uri = Uri::item(SourceName::Media, document.id.to_string());
+    Hit {
+        title: Some(document.title),
+        created_at: document.ingestion_date,
+        last_modified: document.last_modified,
+        version: Some(document.version),
+        tags: Some(document.tags),
+        media_type: Some(document.media_type),
+        url: document.url,
+        ..Hit::new(uri, ItemId::Number(document.id))
+    }
+}
+
+fn loc_at(reader: &Reader<'_>, document: &Document, bytes: usize) -> Result<Loc, StoreError> {
+    let offset = document.content.get(..bytes).unwrap_or_default().chars().count();
+    let chunk = reader.first(
+        include_str!("../sql/chunk_at.sql"),
+        named_params! { ":media_id": document.id, ":offset": index(offset) },
+        |row| row.get::<_, i64>("chunk_index"),
+    )?;
+    Ok(Loc {
+        media_id: Some(document.id),
+        chunk_index: chunk.and_then(|chunk| usize::try_from(chunk).ok()),
+        approx_offset: Some(offset),
+        ..Loc::default()
+    })
+}
+
+fn index(offset: usize) -> i64 {
+    i64::try_from(offset).unwrap_or(i64::MAX)
+}
+
+fn chunks(reader: &Reader<'_>, media_id: i64) -> Result<Vec<Span>, StoreError> {
+    let characters = |row: &Row<'_>, column: &str| -> rusqlite::Result<usize> {
+        Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
+    };
+    reader.all(include_str!("../sql/chunks.sql"), named_params! { ":media_id": media_id }, |row| {
+        Ok(Span {
+            index: characters(row, "chunk_index")?,
+            uuid: row.get("uuid")?,
+            start: characters(row, "start_char")?,
+            end: characters(row, "end_char")?,
+        })
+    })
+}
+
+struct StoredTranscript {
+    id: i64,
+    model: Option<String>,
+    transcription: String,
+    created_at: Option<Timestamp>,
+}
+
+fn transcripts(reader: &Reader<'_>, media_id: i64) -> Result<Vec<StoredTranscript>, StoreError> {
+    reader.all(
+        include_str!("../sql/transcripts.sql"),
+        named_params! { ":media_id": media_id },
+        |row| {
+            Ok(StoredTranscript {
+                id: row.get("id")?,
+                model: row.get("whisper_model")?,
+                transcription: row.get("transcription")?,
+                created_at: row.get("created_at")?,
+            })
+        },
+    )
+}
+
+/// Names what belongs to a document: its transcripts, and with the full text
+/// also what was made of it.
+fn attachments(
+    reader: &Reader<'_>,
+    document: &Document,
+    mode: Mode,
+) -> Result<Option<Vec<Map<String, Value>>>, StoreError> {
+    let mut attachments = Vec::new();
+    for stored in transcripts(reader, document.id)? {
+        attachments.push(json!({
+            "type": "transcript",
+            "id": stored.id,
+            "model": stored.model,
+            "created_at": stored.created_at,
+            "cues": transcript::cues(&transcript::read(&stored.transcription)),
+            "uri": Uri::part(SourceName::Media, document.id.to_string(), "transcript"),
+        }));
+    }
+    if mode == Mode::Full {
+        if let Some(author) = &document.author {
+            attachments.push(json!({ "type": "author", "name": author }));
+        }
+        let analysis = reader.first(
+            include_str!("../sql/analysis.sql"),
+            named_params! { ":media_id": document.id },
+            |row| {
+                Ok(json!({
+                    "type": "analysis",
+                    "version_number": row.get::<_, i64>("version_number")?,
+                    "created_at": row.get::<_, Option<Timestamp>>("created_at")?,
+                    "content": row.get::<_, String>("analysis_content")?,
+                }))
+            },
+        )?;
+        attachments.extend(analysis);
+    }
+    let objects: Vec<_> = attachments
+        .into_iter()
+        .filter_map(|attachment| match attachment {
+            Value::Object(fields) => Some(fields),
+            _ => None,
+        })
+        .collect();
+    Ok((!objects.is_empty()).then_some(objects))
+}
