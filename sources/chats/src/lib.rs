@@ -1,1 +1,288 @@
-//! The chats.
+//! Chats: conversations, message by message.
+//!
+//! A message is a passage: it is ranked, shown and read by itself, with the
+//! messages next to it as its siblings. Titles are passages of the same
+//! full-text index, so that one ranking holds for both.
+
+mod read;
+mod save;
+mod window;
+
+use rusqlite::{Row, named_params};
+use vademecum_kit::{
+    model::{Ask, By, Draft, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
+    retrieve::{Statements, rank},
+    source::{Source, SourceError},
+    store::{Database, Reader, Writer},
+};
+
+/// The conversations of one user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chats;
+
+const STATEMENTS: Statements = Statements {
+    by_relevance: include_str!("../sql/by_relevance.sql"),
+    by_recency: include_str!("../sql/by_recency.sql"),
+    count: include_str!("../sql/count.sql"),
+};
+
+impl Source for Chats {
+    fn name(&self) -> SourceName {
+        SourceName::Chats
+    }
+
+    fn database(&self) -> Database {
+        Database::Chacha
+    }
+
+    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
+        let (character, sender) = (ask.filters.character_id, ask.filters.sender.as_deref());
+        let filters = named_params! {
+            ":filtered": character.is_some() || sender.is_some(),
+            ":character_id": character,
+            ":sender": sender,
+        };
+        let expression = match ask.filters.by {
+            By::Both => ask.query.expression(),
+            By::Title => ask.query.expression_in(&["title"]),
+            By::Message => ask.query.expression_in(&["content"]),
+        };
+        Ok(rank(reader, ask, &STATEMENTS, &expression, filters, uri)?)
+    }
+
+    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+        read::show(reader, view)
+    }
+
+    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+        window::get(reader, get)
+    }
+
+    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+        save::save(writer, draft)
+    }
+}
+
+fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
+    let conversation: String = row.get("conversation_id")?;
+    Ok(match row.get::<_, Option<String>>("message_id")? {
+        Some(message) => Uri::part(SourceName::Chats, conversation, message),
+        None => Uri::item(SourceName::Chats, conversation),
+    })
+}
+
+/// The row of the full-text table that stands for a conversation's title.
+fn title_key(row: i64) -> i64 {
+    row * 2
+}
+
+/// The row of the full-text table that stands for a message.
+fn message_key(row: i64) -> i64 {
+    row * 2 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use vademecum_kit::{
+        model::{
+            Body, ChatDraft, Filters, MessageDraft, Mode, PageOf, RetrievalOptions, Timestamp,
+        },
+        testing::{self, Bench},
+    };
+
+    use super::*;
+
+    fn chat(title: &str, day: &str, messages: &[(&str, &str)]) -> Draft {
+        let messages = messages.iter().zip(10..).map(|((sender, content), minute)| MessageDraft {
+            origin: format!("m{minute}"),
+            sender: (*sender).to_owned(),
+            content: (*content).to_owned(),
+            sent_at: Timestamp::parse(&format!("{day}T08:{minute}:00Z")).ok(),
+        });
+        let chat = ChatDraft {
+            title: Some(title.to_owned()),
+            service: Some("test".to_owned()),
+            messages: messages.collect(),
+            ..ChatDraft::default()
+        };
+        Draft {
+            origin: format!("test:{title}"),
+            digest: format!("{chat:?}"),
+            body: Body::Chat(chat),
+        }
+    }
+
+    fn kitchen() -> [Draft; 2] {
+        [
+            chat(
+                "Dough trouble",
+                "2026-01-01",
+                &[("user", "My dough is sticky."), ("assistant", "Add flour to the dough.")],
+            ),
+            chat("Garden", "2026-01-02", &[("user", "When do tomatoes ripen?")]),
+        ]
+    }
+
+    fn long_chat() -> Bench<Chats> {
+        let texts: Vec<String> =
+            (0..450).map(|number| format!("message number {number}")).collect();
+        let messages = texts.iter().zip(0..).map(|(text, second)| MessageDraft {
+            origin: text.clone(),
+            sender: "user".to_owned(),
+            content: text.clone(),
+            sent_at: Timestamp::from_unix_seconds(f64::from(second)),
+        });
+        let chat = ChatDraft { messages: messages.collect(), ..ChatDraft::default() };
+        let bench = Bench::new(Chats);
+        bench.save(&Draft {
+            origin: "test:long".to_owned(),
+            digest: String::new(),
+            body: Body::Chat(chat),
+        });
+        bench
+    }
+
+    fn contents(item: &Item) -> Vec<&str> {
+        let messages = item.content["messages"].as_array().unwrap();
+        messages.iter().filter_map(|message| message["content"].as_str()).collect()
+    }
+
+    #[test]
+    fn chats_keep_the_promises_of_a_source() {
+        testing::check(Chats, &kitchen(), "dough");
+    }
+
+    #[test]
+    fn titles_and_messages_are_found_apart_and_together() {
+        let bench = Bench::new(Chats);
+        kitchen().iter().for_each(|draft| drop(bench.save(draft)));
+        let by = |by| bench.search_with("dough", Filters { by, ..Filters::default() });
+        assert_eq!((by(By::Both).len(), by(By::Title).len(), by(By::Message).len()), (3, 1, 2));
+        let title = by(By::Title).remove(0);
+        assert_eq!(title.message_id, None);
+        assert_eq!(title.snippet.as_deref(), Some("Dough trouble: My dough is sticky."));
+        let message = by(By::Message).remove(0);
+        let loc = message.loc.unwrap();
+        assert_eq!(message.uri.part, message.message_id);
+        assert_eq!(
+            (loc.message_id, loc.conversation_id),
+            (message.message_id, message.conversation_id)
+        );
+    }
+
+    #[test]
+    fn the_sender_filter_keeps_messages_of_the_sender() {
+        let bench = Bench::new(Chats);
+        kitchen().iter().for_each(|draft| drop(bench.save(draft)));
+        let sender = Some("Assistant".to_owned());
+        let hits = bench.search_with("dough", Filters { sender, ..Filters::default() });
+        assert_eq!(hits.len(), 1);
+        assert_eq!(hits[0].snippet.as_deref(), Some("Add flour to the dough."));
+    }
+
+    #[test]
+    fn the_character_filter_keeps_titles_and_messages_of_the_character() {
+        let bench = Bench::new(Chats);
+        kitchen().iter().for_each(|draft| drop(bench.save(draft)));
+        bench.write(|writer| {
+            writer.run(
+                "INSERT INTO character_cards (id, name, created_at, last_modified) VALUES (7, 'Ada', '', '')",
+                &[],
+            )?;
+            writer.run("UPDATE conversations SET character_id = 7 WHERE title = 'Dough trouble'", &[])
+        });
+        let of = |query, id| {
+            bench.search_with(query, Filters { character_id: Some(id), ..Filters::default() }).len()
+        };
+        assert_eq!((of("dough", 7), of("dough", 8), of("tomatoes", 7)), (3, 0, 0));
+    }
+
+    #[test]
+    fn a_conversation_is_read_page_by_page_without_gap_or_repeat() {
+        let bench = long_chat();
+        let id = bench.search("number")[0].id.clone();
+        let mut seen = Vec::new();
+        for number in 1.. {
+            let page = PageOf { number, size: 100 };
+            let item = bench.get_page(id.clone(), RetrievalOptions::default(), Some(page)).unwrap();
+            seen.extend(contents(&item).into_iter().map(str::to_owned));
+            if item.content["has_more"] == Value::Bool(false) {
+                break;
+            }
+        }
+        assert_eq!(seen.len(), 450);
+        assert!(
+            seen.iter().zip(0..).all(|(text, number)| *text == format!("message number {number}"))
+        );
+    }
+
+    #[test]
+    fn siblings_are_the_messages_next_to_the_anchor_within_the_budget() {
+        let bench = long_chat();
+        let hit = bench.search("\"number 300\"").remove(0);
+        let read = |max_tokens| {
+            let options = RetrievalOptions {
+                mode: Some(Mode::ChunkWithSiblings),
+                sibling_window: Some(2),
+                max_tokens: Some(max_tokens),
+                loc: hit.loc.clone(),
+                ..RetrievalOptions::default()
+            };
+            bench.get(hit.id.clone(), options).unwrap()
+        };
+        let wide = read(1_000);
+        assert_eq!(contents(&wide).len(), 5);
+        assert_eq!(contents(&wide)[2], "message number 300");
+        assert_eq!(contents(&read(10)), ["message number 299", "message number 300"]);
+        let cut = read(2);
+        assert_eq!(contents(&cut), ["message "]);
+        assert_eq!(cut.content["messages"][0]["truncated"], true);
+    }
+
+    #[test]
+    fn a_conversation_can_be_named_by_a_message_in_it() {
+        let bench = long_chat();
+        let hit = bench.search("\"number 300\"").remove(0);
+        let options = RetrievalOptions { mode: Some(Mode::Chunk), ..RetrievalOptions::default() };
+        let item = bench.get(hit.message_id.unwrap().as_str(), options).unwrap();
+        assert_eq!(contents(&item), ["message number 300"]);
+    }
+
+    #[test]
+    fn a_newer_export_adds_changes_and_removes_messages_and_keeps_the_rest() {
+        let bench = Bench::new(Chats);
+        bench.save(&kitchen()[0]);
+        let before = bench.search("sticky").remove(0);
+        let newer = chat(
+            "Dough trouble",
+            "2026-01-01",
+            &[
+                ("user", "My dough is sticky."),
+                ("assistant", "Fold it."),
+                ("user", "Thanks, solved."),
+            ],
+        );
+        bench.save(&newer);
+        let after = bench.search("sticky").remove(0);
+        assert_eq!((after.message_id, after.version), (before.message_id, Some(1)));
+        assert!(bench.search("flour").is_empty());
+        assert_eq!(bench.search("fold").len() + bench.search("solved").len(), 2);
+        bench.save(&kitchen()[0]);
+        assert!(bench.search("solved").is_empty() && bench.search("flour").len() == 1);
+    }
+
+    #[test]
+    fn messages_without_a_time_keep_their_order() {
+        let mut draft =
+            chat("Untimed", "2026-01-01", &[("a", "one x"), ("b", "two x"), ("a", "three x")]);
+        if let Body::Chat(chat) = &mut draft.body {
+            chat.messages.iter_mut().for_each(|message| message.sent_at = None);
+        }
+        let bench = Bench::new(Chats);
+        bench.save(&draft);
+        let id = bench.search("two")[0].id.clone();
+        let full = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
+        assert_eq!(contents(&bench.get(id, full).unwrap()), ["one x", "two x", "three x"]);
+    }
+}

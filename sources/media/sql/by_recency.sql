@@ -17,5 +17,5 @@ SELECT
     (SELECT min(bm25) FROM matched) AS best
 FROM matched
 JOIN Media ON Media.id = matched.rowid
-ORDER BY Media.last_modified DESC, Media.id
+ORDER BY Media.last_modified DESC, CAST(Media.id AS TEXT)
 LIMIT :take;

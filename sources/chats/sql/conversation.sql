@@ -1,0 +1,15 @@
+-- One conversation, by row or by id, with its keywords as a JSON list.
+SELECT
+    row, id, title, character_id, source, created_at, last_modified, version,
+    (
+        SELECT json_group_array(keyword)
+        FROM (
+            SELECT keywords.keyword
+            FROM conversation_keywords
+            JOIN keywords ON keywords.id = conversation_keywords.keyword_id
+            WHERE conversation_keywords.conversation_id = conversations.id AND keywords.deleted = 0
+            ORDER BY keywords.keyword
+        )
+    ) AS tags
+FROM conversations
+WHERE (row = :row OR id = :id) AND deleted = 0;

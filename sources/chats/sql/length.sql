@@ -1,0 +1,4 @@
+-- How many messages a conversation has.
+SELECT count(*) AS n
+FROM messages
+WHERE conversation_id = :conversation_id AND deleted = 0;

@@ -1,0 +1,7 @@
+-- One message, by row or by id, of a conversation that is there.
+SELECT
+    messages.row, messages.id, messages.conversation_id, messages.sender, messages.content,
+    messages.timestamp, messages.last_modified, messages.version
+FROM messages
+JOIN conversations ON conversations.id = messages.conversation_id AND conversations.deleted = 0
+WHERE (messages.row = :row OR messages.id = :id) AND messages.deleted = 0;

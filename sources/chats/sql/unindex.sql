@@ -1,0 +1,2 @@
+-- Makes a message that is gone unfindable.
+DELETE FROM chat_fts WHERE rowid = :key;

@@ -1,0 +1,209 @@
+//! Reading titles and messages, as they are stored and as hits.
+
+use rusqlite::{Row, named_params};
+use vademecum_kit::{
+    model::{Hit, ItemId, Loc, Ranked, SourceName, Timestamp, Uri, View},
+    retrieve::snippet,
+    source::SourceError,
+    store::{Reader, StoreError},
+};
+
+/// A conversation as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct Conversation {
+    pub(crate) id: String,
+    pub(crate) title: Option<String>,
+    pub(crate) character_id: Option<i64>,
+    pub(crate) service: Option<String>,
+    created_at: Option<Timestamp>,
+    last_modified: Option<Timestamp>,
+    version: i64,
+    tags: Vec<String>,
+}
+
+/// A message as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    row: i64,
+    pub(crate) id: String,
+    pub(crate) conversation_id: String,
+    pub(crate) sender: String,
+    pub(crate) content: String,
+    pub(crate) timestamp: String,
+    last_modified: Option<Timestamp>,
+    version: i64,
+}
+
+/// Reads matches for a list of results.
+pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+    let mut hits = Vec::with_capacity(view.wanted.len());
+    for wanted in &view.wanted {
+        let hit = match wanted.uri.part {
+            Some(_) => show_message(reader, view, wanted)?,
+            None => show_title(reader, view, wanted)?,
+        };
+        hits.extend(hit.map(|hit| Hit { score: wanted.score, ..hit }));
+    }
+    Ok(hits)
+}
+
+fn show_message(
+    reader: &Reader<'_>,
+    view: &View,
+    wanted: &Ranked,
+) -> Result<Option<Hit>, SourceError> {
+    let Some(message) = message(reader, Some(wanted.key / 2), None)? else { return Ok(None) };
+    let Some(conversation) = conversation(reader, None, Some(&message.conversation_id))? else {
+        return Ok(None);
+    };
+    let place = view.query.find(&message.content);
+    let snippet = snippet(&message.content, place, view.snippet_length);
+    Ok(Some(Hit { snippet: Some(snippet), ..message_hit(reader, conversation, message)? }))
+}
+
+fn show_title(
+    reader: &Reader<'_>,
+    view: &View,
+    wanted: &Ranked,
+) -> Result<Option<Hit>, SourceError> {
+    let Some(conversation) = conversation(reader, Some(wanted.key / 2), None)? else {
+        return Ok(None);
+    };
+    let first = messages(reader, &conversation.id, 0, 1)?.into_iter().next();
+    let text = match (&conversation.title, &first) {
+        (Some(title), Some(first)) => format!("{title}: {}", first.content),
+        (Some(title), None) => title.clone(),
+        (None, Some(first)) => first.content.clone(),
+        (None, None) => String::new(),
+    };
+    let snippet = snippet(&text, None, view.snippet_length);
+    Ok(Some(Hit { snippet: Some(snippet), ..title_hit(conversation) }))
+}
+
+/// A hit for a whole conversation.
+pub(crate) fn title_hit(conversation: Conversation) -> Hit {
+    let loc = Loc { conversation_id: Some(conversation.id.clone()), ..Loc::default() };
+    Hit {
+        title: conversation.title,
+        created_at: conversation.created_at,
+        last_modified: conversation.last_modified,
+        version: Some(conversation.version),
+        tags: Some(conversation.tags),
+        conversation_id: Some(conversation.id.clone()),
+        loc: Some(loc),
+        ..Hit::new(
+            Uri::item(SourceName::Chats, &conversation.id),
+            ItemId::Text(conversation.id.clone()),
+        )
+    }
+}
+
+/// A hit for one message of a conversation.
+pub(crate) fn message_hit(
+    reader: &Reader<'_>,
+    conversation: Conversation,
+    message: Message,
+) -> Result<Hit, StoreError> {
+    let index = place(reader, &message)?;
+    let loc = Loc {
+        conversation_id: Some(conversation.id.clone()),
+        message_id: Some(message.id.clone()),
+        message_index: Some(index),
+        ..Loc::default()
+    };
+    Ok(Hit {
+        uri: Uri::part(SourceName::Chats, &conversation.id, &message.id),
+        created_at: Timestamp::parse(&message.timestamp).ok(),
+        last_modified: message.last_modified,
+        version: Some(message.version),
+        message_id: Some(message.id),
+        sender: Some(message.sender),
+        loc: Some(loc),
+        ..title_hit(conversation)
+    })
+}
+
+/// One conversation, by row or by id.
+pub(crate) fn conversation(
+    reader: &Reader<'_>,
+    row: Option<i64>,
+    id: Option<&str>,
+) -> Result<Option<Conversation>, StoreError> {
+    let sql = include_str!("../sql/conversation.sql");
+    reader.first(sql, named_params! { ":row": row, ":id": id }, |row| {
+        let tags: String = row.get("tags")?;
+        Ok(Conversation {
+            id: row.get("id")?,
+            title: row.get("title")?,
+            character_id: row.get("character_id")?,
+            service: row.get("source")?,
+            created_at: row.get("created_at")?,
+            last_modified: row.get("last_modified")?,
+            version: row.get("version")?,
+            tags: serde_json::from_str(&tags).unwrap_or_default(),
+        })
+    })
+}
+
+/// One message, by row or by id.
+pub(crate) fn message(
+    reader: &Reader<'_>,
+    row: Option<i64>,
+    id: Option<&str>,
+) -> Result<Option<Message>, StoreError> {
+    let sql = include_str!("../sql/message.sql");
+    reader.first(sql, named_params! { ":row": row, ":id": id }, stored_message)
+}
+
+/// Some messages of a conversation, in order.
+pub(crate) fn messages(
+    reader: &Reader<'_>,
+    conversation_id: &str,
+    start: usize,
+    take: usize,
+) -> Result<Vec<Message>, StoreError> {
+    reader.all(
+        include_str!("../sql/messages.sql"),
+        named_params! {
+            ":conversation_id": conversation_id,
+            ":start": i64::try_from(start).unwrap_or(i64::MAX),
+            ":take": i64::try_from(take).unwrap_or(i64::MAX),
+        },
+        stored_message,
+    )
+}
+
+/// The place of a message in its conversation, counted from 0.
+pub(crate) fn place(reader: &Reader<'_>, message: &Message) -> Result<usize, StoreError> {
+    let before = reader.one(
+        include_str!("../sql/place.sql"),
+        named_params! {
+            ":conversation_id": message.conversation_id,
+            ":timestamp": message.timestamp,
+            ":row": message.row,
+        },
+        |row| row.get::<_, i64>("n"),
+    )?;
+    Ok(usize::try_from(before).unwrap_or(0))
+}
+
+/// How many messages a conversation has.
+pub(crate) fn length(reader: &Reader<'_>, conversation_id: &str) -> Result<usize, StoreError> {
+    let sql = include_str!("../sql/length.sql");
+    let parameters = named_params! { ":conversation_id": conversation_id };
+    let count = reader.one(sql, parameters, |row| row.get::<_, i64>("n"))?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+fn stored_message(row: &Row<'_>) -> rusqlite::Result<Message> {
+    Ok(Message {
+        row: row.get("row")?,
+        id: row.get("id")?,
+        conversation_id: row.get("conversation_id")?,
+        sender: row.get("sender")?,
+        content: row.get("content")?,
+        timestamp: row.get("timestamp")?,
+        last_modified: row.get("last_modified")?,
+        version: row.get("version")?,
+    })
+}

@@ -1,0 +1,224 @@
+//! Reading a conversation: a page of it, or the messages around one.
+
+use std::ops::Range as Window;
+
+use serde_json::{Value, json};
+use vademecum_kit::{
+    model::{Get, Hit, Item, Mode, PageOf, Range, Retrieval},
+    retrieve::{FtsQuery, snippet},
+    source::SourceError,
+    store::{Reader, StoreError},
+};
+
+use crate::read::{
+    Conversation, Message, conversation, length, message, message_hit, messages, place, title_hit,
+};
+
+/// Messages that one answer holds, where nobody names a page.
+const WHOLE: usize = 200;
+/// Messages that are read at once when a conversation is looked through.
+const STRIDE: usize = 200;
+
+/// Reads a conversation, named by its own id or by that of a message in it.
+pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+    let (conversation, named) = find(reader, get)?;
+    let total = length(reader, &conversation.id)?;
+    if let Some(page) = get.page {
+        return paged(reader, conversation, page, total);
+    }
+    let retrieval = &get.retrieval;
+    if retrieval.mode == Mode::Full {
+        let window = whole(retrieval, named.map(|place| place.min(total)), total);
+        return show(reader, conversation, window, total, Retrieval::FULL_CAP);
+    }
+    let anchor = match named {
+        Some(place) => Some(place),
+        None => first_match(reader, &conversation, total, &get.about)?,
+    };
+    let anchor = anchor.unwrap_or(0).min(total.saturating_sub(1));
+    match retrieval.mode {
+        Mode::Full | Mode::Chunk => {
+            let most = retrieval.max_chars.unwrap_or(Retrieval::FULL_CAP);
+            show(reader, conversation, anchor..(anchor + 1).min(total), total, most)
+        }
+        Mode::ChunkWithSiblings => {
+            let window = siblings(reader, &conversation, anchor, retrieval)?;
+            show(reader, conversation, window, total, retrieval.sibling_budget())
+        }
+        Mode::Snippet | Mode::Auto => excerpt(reader, conversation, anchor, total, get),
+    }
+}
+
+/// The conversation, and the place of the message that is meant, if one is.
+fn find(reader: &Reader<'_>, get: &Get) -> Result<(Conversation, Option<usize>), SourceError> {
+    let id = get.id.to_string();
+    let missing = || SourceError::not_found("conversation", &id);
+    let loc = &get.retrieval.loc;
+    if let Some(found) = conversation(reader, None, Some(&id))? {
+        let named = get.part.as_deref().or(loc.message_id.as_deref());
+        let Some(named) = named else { return Ok((found, loc.message_index)) };
+        let message = message(reader, None, Some(named))?
+            .filter(|message| message.conversation_id == found.id)
+            .ok_or_else(|| SourceError::not_found("message", named))?;
+        return Ok((found, Some(place(reader, &message)?)));
+    }
+    let message = message(reader, None, Some(&id))?.ok_or_else(missing)?;
+    let found = conversation(reader, None, Some(&message.conversation_id))?.ok_or_else(missing)?;
+    Ok((found, Some(place(reader, &message)?)))
+}
+
+fn paged(
+    reader: &Reader<'_>,
+    conversation: Conversation,
+    page: PageOf,
+    total: usize,
+) -> Result<Item, SourceError> {
+    let start = (page.number - 1).saturating_mul(page.size).min(total);
+    let window = start..start.saturating_add(page.size).min(total);
+    let mut item = show(reader, conversation, window, total, Retrieval::FULL_CAP)?;
+    if let Value::Object(content) = &mut item.content {
+        content.insert("page".to_owned(), page.number.into());
+        content.insert("page_size".to_owned(), page.size.into());
+    }
+    Ok(item)
+}
+
+/// As much of the whole as one answer holds, from the offset that was asked
+/// for; where one message is meant and does not lie near the beginning, the
+/// part around it.
+fn whole(retrieval: &Retrieval, named: Option<usize>, total: usize) -> Window<usize> {
+    let around = named.filter(|place| retrieval.offset == 0 && *place >= WHOLE);
+    let start = around.map_or(retrieval.offset, |place| place - WHOLE / 2).min(total);
+    start..start.saturating_add(WHOLE).min(total)
+}
+
+/// The anchor and the messages next to it, in turn, while they fit.
+fn siblings(
+    reader: &Reader<'_>,
+    conversation: &Conversation,
+    anchor: usize,
+    retrieval: &Retrieval,
+) -> Result<Window<usize>, StoreError> {
+    let first = anchor.saturating_sub(retrieval.sibling_window);
+    let take = anchor - first + retrieval.sibling_window + 1;
+    let near = messages(reader, &conversation.id, first, take)?;
+    let lengths: Vec<usize> = near.iter().map(|message| message.content.chars().count()).collect();
+    let centre = anchor - first;
+    let mut window = centre..(centre + 1).min(lengths.len());
+    let mut spent = lengths.get(centre).copied().unwrap_or(0);
+    let (mut left, mut right) = (true, true);
+    let mut fits = |index: Option<usize>, open: &mut bool| {
+        let length = index.and_then(|index| lengths.get(index));
+        *open = *open && length.is_some_and(|length| spent + length <= retrieval.sibling_budget());
+        if *open {
+            spent += length.copied().unwrap_or(0);
+        }
+        *open
+    };
+    for distance in 1..=retrieval.sibling_window {
+        if fits(centre.checked_sub(distance), &mut left) {
+            window.start = centre - distance;
+        }
+        if fits(Some(centre + distance), &mut right) {
+            window.end = centre + distance + 1;
+        }
+    }
+    Ok(first + window.start..first + window.end)
+}
+
+/// The first message that the newest of the recent queries occurs in.
+fn first_match(
+    reader: &Reader<'_>,
+    conversation: &Conversation,
+    total: usize,
+    about: &[std::sync::Arc<FtsQuery>],
+) -> Result<Option<usize>, StoreError> {
+    for query in about {
+        for start in (0..total).step_by(STRIDE) {
+            let some = messages(reader, &conversation.id, start, STRIDE)?;
+            let found = some.iter().position(|message| query.find(&message.content).is_some());
+            if let Some(place) = found {
+                return Ok(Some(start + place));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn excerpt(
+    reader: &Reader<'_>,
+    conversation: Conversation,
+    anchor: usize,
+    total: usize,
+    get: &Get,
+) -> Result<Item, SourceError> {
+    let Some(message) = messages(reader, &conversation.id, anchor, 1)?.into_iter().next() else {
+        return show(reader, conversation, 0..0, total, Retrieval::FULL_CAP);
+    };
+    let place = get.about.iter().find_map(|query| query.find(&message.content));
+    let text = snippet(&message.content, place, get.retrieval.snippet_length);
+    let hit = message_hit(reader, conversation, message)?;
+    Ok(Item {
+        meta: Hit { snippet: Some(text.clone()), ..hit },
+        content: text.into(),
+        attachments: None,
+        range: Some(Range::new(anchor, anchor + 1, total)),
+    })
+}
+
+/// Some messages as an object, as many as `most` characters hold.
+fn show(
+    reader: &Reader<'_>,
+    conversation: Conversation,
+    window: Window<usize>,
+    total: usize,
+    most: usize,
+) -> Result<Item, SourceError> {
+    let mut left = most;
+    let mut shown = Vec::new();
+    for (index, message) in
+        (window.start..).zip(messages(reader, &conversation.id, window.start, window.len())?)
+    {
+        let length = message.content.chars().count();
+        if length > left && !shown.is_empty() {
+            break;
+        }
+        shown.push(entry(index, &message, length, left));
+        left = left.saturating_sub(length);
+    }
+    let end = window.start + shown.len();
+    let content = json!({
+        "conversation_id": conversation.id,
+        "title": conversation.title,
+        "service": conversation.service,
+        "character_id": conversation.character_id,
+        "messages": shown,
+        "total_messages": total,
+        "has_more": end < total,
+    });
+    Ok(Item {
+        meta: title_hit(conversation),
+        content,
+        attachments: None,
+        range: Some(Range::new(window.start, end, total)),
+    })
+}
+
+/// One message; what is longer than an answer may be is cut, and says so.
+fn entry(index: usize, message: &Message, length: usize, most: usize) -> Value {
+    let mut entry = json!({
+        "message_id": message.id,
+        "message_index": index,
+        "sender": message.sender,
+        "timestamp": message.timestamp,
+        "content": message.content,
+    });
+    if length > most
+        && let Value::Object(fields) = &mut entry
+    {
+        let cut: String = message.content.chars().take(most).collect();
+        fields.insert("content".to_owned(), cut.into());
+        fields.insert("truncated".to_owned(), true.into());
+    }
+    entry
+}
