@@ -1,1 +1,128 @@
-//! The characters.
+//! Characters: cards that say who somebody is and how they talk.
+//!
+//! A character is made of fields. Its `loc` names the field that matched and
+//! the place in it; read in full, it is an object with all of them.
+
+mod read;
+mod save;
+
+use rusqlite::Row;
+use vademecum_kit::{
+    model::{Ask, Draft, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
+    retrieve::{Statements, rank},
+    source::{Source, SourceError},
+    store::{Database, Reader, Writer},
+};
+
+/// The characters of one user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Characters;
+
+const STATEMENTS: Statements = Statements {
+    by_relevance: include_str!("../sql/by_relevance.sql"),
+    by_recency: include_str!("../sql/by_recency.sql"),
+    count: include_str!("../sql/count.sql"),
+};
+
+impl Source for Characters {
+    fn name(&self) -> SourceName {
+        SourceName::Characters
+    }
+
+    fn database(&self) -> Database {
+        Database::Chacha
+    }
+
+    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
+        Ok(rank(reader, ask, &STATEMENTS, &ask.query.expression(), &[], uri)?)
+    }
+
+    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+        read::show(reader, view)
+    }
+
+    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+        read::get(reader, get)
+    }
+
+    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+        save::save(writer, draft)
+    }
+}
+
+fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
+    Ok(Uri::item(SourceName::Characters, row.get::<_, i64>("id")?.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use vademecum_kit::{
+        model::{Body, CharacterDraft, Mode, RetrievalOptions, Timestamp},
+        testing::{self, Bench},
+    };
+
+    use super::*;
+
+    fn card(name: &str, description: &str, tags: &[&str]) -> Draft {
+        let card = CharacterDraft {
+            name: name.to_owned(),
+            description: Some(description.to_owned()),
+            first_message: Some(format!("I am {name}.")),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            modified_at: Timestamp::parse("2026-01-01").ok(),
+            ..CharacterDraft::default()
+        };
+        Draft {
+            origin: format!("file:/{name}.json"),
+            digest: description.to_owned(),
+            body: Body::Character(Box::new(card)),
+        }
+    }
+
+    fn cast() -> [Draft; 3] {
+        [
+            card("Mara", "A baker who loves dough.", &["kitchen", "calm"]),
+            card("Theo", "Sells dough to bakers.", &["market"]),
+            card("Dough", "A talking dough.", &["kitchen", "odd"]),
+        ]
+    }
+
+    #[test]
+    fn characters_keep_the_promises_of_a_source() {
+        testing::check(Characters, &cast(), "dough");
+    }
+
+    #[test]
+    fn a_character_is_found_by_its_tags() {
+        let bench = Bench::new(Characters);
+        cast().iter().for_each(|draft| drop(bench.save(draft)));
+        assert_eq!((bench.search("kitchen, market").len(), bench.search("odd").len()), (3, 1));
+    }
+
+    #[test]
+    fn a_hit_names_the_field_that_matched() {
+        let bench = Bench::new(Characters);
+        cast().iter().for_each(|draft| drop(bench.save(draft)));
+        let loc = bench.search("loves")[0].loc.clone().unwrap();
+        assert_eq!((loc.field.as_deref(), loc.approx_offset), (Some("description"), Some(12)));
+    }
+
+    #[test]
+    fn a_character_is_read_with_all_its_fields() {
+        let bench = Bench::new(Characters);
+        cast().iter().for_each(|draft| drop(bench.save(draft)));
+        let full = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
+        let item = bench.get(1, full).unwrap();
+        assert_eq!(item.content["first_message"], "I am Mara.");
+        assert_eq!(item.content["tags"][1], "calm");
+    }
+
+    #[test]
+    fn two_cards_may_have_the_same_name() {
+        let bench = Bench::new(Characters);
+        bench.save(&cast()[0]);
+        let twin = Draft { origin: "file:/other.json".to_owned(), ..cast()[0].clone() };
+        bench.save(&twin);
+        assert_eq!(bench.search("mara").len(), 2);
+    }
+}

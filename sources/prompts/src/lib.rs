@@ -1,1 +1,149 @@
-//! The prompts.
+//! Prompts: what the user tells a model again and again.
+//!
+//! A prompt is made of fields and has a name of its own. Its `loc` names the
+//! field that matched and the place in it; read in full, it is an object.
+
+mod read;
+mod save;
+
+use rusqlite::Row;
+use vademecum_kit::{
+    model::{Ask, Draft, Get, Hit, Item, PromptField, Ranking, Saved, SourceName, Uri, View},
+    retrieve::{Statements, rank},
+    source::{Source, SourceError},
+    store::{Database, Reader, Writer},
+};
+
+/// The prompts of one user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prompts;
+
+const STATEMENTS: Statements = Statements {
+    by_relevance: include_str!("../sql/by_relevance.sql"),
+    by_recency: include_str!("../sql/by_recency.sql"),
+    count: include_str!("../sql/count.sql"),
+};
+
+impl Source for Prompts {
+    fn name(&self) -> SourceName {
+        SourceName::Prompts
+    }
+
+    fn database(&self) -> Database {
+        Database::Prompts
+    }
+
+    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
+        let columns: Vec<&str> =
+            ask.filters.fields.iter().map(|field| PromptField::as_str(*field)).collect();
+        let expression = ask.query.expression_in(&columns);
+        Ok(rank(reader, ask, &STATEMENTS, &expression, &[], uri)?)
+    }
+
+    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+        read::show(reader, view)
+    }
+
+    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+        read::get(reader, get)
+    }
+
+    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+        save::save(writer, draft)
+    }
+}
+
+fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
+    Ok(Uri::item(SourceName::Prompts, row.get::<_, i64>("id")?.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use vademecum_kit::{
+        model::{Body, Filters, ItemId, Mode, PromptDraft, RetrievalOptions, Timestamp},
+        testing::{self, Bench},
+    };
+
+    use super::*;
+
+    fn prompt(origin: &str, name: &str, details: &str, user: &str, keywords: &[&str]) -> Draft {
+        let prompt = PromptDraft {
+            name: name.to_owned(),
+            author: Some("Ada".to_owned()),
+            details: Some(details.to_owned()),
+            user_prompt: Some(user.to_owned()),
+            keywords: keywords.iter().map(|keyword| (*keyword).to_owned()).collect(),
+            modified_at: Timestamp::parse("2026-01-01").ok(),
+            ..PromptDraft::default()
+        };
+        Draft {
+            origin: origin.to_owned(),
+            digest: format!("{prompt:?}"),
+            body: Body::Prompt(prompt),
+        }
+    }
+
+    fn library() -> [Draft; 3] {
+        [
+            prompt("a", "Baker", "About dough.", "Tell me how to knead.", &["kitchen"]),
+            prompt("b", "Critic", "Judges bread.", "Is this dough good?", &["taste"]),
+            prompt("c", "3", "A number for a name.", "Count the dough balls.", &["dough"]),
+        ]
+    }
+
+    fn filled() -> Bench<Prompts> {
+        let bench = Bench::new(Prompts);
+        library().iter().for_each(|draft| drop(bench.save(draft)));
+        bench
+    }
+
+    #[test]
+    fn prompts_keep_the_promises_of_a_source() {
+        testing::check(Prompts, &library(), "dough");
+    }
+
+    #[test]
+    fn only_the_named_fields_are_matched_and_shown() {
+        let bench = filled();
+        let names = |fields: &[PromptField]| -> Vec<String> {
+            let filters = Filters { fields: fields.to_vec(), ..Filters::default() };
+            let mut names: Vec<_> = bench
+                .search_with("dough", filters)
+                .into_iter()
+                .filter_map(|hit| hit.title)
+                .collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&[PromptField::Details]), ["Baker"]);
+        assert_eq!(names(&[PromptField::UserPrompt]), ["3", "Critic"]);
+        assert_eq!(names(&[PromptField::Keywords]), ["3"]);
+        assert_eq!(names(&[PromptField::Details, PromptField::Keywords]), ["3", "Baker"]);
+        let filters = Filters { fields: vec![PromptField::Details], ..Filters::default() };
+        let loc = bench.search_with("dough", filters).remove(0).loc.unwrap();
+        assert_eq!((loc.field.as_deref(), loc.approx_offset), (Some("details"), Some(6)));
+    }
+
+    #[test]
+    fn a_prompt_is_read_by_name_or_id_even_if_its_name_is_a_number() {
+        let bench = filled();
+        let full = || RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
+        let name = |id: ItemId| bench.get(id, full()).unwrap().content["name"].clone();
+        assert_eq!(name("Baker".into()), "Baker");
+        assert_eq!(name("2".into()), "Critic");
+        assert_eq!(name("3".into()), "3");
+        assert_eq!(name(ItemId::Number(1)), "Baker");
+    }
+
+    #[test]
+    fn a_taken_name_is_numbered_and_stays_so() {
+        let bench = filled();
+        let other = prompt("elsewhere", "Baker", "Another one.", "Bake!", &[]);
+        bench.save(&other);
+        bench.save(&Draft { digest: "edited".to_owned(), ..other });
+        let mut names: Vec<_> =
+            bench.search("baker").into_iter().filter_map(|hit| hit.title).collect();
+        names.sort();
+        assert_eq!(names, ["Baker", "Baker (2)"]);
+    }
+}

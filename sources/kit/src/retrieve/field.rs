@@ -5,6 +5,9 @@ use std::sync::Arc;
 use super::{FtsQuery, Passage, read, snippet};
 use crate::model::{Loc, Retrieval};
 
+/// The field that names an item, and is shown as its title.
+const NAME: &str = "name";
+
 /// The fields of an item that have a text, most telling first.
 #[derive(Clone, Debug, Default)]
 pub struct Fields(Vec<(&'static str, String)>);
@@ -22,7 +25,7 @@ impl Fields {
     /// A snippet around the first match, and where it is.
     ///
     /// Only the fields that `matched` accepts are looked at; where none of
-    /// them holds a match, the beginning of the first field is shown.
+    /// them holds a match, the item's beginning is shown.
     pub fn snippet(
         &self,
         query: &FtsQuery,
@@ -34,18 +37,23 @@ impl Fields {
             .iter()
             .filter(|(name, _)| matched(name))
             .find_map(|(name, text)| Some((*name, text, query.find(text)?)));
-        match found {
-            Some((name, text, place)) => {
-                let offset = text.get(..place.start).unwrap_or_default().chars().count();
-                let loc = Loc {
-                    approx_offset: Some(offset),
-                    field: Some(name.to_owned()),
-                    ..Loc::default()
-                };
-                (Some(snippet(text, Some(place), length)), Some(loc))
-            }
-            None => (self.0.first().map(|(_, text)| snippet(text, None, length)), None),
-        }
+        let Some((name, text, place)) = found else { return (self.opening(length), None) };
+        let offset = text.get(..place.start).unwrap_or_default().chars().count();
+        let loc =
+            Loc { approx_offset: Some(offset), field: Some(name.to_owned()), ..Loc::default() };
+        // The name is the title already: the snippet says something else.
+        let piece = if name == NAME {
+            self.opening(length)
+        } else {
+            Some(snippet(text, Some(place), length))
+        };
+        (piece, Some(loc))
+    }
+
+    /// The beginning of the first field that is not the name.
+    fn opening(&self, length: usize) -> Option<String> {
+        let text = self.0.iter().find(|(name, _)| *name != NAME).or_else(|| self.0.first());
+        text.map(|(_, text)| snippet(text, None, length))
     }
 
     /// Reads from the fields as from one text: the field that `loc` names, or
@@ -88,7 +96,14 @@ mod tests {
 
     #[test]
     fn a_field_that_was_not_searched_is_not_shown_as_the_match() {
-        let (text, loc) = fields().snippet(&FtsQuery::parse("engine"), |name| name == "name", 300);
-        assert_eq!((text.as_deref(), loc), (Some("Ada"), None));
+        let (_, loc) = fields().snippet(&FtsQuery::parse("engine"), |name| name == "name", 300);
+        assert_eq!(loc, None);
+    }
+
+    #[test]
+    fn a_match_in_the_name_shows_what_the_title_does_not() {
+        let (text, loc) = fields().snippet(&FtsQuery::parse("ada"), |_| true, 300);
+        assert_eq!(text.as_deref(), Some("Über engines, she wrote notes."));
+        assert_eq!(loc.and_then(|loc| loc.field).as_deref(), Some("name"));
     }
 }

@@ -1,0 +1,12 @@
+-- Adds a character.
+INSERT INTO character_cards (
+    name, description, personality, scenario, system_prompt, image, post_history_instructions,
+    first_message, message_example, creator_notes, alternate_greetings, tags, creator,
+    character_version, extensions, created_at, last_modified
+)
+VALUES (
+    :name, :description, :personality, :scenario, :system_prompt, :image,
+    :post_history_instructions, :first_message, :message_example, :creator_notes,
+    :alternate_greetings, :tags, :creator, :character_version, :extensions, :created_at,
+    :last_modified
+);

@@ -1,0 +1,148 @@
+//! Reading characters, as hits and as items.
+
+use rusqlite::{Row, named_params};
+use serde_json::{Value, json};
+use vademecum_kit::{
+    model::{Get, Hit, Item, ItemId, Mode, SourceName, Timestamp, Uri, View},
+    retrieve::Fields,
+    source::SourceError,
+    store::{Reader, StoreError},
+};
+
+/// A character as it is stored.
+struct Character {
+    id: i64,
+    name: String,
+    description: Option<String>,
+    personality: Option<String>,
+    scenario: Option<String>,
+    system_prompt: Option<String>,
+    post_history_instructions: Option<String>,
+    first_message: Option<String>,
+    message_example: Option<String>,
+    creator_notes: Option<String>,
+    alternate_greetings: Vec<String>,
+    tags: Vec<String>,
+    creator: Option<String>,
+    character_version: Option<String>,
+    extensions: Value,
+    has_image: bool,
+    created_at: Option<Timestamp>,
+    last_modified: Option<Timestamp>,
+    version: i64,
+}
+
+/// Reads matches for a list of results.
+pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+    let mut hits = Vec::with_capacity(view.wanted.len());
+    for wanted in &view.wanted {
+        let Some(character) = find(reader, wanted.key)? else { continue };
+        let fields = fields(&character);
+        let (snippet, loc) = fields.snippet(&view.query, |_| true, view.snippet_length);
+        hits.push(Hit { snippet, loc, score: wanted.score, ..hit(&character) });
+    }
+    Ok(hits)
+}
+
+/// Reads one character: all its fields in full, or a part of its text.
+pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+    let missing = || SourceError::not_found("character", &get.id);
+    let id = get.id.as_number().ok_or_else(missing)?;
+    let character = find(reader, id)?.ok_or_else(missing)?;
+    let meta = hit(&character);
+    if get.retrieval.mode == Mode::Full {
+        let content = object(&character);
+        return Ok(Item { meta, content, attachments: None, range: None });
+    }
+    let passage = fields(&character).read(&get.retrieval, &get.about);
+    let snippet = (get.retrieval.mode == Mode::Snippet).then(|| passage.text.clone());
+    Ok(Item {
+        meta: Hit { snippet, ..meta },
+        content: passage.text.into(),
+        attachments: None,
+        range: Some(passage.range),
+    })
+}
+
+fn find(reader: &Reader<'_>, id: i64) -> Result<Option<Character>, StoreError> {
+    reader.first(include_str!("../sql/read.sql"), named_params! { ":id": id }, character)
+}
+
+fn character(row: &Row<'_>) -> rusqlite::Result<Character> {
+    Ok(Character {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        description: row.get("description")?,
+        personality: row.get("personality")?,
+        scenario: row.get("scenario")?,
+        system_prompt: row.get("system_prompt")?,
+        post_history_instructions: row.get("post_history_instructions")?,
+        first_message: row.get("first_message")?,
+        message_example: row.get("message_example")?,
+        creator_notes: row.get("creator_notes")?,
+        alternate_greetings: list(row.get("alternate_greetings")?),
+        tags: list(row.get("tags")?),
+        creator: row.get("creator")?,
+        character_version: row.get("character_version")?,
+        extensions: row
+            .get::<_, Option<String>>("extensions")?
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or(Value::Null),
+        has_image: row.get("has_image")?,
+        created_at: row.get("created_at")?,
+        last_modified: row.get("last_modified")?,
+        version: row.get("version")?,
+    })
+}
+
+/// A list as it is stored: JSON text, or nothing.
+fn list(stored: Option<String>) -> Vec<String> {
+    stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// The fields that can be matched, in the order in which they tell most.
+fn fields(character: &Character) -> Fields {
+    Fields::new([
+        ("name", Some(character.name.clone())),
+        ("description", character.description.clone()),
+        ("personality", character.personality.clone()),
+        ("scenario", character.scenario.clone()),
+        ("first_message", character.first_message.clone()),
+        ("system_prompt", character.system_prompt.clone()),
+        ("message_example", character.message_example.clone()),
+        ("creator_notes", character.creator_notes.clone()),
+        ("tags", Some(character.tags.join(", "))),
+    ])
+}
+
+fn hit(character: &Character) -> Hit {
+    let uri = Uri::item(SourceName::Characters, character.id.to_string());
+    Hit {
+        title: Some(character.name.clone()),
+        created_at: character.created_at,
+        last_modified: character.last_modified,
+        version: Some(character.version),
+        tags: Some(character.tags.clone()),
+        ..Hit::new(uri, ItemId::Number(character.id))
+    }
+}
+
+fn object(character: &Character) -> Value {
+    json!({
+        "name": character.name,
+        "description": character.description,
+        "personality": character.personality,
+        "scenario": character.scenario,
+        "system_prompt": character.system_prompt,
+        "post_history_instructions": character.post_history_instructions,
+        "first_message": character.first_message,
+        "message_example": character.message_example,
+        "creator_notes": character.creator_notes,
+        "alternate_greetings": character.alternate_greetings,
+        "tags": character.tags,
+        "creator": character.creator,
+        "character_version": character.character_version,
+        "extensions": character.extensions,
+        "has_image": character.has_image,
+    })
+}

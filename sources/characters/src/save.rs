@@ -1,0 +1,83 @@
+//! Adding characters and bringing them up to date.
+
+use rusqlite::named_params;
+use vademecum_kit::{
+    model::{Body, CharacterDraft, Draft, Saved, SourceName, Timestamp},
+    retrieve::folded_text,
+    source::SourceError,
+    store::{StoreError, Writer, save_once},
+};
+
+/// Saves a character and its words. Two cards may have the same name.
+pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+    let Body::Character(card) = &draft.body else {
+        return Err(SourceError::Refused(format!("`{}` is not a character", draft.origin)));
+    };
+    save_once(writer, SourceName::Characters, draft, |item, now| {
+        let before = item.and_then(|item| item.parse().ok());
+        let id = put(writer, before, card, now)?;
+        index(writer, id, card)?;
+        Ok(id.to_string())
+    })
+}
+
+fn put(
+    writer: &Writer<'_>,
+    before: Option<i64>,
+    card: &CharacterDraft,
+    now: Timestamp,
+) -> Result<i64, SourceError> {
+    let modified = card.modified_at.unwrap_or(now);
+    let created = card.created_at.or(before.is_none().then_some(modified));
+    let greetings = serde_json::json!(card.alternate_greetings).to_string();
+    let tags = serde_json::json!(card.tags).to_string();
+    let extensions = serde_json::json!(card.extensions).to_string();
+    let fields = named_params! {
+        ":name": card.name,
+        ":description": card.description,
+        ":personality": card.personality,
+        ":scenario": card.scenario,
+        ":system_prompt": card.system_prompt,
+        ":image": card.image,
+        ":post_history_instructions": card.post_history_instructions,
+        ":first_message": card.first_message,
+        ":message_example": card.message_example,
+        ":creator_notes": card.creator_notes,
+        ":alternate_greetings": greetings,
+        ":tags": tags,
+        ":creator": card.creator,
+        ":character_version": card.character_version,
+        ":extensions": extensions,
+        ":created_at": created,
+        ":last_modified": modified,
+    };
+    let Some(id) = before else {
+        return Ok(writer.insert(include_str!("../sql/insert.sql"), fields)?);
+    };
+    let mut of_this = fields.to_vec();
+    of_this.push((":id", &id));
+    match writer.run(include_str!("../sql/update.sql"), &of_this)? {
+        0 => Err(SourceError::not_found("character", id)),
+        _ => Ok(id),
+    }
+}
+
+fn index(writer: &Writer<'_>, id: i64, card: &CharacterDraft) -> Result<(), StoreError> {
+    let words = |text: &Option<String>| folded_text(text.as_deref().unwrap_or_default());
+    writer.run(
+        include_str!("../sql/index.sql"),
+        named_params! {
+            ":id": id,
+            ":name": folded_text(&card.name),
+            ":tags": folded_text(&card.tags.join(" ")),
+            ":description": words(&card.description),
+            ":personality": words(&card.personality),
+            ":scenario": words(&card.scenario),
+            ":system_prompt": words(&card.system_prompt),
+            ":first_message": words(&card.first_message),
+            ":message_example": words(&card.message_example),
+            ":creator_notes": words(&card.creator_notes),
+        },
+    )?;
+    Ok(())
+}

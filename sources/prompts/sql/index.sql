@@ -1,0 +1,5 @@
+-- Makes a prompt findable by its folded words.
+INSERT OR REPLACE INTO prompt_fts (
+    rowid, name, details, system_prompt, user_prompt, author, keywords
+)
+VALUES (:id, :name, :details, :system_prompt, :user_prompt, :author, :keywords);

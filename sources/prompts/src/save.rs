@@ -1,0 +1,113 @@
+//! Adding prompts and bringing them up to date.
+
+use rusqlite::named_params;
+use uuid::Uuid;
+use vademecum_kit::{
+    model::{Body, Draft, PromptDraft, Saved, SourceName, Timestamp},
+    retrieve::folded_text,
+    source::SourceError,
+    store::{StoreError, Writer, save_once},
+};
+
+/// Saves a prompt, its keywords and its words.
+///
+/// Names are unique: a prompt from elsewhere whose name is taken is stored
+/// under the next free one, `Name (2)`, so that neither is lost.
+pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+    let Body::Prompt(prompt) = &draft.body else {
+        return Err(SourceError::Refused(format!("`{}` is not a prompt", draft.origin)));
+    };
+    save_once(writer, SourceName::Prompts, draft, |item, now| {
+        let before = item.and_then(|item| item.parse().ok());
+        let name = free_name(writer, &prompt.name, before)?;
+        let id = put(writer, before, &name, prompt, now)?;
+        describe(writer, id, &name, prompt, now)?;
+        Ok(id.to_string())
+    })
+}
+
+/// The name itself, or the first of its numbered forms that nobody else has.
+fn free_name(writer: &Writer<'_>, name: &str, own: Option<i64>) -> Result<String, StoreError> {
+    let mut candidate = name.to_owned();
+    for number in 2.. {
+        let owner = writer.first(
+            include_str!("../sql/named.sql"),
+            named_params! { ":name": candidate },
+            |row| row.get::<_, i64>("id"),
+        )?;
+        if owner.is_none() || owner == own {
+            break;
+        }
+        candidate = format!("{name} ({number})");
+    }
+    Ok(candidate)
+}
+
+fn put(
+    writer: &Writer<'_>,
+    before: Option<i64>,
+    name: &str,
+    prompt: &PromptDraft,
+    now: Timestamp,
+) -> Result<i64, SourceError> {
+    let modified = prompt.modified_at.unwrap_or(now);
+    let uuid = Uuid::new_v4().to_string();
+    let mut fields = named_params! {
+        ":name": name,
+        ":author": prompt.author,
+        ":details": prompt.details,
+        ":system_prompt": prompt.system_prompt,
+        ":user_prompt": prompt.user_prompt,
+        ":last_modified": modified,
+    }
+    .to_vec();
+    let Some(id) = before else {
+        fields.push((":uuid", &uuid));
+        return Ok(writer.insert(include_str!("../sql/insert.sql"), &fields)?);
+    };
+    fields.push((":id", &id));
+    match writer.run(include_str!("../sql/update.sql"), &fields)? {
+        0 => Err(SourceError::not_found("prompt", id)),
+        _ => Ok(id),
+    }
+}
+
+/// Replaces the keywords and the words.
+fn describe(
+    writer: &Writer<'_>,
+    id: i64,
+    name: &str,
+    prompt: &PromptDraft,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":prompt_id": id })?;
+    for keyword in &prompt.keywords {
+        let keyword = keyword.trim();
+        writer.run(
+            include_str!("../sql/add_keyword.sql"),
+            named_params! {
+                ":keyword": keyword,
+                ":uuid": Uuid::new_v4().to_string(),
+                ":now": now,
+            },
+        )?;
+        writer.run(
+            include_str!("../sql/link_keyword.sql"),
+            named_params! { ":prompt_id": id, ":keyword": keyword },
+        )?;
+    }
+    let words = |text: &Option<String>| folded_text(text.as_deref().unwrap_or_default());
+    writer.run(
+        include_str!("../sql/index.sql"),
+        named_params! {
+            ":id": id,
+            ":name": folded_text(name),
+            ":details": words(&prompt.details),
+            ":system_prompt": words(&prompt.system_prompt),
+            ":user_prompt": words(&prompt.user_prompt),
+            ":author": words(&prompt.author),
+            ":keywords": folded_text(&prompt.keywords.join(" ")),
+        },
+    )?;
+    Ok(())
+}
