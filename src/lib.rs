@@ -1,1 +1,17 @@
-//! lib
+//! Vademecum: one server that holds what a person knows and lets their AI
+//! agents find it.
+//!
+//! One request, room by room: [`transport`] turns bytes into a message and a
+//! credential into a principal; [`mcp`] reads the message; [`tools`] reads the
+//! arguments; a session in [`actors`] asks the aggregator, which asks the
+//! sources, each with a database of its own. Answers come back the same way.
+
+pub mod actors;
+pub mod app;
+pub mod auth;
+pub mod config;
+pub mod mcp;
+pub mod registry;
+pub mod telemetry;
+pub mod tools;
+pub mod transport;

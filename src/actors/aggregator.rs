@@ -1,0 +1,293 @@
+//! All sources of one user, asked at once and merged.
+//!
+//! A source that fails or is late costs its own hits and is named in the
+//! answer; it never costs the whole answer.
+
+use std::{cmp::Ordering, collections::HashMap, sync::Arc, time::Duration};
+
+use actix::prelude::*;
+use futures_util::future::join_all;
+use serde::Serialize;
+use vademecum_kit::{
+    model::{
+        Ask, Deadline, Filters, Get, Hit, Item, Order, Ranked, Ranking, SourceName, Uri, View,
+    },
+    retrieve::FtsQuery,
+    source::SourceError,
+};
+
+use super::{CallError, SourceHandle, error::chain};
+
+/// A source that is to be asked, and for what.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Which source.
+    pub source: SourceName,
+    /// Which of its items count.
+    pub filters: Filters,
+    /// In which order, if not in that of the whole.
+    pub order: Option<Order>,
+}
+
+/// A source that gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Failed {
+    /// Which source.
+    pub source: SourceName,
+    /// Why, in a few words.
+    pub reason: String,
+}
+
+/// What the sources found, merged.
+#[derive(Debug, Default)]
+pub(crate) struct Merged {
+    /// The matches that come first.
+    pub(crate) ranked: Vec<Ranked>,
+    /// How many matches there are in all.
+    pub(crate) total: usize,
+    /// The sources that gave no answer.
+    pub(crate) failed: Vec<Failed>,
+}
+
+/// All sources of one user.
+#[derive(Debug)]
+pub(crate) struct Aggregator {
+    sources: Vec<SourceHandle>,
+    patience: Duration,
+}
+
+impl Aggregator {
+    pub(crate) fn new(sources: Vec<SourceHandle>, patience: Duration) -> Self {
+        Self { sources, patience }
+    }
+
+    fn find(&self, name: SourceName) -> Option<SourceHandle> {
+        self.sources.iter().find(|source| source.name() == name).cloned()
+    }
+}
+
+impl Actor for Aggregator {
+    type Context = Context<Self>;
+}
+
+/// Finds the matches that come first, over all wanted sources.
+#[derive(Clone, Debug, Message)]
+#[rtype(result = "Merged")]
+pub(crate) struct RankAll {
+    pub(crate) query: Arc<FtsQuery>,
+    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) order: Order,
+    pub(crate) take: usize,
+}
+
+impl Handler<RankAll> for Aggregator {
+    type Result = ResponseFuture<Merged>;
+
+    fn handle(&mut self, message: RankAll, _: &mut Self::Context) -> Self::Result {
+        let deadline = Deadline::after(self.patience);
+        let (order, take) = (message.order, message.take);
+        let asked: Vec<_> = message
+            .wanted
+            .into_iter()
+            .filter_map(|wanted| Some((self.find(wanted.source)?, wanted)))
+            .map(|(source, wanted)| {
+                let query = Arc::clone(&message.query);
+                let order = wanted.order.unwrap_or(order);
+                let ask = Ask { query, filters: wanted.filters, order, take };
+                let name = source.name();
+                in_time(name, deadline, async move { source.rank(ask, deadline).await })
+            })
+            .collect();
+        Box::pin(async move { merge(join_all(asked).await, order, take) })
+    }
+}
+
+/// Reads matches of several sources, in the order they are given.
+#[derive(Debug, Message)]
+#[rtype(result = "(Vec<Hit>, Vec<Failed>)")]
+pub(crate) struct ShowAll {
+    pub(crate) query: Arc<FtsQuery>,
+    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) ranked: Vec<Ranked>,
+    pub(crate) snippet_length: usize,
+}
+
+impl Handler<ShowAll> for Aggregator {
+    type Result = ResponseFuture<(Vec<Hit>, Vec<Failed>)>;
+
+    fn handle(&mut self, message: ShowAll, _: &mut Self::Context) -> Self::Result {
+        let deadline = Deadline::after(self.patience);
+        let places: HashMap<Uri, usize> =
+            message.ranked.iter().map(|ranked| ranked.uri.clone()).zip(0..).collect();
+        let mut asked = Vec::new();
+        for wanted in message.wanted {
+            let of_this = |ranked: &&Ranked| ranked.uri.source == wanted.source;
+            let ranked: Vec<_> = message.ranked.iter().filter(of_this).cloned().collect();
+            let Some(source) = self.find(wanted.source).filter(|_| !ranked.is_empty()) else {
+                continue;
+            };
+            let view = View {
+                query: Arc::clone(&message.query),
+                filters: wanted.filters,
+                snippet_length: message.snippet_length,
+                wanted: ranked,
+            };
+            let name = source.name();
+            asked.push(in_time(name, deadline, async move { source.show(view, deadline).await }));
+        }
+        Box::pin(async move {
+            let (mut hits, mut failed) = (Vec::new(), Vec::new());
+            for answer in join_all(asked).await {
+                match answer {
+                    Ok((_, found)) => hits.extend(found),
+                    Err(failure) => failed.push(failure),
+                }
+            }
+            hits.sort_by_key(|hit: &Hit| places.get(&hit.uri).copied());
+            (hits, failed)
+        })
+    }
+}
+
+/// Reads one item of one source.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Item, CallError>")]
+pub(crate) struct GetOne {
+    pub(crate) source: SourceName,
+    pub(crate) get: Get,
+}
+
+impl Handler<GetOne> for Aggregator {
+    type Result = ResponseFuture<Result<Item, CallError>>;
+
+    fn handle(&mut self, GetOne { source, get }: GetOne, _: &mut Self::Context) -> Self::Result {
+        let deadline = Deadline::after(self.patience);
+        let source = self.find(source);
+        Box::pin(async move {
+            let source = source.ok_or(CallError::Unavailable)?;
+            let read = source.get(get, deadline);
+            match tokio::time::timeout_at(deadline.0.into(), read).await {
+                Ok(answer) => answer.map_err(CallError::from),
+                Err(_) => Err(CallError::TooLate),
+            }
+        })
+    }
+}
+
+/// The answer of a source, or why there is none, logged once.
+async fn in_time<T>(
+    name: SourceName,
+    deadline: Deadline,
+    answer: impl Future<Output = Result<T, SourceError>>,
+) -> Result<(SourceName, T), Failed> {
+    let reason = match tokio::time::timeout_at(deadline.0.into(), answer).await {
+        Ok(Ok(answer)) => return Ok((name, answer)),
+        Ok(Err(error)) => {
+            tracing::warn!(source = %name, error = %chain(&error), "source `{name}` gave no answer");
+            match error {
+                SourceError::Store(vademecum_kit::store::StoreError::TimeIsUp) => "took too long",
+                SourceError::Store(_) => "its database cannot be read",
+                SourceError::NotFound { .. } | SourceError::Refused(_) => "cannot answer this",
+            }
+        }
+        Err(_) => {
+            tracing::warn!(source = %name, "source `{name}` was too late");
+            "took too long"
+        }
+    };
+    Err(Failed { source: name, reason: reason.to_owned() })
+}
+
+/// Merges rankings by their heads: each keeps its own order, so that what
+/// comes first does not depend on how many were asked for.
+fn merge(answers: Vec<Result<(SourceName, Ranking), Failed>>, order: Order, take: usize) -> Merged {
+    let mut merged = Merged::default();
+    let mut queues = Vec::new();
+    for answer in answers {
+        match answer {
+            Ok((_, ranking)) => {
+                merged.total += ranking.total;
+                queues.push(ranking.ranked.into_iter().peekable());
+            }
+            Err(failed) => merged.failed.push(failed),
+        }
+    }
+    while merged.ranked.len() < take {
+        let heads = queues.iter_mut().enumerate();
+        let first = heads
+            .filter_map(|(index, queue)| Some((index, queue.peek()?.clone())))
+            .min_by(|(_, one), (_, other)| precedence(order, one, other));
+        let Some((index, _)) = first else { break };
+        merged.ranked.extend(queues.get_mut(index).and_then(Iterator::next));
+    }
+    merged
+}
+
+/// Which of two comes first; never undecided between two items.
+fn precedence(order: Order, one: &Ranked, other: &Ranked) -> Ordering {
+    let by_score = other.score.total_cmp(&one.score);
+    let by_time = other.last_modified.cmp(&one.last_modified);
+    let first = match order {
+        Order::Relevance => by_score.then(by_time),
+        Order::Recent => by_time,
+    };
+    first.then_with(|| one.uri.cmp(&other.uri))
+}
+
+#[cfg(test)]
+mod tests {
+    use vademecum_kit::model::Timestamp;
+
+    use super::*;
+
+    fn ranked(source: SourceName, id: &str, score: f64, day: &str) -> Ranked {
+        let last_modified = Timestamp::parse(day).ok();
+        Ranked { key: 1, uri: Uri::item(source, id), score, last_modified }
+    }
+
+    fn found(
+        source: SourceName,
+        list: &[(&str, f64, &str)],
+    ) -> Result<(SourceName, Ranking), Failed> {
+        let ranked: Vec<_> =
+            list.iter().map(|(id, score, day)| ranked(source, id, *score, day)).collect();
+        Ok((source, Ranking { total: ranked.len(), ranked }))
+    }
+
+    fn ids(merged: &Merged) -> Vec<&str> {
+        merged.ranked.iter().map(|ranked| ranked.uri.id.as_str()).collect()
+    }
+
+    fn two() -> Vec<Result<(SourceName, Ranking), Failed>> {
+        vec![
+            found(
+                SourceName::Notes,
+                &[("a", 1.0, "2026-01-01"), ("b", 0.5, "2026-01-03"), ("c", 0.1, "2026-01-09")],
+            ),
+            found(SourceName::Media, &[("d", 1.0, "2026-01-02"), ("e", 0.5, "2026-01-03")]),
+        ]
+    }
+
+    #[test]
+    fn best_comes_first_then_newest_then_by_uri() {
+        assert_eq!(ids(&merge(two(), Order::Relevance, 10)), ["d", "a", "b", "e", "c"]);
+    }
+
+    #[test]
+    fn what_comes_first_does_not_depend_on_how_many_are_taken() {
+        let all = merge(two(), Order::Relevance, 10);
+        for take in 0..=5 {
+            let some = merge(two(), Order::Relevance, take);
+            assert_eq!((ids(&some), some.total), (ids(&all)[..take].to_vec(), 5));
+        }
+    }
+
+    #[test]
+    fn a_source_that_fails_is_named_and_costs_its_own_hits() {
+        let failed = Failed { source: SourceName::Chats, reason: "took too long".to_owned() };
+        let mut answers = two();
+        answers.push(Err(failed.clone()));
+        let merged = merge(answers, Order::Relevance, 10);
+        assert_eq!((merged.ranked.len(), merged.failed), (5, vec![failed]));
+    }
+}

@@ -1,0 +1,60 @@
+//! What a caller is told when something cannot be done.
+
+use vademecum_kit::{source::SourceError, store::StoreError};
+
+/// Why a call could not be answered, in words that help and leak nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The arguments are not right.
+    #[error("{0}")]
+    Invalid(String),
+    /// There is no such thing.
+    #[error("{0}; search for it to learn its id")]
+    NotFound(String),
+    /// The thing is there, but not what was asked of it.
+    #[error("{0}")]
+    Refused(String),
+    /// The handle is not one of this caller's, or no longer.
+    #[error(
+        "unknown session `{0}`: pass \"new\" as `session` to begin one, and use the handle that comes back"
+    )]
+    UnknownSession(String),
+    /// No source could answer.
+    #[error("no source could answer: {0}")]
+    NoAnswer(String),
+    /// The time for this call is over.
+    #[error("this took too long and was stopped; ask for less, or try again")]
+    TooLate,
+    /// Something in the server is not working.
+    #[error("this cannot be answered right now; the server's log says why")]
+    Unavailable,
+}
+
+impl From<SourceError> for CallError {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::NotFound { .. } => Self::NotFound(error.to_string()),
+            SourceError::Refused(reason) => Self::Refused(reason),
+            SourceError::Store(StoreError::TimeIsUp) => Self::TooLate,
+            SourceError::Store(error) => {
+                tracing::error!(error = %chain(&error), "a store failed");
+                Self::Unavailable
+            }
+        }
+    }
+}
+
+/// An error and what led to it, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let said = error.to_string();
+        if !line.ends_with(&said) {
+            line.push_str(": ");
+            line.push_str(&said);
+        }
+        cause = error.source();
+    }
+    line
+}

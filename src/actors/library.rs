@@ -1,0 +1,55 @@
+//! One user's stores and actors. Nothing outside a user's library can open
+//! that user's files.
+
+use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
+
+use actix::prelude::*;
+use vademecum_kit::{
+    model::SourceName,
+    source::Source,
+    store::{Database, Store},
+};
+
+use super::{SourceHandle, aggregator::Aggregator};
+
+/// One user's stores and actors. Starting it opens no file: a store is opened
+/// when it is first needed.
+#[derive(Clone, Debug)]
+pub struct Library {
+    stores: Vec<Arc<Store>>,
+    sources: Vec<SourceHandle>,
+    aggregator: Addr<Aggregator>,
+}
+
+impl Library {
+    /// Starts the actors of the user whose folder this is.
+    pub(crate) fn start(folder: &Path, sources: &[Arc<dyn Source>], patience: Duration) -> Self {
+        let stores: HashMap<Database, Arc<Store>> = Database::ALL
+            .into_iter()
+            .map(|database| (database, Arc::new(Store::new(database, folder))))
+            .collect();
+        let sources: Vec<SourceHandle> = sources
+            .iter()
+            .filter_map(|source| Some((source, stores.get(&source.database())?)))
+            .map(|(source, store)| SourceHandle::start(Arc::clone(source), Arc::clone(store)))
+            .collect();
+        let aggregator = Aggregator::new(sources.clone(), patience).start();
+        let mut stores: Vec<_> = stores.into_values().collect();
+        stores.sort_by(|one, other| one.path().cmp(other.path()));
+        Self { stores, sources, aggregator }
+    }
+
+    /// One of its sources.
+    pub fn source(&self, name: SourceName) -> Option<&SourceHandle> {
+        self.sources.iter().find(|source| source.name() == name)
+    }
+
+    /// Its stores.
+    pub fn stores(&self) -> &[Arc<Store>] {
+        &self.stores
+    }
+
+    pub(crate) fn aggregator(&self) -> &Addr<Aggregator> {
+        &self.aggregator
+    }
+}

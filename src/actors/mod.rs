@@ -1,0 +1,21 @@
+//! Who does the work: one actor for each source of each user, one that merges
+//! them, one for each conversation.
+//!
+//! Asking goes down (session → aggregator → source), answering goes up. From
+//! the roster on, whose data it is about is carried by which address is used,
+//! never by a field.
+
+mod aggregator;
+mod error;
+mod library;
+mod roster;
+mod seen;
+mod session;
+mod source;
+
+pub use aggregator::{Failed, Wanted};
+pub use error::CallError;
+pub use library::Library;
+pub use roster::{Roster, Shelf};
+pub use session::{Page, Read, Search, Session};
+pub use source::SourceHandle;

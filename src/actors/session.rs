@@ -1,0 +1,261 @@
+//! One conversation of one principal: what it has been shown and what it was
+//! looking for.
+
+use std::{
+    cell::RefCell,
+    collections::{HashSet, VecDeque},
+    rc::Rc,
+    sync::Arc,
+};
+
+use actix::prelude::*;
+use vademecum_kit::{
+    model::{
+        Get, Hit, Item, ItemId, Order, PageOf, Preferences, Retrieval, RetrievalOptions, SourceName,
+    },
+    retrieve::FtsQuery,
+};
+
+use super::{
+    CallError, Failed, Wanted,
+    aggregator::{Aggregator, GetOne, Merged, RankAll, ShowAll},
+    seen::{More, Pick, Seen},
+};
+
+/// Longest text that is read as a query, in bytes. What is longer is a
+/// document, not a question.
+const LONGEST_QUERY: usize = 64 * 1_024;
+
+/// A conversation, as an actor.
+#[derive(Debug)]
+pub struct Session {
+    aggregator: Addr<Aggregator>,
+    memory: Rc<RefCell<Memory>>,
+}
+
+/// What a conversation remembers.
+#[derive(Debug)]
+struct Memory {
+    seen: Seen,
+    recent: VecDeque<Arc<FtsQuery>>,
+    most_recent: usize,
+}
+
+impl Session {
+    pub(crate) fn new(
+        aggregator: Addr<Aggregator>,
+        seen_uris: usize,
+        recent_queries: usize,
+    ) -> Self {
+        let memory = Memory {
+            seen: Seen::new(seen_uris),
+            recent: VecDeque::new(),
+            most_recent: recent_queries,
+        };
+        Self { aggregator, memory: Rc::new(RefCell::new(memory)) }
+    }
+}
+
+impl Actor for Session {
+    type Context = Context<Self>;
+}
+
+/// Searches.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Page, CallError>")]
+pub struct Search {
+    /// What is looked for.
+    pub query: String,
+    /// Where.
+    pub wanted: Vec<Wanted>,
+    /// In which order, if the caller says so.
+    pub order: Option<Order>,
+    /// How many results at most.
+    pub limit: usize,
+    /// From which place of the ranking on.
+    pub offset: usize,
+    /// Longest snippet in characters, if the caller says so.
+    pub snippet_length: Option<usize>,
+    /// What holds where the caller says nothing.
+    pub preferences: Preferences,
+    /// Whether what this conversation was shown before is passed over.
+    pub fresh: bool,
+}
+
+/// A page of results.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The results.
+    pub hits: Vec<Hit>,
+    /// Where the next page begins, if there is one.
+    pub next_offset: Option<usize>,
+    /// How many matches there are in all.
+    pub total: usize,
+    /// How many were passed over because they had been shown before.
+    pub passed: usize,
+    /// Whether everything had been shown, and showing began again.
+    pub restarted: bool,
+    /// The sources that gave no answer.
+    pub failed: Vec<Failed>,
+}
+
+impl Handler<Search> for Session {
+    type Result = ResponseFuture<Result<Page, CallError>>;
+
+    fn handle(&mut self, search: Search, _: &mut Self::Context) -> Self::Result {
+        let (aggregator, memory) = (self.aggregator.clone(), Rc::clone(&self.memory));
+        Box::pin(async move { run(search, &aggregator, &memory).await })
+    }
+}
+
+/// Reads an item.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Item, CallError>")]
+pub struct Read {
+    /// Of which source.
+    pub source: SourceName,
+    /// Which item.
+    pub id: ItemId,
+    /// Which part of it.
+    pub part: Option<String>,
+    /// How much of it.
+    pub options: RetrievalOptions,
+    /// Which page of it, for conversations.
+    pub page: Option<PageOf>,
+    /// What holds where the caller says nothing.
+    pub preferences: Preferences,
+}
+
+impl Handler<Read> for Session {
+    type Result = ResponseFuture<Result<Item, CallError>>;
+
+    fn handle(&mut self, read: Read, _: &mut Self::Context) -> Self::Result {
+        let aggregator = self.aggregator.clone();
+        let about = self.memory.borrow().recent.iter().cloned().collect();
+        let retrieval = Retrieval::resolve(read.options, &read.preferences);
+        let get = Get { id: read.id, part: read.part, retrieval, page: read.page, about };
+        let message = GetOne { source: read.source, get };
+        Box::pin(
+            async move { aggregator.send(message).await.unwrap_or(Err(CallError::Unavailable)) },
+        )
+    }
+}
+
+async fn run(
+    search: Search,
+    aggregator: &Addr<Aggregator>,
+    memory: &RefCell<Memory>,
+) -> Result<Page, CallError> {
+    let query = Arc::new(parse(&search.query)?);
+    memory.borrow_mut().look_for(&query);
+    let (merged, pick, restarted) = choose(&search, &query, aggregator, memory).await?;
+    let wish = search.snippet_length.or(search.preferences.snippet_length);
+    let shown: Vec<_> = pick.shown.iter().map(|match_| match_.uri.clone()).collect();
+    let (hits, failed) = if shown.is_empty() {
+        (Vec::new(), Vec::new())
+    } else {
+        let show = ShowAll {
+            query,
+            wanted: search.wanted,
+            ranked: pick.shown,
+            snippet_length: Retrieval::snippet_length(wish),
+        };
+        aggregator.send(show).await.map_err(|_| CallError::Unavailable)?
+    };
+    if search.fresh && hits.len() < shown.len() {
+        // Only what is returned counts as seen.
+        let returned: HashSet<_> = hits.iter().map(|hit| &hit.uri).collect();
+        let missing = shown.iter().filter(|uri| !returned.contains(uri)).collect();
+        memory.borrow_mut().seen.remove(&missing);
+    }
+    Ok(Page {
+        hits,
+        next_offset: (pick.more == More::Yes).then_some(pick.next),
+        total: merged.total,
+        passed: pick.passed,
+        restarted,
+        failed: merged.failed.into_iter().chain(failed).collect(),
+    })
+}
+
+fn parse(text: &str) -> Result<FtsQuery, CallError> {
+    if text.trim().is_empty() {
+        return Err(CallError::Invalid("query: is empty; say what to look for".to_owned()));
+    }
+    if text.len() > LONGEST_QUERY {
+        return Err(CallError::Invalid(format!(
+            "query: has {} bytes, at most {LONGEST_QUERY} are read; say in a few words what to look for",
+            text.len()
+        )));
+    }
+    Ok(FtsQuery::parse(text))
+}
+
+/// Ranks deep enough to know what to show, and remembers that it is shown.
+async fn choose(
+    search: &Search,
+    query: &Arc<FtsQuery>,
+    aggregator: &Addr<Aggregator>,
+    memory: &RefCell<Memory>,
+) -> Result<(Merged, Pick, bool), CallError> {
+    let nothing = Seen::new(0);
+    let page = search.offset.saturating_add(search.limit).saturating_add(1);
+    let seen_count = if search.fresh { memory.borrow().seen.count() } else { 0 };
+    let mut take = page.saturating_add(seen_count.min(search.limit));
+    loop {
+        let message = RankAll {
+            query: Arc::clone(query),
+            wanted: search.wanted.clone(),
+            order: search.order.or(search.preferences.order_by).unwrap_or_default(),
+            take,
+        };
+        let merged = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
+        answered(&merged, &search.wanted)?;
+        let mut memory = memory.borrow_mut();
+        let seen = if search.fresh { &memory.seen } else { &nothing };
+        let pick = seen.pick(&merged.ranked, merged.total, search.offset, search.limit);
+        let deepest = merged.ranked.len() < take;
+        if pick.more == More::Unknown && !deepest {
+            take = take.saturating_mul(4);
+            continue;
+        }
+        let (pick, restarted) = memory.remember(search, &merged, pick);
+        return Ok((merged, pick, restarted));
+    }
+}
+
+/// That at least one source answered.
+fn answered(merged: &Merged, wanted: &[Wanted]) -> Result<(), CallError> {
+    if merged.failed.is_empty() || merged.failed.len() < wanted.len() {
+        return Ok(());
+    }
+    let reasons: Vec<String> =
+        merged.failed.iter().map(|failed| format!("{} {}", failed.source, failed.reason)).collect();
+    Err(CallError::NoAnswer(reasons.join("; ")))
+}
+
+impl Memory {
+    fn look_for(&mut self, query: &Arc<FtsQuery>) {
+        self.recent.retain(|known| known != query);
+        self.recent.push_front(Arc::clone(query));
+        self.recent.truncate(self.most_recent);
+    }
+
+    /// Remembers what is shown. When everything had been shown before, showing
+    /// begins again; tells whether it did.
+    fn remember(&mut self, search: &Search, merged: &Merged, pick: Pick) -> (Pick, bool) {
+        if !search.fresh {
+            return (pick, false);
+        }
+        let nothing_new = pick.shown.is_empty() && pick.passed > 0;
+        let restart = nothing_new && self.seen.exhausts(&merged.ranked);
+        let pick = if restart {
+            self.seen.remove(&merged.ranked.iter().map(|match_| &match_.uri).collect());
+            self.seen.pick(&merged.ranked, merged.total, search.offset, search.limit)
+        } else {
+            pick
+        };
+        pick.shown.iter().for_each(|match_| self.seen.add(&match_.uri));
+        (pick, restart)
+    }
+}

@@ -1,0 +1,206 @@
+//! One source of one user, as an actor.
+//!
+//! The actor is born holding its user's database and nothing else, so no
+//! message needs to say whose data it is about, and none could ask for
+//! somebody else's. The blocking work runs beside the event loop.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use vademecum_kit::{
+    model::{Ask, Deadline, Draft, Get, Hit, Item, Ranking, Saved, SourceName, View},
+    source::{Source, SourceError},
+    store::{Durability, Store, StoreError},
+};
+
+/// The only place that knows that a source is an actor.
+#[derive(Clone, Debug)]
+pub struct SourceHandle {
+    name: SourceName,
+    address: Addr<SourceActor>,
+}
+
+impl SourceHandle {
+    /// Starts the actor of a source on one user's store.
+    pub fn start(source: Arc<dyn Source>, store: Arc<Store>) -> Self {
+        let name = source.name();
+        Self { name, address: SourceActor { source, store }.start() }
+    }
+
+    /// Which source it is.
+    pub fn name(&self) -> SourceName {
+        self.name
+    }
+
+    /// Finds the matches that come first.
+    pub async fn rank(&self, ask: Ask, deadline: Deadline) -> Result<Ranking, SourceError> {
+        self.send(Rank { ask, deadline }).await
+    }
+
+    /// Reads matches for a list of results.
+    pub async fn show(&self, view: View, deadline: Deadline) -> Result<Vec<Hit>, SourceError> {
+        self.send(Show { view, deadline }).await
+    }
+
+    /// Reads one item.
+    pub async fn get(&self, get: Get, deadline: Deadline) -> Result<Item, SourceError> {
+        self.send(Fetch { get, deadline }).await
+    }
+
+    /// Tells which kinds of items there are.
+    pub async fn kinds(&self, deadline: Deadline) -> Result<Vec<(String, usize)>, SourceError> {
+        self.send(Kinds { deadline }).await
+    }
+
+    /// Saves drafts, in one transaction if all of them can be saved.
+    ///
+    /// One that cannot be saved is left out and keeps its reason; the rest go in.
+    pub async fn save(
+        &self,
+        drafts: Vec<Draft>,
+    ) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
+        self.send(Save { drafts }).await
+    }
+
+    async fn send<M, T>(&self, message: M) -> Result<T, SourceError>
+    where
+        M: Message<Result = Result<T, SourceError>> + Send + 'static,
+        T: Send + 'static,
+        SourceActor: Handler<M>,
+    {
+        self.address.send(message).await.unwrap_or_else(|_| Err(broken(self.name)))
+    }
+}
+
+fn broken(name: SourceName) -> SourceError {
+    SourceError::Refused(format!("source `{name}` is not running"))
+}
+
+#[derive(Debug)]
+struct SourceActor {
+    source: Arc<dyn Source>,
+    store: Arc<Store>,
+}
+
+impl Actor for SourceActor {
+    type Context = Context<Self>;
+}
+
+impl SourceActor {
+    /// Runs `work` beside the event loop. A panic costs this answer only.
+    fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Source, &Store) -> Result<T, SourceError> + Send + 'static,
+    ) -> ResponseFuture<Result<T, SourceError>> {
+        let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
+        let name = source.name();
+        let task = tokio::task::spawn_blocking(move || work(&*source, &store));
+        Box::pin(async move {
+            task.await.unwrap_or_else(|error| {
+                tracing::error!(source = %name, %error, "source `{name}` broke off");
+                Err(broken(name))
+            })
+        })
+    }
+}
+
+/// Finds the matches that come first.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Ranking, SourceError>")]
+struct Rank {
+    ask: Ask,
+    deadline: Deadline,
+}
+
+impl Handler<Rank> for SourceActor {
+    type Result = ResponseFuture<Result<Ranking, SourceError>>;
+
+    fn handle(&mut self, Rank { ask, deadline }: Rank, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| store.read(deadline, |reader| source.rank(reader, &ask)))
+    }
+}
+
+/// Reads matches for a list of results.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<Hit>, SourceError>")]
+struct Show {
+    view: View,
+    deadline: Deadline,
+}
+
+impl Handler<Show> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<Hit>, SourceError>>;
+
+    fn handle(&mut self, Show { view, deadline }: Show, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| store.read(deadline, |reader| source.show(reader, &view)))
+    }
+}
+
+/// Reads one item.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Item, SourceError>")]
+struct Fetch {
+    get: Get,
+    deadline: Deadline,
+}
+
+impl Handler<Fetch> for SourceActor {
+    type Result = ResponseFuture<Result<Item, SourceError>>;
+
+    fn handle(&mut self, Fetch { get, deadline }: Fetch, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| store.read(deadline, |reader| source.get(reader, &get)))
+    }
+}
+
+/// Tells which kinds of items there are.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<(String, usize)>, SourceError>")]
+struct Kinds {
+    deadline: Deadline,
+}
+
+impl Handler<Kinds> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<(String, usize)>, SourceError>>;
+
+    fn handle(&mut self, Kinds { deadline }: Kinds, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| store.read(deadline, |reader| source.kinds(reader)))
+    }
+}
+
+/// Saves drafts.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<Result<Saved, SourceError>>, SourceError>")]
+struct Save {
+    drafts: Vec<Draft>,
+}
+
+impl Handler<Save> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<Result<Saved, SourceError>>, SourceError>>;
+
+    fn handle(&mut self, Save { drafts }: Save, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| Ok(save_all(source, store, &drafts)))
+    }
+}
+
+/// Saves all drafts at once; if that fails, each by itself, so that one that
+/// cannot be saved costs nothing but itself.
+fn save_all(
+    source: &dyn Source,
+    store: &Store,
+    drafts: &[Draft],
+) -> Vec<Result<Saved, SourceError>> {
+    let together: Result<Vec<Saved>, SourceError> = store.write(Durability::Bulk, |writer| {
+        drafts.iter().map(|draft| source.save(writer, draft)).collect()
+    });
+    match together {
+        Ok(saved) => saved.into_iter().map(Ok).collect(),
+        Err(SourceError::Store(error @ (StoreError::Open { .. } | StoreError::Folder { .. }))) => {
+            // Nothing will go in: the reason is said once.
+            vec![Err(SourceError::Store(error))]
+        }
+        Err(_) => drafts
+            .iter()
+            .map(|draft| store.write(Durability::Bulk, |writer| source.save(writer, draft)))
+            .collect(),
+    }
+}

@@ -1,0 +1,122 @@
+//! Where everything is put together: settings → stores → actors → transports.
+
+use std::{net::TcpListener, sync::Arc, time::Duration};
+
+use crate::{
+    actors::{Library, Roster, Shelf},
+    auth::{Principal, UserIdError, desktop},
+    config::{ConfigError, Settings, Shown, ToolNames},
+    mcp::{NameStyle, Options, Peer, Service, Sessions},
+    registry,
+    tools::Toolbox,
+    transport::{self, Door},
+};
+
+/// How often idle sessions are looked for.
+const SWEEP: Duration = Duration::from_secs(60);
+
+/// The program, put together for one user.
+#[derive(Debug)]
+pub struct App {
+    settings: Settings,
+    principal: Principal,
+    roster: Arc<Roster>,
+    service: Service,
+}
+
+/// Why the program could not be put together or run.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// The settings are not right.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The user cannot be called that.
+    #[error(transparent)]
+    User(#[from] UserIdError),
+    /// The server could not run.
+    #[error("the server could not run")]
+    Run(#[from] std::io::Error),
+}
+
+impl App {
+    /// Puts the program together. Nothing is opened, nothing is started that
+    /// is not needed: a client that asks for a handshake is answered at once.
+    pub fn new(settings: Settings) -> Result<Self, AppError> {
+        let principal = desktop(settings.storage.user.parse()?);
+        let users = settings.storage.folder()?.join("users");
+        let roster = Arc::new(Roster::new(Shelf {
+            users,
+            sources: registry::sources(),
+            limits: settings.limits.clone(),
+            sessions: settings.sessions.clone(),
+        }));
+        let patience = settings.limits.patience();
+        let toolbox = Toolbox::new(Arc::clone(&roster), registry::tools(), patience);
+        let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
+        let options = Options {
+            names: match settings.server.tool_names {
+                ToolNames::Auto => None,
+                ToolNames::Dotted => Some(NameStyle::Dotted),
+                ToolNames::Underscored => Some(NameStyle::Underscored),
+            },
+            deep_research: match settings.server.deep_research {
+                Shown::Auto => None,
+                Shown::On => Some(true),
+                Shown::Off => Some(false),
+            },
+        };
+        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options);
+        Ok(Self { settings, principal, roster, service })
+    }
+
+    /// The user's library.
+    pub fn library(&self) -> Library {
+        self.roster.library(&self.principal)
+    }
+
+    /// The settings it was put together with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Answers one message, as a client without a session would send it.
+    pub async fn ask(&self, message: &str) -> Option<String> {
+        let peer = Peer {
+            principal: self.principal.clone(),
+            session: None,
+            defaults: crate::mcp::Defaults::default(),
+            names: None,
+        };
+        self.service.handle(&peer, message).await.message
+    }
+
+    /// Serves HTTP and WebSocket until the process is told to stop.
+    pub async fn serve(&self, listener: TcpListener) -> Result<(), AppError> {
+        let door = self.door();
+        let (service, roster) = (self.service.clone(), Arc::clone(&self.roster));
+        let sweeper = actix::spawn(async move {
+            loop {
+                tokio::time::sleep(SWEEP).await;
+                service.sweep();
+                roster.sweep();
+            }
+        });
+        let served = transport::serve(door, listener).await;
+        sweeper.abort();
+        Ok(served?)
+    }
+
+    /// Serves one client over standard input and output until it hangs up.
+    pub async fn serve_stdio(&self) -> Result<(), AppError> {
+        Ok(transport::serve_stdio(&self.door()).await?)
+    }
+
+    fn door(&self) -> Door {
+        Door {
+            service: self.service.clone(),
+            principal: self.principal.clone(),
+            server: self.settings.server.clone(),
+            concurrent_calls: self.settings.limits.concurrent_calls,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Users and the proof that somebody is one.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+/// The name of a user, which is also the name of the user's folder.
+///
+/// Made of letters, digits, `.`, `-` and `_`, beginning with a letter or digit:
+/// no such name leads out of the folder of all users.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserId(Arc<str>);
+
+/// Says why a text cannot be the name of a user.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{0}` cannot be a user's name: use 1 to 64 letters (a-z, A-Z), digits, `.`, `-` or `_`, \
+     beginning with a letter or a digit"
+)]
+pub struct UserIdError(String);
+
+impl UserId {
+    const LONGEST: usize = 64;
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for UserId {
+    type Err = UserIdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let begins = text.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+        let allowed = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        if begins && text.len() <= Self::LONGEST && text.chars().all(allowed) {
+            Ok(Self(text.into()))
+        } else {
+            Err(UserIdError(text.chars().take(100).collect()))
+        }
+    }
+}
+
+impl fmt::Display for UserId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Somebody who has shown who they are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Principal {
+    user: UserId,
+}
+
+impl Principal {
+    /// Whose library this principal may use.
+    pub fn user(&self) -> &UserId {
+        &self.user
+    }
+}
+
+/// The one user of a desktop: whoever can reach the program on this machine
+/// can read its files as well, and so is asked for nothing.
+pub fn desktop(user: UserId) -> Principal {
+    Principal { user }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out_of_the_folder_of_all_users() {
+        for name in ["", ".", "..", "../x", "a/b", "a\\b", "-x", ".hidden", "a\0", "ü", "C:x"] {
+            assert!(name.parse::<UserId>().is_err(), "{name:?}");
+        }
+        assert!("a".repeat(65).parse::<UserId>().is_err());
+        for name in ["local", "1", "ada.lovelace", "Ada_1-2"] {
+            assert_eq!(name.parse::<UserId>().unwrap().as_str(), name);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Every setting, typed, with a default that is safe to run.
+//!
+//! Only this room reads the environment. What the command line says comes
+//! before the file, the file before the defaults.
+
+mod limits;
+mod server;
+mod sessions;
+mod settings;
+mod storage;
+
+pub use limits::Limits;
+pub use server::{Server, Shown, ToolNames};
+pub use sessions::Sessions;
+pub use settings::{ConfigError, Settings};
+pub use storage::Storage;

@@ -1,0 +1,45 @@
+//! Things that can be read by their URI.
+
+use serde::Serialize;
+
+/// A resource that is listed.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// Where it is.
+    pub uri: &'static str,
+    /// What it is called.
+    pub name: &'static str,
+    /// What people see.
+    pub title: &'static str,
+    /// What it holds.
+    pub description: &'static str,
+    /// What form it has.
+    pub mime_type: &'static str,
+}
+
+/// A family of resources.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Template {
+    /// Where they are, such as `notes://{id}`.
+    pub uri_template: String,
+    /// What they are called.
+    pub name: String,
+    /// What people see.
+    pub title: String,
+    /// What they hold.
+    pub description: String,
+}
+
+/// What a resource holds.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contents {
+    /// Where it is.
+    pub uri: String,
+    /// What form it has.
+    pub mime_type: &'static str,
+    /// What it says.
+    pub text: String,
+}

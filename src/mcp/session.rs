@@ -1,0 +1,205 @@
+//! The sessions of the protocol: who opened one, with which client, and when
+//! it was last used.
+
+use std::{
+    fmt,
+    num::NonZeroUsize,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use dashmap::DashMap;
+use uuid::Uuid;
+
+use super::{Defaults, Revision};
+use crate::auth::Principal;
+
+/// The name of a session: 122 random bits. It is a name, never a right.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SessionId(Arc<str>);
+
+impl SessionId {
+    fn mint() -> Self {
+        Self(Uuid::new_v4().simple().to_string().into())
+    }
+
+    /// What somebody says that a session is called.
+    pub fn named(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// What is known of the program at the other end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Client {
+    /// What it calls itself; empty if it did not say.
+    pub name: String,
+}
+
+impl Client {
+    /// Whether it refuses tool names with dots in them.
+    pub fn refuses_dots(&self) -> bool {
+        self.is_one_of(&["claude-ai", "claude-desktop", "claude desktop", "codex", "copilot"])
+    }
+
+    /// Whether it is known to have no use for the deep-research tools.
+    pub fn declines_deep_research(&self) -> bool {
+        self.is_one_of(&["claude", "codex", "copilot", "cursor", "visual studio code", "vscode"])
+    }
+
+    fn is_one_of(&self, known: &[&str]) -> bool {
+        let name = self.name.to_lowercase();
+        known.iter().any(|known| name.contains(known))
+    }
+}
+
+/// One session.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) owner: Principal,
+    pub(crate) client: Client,
+    pub(crate) revision: Revision,
+    pub(crate) defaults: Defaults,
+    used: Instant,
+}
+
+/// All sessions of all users.
+#[derive(Debug)]
+pub struct Sessions {
+    records: DashMap<SessionId, Record>,
+    idle: Duration,
+    most: NonZeroUsize,
+}
+
+impl Sessions {
+    /// None yet; a session ends when it lies `idle`, and there are never more
+    /// than `most`.
+    pub fn new(idle: Duration, most: NonZeroUsize) -> Self {
+        Self { records: DashMap::new(), idle, most }
+    }
+
+    /// Opens a session.
+    pub fn open(&self, owner: &Principal) -> SessionId {
+        if self.records.len() >= self.most.get() {
+            self.make_room();
+        }
+        let record = Record {
+            owner: owner.clone(),
+            client: Client::default(),
+            revision: Revision::NEWEST,
+            defaults: Defaults::default(),
+            used: Instant::now(),
+        };
+        let id = SessionId::mint();
+        self.records.insert(id.clone(), record);
+        id
+    }
+
+    /// Notes what a handshake agreed on.
+    pub(crate) fn introduce(
+        &self,
+        id: &SessionId,
+        client: Client,
+        revision: Revision,
+        defaults: Defaults,
+    ) {
+        if let Some(mut record) = self.records.get_mut(id) {
+            record.client = client;
+            record.revision = revision;
+            record.defaults = defaults;
+        }
+    }
+
+    /// The session of that name, if it is this principal's and has not ended.
+    pub(crate) fn find(&self, id: &SessionId, principal: &Principal) -> Option<Record> {
+        let mut record = self.records.get_mut(id)?;
+        if record.owner != *principal || record.used.elapsed() > self.idle {
+            return None;
+        }
+        record.used = Instant::now();
+        Some(record.clone())
+    }
+
+    /// Ends a session; tells whether there was one to end.
+    pub fn end(&self, id: &SessionId, principal: &Principal) -> bool {
+        self.records.remove_if(id, |_, record| record.owner == *principal).is_some()
+    }
+
+    /// Ends the sessions that lie idle, and tells which.
+    pub fn sweep(&self) -> Vec<(Principal, SessionId)> {
+        let over = |record: &Record| record.used.elapsed() > self.idle;
+        let idle: Vec<_> = self
+            .records
+            .iter()
+            .filter(|entry| over(entry.value()))
+            .map(|entry| (entry.value().owner.clone(), entry.key().clone()))
+            .collect();
+        for (owner, id) in &idle {
+            self.end(id, owner);
+        }
+        idle
+    }
+
+    fn make_room(&self) {
+        let longest_unused = self
+            .records
+            .iter()
+            .min_by_key(|entry| entry.value().used)
+            .map(|entry| entry.key().clone());
+        if let Some(id) = longest_unused {
+            self.records.remove(&id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::desktop;
+
+    fn sessions(idle: Duration, most: usize) -> Sessions {
+        Sessions::new(idle, NonZeroUsize::new(most).unwrap())
+    }
+
+    fn user(name: &str) -> Principal {
+        desktop(name.parse().unwrap())
+    }
+
+    #[test]
+    fn a_session_is_found_by_its_owner_only() {
+        let sessions = sessions(Duration::from_mins(1), 10);
+        let id = sessions.open(&user("ada"));
+        assert!(sessions.find(&id, &user("ada")).is_some());
+        assert!(sessions.find(&id, &user("eve")).is_none());
+        assert!(!sessions.end(&id, &user("eve")) && sessions.end(&id, &user("ada")));
+        assert!(sessions.find(&id, &user("ada")).is_none());
+    }
+
+    #[test]
+    fn an_idle_session_is_over() {
+        let sessions = sessions(Duration::ZERO, 10);
+        let id = sessions.open(&user("ada"));
+        assert!(sessions.find(&id, &user("ada")).is_none());
+        assert_eq!(sessions.sweep(), [(user("ada"), id)]);
+    }
+
+    #[test]
+    fn there_are_never_more_sessions_than_allowed() {
+        let sessions = sessions(Duration::from_mins(1), 2);
+        let ids: Vec<_> = (0..3).map(|_| sessions.open(&user("ada"))).collect();
+        let alive: Vec<_> =
+            ids.iter().map(|id| sessions.find(id, &user("ada")).is_some()).collect();
+        assert_eq!(alive, [false, true, true]);
+    }
+}

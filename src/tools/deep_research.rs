@@ -1,0 +1,152 @@
+//! `search` and `fetch`, as deep-research clients know them: exactly one
+//! argument each, and compact answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use vademecum_kit::model::{Mode, RetrievalOptions, SourceName, Uri};
+
+use super::{
+    Contract, Replied, Toolbox,
+    input::{KnowledgeFilters, point},
+    output::Compact,
+};
+use crate::{
+    actors::{self, CallError},
+    mcp::{Call, Toolset},
+};
+
+/// Results of one search.
+const RESULTS: usize = 20;
+
+/// `knowledge.search` under another name.
+#[derive(Debug)]
+pub struct Search;
+
+/// What is searched for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchInput {
+    /// A question or a few words.
+    query: String,
+}
+
+/// The results.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SearchOutput {
+    /// The results, best first.
+    results: Vec<Compact>,
+}
+
+impl Contract for Search {
+    const NAME: &'static str = "search";
+    const TITLE: &'static str = "Search the library";
+    const DESCRIPTION: &'static str = "Search the user's library. Read a result with fetch.";
+    const TOOLSET: Toolset = Toolset::DeepResearch;
+    type Input = SearchInput;
+    type Output = SearchOutput;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: SearchInput,
+        call: &Call,
+    ) -> Result<Replied<SearchOutput>, CallError> {
+        let search = actors::Search {
+            query: input.query,
+            wanted: KnowledgeFilters::default().into_wanted(&SourceName::ALL),
+            order: None,
+            limit: RESULTS,
+            offset: 0,
+            snippet_length: None,
+            preferences: call.defaults.preferences,
+            fresh: true,
+        };
+        let page = toolbox.search(&call.principal, call.scope.as_ref(), search).await?;
+        let replied = super::output::respond(page, None, |hits| hits);
+        let results = replied.output.results.into_iter().map(Compact::from).collect();
+        Ok(Replied { output: SearchOutput { results }, meta: replied.meta })
+    }
+}
+
+/// `knowledge.get` under another name.
+#[derive(Debug)]
+pub struct Fetch;
+
+/// What is read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FetchInput {
+    /// The `id` of a result of search.
+    id: String,
+}
+
+impl Contract for Fetch {
+    const NAME: &'static str = "fetch";
+    const TITLE: &'static str = "Fetch a document";
+    const DESCRIPTION: &'static str = "Read a result of search in full.";
+    const TOOLSET: Toolset = Toolset::DeepResearch;
+    type Input = FetchInput;
+    type Output = Compact;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: FetchInput,
+        call: &Call,
+    ) -> Result<Replied<Compact>, CallError> {
+        let uri: Uri =
+            input.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
+        let source = uri.source;
+        let asked = uri.to_string();
+        let (id, part) = point(uri);
+        let options = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
+        let preferences = call.defaults.preferences;
+        let read = actors::Read { source, id, part, options, page: None, preferences };
+        let item = toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?;
+        let more = item.range.and_then(|range| range.next_offset);
+        let mut document = Compact::new(item.meta, plain(&item.content));
+        document.id = asked;
+        if let Some(offset) = more {
+            document.metadata.insert("truncated", "true".to_owned());
+            document.metadata.insert("next_offset", offset.to_string());
+        }
+        Ok(document.into())
+    }
+}
+
+/// An item's content as plain text.
+fn plain(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => match fields.get("messages").and_then(Value::as_array) {
+            Some(messages) => conversation(messages),
+            None => {
+                let lines: Vec<String> =
+                    fields.iter().filter_map(|(name, value)| line(name, value)).collect();
+                lines.join("\n\n")
+            }
+        },
+        other => other.to_string(),
+    }
+}
+
+fn conversation(messages: &[Value]) -> String {
+    let text = |message: &Value, field: &str| {
+        message.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let lines: Vec<String> = messages
+        .iter()
+        .map(|message| format!("{}: {}", text(message, "sender"), text(message, "content")))
+        .collect();
+    lines.join("\n\n")
+}
+
+fn line(name: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(format!("{name}: {text}")),
+        Value::Array(list) if !list.is_empty() => {
+            let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+            (!texts.is_empty()).then(|| format!("{name}: {}", texts.join(", ")))
+        }
+        _ => None,
+    }
+}

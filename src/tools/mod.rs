@@ -1,0 +1,23 @@
+//! The contracts: tools with their own names and shapes, each a thin adapter
+//! on the same sessions. No search logic lives here.
+
+mod deep_research;
+mod input;
+mod knowledge;
+mod offer;
+mod output;
+mod resources;
+mod schema;
+mod source;
+mod tool;
+mod transcript;
+
+pub use deep_research::{Fetch, Search};
+pub use knowledge::{KnowledgeGet, KnowledgeSearch};
+pub use offer::Toolbox;
+pub use source::{
+    CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
+    NotesSearch, PromptsGet, PromptsSearch,
+};
+pub use tool::{Contract, Replied, Tool};
+pub use transcript::MediaTranscript;

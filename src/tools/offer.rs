@@ -1,0 +1,127 @@
+//! What the product offers over the protocol: its tools and its resources.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use futures_util::future::LocalBoxFuture;
+use serde_json::value::RawValue;
+use vademecum_kit::model::Item;
+
+use super::{Tool, resources};
+use crate::{
+    actors::{self, CallError, Page, Roster},
+    auth::Principal,
+    mcp::{Answer, Call, Catalog, Contents, Failure, Offer, Resource, Scope, Template},
+};
+
+/// All tools, and whom they work for.
+#[derive(Debug)]
+pub struct Toolbox {
+    roster: Arc<Roster>,
+    catalog: Catalog,
+    tools: HashMap<&'static str, Tool>,
+    patience: Duration,
+}
+
+impl Toolbox {
+    /// These tools, listed in this order.
+    pub fn new(roster: Arc<Roster>, tools: Vec<Tool>, patience: Duration) -> Self {
+        let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
+        let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
+        Self { roster, catalog, tools, patience }
+    }
+
+    /// Which conversations go on.
+    pub fn roster(&self) -> &Arc<Roster> {
+        &self.roster
+    }
+
+    /// How long a source may take.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Searches in a conversation.
+    pub(crate) async fn search(
+        &self,
+        principal: &Principal,
+        scope: Option<&Scope>,
+        search: actors::Search,
+    ) -> Result<Page, CallError> {
+        let session = self.roster.session(principal, scope)?;
+        session.send(search).await.unwrap_or(Err(CallError::Unavailable))
+    }
+
+    /// Reads an item in a conversation.
+    pub(crate) async fn read_item(
+        &self,
+        principal: &Principal,
+        scope: Option<&Scope>,
+        read: actors::Read,
+    ) -> Result<Item, CallError> {
+        let session = self.roster.session(principal, scope)?;
+        session.send(read).await.unwrap_or(Err(CallError::Unavailable))
+    }
+}
+
+impl Offer for Toolbox {
+    fn tools(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: &'a RawValue,
+        call: &'a Call,
+    ) -> LocalBoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move {
+            let Some(tool) = self.tools.get(tool) else {
+                return Err(Failure::parameters(format!("unknown tool `{tool}`")));
+            };
+            // What is wrong with a call is for the model to read, so that it
+            // can do better; `docs/adr/0004-tool-errors.md`.
+            Ok(tool
+                .call(self, arguments, call)
+                .await
+                .unwrap_or_else(|error| Answer::refusal(error.to_string())))
+        })
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        resources::listed()
+    }
+
+    fn templates(&self) -> Vec<Template> {
+        resources::templates()
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        call: &'a Call,
+    ) -> LocalBoxFuture<'a, Result<Contents, Failure>> {
+        Box::pin(async move {
+            resources::read(self, uri, call).await.map_err(|error| Failure::from(&error))
+        })
+    }
+
+    fn forget(&self, principal: &Principal, scope: &Scope) {
+        self.roster.forget(principal, scope);
+    }
+}
+
+/// The one place where what a caller is told becomes a JSON-RPC error.
+impl From<&CallError> for Failure {
+    fn from(error: &CallError) -> Self {
+        let message = error.to_string();
+        match error {
+            CallError::NotFound(_) => Self::resource(message),
+            CallError::Invalid(_) | CallError::Refused(_) | CallError::UnknownSession(_) => {
+                Self::parameters(message)
+            }
+            CallError::NoAnswer(_) | CallError::TooLate | CallError::Unavailable => {
+                Self::internal(message)
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Answers that several tools give.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use vademecum_kit::model::Hit;
+
+use super::Replied;
+use crate::actors::{Failed, Page};
+
+/// A page of results.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SearchResponse<R> {
+    /// The results, best or newest first.
+    pub(crate) results: R,
+    /// Whether there are more.
+    pub(crate) has_more: bool,
+    /// The `offset` of the next page.
+    pub(crate) next_offset: Option<usize>,
+    /// How many matches there are in all.
+    pub(crate) total_estimated: Option<usize>,
+    /// What else is to be known about this page.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub(crate) meta: Option<About>,
+}
+
+/// What is to be known about a page of results.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct About {
+    /// Sources that gave no answer, and why: their hits are missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    failed_sources: Vec<Failed>,
+    /// Results left out because this session has shown them before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    already_shown: Option<usize>,
+    /// Everything had been shown: showing began again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restarted: Option<bool>,
+    /// The handle of this session, to be passed as `session`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+}
+
+/// Results in the shape that the caller wants.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Results {
+    /// Every field of a hit.
+    Full(Vec<Hit>),
+    /// As deep-research clients know them.
+    Compact(Vec<Compact>),
+}
+
+/// A result as deep-research clients know it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Compact {
+    /// What `fetch` takes: the URI.
+    pub(crate) id: String,
+    /// Title or name.
+    pub(crate) title: String,
+    /// The snippet, or the full text.
+    pub(crate) text: String,
+    /// Where it was published; empty if it was not.
+    pub(crate) url: String,
+    /// What else is known of it.
+    pub(crate) metadata: BTreeMap<&'static str, String>,
+}
+
+impl Compact {
+    /// A hit, with a text for it.
+    pub(crate) fn new(hit: Hit, text: String) -> Self {
+        let mut metadata = BTreeMap::from([("source", hit.source.to_string())]);
+        let mut note = |name, value: Option<String>| {
+            if let Some(value) = value {
+                metadata.insert(name, value);
+            }
+        };
+        note("created_at", hit.created_at.map(|moment| moment.to_string()));
+        note("last_modified", hit.last_modified.map(|moment| moment.to_string()));
+        note("media_type", hit.media_type);
+        note("sender", hit.sender);
+        note("tags", hit.tags.filter(|tags| !tags.is_empty()).map(|tags| tags.join(", ")));
+        let openable = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+        Self {
+            id: hit.uri.to_string(),
+            title: hit.title.unwrap_or_else(|| hit.uri.to_string()),
+            text,
+            url: hit.url.filter(openable).unwrap_or_default(),
+            metadata,
+        }
+    }
+}
+
+impl From<Hit> for Compact {
+    fn from(mut hit: Hit) -> Self {
+        let snippet = hit.snippet.take().unwrap_or_default();
+        Self::new(hit, snippet)
+    }
+}
+
+/// Answers with a page. What is to be known about it stands in the answer, for
+/// the model, and in the result's `_meta`, for the client.
+pub(crate) fn respond<R>(
+    mut page: Page,
+    session: Option<String>,
+    results: impl FnOnce(Vec<Hit>) -> R,
+) -> Replied<SearchResponse<R>> {
+    let about = About {
+        failed_sources: std::mem::take(&mut page.failed),
+        already_shown: (page.passed > 0 && !page.restarted).then_some(page.passed),
+        restarted: page.restarted.then_some(true),
+        session,
+    };
+    let about = (about != About::default()).then_some(about);
+    let meta = about.as_ref().and_then(|about| match serde_json::to_value(about) {
+        Ok(Value::Object(fields)) => Some(fields),
+        _ => None,
+    });
+    let output = SearchResponse {
+        results: results(page.hits),
+        has_more: page.next_offset.is_some(),
+        next_offset: page.next_offset,
+        total_estimated: Some(page.total),
+        meta: about,
+    };
+    Replied { output, meta: meta.map(under_our_name) }
+}
+
+fn under_our_name(fields: Map<String, Value>) -> Map<String, Value> {
+    fields.into_iter().map(|(name, value)| (format!("vademecum/{name}"), value)).collect()
+}

@@ -1,0 +1,478 @@
+//! Search and get of each source by itself.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use vademecum_kit::model::{
+    By, Hit, Item, ItemId, Mode, Order, PageOf, PromptField, RetrievalOptions, SourceName,
+    Timestamp,
+};
+
+use super::{
+    Contract, Replied, Toolbox,
+    input::{
+        CharactersFilters, ChatsFilters, Limit, MediaFilters, NotesFilters, Offset, OneOrMany,
+        Positive, PromptsFilters, Until, locate,
+    },
+    output::{SearchResponse, respond},
+};
+use crate::{
+    actors::{self, CallError, Wanted},
+    mcp::Call,
+};
+
+/// Messages on a page of a conversation, where nobody says otherwise.
+const PAGE_SIZE: usize = 50;
+/// Messages on a page of a conversation at most.
+const LARGEST_PAGE: usize = 200;
+
+type Hits = SearchResponse<Vec<Hit>>;
+
+/// How much of the results is shown.
+struct Window {
+    limit: Option<Limit>,
+    offset: Option<Offset>,
+    snippet_length: Option<usize>,
+}
+
+async fn search(
+    toolbox: &Toolbox,
+    call: &Call,
+    query: String,
+    window: Window,
+    wanted: Wanted,
+) -> Result<Replied<Hits>, CallError> {
+    let search = actors::Search {
+        query,
+        order: wanted.order,
+        wanted: vec![wanted],
+        limit: window.limit.map_or(10, |limit| limit.0),
+        offset: window.offset.unwrap_or_default().0,
+        snippet_length: window.snippet_length,
+        preferences: call.defaults.preferences,
+        fresh: false,
+    };
+    let page = toolbox.search(&call.principal, call.scope.as_ref(), search).await?;
+    Ok(respond(page, None, |hits| hits))
+}
+
+async fn get(
+    toolbox: &Toolbox,
+    call: &Call,
+    source: SourceName,
+    id: ItemId,
+    options: RetrievalOptions,
+    page: Option<PageOf>,
+) -> Result<Replied<Item>, CallError> {
+    let (id, part) = locate(source, id)?;
+    let preferences = call.defaults.preferences;
+    let read = actors::Read { source, id, part, options, page, preferences };
+    Ok(toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.into())
+}
+
+fn full() -> RetrievalOptions {
+    RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() }
+}
+
+/// Searches notes.
+#[derive(Debug)]
+pub struct NotesSearch;
+
+/// What is searched for in notes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotesSearchInput {
+    /// A question or a few words.
+    query: String,
+    /// How many results; default 10.
+    #[schemars(extend("default" = 10))]
+    limit: Option<Limit>,
+    /// Where to begin; default 0.
+    #[schemars(extend("default" = 0))]
+    offset: Option<Offset>,
+    /// Longest snippet in characters: 1 to 1000, default 300.
+    #[schemars(extend("default" = 300))]
+    snippet_length: Option<usize>,
+    /// Only notes with at least one of these keywords.
+    keywords: Option<Vec<String>>,
+}
+
+impl Contract for NotesSearch {
+    const NAME: &'static str = "notes.search";
+    const TITLE: &'static str = "Search notes";
+    const DESCRIPTION: &'static str = "Search the user's notes.";
+    type Input = NotesSearchInput;
+    type Output = Hits;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: NotesSearchInput,
+        call: &Call,
+    ) -> Result<Replied<Hits>, CallError> {
+        let NotesSearchInput { query, limit, offset, snippet_length, keywords } = input;
+        let wanted = NotesFilters::keywords(keywords).into_wanted();
+        search(toolbox, call, query, Window { limit, offset, snippet_length }, wanted).await
+    }
+}
+
+/// Reads a note.
+#[derive(Debug)]
+pub struct NotesGet;
+
+/// Which note is read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotesGetInput {
+    /// The `id` of a note.
+    note_id: String,
+    /// How much to read, and where.
+    retrieval: Option<RetrievalOptions>,
+}
+
+impl Contract for NotesGet {
+    const NAME: &'static str = "notes.get";
+    const TITLE: &'static str = "Read a note";
+    const DESCRIPTION: &'static str = "Read a note: a snippet, a passage or all of it.";
+    type Input = NotesGetInput;
+    type Output = Item;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: NotesGetInput,
+        call: &Call,
+    ) -> Result<Replied<Item>, CallError> {
+        let (id, options) = (ItemId::Text(input.note_id), input.retrieval.unwrap_or_default());
+        get(toolbox, call, SourceName::Notes, id, options, None).await
+    }
+}
+
+/// Searches media.
+#[derive(Debug)]
+pub struct MediaSearch;
+
+/// What is searched for in media.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MediaSearchInput {
+    /// A question or a few words.
+    query: String,
+    /// How many results; default 10.
+    #[schemars(extend("default" = 10))]
+    limit: Option<Limit>,
+    /// Where to begin; default 0.
+    #[schemars(extend("default" = 0))]
+    offset: Option<Offset>,
+    /// Longest snippet in characters: 1 to 1000, default 300.
+    #[schemars(extend("default" = 300))]
+    snippet_length: Option<usize>,
+    /// Only these types, such as video, audio, podcast, pdf, epub, docx, pptx, html, markdown, txt, image, article; `media://types` lists those there are.
+    media_types: Option<Vec<String>>,
+    /// Only what was added then or later (ISO 8601).
+    date_from: Option<Timestamp>,
+    /// Only what was added then or earlier (ISO 8601); a day counts to its end.
+    date_to: Option<Until>,
+    /// Best or newest first; default "relevance".
+    order_by: Option<Order>,
+}
+
+impl Contract for MediaSearch {
+    const NAME: &'static str = "media.search";
+    const TITLE: &'static str = "Search media";
+    const DESCRIPTION: &'static str =
+        "Search documents, articles and transcripts by words, type and date.";
+    type Input = MediaSearchInput;
+    type Output = Hits;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: MediaSearchInput,
+        call: &Call,
+    ) -> Result<Replied<Hits>, CallError> {
+        let window = Window {
+            limit: input.limit,
+            offset: input.offset,
+            snippet_length: input.snippet_length,
+        };
+        let filters = MediaFilters {
+            media_types: input.media_types,
+            date_from: input.date_from,
+            date_to: input.date_to,
+            order_by: input.order_by,
+        };
+        search(toolbox, call, input.query, window, filters.into_wanted()).await
+    }
+}
+
+/// Reads a media document.
+#[derive(Debug)]
+pub struct MediaGet;
+
+/// Which document is read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MediaGetInput {
+    /// The `id` of a document.
+    media_id: ItemId,
+    /// How much to read, and where.
+    retrieval: Option<RetrievalOptions>,
+}
+
+impl Contract for MediaGet {
+    const NAME: &'static str = "media.get";
+    const TITLE: &'static str = "Read a document";
+    const DESCRIPTION: &'static str =
+        "Read a media document: a snippet, the chunk at retrieval.loc with its siblings, or all.";
+    type Input = MediaGetInput;
+    type Output = Item;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: MediaGetInput,
+        call: &Call,
+    ) -> Result<Replied<Item>, CallError> {
+        let options = input.retrieval.unwrap_or_default();
+        get(toolbox, call, SourceName::Media, input.media_id, options, None).await
+    }
+}
+
+/// Searches chats.
+#[derive(Debug)]
+pub struct ChatsSearch;
+
+/// What is searched for in chats.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChatsSearchInput {
+    /// A question or a few words.
+    query: String,
+    /// How many results; default 10.
+    #[schemars(extend("default" = 10))]
+    limit: Option<Limit>,
+    /// Where to begin; default 0.
+    #[schemars(extend("default" = 0))]
+    offset: Option<Offset>,
+    /// Longest snippet in characters: 1 to 1000, default 300.
+    #[schemars(extend("default" = 300))]
+    snippet_length: Option<usize>,
+    /// What is matched; default "both".
+    by: Option<By>,
+    /// Only conversations with this character.
+    character_id: Option<i64>,
+    /// Only messages of this sender.
+    sender: Option<String>,
+}
+
+impl Contract for ChatsSearch {
+    const NAME: &'static str = "chats.search";
+    const TITLE: &'static str = "Search chats";
+    const DESCRIPTION: &'static str = "Search conversations by title, by message or by both.";
+    type Input = ChatsSearchInput;
+    type Output = Hits;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: ChatsSearchInput,
+        call: &Call,
+    ) -> Result<Replied<Hits>, CallError> {
+        let window = Window {
+            limit: input.limit,
+            offset: input.offset,
+            snippet_length: input.snippet_length,
+        };
+        let filters =
+            ChatsFilters { by: input.by, character_id: input.character_id, sender: input.sender };
+        search(toolbox, call, input.query, window, filters.into_wanted()).await
+    }
+}
+
+/// Reads a conversation.
+#[derive(Debug)]
+pub struct ChatsGet;
+
+/// Which conversation is read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChatsGetInput {
+    /// The `conversation_id` of a hit.
+    conversation_id: String,
+    /// Which page of messages, counted from 1; default 1.
+    #[schemars(extend("default" = 1))]
+    page: Option<Positive>,
+    /// Messages on a page: at most 200, default 50.
+    #[schemars(extend("default" = 50))]
+    page_size: Option<Positive>,
+    /// Instead of a page: the messages around retrieval.loc. A message is a chunk.
+    retrieval: Option<RetrievalOptions>,
+}
+
+impl Contract for ChatsGet {
+    const NAME: &'static str = "chats.get";
+    const TITLE: &'static str = "Read a conversation";
+    const DESCRIPTION: &'static str = "Read a conversation page by page, or with retrieval the \
+        messages around the one at retrieval.loc.";
+    type Input = ChatsGetInput;
+    type Output = Item;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: ChatsGetInput,
+        call: &Call,
+    ) -> Result<Replied<Item>, CallError> {
+        let around = input.retrieval.filter(|options| options.mode != Some(Mode::Full));
+        let page = around.is_none().then(|| PageOf {
+            number: input.page.map_or(1, |page| page.0),
+            size: input.page_size.map_or(PAGE_SIZE, |size| size.0.min(LARGEST_PAGE)),
+        });
+        let id = ItemId::Text(input.conversation_id);
+        get(toolbox, call, SourceName::Chats, id, around.unwrap_or_else(full), page).await
+    }
+}
+
+/// Searches characters.
+#[derive(Debug)]
+pub struct CharactersSearch;
+
+/// What is searched for in characters.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CharactersSearchInput {
+    /// Words or tags, as text (comma-separated) or as a list.
+    query: OneOrMany,
+    /// How many results; default 10.
+    #[schemars(extend("default" = 10))]
+    limit: Option<Limit>,
+    /// Where to begin; default 0.
+    #[schemars(extend("default" = 0))]
+    offset: Option<Offset>,
+    /// Longest snippet in characters: 1 to 1000, default 300.
+    #[schemars(extend("default" = 300))]
+    snippet_length: Option<usize>,
+}
+
+impl Contract for CharactersSearch {
+    const NAME: &'static str = "characters.search";
+    const TITLE: &'static str = "Search characters";
+    const DESCRIPTION: &'static str = "Search character cards by words and tags.";
+    type Input = CharactersSearchInput;
+    type Output = Hits;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: CharactersSearchInput,
+        call: &Call,
+    ) -> Result<Replied<Hits>, CallError> {
+        let CharactersSearchInput { query, limit, offset, snippet_length } = input;
+        let window = Window { limit, offset, snippet_length };
+        let wanted = CharactersFilters::default().into_wanted();
+        search(toolbox, call, query.into_text(), window, wanted).await
+    }
+}
+
+/// Reads a character.
+#[derive(Debug)]
+pub struct CharactersGet;
+
+/// Which character is read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CharactersGetInput {
+    /// The `id` of a character.
+    character_id: i64,
+}
+
+impl Contract for CharactersGet {
+    const NAME: &'static str = "characters.get";
+    const TITLE: &'static str = "Read a character";
+    const DESCRIPTION: &'static str = "Read a character card with all its fields.";
+    type Input = CharactersGetInput;
+    type Output = Item;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: CharactersGetInput,
+        call: &Call,
+    ) -> Result<Replied<Item>, CallError> {
+        let id = ItemId::Number(input.character_id);
+        get(toolbox, call, SourceName::Characters, id, full(), None).await
+    }
+}
+
+/// Searches prompts.
+#[derive(Debug)]
+pub struct PromptsSearch;
+
+/// What is searched for in prompts.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PromptsSearchInput {
+    /// A question or a few words.
+    query: String,
+    /// How many results; default 10.
+    #[schemars(extend("default" = 10))]
+    limit: Option<Limit>,
+    /// Where to begin; default 0.
+    #[schemars(extend("default" = 0))]
+    offset: Option<Offset>,
+    /// Longest snippet in characters: 1 to 1000, default 300.
+    #[schemars(extend("default" = 300))]
+    snippet_length: Option<usize>,
+    /// Only match these fields; default all.
+    fields: Option<Vec<PromptField>>,
+}
+
+impl Contract for PromptsSearch {
+    const NAME: &'static str = "prompts.search";
+    const TITLE: &'static str = "Search prompts";
+    const DESCRIPTION: &'static str = "Search the user's prompt library.";
+    type Input = PromptsSearchInput;
+    type Output = Hits;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: PromptsSearchInput,
+        call: &Call,
+    ) -> Result<Replied<Hits>, CallError> {
+        let PromptsSearchInput { query, limit, offset, snippet_length, fields } = input;
+        let window = Window { limit, offset, snippet_length };
+        search(toolbox, call, query, window, PromptsFilters::fields(fields).into_wanted()).await
+    }
+}
+
+/// Reads a prompt.
+#[derive(Debug)]
+pub struct PromptsGet;
+
+/// Which prompt is read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PromptsGetInput {
+    /// The name or the `id` of a prompt. A prompt of that name comes first.
+    prompt_id_or_name: String,
+}
+
+impl Contract for PromptsGet {
+    const NAME: &'static str = "prompts.get";
+    const TITLE: &'static str = "Read a prompt";
+    const DESCRIPTION: &'static str = "Read a prompt with all its fields, by name or by id.";
+    type Input = PromptsGetInput;
+    type Output = Item;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: PromptsGetInput,
+        call: &Call,
+    ) -> Result<Replied<Item>, CallError> {
+        let name = input.prompt_id_or_name;
+        let by_uri = name.strip_prefix("prompts://").and_then(|id| id.parse().ok());
+        let id = by_uri.map_or(ItemId::Text(name), ItemId::Number);
+        let preferences = call.defaults.preferences;
+        let read = actors::Read {
+            source: SourceName::Prompts,
+            id,
+            part: None,
+            options: full(),
+            page: None,
+            preferences,
+        };
+        Ok(toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.into())
+    }
+}

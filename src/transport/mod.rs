@@ -1,0 +1,13 @@
+//! Sockets and pipes: bytes in, messages through the protocol, bytes out.
+
+mod door;
+mod guard;
+mod http;
+mod query;
+mod routes;
+mod stdio;
+mod ws;
+
+pub use door::Door;
+pub use routes::serve;
+pub use stdio::serve_stdio;

@@ -1,0 +1,45 @@
+//! What a client may say in the address: `?config=…&tool_names=…&mcp-session-id=…`.
+
+use actix_web::{HttpRequest, web};
+use serde::Deserialize;
+
+use super::Door;
+use crate::mcp::{Defaults, NameStyle, Peer, SessionId};
+
+/// The header that names a session.
+pub(crate) const SESSION: &str = "mcp-session-id";
+
+#[derive(Debug, Default, Deserialize)]
+struct Address {
+    config: Option<String>,
+    tool_names: Option<String>,
+    #[serde(rename = "mcp-session-id", alias = "mcp_session_id")]
+    session: Option<String>,
+}
+
+/// Who is at the other end, as far as the request says.
+pub(crate) fn peer(request: &HttpRequest, door: &Door) -> Result<Peer, String> {
+    let address = web::Query::<Address>::from_query(request.query_string())
+        .map_err(|error| format!("the address is not right: {error}"))?
+        .into_inner();
+    let defaults = match address.config.as_deref() {
+        Some(text) => Defaults::from_base64(text).map_err(|error| error.to_string())?,
+        None => Defaults::default(),
+    };
+    let names = match address.tool_names.as_deref() {
+        None | Some("auto") => None,
+        Some("dotted") => Some(NameStyle::Dotted),
+        Some("underscored") => Some(NameStyle::Underscored),
+        Some(other) => {
+            return Err(format!("`tool_names` is `{other}`, expected auto, dotted or underscored"));
+        }
+    };
+    let header = match request.headers().get(SESSION) {
+        Some(value) => {
+            Some(value.to_str().map_err(|_| format!("{SESSION} must be visible ASCII"))?.to_owned())
+        }
+        None => None,
+    };
+    let session = header.or(address.session).map(|id| SessionId::named(&id));
+    Ok(Peer { principal: door.principal.clone(), session, defaults, names })
+}

@@ -1,0 +1,40 @@
+//! Which address leads where.
+
+use std::net::TcpListener;
+
+use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, web};
+
+use super::{Door, guard, http, ws};
+
+/// Workers: a request is short, and SQLite runs beside them.
+const WORKERS: usize = 2;
+/// How long running calls may take to finish when the server is stopped, in seconds.
+const GRACE: u64 = 5;
+
+/// Serves HTTP and WebSocket until the process is told to stop.
+pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
+    let door = web::Data::new(door);
+    HttpServer::new(move || {
+        App::new()
+            .app_data(door.clone())
+            .app_data(web::PayloadConfig::new(door.server.max_body_bytes.get()))
+            .wrap(from_fn(guard::check))
+            .service(
+                web::resource("/mcp")
+                    .route(web::post().to(http::post))
+                    .route(web::delete().to(http::delete))
+                    .default_service(web::to(http::other)),
+            )
+            .service(web::resource("/mcp/ws").route(web::get().to(ws::open)))
+            .default_service(web::to(|| async {
+                HttpResponse::NotFound().json(serde_json::json!({
+                    "error": "nothing is here: MCP is at /mcp (HTTP) and /mcp/ws (WebSocket)"
+                }))
+            }))
+    })
+    .workers(WORKERS)
+    .shutdown_timeout(GRACE)
+    .listen(listener)?
+    .run()
+    .await
+}

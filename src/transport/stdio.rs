@@ -1,0 +1,77 @@
+//! Standard input and output: one message to a line. Nothing else is ever
+//! written to standard output.
+
+use std::{io, sync::Arc};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    sync::{Semaphore, mpsc},
+};
+
+use super::Door;
+use crate::mcp::{Defaults, Peer};
+
+/// Serves one client until it hangs up. What was asked before is answered.
+pub async fn serve_stdio(door: &Door) -> io::Result<()> {
+    let peer = Peer {
+        principal: door.principal.clone(),
+        session: Some(door.service.open(&door.principal)),
+        defaults: Defaults::default(),
+        names: None,
+    };
+    let (answers, lines) = mpsc::channel(door.concurrent_calls.get() as usize);
+    let writer = actix::spawn(write(lines));
+    let calls = Arc::new(Semaphore::new(door.concurrent_calls.get() as usize));
+    let mut input = BufReader::new(tokio::io::stdin());
+    while let Some(line) = next_line(&mut input, door.server.max_message_bytes.get()).await? {
+        let Ok(permit) = Arc::clone(&calls).acquire_owned().await else { break };
+        let (service, peer, answers) = (door.service.clone(), peer.clone(), answers.clone());
+        actix::spawn(async move {
+            if let Some(answer) = service.handle(&peer, &line).await.message {
+                // The writer is gone only when nobody reads any more.
+                drop(answers.send(answer).await);
+            }
+            drop(permit);
+        });
+    }
+    // Every call holds a sender: the writer ends after the last answer.
+    drop(answers);
+    writer.await.map_err(io::Error::other)?
+}
+
+async fn write(mut lines: mpsc::Receiver<String>) -> io::Result<()> {
+    let mut output = tokio::io::stdout();
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        output.write_all(line.as_bytes()).await?;
+        output.flush().await?;
+    }
+    Ok(())
+}
+
+/// The next line that looks like a message. What does not is named in the log
+/// and passed over: some launchers write greetings into the pipe.
+async fn next_line(
+    input: &mut BufReader<tokio::io::Stdin>,
+    longest: usize,
+) -> io::Result<Option<String>> {
+    loop {
+        let mut line = Vec::new();
+        let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
+        if (&mut *input).take(most).read_until(b'\n', &mut line).await? == 0 {
+            return Ok(None);
+        }
+        if line.len() > longest {
+            tracing::error!(longest, "a line is longer than server.max_message_bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message is too long"));
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim();
+        if text.starts_with(['{', '[']) {
+            return Ok(Some(text.to_owned()));
+        }
+        if !text.is_empty() {
+            tracing::warn!("passed over a line that is no message");
+        }
+    }
+}
