@@ -1,0 +1,117 @@
+//! A file that is read once, whole, and left as it is.
+
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use vademecum_kit::model::Timestamp;
+
+use super::ImportError;
+
+/// Longest file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A file as an importer gets it.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// Where it is: absolute, without links.
+    pub path: PathBuf,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+    /// When it was last changed, if the file system knows.
+    pub modified: Option<Timestamp>,
+}
+
+impl SourceFile {
+    /// Reads a file, unless it is too large or not a regular file.
+    pub fn open(path: &Path) -> Result<Self, ImportError> {
+        let failed = |cause| ImportError::Open { path: path.to_owned(), cause };
+        let path = fs::canonicalize(path).map_err(failed)?;
+        let found = fs::metadata(&path).map_err(failed)?;
+        if !found.is_file() {
+            return Err(ImportError::NotAFile { path });
+        }
+        let too_large = || ImportError::TooLarge { path: path.clone(), max_bytes: MAX_FILE_BYTES };
+        if found.len() > MAX_FILE_BYTES {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::new();
+        let file = File::open(&path).map_err(failed)?;
+        // The file may grow while it is read.
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(too_large());
+        }
+        let modified = found.modified().ok().map(Timestamp::from);
+        Ok(Self { path, bytes, modified })
+    }
+
+    /// Its text, without a byte order mark.
+    pub fn text(&self) -> Result<&str, ImportError> {
+        let text = std::str::from_utf8(&self.bytes).map_err(|error| ImportError::NotUtf8 {
+            path: self.path.clone(),
+            offset: error.valid_up_to(),
+        })?;
+        Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    }
+
+    /// What an item is known by that is the whole file.
+    pub(super) fn origin(&self) -> String {
+        format!("file:{}", self.path.display())
+    }
+
+    /// Its name without folder and extension, for want of a better title.
+    pub(super) fn stem(&self) -> String {
+        let stem = self.path.file_stem().unwrap_or(self.path.as_os_str());
+        stem.to_string_lossy().into_owned()
+    }
+
+    /// A file that is only in memory.
+    #[cfg(test)]
+    pub(super) fn example(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), bytes: bytes.into(), modified: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_with_its_absolute_path_and_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bread.md");
+        fs::write(&path, "Knead.").unwrap();
+        let file = SourceFile::open(&folder.path().join(".").join("bread.md")).unwrap();
+        assert_eq!(file.path, fs::canonicalize(path).unwrap());
+        assert_eq!(file.text().unwrap(), "Knead.");
+        assert_eq!(file.stem(), "bread");
+        assert!(file.modified.is_some());
+    }
+
+    #[test]
+    fn folders_and_missing_and_huge_files_are_refused_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = SourceFile::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+        let error = SourceFile::open(&folder.path().join("none.md")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read"), "{error}");
+        let huge = folder.path().join("huge.md");
+        File::create(&huge).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
+        let error = SourceFile::open(&huge).unwrap_err().to_string();
+        assert!(error.contains("larger than 67108864 bytes"), "{error}");
+    }
+
+    #[test]
+    fn text_loses_its_byte_order_mark_and_nothing_else() {
+        assert_eq!(SourceFile::example("/a.md", "\u{feff}é\r\n").text().unwrap(), "é\r\n");
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_named_by_its_byte() {
+        let error = SourceFile::example("/a.md", b"ab\xffcd").text().unwrap_err().to_string();
+        assert!(error.contains("byte 2"), "{error}");
+    }
+}

@@ -1,0 +1,14 @@
+//! Reads other programs' files as drafts.
+//!
+//! Files in, [`Draft`](vademecum_kit::model::Draft)s out: nothing is written
+//! here, and no file is changed. Each format is one file; `registry` lists
+//! them all. Start reading there, then take `prompts`, the shortest.
+
+mod digest;
+mod error;
+mod file;
+mod importer;
+
+pub use error::{CardError, ImportError};
+pub use file::SourceFile;
+pub use importer::{Importer, Problem, Reading};
