@@ -8,6 +8,9 @@ mod digest;
 mod error;
 mod file;
 mod importer;
+mod keywords;
+mod markdown;
+mod notes;
 
 pub use error::{CardError, ImportError};
 pub use file::SourceFile;
