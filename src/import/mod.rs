@@ -4,13 +4,17 @@
 //! here, and no file is changed. Each format is one file; `registry` lists
 //! them all. Start reading there, then take `prompts`, the shortest.
 
+mod cue_text;
 mod digest;
 mod error;
 mod file;
+mod html;
 mod importer;
 mod keywords;
 mod markdown;
+mod media;
 mod notes;
+mod subtitles;
 
 pub use error::{CardError, ImportError};
 pub use file::SourceFile;
