@@ -14,6 +14,7 @@ mod keywords;
 mod markdown;
 mod media;
 mod notes;
+mod prompts;
 mod subtitles;
 
 pub use error::{CardError, ImportError};
