@@ -4,6 +4,8 @@
 //! here, and no file is changed. Each format is one file; `registry` lists
 //! them all. Start reading there, then take `prompts`, the shortest.
 
+mod card;
+mod characters;
 mod cue_text;
 mod digest;
 mod error;
@@ -14,6 +16,7 @@ mod keywords;
 mod markdown;
 mod media;
 mod notes;
+mod picture;
 mod prompts;
 mod subtitles;
 
