@@ -6,6 +6,9 @@
 
 mod card;
 mod characters;
+mod chatgpt;
+mod chats;
+mod claude;
 mod cue_text;
 mod digest;
 mod error;

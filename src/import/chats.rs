@@ -1,0 +1,226 @@
+//! Conversations as chat services export them.
+//!
+//! Every service calls its file `conversations.json`; which one wrote it is
+//! seen in the conversations. They are parsed one by one, so that one that
+//! is broken costs nothing but itself.
+
+use std::path::Path;
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+use vademecum_kit::model::{Body, ChatDraft, Draft, SourceName, Timestamp};
+
+use super::{
+    ImportError, Importer, Problem, Reading, SourceFile, chatgpt, claude, digest::digest,
+    importer::ends_in,
+};
+
+/// Goes up when the same conversation makes another draft than before.
+const VERSION: &str = "chats/1";
+
+/// Reads conversations.
+#[derive(Debug)]
+pub(super) struct Chats;
+
+impl Importer for Chats {
+    fn source(&self) -> SourceName {
+        SourceName::Chats
+    }
+
+    fn format(&self) -> &'static str {
+        "conversations exported by ChatGPT or Claude (.json)"
+    }
+
+    fn accepts(&self, path: &Path) -> bool {
+        ends_in(path, &["json"])
+    }
+
+    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+        let conversations = conversations(file)?;
+        let services: Vec<_> = conversations.iter().map(|json| Service::of(json)).collect();
+        if !services.is_empty() && services.iter().all(Option::is_none) {
+            return Err(ImportError::NotChats { path: file.path.clone() });
+        }
+        let mut reading = Reading::default();
+        for (number, (json, service)) in (1..).zip(conversations.into_iter().zip(services)) {
+            match service.map_or_else(foreign, |service| service.read(json)) {
+                Ok(chat) => reading.drafts.push(draft(file, number, chat)),
+                Err(reason) => {
+                    let place = place(number, json);
+                    reading.problems.push(Problem { place, reason });
+                }
+            }
+        }
+        Ok(reading)
+    }
+}
+
+/// A conversation that was read.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    /// What the service knows it by, such as `chatgpt:1`, if it says.
+    pub origin: Option<String>,
+    /// What was said.
+    pub chat: ChatDraft,
+}
+
+/// The conversations of a file: a list, or one alone.
+fn conversations(file: &SourceFile) -> Result<Vec<&RawValue>, ImportError> {
+    let text = file.text()?;
+    let read = if text.trim_start().starts_with('[') {
+        serde_json::from_str(text)
+    } else {
+        serde_json::from_str(text).map(|alone| vec![alone])
+    };
+    read.map_err(|cause| ImportError::Json { path: file.path.clone(), cause })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Service {
+    ChatGpt,
+    Claude,
+}
+
+impl Service {
+    /// The service that writes conversations of this form.
+    fn of(json: &RawValue) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Form {
+            mapping: Option<IgnoredAny>,
+            chat_messages: Option<IgnoredAny>,
+        }
+        let form: Form = serde_json::from_str(json.get()).ok()?;
+        match (form.mapping, form.chat_messages) {
+            (Some(_), _) => Some(Self::ChatGpt),
+            (None, Some(_)) => Some(Self::Claude),
+            (None, None) => None,
+        }
+    }
+
+    fn read(self, json: &RawValue) -> Result<Conversation, String> {
+        let read = match self {
+            Self::ChatGpt => chatgpt::conversation(json.get()),
+            Self::Claude => claude::conversation(json.get()),
+        };
+        let conversation = read.map_err(|error| error.to_string())?;
+        if conversation.chat.messages.is_empty() {
+            return Err("it has no messages".to_owned());
+        }
+        Ok(conversation)
+    }
+}
+
+fn foreign() -> Result<Conversation, String> {
+    Err("it has neither the form of ChatGPT nor that of Claude".to_owned())
+}
+
+/// What a user would find the conversation by.
+fn place(number: usize, json: &RawValue) -> String {
+    #[derive(Deserialize)]
+    struct Names {
+        title: Option<String>,
+        name: Option<String>,
+        id: Option<String>,
+        uuid: Option<String>,
+    }
+    let names: Option<Names> = serde_json::from_str(json.get()).ok();
+    names
+        .into_iter()
+        .flat_map(|names| [names.title, names.name, names.id, names.uuid])
+        .flatten()
+        .find(|name| !name.trim().is_empty())
+        .map_or_else(|| format!("conversation {number}"), |name| format!("conversation `{name}`"))
+}
+
+fn draft(file: &SourceFile, number: usize, conversation: Conversation) -> Draft {
+    let Conversation { origin, chat } = conversation;
+    let origin = origin.unwrap_or_else(|| format!("{}#{number}", file.origin()));
+    Draft { origin, digest: fingerprint(&chat), body: Body::Chat(chat) }
+}
+
+/// Follows what is kept of a conversation: an export is rewritten whole each
+/// time, though most of it is as it was.
+fn fingerprint(chat: &ChatDraft) -> String {
+    let moment = |moment: Option<Timestamp>| moment.map(|it| it.to_string()).unwrap_or_default();
+    let head = [
+        chat.title.clone().unwrap_or_default(),
+        chat.service.clone().unwrap_or_default(),
+        moment(chat.created_at),
+        moment(chat.modified_at),
+    ];
+    let messages = chat.messages.iter().flat_map(|message| {
+        let sent_at = moment(message.sent_at);
+        [message.origin.clone(), message.sender.clone(), message.content.clone(), sent_at]
+    });
+    let parts: Vec<_> = head.into_iter().chain(messages).collect();
+    digest(VERSION, parts.iter().map(String::as_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLAUDE: &str = r#"{"uuid": "c1", "name": "Rye", "chat_messages": [
+        {"uuid": "m1", "sender": "human", "text": "How?"}]}"#;
+    const CHATGPT: &str = r#"{"id": "g1", "title": "Oat", "current_node": "n1", "mapping": {"n1": {
+        "message": {"id": "m1", "author": {"role": "user"}, "content": {"parts": ["Why?"]}}}}}"#;
+
+    fn read(text: &str) -> Result<Reading, ImportError> {
+        Chats.read(&SourceFile::example("/conversations.json", text))
+    }
+
+    fn origins(reading: &Reading) -> Vec<&str> {
+        reading.drafts.iter().map(|draft| draft.origin.as_str()).collect()
+    }
+
+    #[test]
+    fn the_service_is_known_by_the_form() {
+        assert_eq!(origins(&read(CLAUDE).unwrap()), ["claude:c1"]);
+        assert_eq!(origins(&read(CHATGPT).unwrap()), ["chatgpt:g1"]);
+        let both = format!("\u{feff} [{CLAUDE}, {CHATGPT}]");
+        assert_eq!(origins(&read(&both).unwrap()), ["claude:c1", "chatgpt:g1"]);
+        assert!(read("[]").unwrap().drafts.is_empty());
+    }
+
+    #[test]
+    fn a_broken_conversation_is_named_and_the_rest_goes_in() {
+        let deep = format!(r#"{{"mapping": {}{}}}"#, "[".repeat(9000), "]".repeat(9000));
+        let broken = r#"{"title": "Bad", "mapping": 5}"#;
+        let empty = r#"{"name": "", "uuid": "e", "chat_messages": []}"#;
+        let reading = read(&format!("[{broken}, {deep}, {empty}, 7, {CLAUDE}]")).unwrap();
+        assert_eq!(origins(&reading), ["claude:c1"]);
+        let places: Vec<_> = reading.problems.iter().map(|it| it.place.as_str()).collect();
+        let expected =
+            ["conversation `Bad`", "conversation 2", "conversation `e`", "conversation 4"];
+        assert_eq!(places, expected);
+        assert_eq!(reading.problems[2].reason, "it has no messages");
+    }
+
+    #[test]
+    fn a_conversation_without_an_id_is_known_by_its_place() {
+        let reading = read(&CLAUDE.replace(r#""uuid": "c1","#, "")).unwrap();
+        assert_eq!(origins(&reading), ["file:/conversations.json#1"]);
+    }
+
+    #[test]
+    fn what_is_no_export_is_told_what_would_be() {
+        for text in ["{}", "7", "[1, 2]", r#"{"name": "x"}"#] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains("ChatGPT and of Claude"), "{error}");
+        }
+        let error = read("[{\"mapping\":").unwrap_err();
+        assert!(matches!(error, ImportError::Json { .. }), "{error}");
+        assert!(read(&"[".repeat(1_000_000)).is_err());
+        assert!(read(&format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))).is_err());
+    }
+
+    #[test]
+    fn the_fingerprint_follows_the_conversation_alone() {
+        let digest = |text: &str| read(text).unwrap().drafts[0].digest.clone();
+        assert_eq!(
+            digest(CLAUDE),
+            digest(&CLAUDE.replace("\"uuid\": \"c1\"", "\"x\": 1, \"uuid\": \"c1\""))
+        );
+        assert_ne!(digest(CLAUDE), digest(&CLAUDE.replace("How?", "Why?")));
+    }
+}
