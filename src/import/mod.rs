@@ -16,13 +16,17 @@ mod file;
 mod html;
 mod importer;
 mod keywords;
+mod listing;
 mod markdown;
 mod media;
 mod notes;
 mod picture;
 mod prompts;
+mod registry;
 mod subtitles;
 
 pub use error::{CardError, ImportError};
 pub use file::SourceFile;
 pub use importer::{Importer, Problem, Reading};
+pub use listing::{Listing, files};
+pub use registry::{importers, read};
