@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How often idle sessions are looked for.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// The program, put together for one user.
 #[derive(Debug)]

@@ -9,6 +9,7 @@
 pub mod actors;
 pub mod app;
 pub mod auth;
+pub mod cli;
 pub mod config;
 pub mod import;
 pub mod mcp;

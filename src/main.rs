@@ -1,3 +1,7 @@
-//! The program.
+//! The program: reads the command line and does what it says.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    vademecum::cli::main()
+}

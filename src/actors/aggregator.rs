@@ -245,13 +245,10 @@ mod tests {
         Ranked { key: 1, uri: Uri::item(source, id), score, last_modified }
     }
 
-    fn found(
-        source: SourceName,
-        list: &[(&str, f64, &str)],
-    ) -> Result<(SourceName, Ranking), Failed> {
+    fn found(source: SourceName, list: &[(&str, f64, &str)]) -> (SourceName, Ranking) {
         let ranked: Vec<_> =
             list.iter().map(|(id, score, day)| ranked(source, id, *score, day)).collect();
-        Ok((source, Ranking { total: ranked.len(), ranked }))
+        (source, Ranking { total: ranked.len(), ranked })
     }
 
     fn ids(merged: &Merged) -> Vec<&str> {
@@ -259,13 +256,9 @@ mod tests {
     }
 
     fn two() -> Vec<Result<(SourceName, Ranking), Failed>> {
-        vec![
-            found(
-                SourceName::Notes,
-                &[("a", 1.0, "2026-01-01"), ("b", 0.5, "2026-01-03"), ("c", 0.1, "2026-01-09")],
-            ),
-            found(SourceName::Media, &[("d", 1.0, "2026-01-02"), ("e", 0.5, "2026-01-03")]),
-        ]
+        let notes = [("a", 1.0, "2026-01-01"), ("b", 0.5, "2026-01-03"), ("c", 0.1, "2026-01-09")];
+        let media = [("d", 1.0, "2026-01-02"), ("e", 0.5, "2026-01-03")];
+        vec![Ok(found(SourceName::Notes, &notes)), Ok(found(SourceName::Media, &media))]
     }
 
     #[test]

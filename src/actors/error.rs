@@ -45,7 +45,7 @@ impl From<SourceError> for CallError {
 }
 
 /// An error and what led to it, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+pub fn chain(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -14,7 +14,7 @@ mod session;
 mod source;
 
 pub use aggregator::{Failed, Wanted};
-pub use error::CallError;
+pub use error::{CallError, chain};
 pub use library::Library;
 pub use roster::{Roster, Shelf};
 pub use session::{Page, Read, Search, Session};

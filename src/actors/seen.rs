@@ -156,7 +156,9 @@ mod tests {
     fn the_set_is_bounded_and_the_oldest_goes_first() {
         let ranked = ranking(5);
         let mut seen = Seen::new(3);
-        ranked.iter().for_each(|match_| seen.add(&match_.uri));
+        for match_ in &ranked {
+            seen.add(&match_.uri);
+        }
         let kept: Vec<_> = ranked.iter().map(|match_| seen.contains(&match_.uri)).collect();
         assert_eq!((kept, seen.count()), (vec![false, false, true, true, true], 3));
     }

@@ -11,7 +11,7 @@ use vademecum_kit::model::Timestamp;
 use super::ImportError;
 
 /// Longest file that is read, in bytes.
-const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A file as an importer gets it.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ mod tests {
         let huge = folder.path().join("huge.md");
         File::create(&huge).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
         let error = SourceFile::open(&huge).unwrap_err().to_string();
-        assert!(error.contains("larger than 67108864 bytes"), "{error}");
+        assert!(error.contains(&format!("larger than {MAX_FILE_BYTES} bytes")), "{error}");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Defaults {
         let lenient = engine::GeneralPurposeConfig::new()
             .with_decode_padding_mode(engine::DecodePaddingMode::Indifferent);
         // In a query string, an unescaped `+` arrives as a space.
-        let plain = text.trim().replace(' ', "+").replace('-', "+").replace('_', "/");
+        let plain = text.trim().replace([' ', '-'], "+").replace('_', "/");
         let json = engine::GeneralPurpose::new(&alphabet::STANDARD, lenient).decode(plain)?;
         Self::from_json(&json)
     }

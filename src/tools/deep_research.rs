@@ -117,16 +117,17 @@ impl Contract for Fetch {
 fn plain(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
-        Value::Object(fields) => match fields.get("messages").and_then(Value::as_array) {
-            Some(messages) => conversation(messages),
-            None => {
-                let lines: Vec<String> =
-                    fields.iter().filter_map(|(name, value)| line(name, value)).collect();
-                lines.join("\n\n")
-            }
-        },
+        Value::Object(fields) => {
+            let messages = fields.get("messages").and_then(Value::as_array);
+            messages.map_or_else(|| lines(fields), |messages| conversation(messages))
+        }
         other => other.to_string(),
     }
+}
+
+fn lines(fields: &serde_json::Map<String, Value>) -> String {
+    let lines: Vec<String> = fields.iter().filter_map(|(name, value)| line(name, value)).collect();
+    lines.join("\n\n")
 }
 
 fn conversation(messages: &[Value]) -> String {

@@ -94,23 +94,20 @@ mod tests {
 
     #[test]
     fn a_character_is_found_by_its_tags() {
-        let bench = Bench::new(Characters);
-        cast().iter().for_each(|draft| drop(bench.save(draft)));
+        let bench = Bench::filled(Characters, &cast());
         assert_eq!((bench.search("kitchen, market").len(), bench.search("odd").len()), (3, 1));
     }
 
     #[test]
     fn a_hit_names_the_field_that_matched() {
-        let bench = Bench::new(Characters);
-        cast().iter().for_each(|draft| drop(bench.save(draft)));
+        let bench = Bench::filled(Characters, &cast());
         let loc = bench.search("loves")[0].loc.clone().unwrap();
         assert_eq!((loc.field.as_deref(), loc.approx_offset), (Some("description"), Some(12)));
     }
 
     #[test]
     fn a_character_is_read_with_all_its_fields() {
-        let bench = Bench::new(Characters);
-        cast().iter().for_each(|draft| drop(bench.save(draft)));
+        let bench = Bench::filled(Characters, &cast());
         let full = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
         let item = bench.get(1, full).unwrap();
         assert_eq!(item.content["first_message"], "I am Mara.");

@@ -155,8 +155,7 @@ mod tests {
 
     #[test]
     fn titles_and_messages_are_found_apart_and_together() {
-        let bench = Bench::new(Chats);
-        kitchen().iter().for_each(|draft| drop(bench.save(draft)));
+        let bench = Bench::filled(Chats, &kitchen());
         let by = |by| bench.search_with("dough", Filters { by, ..Filters::default() });
         assert_eq!((by(By::Both).len(), by(By::Title).len(), by(By::Message).len()), (3, 1, 2));
         let title = by(By::Title).remove(0);
@@ -173,8 +172,7 @@ mod tests {
 
     #[test]
     fn the_sender_filter_keeps_messages_of_the_sender() {
-        let bench = Bench::new(Chats);
-        kitchen().iter().for_each(|draft| drop(bench.save(draft)));
+        let bench = Bench::filled(Chats, &kitchen());
         let sender = Some("Assistant".to_owned());
         let hits = bench.search_with("dough", Filters { sender, ..Filters::default() });
         assert_eq!(hits.len(), 1);
@@ -183,8 +181,7 @@ mod tests {
 
     #[test]
     fn the_character_filter_keeps_titles_and_messages_of_the_character() {
-        let bench = Bench::new(Chats);
-        kitchen().iter().for_each(|draft| drop(bench.save(draft)));
+        let bench = Bench::filled(Chats, &kitchen());
         bench.write(|writer| {
             writer.run(
                 "INSERT INTO character_cards (id, name, created_at, last_modified) VALUES (7, 'Ada', '', '')",

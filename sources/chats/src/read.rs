@@ -91,10 +91,7 @@ pub(crate) fn title_hit(conversation: Conversation) -> Hit {
         tags: Some(conversation.tags),
         conversation_id: Some(conversation.id.clone()),
         loc: Some(loc),
-        ..Hit::new(
-            Uri::item(SourceName::Chats, &conversation.id),
-            ItemId::Text(conversation.id.clone()),
-        )
+        ..Hit::new(Uri::item(SourceName::Chats, &conversation.id), ItemId::Text(conversation.id))
     }
 }
 

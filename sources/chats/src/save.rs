@@ -114,22 +114,21 @@ fn save_messages(
     let mut parent: Option<String> = None;
     for (message, sent_at) in chat.messages.iter().zip(times) {
         let id = message_id(conversation_id, &message.origin);
-        match before.remove(&id) {
-            Some(stored) => update_message(writer, &id, &stored, message, *sent_at, now)?,
-            None => {
-                let row = writer.insert(
-                    include_str!("../sql/insert_message.sql"),
-                    named_params! {
-                        ":id": id,
-                        ":conversation_id": conversation_id,
-                        ":parent": parent,
-                        ":sender": message.sender,
-                        ":content": message.content,
-                        ":timestamp": sent_at,
-                    },
-                )?;
-                index(writer, message_key(row), "", &message.content)?;
-            }
+        if let Some(stored) = before.remove(&id) {
+            update_message(writer, &id, &stored, message, *sent_at, now)?;
+        } else {
+            let row = writer.insert(
+                include_str!("../sql/insert_message.sql"),
+                named_params! {
+                    ":id": id,
+                    ":conversation_id": conversation_id,
+                    ":parent": parent,
+                    ":sender": message.sender,
+                    ":content": message.content,
+                    ":timestamp": sent_at,
+                },
+            )?;
+            index(writer, message_key(row), "", &message.content)?;
         }
         parent = Some(id);
     }

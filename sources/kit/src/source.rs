@@ -63,7 +63,7 @@ pub enum SourceError {
 
 impl SourceError {
     /// There is no `what` with this identifier.
-    pub fn not_found(what: &'static str, id: impl ToString) -> Self {
+    pub fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
         Self::NotFound { what, id: id.to_string() }
     }
 }

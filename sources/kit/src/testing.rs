@@ -1,4 +1,5 @@
 //! The promises of a source, checked the same way for all of them.
+#![expect(clippy::expect_used, reason = "a test may fail loudly")]
 
 use std::{sync::Arc, time::Duration};
 
@@ -53,6 +54,15 @@ impl<S: Source> Bench<S> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = Store::new(source.database(), folder.path());
         Self { source, store, _folder: folder }
+    }
+
+    /// A store for `source` that holds these drafts.
+    pub fn filled(source: S, drafts: &[Draft]) -> Self {
+        let bench = Self::new(source);
+        for draft in drafts {
+            bench.save(draft);
+        }
+        bench
     }
 
     /// Saves one draft.

@@ -119,10 +119,7 @@ mod tests {
 
     #[test]
     fn the_type_filter_keeps_the_named_types() {
-        let bench = Bench::new(Media);
-        for draft in shelf() {
-            bench.save(&draft);
-        }
+        let bench = Bench::filled(Media, &shelf());
         let of = |kinds: &[&str]| {
             let media_types = kinds.iter().map(|kind| (*kind).to_owned()).collect();
             bench.search_with("dough", Filters { media_types, ..Filters::default() }).len()

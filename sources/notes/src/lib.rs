@@ -91,11 +91,7 @@ mod tests {
     }
 
     fn filled() -> Bench<Notes> {
-        let bench = Bench::new(Notes);
-        for draft in bakery() {
-            bench.save(&draft);
-        }
-        bench
+        Bench::filled(Notes, &bakery())
     }
 
     #[test]

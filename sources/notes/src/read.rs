@@ -24,9 +24,16 @@ pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceE
     let mut hits = Vec::with_capacity(view.wanted.len());
     for wanted in &view.wanted {
         let Some(note) = find(reader, Some(wanted.key), None)? else { continue };
-        let place = view.query.find(&note.content);
-        let loc = place.as_ref().map(|place| loc_at(&note.content, place.start));
-        let text = if place.is_some() { note.content.as_str() } else { body(&note.content) };
+        let content = note.content.as_str();
+        let body = body(content);
+        let before = content.len() - body.len();
+        // A match in the front matter says less than one in the text.
+        let place = match view.query.find(body) {
+            Some(place) => Some(place.start + before..place.end + before),
+            None => view.query.find(content),
+        };
+        let text = if place.is_some() { content } else { body };
+        let loc = place.as_ref().map(|place| loc_at(content, place.start));
         let snippet = snippet(text, place, view.snippet_length);
         hits.push(Hit { snippet: Some(snippet), loc, score: wanted.score, ..hit(note) });
     }

@@ -92,9 +92,7 @@ mod tests {
     }
 
     fn filled() -> Bench<Prompts> {
-        let bench = Bench::new(Prompts);
-        library().iter().for_each(|draft| drop(bench.save(draft)));
-        bench
+        Bench::filled(Prompts, &library())
     }
 
     #[test]

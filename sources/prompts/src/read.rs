@@ -10,6 +10,7 @@ use vademecum_kit::{
 };
 
 /// A prompt as it is stored.
+#[expect(clippy::struct_field_names, reason = "fields are named as their columns")]
 struct Prompt {
     id: i64,
     name: String,

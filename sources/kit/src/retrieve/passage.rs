@@ -189,7 +189,10 @@ mod tests {
     }
 
     fn story() -> String {
-        (0..200).map(|number| format!("Sentence number {number} über 東京 goes here. ")).collect()
+        let sentences: Vec<_> = (0..200)
+            .map(|number| format!("Sentence number {number} über 東京 goes here."))
+            .collect();
+        sentences.join(" ")
     }
 
     fn about(text: &str) -> Vec<Arc<FtsQuery>> {

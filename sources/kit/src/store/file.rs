@@ -18,7 +18,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Readers that one store keeps at most.
 const READERS: u32 = 4;
 /// How long a reader that nobody uses is kept.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_mins(1);
 
 /// One database file of one user.
 ///

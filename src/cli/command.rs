@@ -1,0 +1,114 @@
+//! What can be said on the command line.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use super::{check, demo, get, import, mcp, output, search, serve};
+use crate::{app::App, config::Settings, telemetry};
+
+/// One server that holds what you know, and lets your AI agents find it.
+#[derive(Debug, Parser)]
+#[command(name = "vademecum", version, about, after_help = EXAMPLES)]
+struct Line {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vademecum demo                            try it on a small library that comes along
+  vademecum import notes ~/Documents/Vault  bring in a folder of Markdown
+  vademecum serve                           serve HTTP and WebSocket at 127.0.0.1:7744/mcp
+  vademecum mcp                             serve one client over standard input and output
+  vademecum search \"when does rye bread rise\"";
+
+/// What every command takes.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Common {
+    /// Folder that knowledge is kept in [default: the platform's folder for application data]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
+    /// Whose library is meant [default: local]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(super) user: Option<String>,
+    /// File with settings; config.example.toml names them all
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// What is logged to standard error: error, warn, info, debug or trace
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
+    pub(super) log: String,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Try it: a small library, one search through the server, and how to connect
+    Demo(demo::Demo),
+    /// Serve HTTP and WebSocket
+    Serve(serve::Serve),
+    /// Serve one MCP client over standard input and output
+    Mcp(mcp::Mcp),
+    /// Bring files in; bringing them in again updates what they became
+    Import(import::Import),
+    /// Search the library
+    Search(search::Search),
+    /// Read an item of the library
+    Get(get::Get),
+    /// Look whether settings and databases are sound
+    Check(check::Check),
+}
+
+impl Common {
+    /// The settings in the file, and what the command line says instead.
+    pub(super) fn settings(&self) -> Result<Settings> {
+        let mut settings = Settings::load(self.config.as_deref())?;
+        if let Some(data) = &self.data {
+            settings.storage.data = Some(data.clone());
+        }
+        if let Some(user) = &self.user {
+            settings.storage.user.clone_from(user);
+        }
+        Ok(settings)
+    }
+
+    /// The program, put together.
+    pub(super) fn app(&self) -> Result<App> {
+        Ok(App::new(self.settings()?)?)
+    }
+}
+
+/// Does what the command line says.
+pub fn main() -> ExitCode {
+    let line = Line::parse();
+    telemetry::start(&line.common.log);
+    let done = actix::System::new().block_on(async {
+        match line.command {
+            Command::Demo(command) => command.run(&line.common).await,
+            Command::Serve(command) => command.run(&line.common).await,
+            Command::Mcp(command) => command.run(&line.common).await,
+            Command::Import(command) => command.run(&line.common).await,
+            Command::Search(command) => command.run(&line.common).await,
+            Command::Get(command) => command.run(&line.common).await,
+            Command::Check(command) => command.run(&line.common),
+        }
+    });
+    done.unwrap_or_else(|error| {
+        output::complain(&format!("error: {error:#}"));
+        ExitCode::FAILURE
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_makes_sense() {
+        Line::command().debug_assert();
+    }
+}

@@ -1,0 +1,30 @@
+//! `vademecum mcp`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::command::Common;
+use crate::{app::App, config::ToolNames};
+
+/// Serves one MCP client over standard input and output.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+This is what a client starts by itself. In its configuration:
+  { \"mcpServers\": { \"vademecum\": { \"command\": \"vademecum\", \"args\": [\"mcp\"] } } }")]
+pub(super) struct Mcp {
+    /// How tool names are listed [default: auto]
+    #[arg(long, value_enum, value_name = "FORM")]
+    tool_names: Option<ToolNames>,
+}
+
+impl Mcp {
+    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
+        let mut settings = common.settings()?;
+        if let Some(names) = self.tool_names {
+            settings.server.tool_names = names;
+        }
+        App::new(settings)?.serve_stdio().await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

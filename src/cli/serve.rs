@@ -1,0 +1,45 @@
+//! `vademecum serve`.
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result};
+
+use super::{command::Common, output::complain};
+use crate::{app::App, config::ToolNames};
+
+/// Serves HTTP and WebSocket until it is stopped.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  vademecum serve
+  vademecum serve --listen 127.0.0.1:9000 --config vademecum.toml")]
+pub(super) struct Serve {
+    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:7744]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+    /// How tool names are listed [default: auto]
+    #[arg(long, value_enum, value_name = "FORM")]
+    tool_names: Option<ToolNames>,
+}
+
+impl Serve {
+    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
+        let mut settings = common.settings()?;
+        if let Some(listen) = self.listen {
+            settings.server.listen = listen;
+        }
+        if let Some(names) = self.tool_names {
+            settings.server.tool_names = names;
+        }
+        let address = settings.server.loopback()?;
+        let app = App::new(settings)?;
+        let listener =
+            TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+        complain(&format!("listening on http://{}/mcp", listener.local_addr()?));
+        app.serve(listener).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
