@@ -93,7 +93,7 @@ CREATE TABLE messages (
     client_id TEXT NOT NULL DEFAULT 'vademecum',
     version INTEGER NOT NULL DEFAULT 1
 );
-CREATE INDEX messages_by_conversation ON messages (conversation_id, timestamp);
+CREATE INDEX messages_by_conversation ON messages (conversation_id, timestamp, deleted);
 
 CREATE TABLE conversation_keywords (
     conversation_id TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,

@@ -12,4 +12,4 @@ SELECT
         )
     ) AS tags
 FROM conversations
-WHERE (row = :row OR id = :id) AND deleted = 0;
+WHERE row = COALESCE(:row, (SELECT row FROM conversations WHERE id = :id)) AND deleted = 0;

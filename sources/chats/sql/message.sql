@@ -4,4 +4,5 @@ SELECT
     messages.timestamp, messages.last_modified, messages.version
 FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id AND conversations.deleted = 0
-WHERE (messages.row = :row OR messages.id = :id) AND messages.deleted = 0;
+WHERE messages.row = COALESCE(:row, (SELECT row FROM messages WHERE id = :id))
+  AND messages.deleted = 0;

@@ -21,9 +21,9 @@ use vademecum_kit::{
 pub struct Media;
 
 const STATEMENTS: Statements = Statements {
-    by_relevance: include_str!("../sql/by_relevance.sql"),
-    by_recency: include_str!("../sql/by_recency.sql"),
-    count: include_str!("../sql/count.sql"),
+    matches: include_str!("../sql/matches.sql"),
+    dated_matches: include_str!("../sql/dated_matches.sql"),
+    identify: include_str!("../sql/identify.sql"),
 };
 
 impl Source for Media {

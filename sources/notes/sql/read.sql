@@ -12,4 +12,4 @@ SELECT
         )
     ) AS tags
 FROM notes
-WHERE (row = :row OR id = :id) AND deleted = 0;
+WHERE row = COALESCE(:row, (SELECT row FROM notes WHERE id = :id)) AND deleted = 0;

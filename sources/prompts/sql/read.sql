@@ -12,4 +12,4 @@ SELECT
         )
     ) AS keywords
 FROM Prompts
-WHERE (id = :id OR name = :name) AND deleted = 0;
+WHERE id = COALESCE(:id, (SELECT id FROM Prompts WHERE name = :name)) AND deleted = 0;

@@ -37,6 +37,12 @@ impl Timestamp {
         Some(Self(moment))
     }
 
+    /// Milliseconds since 1970 began. Every one of them has a number of its own.
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds up to year 9999 are below 2^53")]
+    pub fn as_unix_milliseconds(self) -> f64 {
+        (self.0.unix_timestamp() * 1_000 + i64::from(self.0.millisecond())) as f64
+    }
+
     /// Reads a date or time, with or without `T`, fraction and offset; a
     /// time without an offset is in UTC.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {

@@ -1,5 +1,6 @@
 //! From words to passages: pure functions that are the same for all sources.
 
+mod best;
 mod chunk;
 mod field;
 mod passage;

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{
     FtsQuery,
     query::Phrase,
-    words::{each_word, with_stem},
+    words::{FirstBytes, each_word_from, with_stem},
 };
 
 /// Marks where a snippet was cut.
@@ -18,16 +18,11 @@ impl FtsQuery {
     pub fn find(&self, text: &str) -> Option<Range<usize>> {
         let phrases: Vec<&Phrase> = self.phrases().collect();
         let longest = phrases.iter().map(|phrase| phrase.len()).max()?;
-        let first_bytes = first_bytes(&phrases);
+        // Endings change, beginnings do not: most words need not be looked at.
+        let wanted = if longest == 1 { first_bytes(&phrases) } else { [true; 256] };
         let mut last: VecDeque<(String, usize)> = VecDeque::with_capacity(longest);
         let mut found = None;
-        each_word(text, |word| {
-            // Endings change, beginnings do not: most words need not be stemmed.
-            let may_match =
-                word.folded.bytes().next().is_some_and(|byte| first_bytes[usize::from(byte)]);
-            if longest == 1 && !may_match {
-                return ControlFlow::Continue(());
-            }
+        each_word_from(text, &wanted, |word| {
             if last.len() == longest {
                 last.pop_front();
             }
@@ -44,7 +39,7 @@ impl FtsQuery {
     }
 }
 
-fn first_bytes(phrases: &[&Phrase]) -> [bool; 256] {
+fn first_bytes(phrases: &[&Phrase]) -> FirstBytes {
     let mut bytes = [false; 256];
     for word in phrases.iter().flat_map(|phrase| phrase.iter()) {
         if let Some(byte) = word.bytes().next() {
@@ -77,7 +72,7 @@ pub fn snippet(text: &str, place: Option<Range<usize>>, length: usize) -> String
     }
     let mut space = false;
     let mut complete = true;
-    for cluster in text.get(start..).unwrap_or_default().graphemes(true) {
+    for cluster in clusters(text.get(start..).unwrap_or_default()) {
         if cluster.chars().all(|letter| letter.is_whitespace() || letter.is_control()) {
             space = !piece.is_empty() && !piece.ends_with(CUT);
             continue;
@@ -99,6 +94,23 @@ pub fn snippet(text: &str, place: Option<Range<usize>>, length: usize) -> String
         end_between_words(&mut piece, cut_at, left, length);
     }
     piece
+}
+
+/// What a reader sees as one character each. Most text is ASCII, where that is
+/// one byte and need not be looked up.
+fn clusters(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let size = match rest.as_bytes() {
+            [] => return None,
+            [b'\r', ..] => rest.graphemes(true).next().map_or(1, str::len),
+            [one, next, ..] if one.is_ascii() && next.is_ascii() => 1,
+            _ => rest.graphemes(true).next().map_or(rest.len(), str::len),
+        };
+        let (cluster, after) = rest.split_at(size);
+        rest = after;
+        Some(cluster)
+    })
 }
 
 /// Where to begin so that the place is about a third into the snippet.

@@ -30,35 +30,79 @@ thread_local! {
     static STEMMER: Stemmer = Stemmer::create(Algorithm::English);
 }
 
+/// First bytes of the words that are looked for.
+pub(crate) type FirstBytes = [bool; 256];
+
 /// Hands every word of `text` to `visit`, until it breaks off.
-pub(crate) fn each_word(text: &str, mut visit: impl FnMut(Word<'_>) -> ControlFlow<()>) {
+pub(crate) fn each_word(text: &str, visit: impl FnMut(Word<'_>) -> ControlFlow<()>) {
+    each_word_from(text, &[true; 256], visit);
+}
+
+/// The same, passing over words whose first folded byte is none of `wanted`.
+pub(crate) fn each_word_from(
+    text: &str,
+    wanted: &FirstBytes,
+    mut visit: impl FnMut(Word<'_>) -> ControlFlow<()>,
+) {
+    let bytes = text.as_bytes();
     let mut folded = String::new();
-    let mut letters = text.char_indices().peekable();
-    while let Some((start, letter)) = letters.next() {
-        if !is_letter(letter) {
-            continue;
-        }
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let start = at;
+        let mut solid = false;
+        at = ascii_end(bytes, start);
+        let plain = bytes.get(at).is_none_or(u8::is_ascii);
         folded.clear();
-        fold(letter, &mut folded);
-        let mut end = start + letter.len_utf8();
-        let solid = is_solid(letter);
-        while let Some(&(at, next)) = letters.peek() {
-            let goes_on = is_combining_mark(next) || (!solid && is_letter(next) && !is_solid(next));
-            if !goes_on {
-                break;
+        if plain {
+            if at == start {
+                at += 1;
+                continue;
             }
-            if folded.len() < LONGEST {
-                fold(next, &mut folded);
+            if !wanted[usize::from(byte.to_ascii_lowercase())] {
+                continue;
             }
-            end = at + next.len_utf8();
-            letters.next();
+            let most = at.min(start + LONGEST);
+            folded.extend(text[start..most].chars().map(|letter| letter.to_ascii_lowercase()));
+        } else {
+            (at, solid) = fold_word(text, start, &mut folded);
+            let first = folded.bytes().next();
+            if first.is_none_or(|first| !wanted[usize::from(first)]) {
+                continue;
+            }
         }
-        if !folded.is_empty()
-            && visit(Word { place: start..end, folded: &folded, solid }).is_break()
-        {
+        if visit(Word { place: start..at, folded: &folded, solid }).is_break() {
             return;
         }
     }
+}
+
+/// Where the run of ASCII letters and digits that begins at `start` ends.
+fn ascii_end(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    start + rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count()
+}
+
+/// Folds the word that begins at `start`, in any script; tells where it ends
+/// and whether it is one character of a run. Folds nothing if none begins there.
+fn fold_word(text: &str, start: usize, folded: &mut String) -> (usize, bool) {
+    let mut letters = text.get(start..).unwrap_or_default().chars();
+    let Some(first) = letters.next() else { return (text.len(), false) };
+    let mut end = start + first.len_utf8();
+    if !is_letter(first) {
+        return (end, false);
+    }
+    let solid = is_solid(first);
+    fold(first, folded);
+    for next in letters {
+        if !is_combining_mark(next) && (solid || !is_letter(next) || is_solid(next)) {
+            break;
+        }
+        if folded.len() < LONGEST {
+            fold(next, folded);
+        }
+        end += next.len_utf8();
+    }
+    (end, solid)
 }
 
 /// Cuts an English ending off a folded word.

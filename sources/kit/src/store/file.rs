@@ -17,6 +17,9 @@ use crate::model::Deadline;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Readers that one store keeps at most.
 const READERS: u32 = 4;
+/// Pages that a connection keeps in memory at most, in KiB (negative, as the
+/// pragma wants it). Only what is read is kept.
+const CACHE: i64 = -8_192;
 /// How long a reader that nobody uses is kept.
 const IDLE: Duration = Duration::from_mins(1);
 
@@ -212,6 +215,7 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
+    connection.pragma_update(None, "cache_size", CACHE)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }

@@ -25,8 +25,7 @@ impl<'a> Reader<'a> {
     ) -> Result<T, E> {
         let watch = Some(move || deadline.is_over());
         connection.progress_handler(STEPS, watch).map_err(StoreError::from)?;
-        // Rolled back when it is dropped, which for a reader is all it needs.
-        let _moment = connection.unchecked_transaction().map_err(StoreError::from)?;
+        let _moment = Moment::begin(connection)?;
         work(&Self { connection })
     }
 
@@ -45,6 +44,21 @@ impl<'a> Reader<'a> {
         let mut statement = self.prepare(sql)?;
         let rows = statement.query_map(parameters, read).map_err(interrupted)?;
         rows.collect::<rusqlite::Result<_>>().map_err(interrupted)
+    }
+
+    /// Looks at every row of a statement, in order.
+    pub fn each(
+        &self,
+        sql: &str,
+        parameters: &Parameters<'_>,
+        mut look: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let mut statement = self.prepare(sql)?;
+        let mut rows = statement.query(parameters).map_err(interrupted)?;
+        while let Some(row) = rows.next().map_err(interrupted)? {
+            look(row).map_err(interrupted)?;
+        }
+        Ok(())
     }
 
     /// The first row of a statement, if there is one.
@@ -67,9 +81,49 @@ impl<'a> Reader<'a> {
         self.prepare(sql)?.query_row(parameters, read).map_err(interrupted)
     }
 
+    /// The row of a statement for each of many keys, where there is one; what
+    /// comes with a key is handed on with its row.
+    pub fn each_key<U, T>(
+        &self,
+        sql: &str,
+        keys: impl IntoIterator<Item = (i64, U)>,
+        mut read: impl FnMut(i64, U, &Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.prepare(sql)?;
+        let mut found = Vec::new();
+        for (key, with) in keys {
+            let mut rows = statement.query([key]).map_err(interrupted)?;
+            if let Some(row) = rows.next().map_err(interrupted)? {
+                found.push(read(key, with, row)?);
+            }
+        }
+        Ok(found)
+    }
+
     #[cfg(test)]
     pub(crate) fn execute_for_test(&self, sql: &str) -> rusqlite::Result<usize> {
         self.connection.execute(sql, [])
+    }
+}
+
+/// One moment's state of a database, for as long as it is held.
+struct Moment<'a>(&'a Connection);
+
+impl<'a> Moment<'a> {
+    fn begin(connection: &'a Connection) -> Result<Self, StoreError> {
+        connection.prepare_cached("BEGIN")?.execute([])?;
+        Ok(Self(connection))
+    }
+}
+
+impl Drop for Moment<'_> {
+    fn drop(&mut self) {
+        // The watch must not stop this.
+        let done = self
+            .0
+            .progress_handler(0, None::<fn() -> bool>)
+            .and_then(|()| self.0.prepare_cached("ROLLBACK")?.execute([]));
+        debug_assert!(done.is_ok(), "a read that has begun can be ended");
     }
 }
 

@@ -1,6 +1,7 @@
--- How many notes match :query and have one of :keywords.
-SELECT count(*) AS n
+-- Notes that match :query and have one of :keywords, and when they last changed.
+SELECT note_fts.rowid AS key, bm25(note_fts, 2.0, 1.0, 1.0) AS bm25, notes.last_modified
 FROM note_fts
+JOIN notes ON notes.row = note_fts.rowid
 WHERE note_fts MATCH :query
   AND (:keywords IS NULL OR EXISTS (
       SELECT 1

@@ -1,5 +1,5 @@
--- How many media match :query and the filters.
-SELECT count(*) AS n
+-- Media that match :query and the filters.
+SELECT rowid AS key, bm25(media_fts, 2.0, 1.0, 1.0, 1.0) AS bm25
 FROM media_fts
 WHERE media_fts MATCH :query
   AND (:filtered = 0 OR EXISTS (

@@ -1,0 +1,4 @@
+-- What the match :key is.
+SELECT id, last_modified
+FROM notes
+WHERE row = :key;
