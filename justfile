@@ -1,0 +1,26 @@
+# The commands of every day. `just` alone lists them.
+
+[private]
+default:
+    @just --list
+
+# Try it on the library that comes along
+demo:
+    cargo run --release -- demo
+
+# Everything that must hold
+test:
+    tests/run
+
+# The lints and the unit tests of one crate: just check vademecum-kit
+check crate:
+    cargo clippy -p {{ crate }} --all-targets -- -D warnings
+    cargo test -p {{ crate }}
+
+# Write the schemas of the tools anew; the diff is part of the review
+schemas:
+    UPDATE_SCHEMAS=1 cargo test --test it schemas
+
+# What a search costs beyond the statements it runs
+bench:
+    cargo bench -p vademecum-benches --bench search
