@@ -1,3 +1,16 @@
-//! The server as a client sees it.
+//! The server as a client sees it: the real program, real sockets, real pipes,
+//! each test with a library of its own in a temporary folder.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may fail loudly, its helpers too"
+)]
 
-fn main() {}
+mod program;
+
+mod guard;
+mod handshake;
+mod stdio;
+mod tools;
+mod websocket;

@@ -1,0 +1,101 @@
+//! Web pages of other people cannot make a browser talk to this server.
+
+use serde_json::json;
+
+use crate::program::{Library, Request, Server};
+
+/// The same request, over HTTP and as the upgrade to a WebSocket, and what
+/// each is answered with if it is let in.
+fn doors(server: &Server) -> [(Request<'_>, u16); 2] {
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    [
+        (server.request("POST", "/mcp").json(&ping), 200),
+        (server.request("GET", "/mcp/ws").upgrade(), 101),
+    ]
+}
+
+#[test]
+fn a_foreign_host_is_turned_away() {
+    let server = Library::new().serve();
+    for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "0.0.0.0"] {
+        for (request, _) in doors(&server) {
+            let response = request.host(host).send();
+            assert_eq!(response.status, 403, "{host}");
+            assert!(response.body.contains(host), "{response:?}");
+        }
+    }
+    server.is_alive();
+}
+
+#[test]
+fn this_machine_is_served_by_any_of_its_names() {
+    let server = Library::new().serve();
+    for host in ["localhost", "localhost:7744", "127.0.0.1", "[::1]:7744", "LocalHost"] {
+        for (request, welcome) in doors(&server) {
+            assert_eq!(request.host(host).send().status, welcome, "{host}");
+        }
+    }
+}
+
+#[test]
+fn a_foreign_origin_is_turned_away() {
+    let server = Library::new().serve();
+    for origin in [
+        "null",
+        "https://evil.example",
+        "http://localhost.evil.example",
+        "http://127.0.0.1.evil.example",
+        "file://",
+        "chrome-extension://abc",
+        "",
+    ] {
+        for (request, _) in doors(&server) {
+            assert_eq!(request.header("origin", origin).send().status, 403, "{origin:?}");
+        }
+    }
+}
+
+#[test]
+fn pages_of_this_machine_may_connect() {
+    let server = Library::new().serve();
+    for origin in
+        ["http://localhost", "http://localhost:3000", "https://127.0.0.1", "http://[::1]:6274"]
+    {
+        for (request, welcome) in doors(&server) {
+            assert_eq!(request.header("origin", origin).send().status, welcome, "{origin}");
+        }
+    }
+}
+
+#[test]
+fn a_second_origin_does_not_hide_behind_the_first() {
+    let server = Library::new().serve();
+    for (request, _) in doors(&server) {
+        let request = request.header("origin", "http://localhost");
+        assert_eq!(request.header("origin", "https://evil.example").send().status, 403);
+    }
+}
+
+#[test]
+fn hosts_and_origins_can_be_allowed() {
+    let server = Library::new().serve_set(
+        "[server]\nallowed_hosts = [\"box.example\"]\nallowed_origins = [\"https://app.example\"]",
+    );
+    for (request, welcome) in doors(&server) {
+        let request = request.host("box.example").header("origin", "https://app.example");
+        assert_eq!(request.send().status, welcome);
+    }
+    for (request, _) in doors(&server) {
+        assert_eq!(request.header("origin", "https://other.example").send().status, 403);
+    }
+}
+
+#[test]
+fn ending_a_session_is_guarded_too() {
+    let server = Library::new().serve();
+    let session = server.session();
+    let delete = server.request("DELETE", "/mcp").header("mcp-session-id", session.session_id());
+    assert_eq!(delete.header("origin", "https://evil.example").send().status, 403);
+    let delete = server.request("DELETE", "/mcp").header("mcp-session-id", session.session_id());
+    assert_eq!(delete.send().status, 204);
+}

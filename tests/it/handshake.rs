@@ -1,0 +1,269 @@
+//! The protocol over HTTP: handshake, sessions, and what is wrong with a message.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Library, Response, Server};
+
+const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+fn hello(revision: &str) -> Value {
+    json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "test" } })
+}
+
+fn post(server: &Server, body: &str) -> Response {
+    server.request("POST", "/mcp").header("content-type", "application/json").body(body).send()
+}
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+#[test]
+fn a_known_revision_is_agreed_on() {
+    let server = Library::new().serve();
+    for revision in REVISIONS {
+        let answer = server.client().ask("initialize", &hello(revision));
+        assert_eq!(answer["protocolVersion"], revision);
+        assert_eq!(answer["serverInfo"]["name"], "vademecum");
+        assert!(answer["capabilities"]["tools"].is_object(), "{answer}");
+        assert!(answer["capabilities"]["resources"].is_object(), "{answer}");
+        assert!(answer["instructions"].as_str().unwrap().contains("knowledge.search"));
+    }
+}
+
+#[test]
+fn an_unknown_revision_is_answered_with_the_newest() {
+    let server = Library::new().serve();
+    for revision in ["1999-01-01", "2099-01-01", "", "tomorrow"] {
+        let answer = server.client().ask("initialize", &hello(revision));
+        assert_eq!(answer["protocolVersion"], "2025-11-25", "{revision}");
+    }
+}
+
+#[test]
+fn a_handshake_opens_a_session_of_its_own() {
+    let server = Library::new().serve();
+    let (one, other) = (server.session(), server.session());
+    assert_ne!(one.session_id(), other.session_id());
+    assert!(one.session_id().chars().all(|letter| letter.is_ascii_graphic()));
+    assert!(one.session_id().len() >= 32);
+}
+
+#[test]
+fn a_session_is_named_in_the_header_or_in_the_address() {
+    let server = Library::new().serve();
+    let session = server.session();
+    assert_eq!(session.ask("ping", &json!({})), json!({}));
+    let by_address =
+        server.client().with_query(&format!("mcp-session-id={}", session.session_id()));
+    assert_eq!(by_address.ask("ping", &json!({})), json!({}));
+}
+
+#[test]
+fn an_unknown_session_is_not_found() {
+    let server = Library::new().serve();
+    let ping = json!({ "jsonrpc": "2.0", "id": 5, "method": "ping" });
+    for client in [
+        server.client().in_session("never-opened"),
+        server.client().with_query("mcp-session-id=never-opened"),
+    ] {
+        let response = client.send(&ping);
+        assert_eq!((response.status, &response.json()["id"]), (404, &json!(5)), "{response:?}");
+        assert!(response.body.contains("initialize"), "{response:?}");
+    }
+}
+
+#[test]
+fn a_session_ends_once() {
+    let server = Library::new().serve();
+    let session = server.session();
+    let delete = || {
+        let request = server.request("DELETE", "/mcp");
+        request.header("mcp-session-id", session.session_id()).send().status
+    };
+    assert_eq!(delete(), 204);
+    assert_eq!(delete(), 404);
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    assert_eq!(session.send(&ping).status, 404);
+}
+
+#[test]
+fn a_session_is_ended_by_the_address_as_well() {
+    let server = Library::new().serve();
+    let session = server.session();
+    let path = format!("/mcp?mcp-session-id={}", session.session_id());
+    assert_eq!(server.request("DELETE", &path).send().status, 204);
+    assert_eq!(server.request("DELETE", &path).send().status, 404);
+}
+
+#[test]
+fn to_end_a_session_one_must_name_it() {
+    let response = Library::new().serve().request("DELETE", "/mcp").send();
+    assert_eq!(response.status, 400);
+    assert!(response.body.contains("mcp-session-id"), "{response:?}");
+}
+
+#[test]
+fn another_method_is_told_what_is_allowed() {
+    let server = Library::new().serve();
+    for method in ["GET", "PUT", "PATCH"] {
+        let response = server.request(method, "/mcp").send();
+        assert_eq!((response.status, response.header("allow")), (405, Some("POST, DELETE")));
+    }
+    assert_eq!(server.request("GET", "/elsewhere").send().status, 404);
+}
+
+#[test]
+fn a_notification_is_accepted_without_a_word() {
+    let server = Library::new().serve();
+    for method in ["notifications/initialized", "notifications/cancelled", "notifications/odd"] {
+        let response = server.session().send(&json!({ "jsonrpc": "2.0", "method": method }));
+        assert_eq!((response.status, response.body.as_str()), (202, ""), "{method}");
+    }
+    let response = post(&server, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
+    assert_eq!((response.status, response.body.as_str()), (202, ""));
+}
+
+#[test]
+fn a_tool_is_called_without_a_handshake_whatever_is_accepted() {
+    let server = Library::lanterns().serve();
+    let call = json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": {
+        "name": "knowledge.search", "arguments": { "query": "prisms" },
+    }});
+    for accepted in [None, Some("*/*"), Some("text/event-stream"), Some("application/json")] {
+        let request = server.request("POST", "/mcp").json(&call);
+        let response = match accepted {
+            Some(kind) => request.header("accept", kind).send(),
+            None => request.send(),
+        };
+        assert_eq!(response.status, 200, "{accepted:?}");
+        assert_eq!(response.header("content-type"), Some("application/json"));
+        let found = &response.json()["result"]["structuredContent"]["results"];
+        assert_eq!(found[0]["title"], "The lighthouse at Skerry", "{accepted:?}");
+    }
+}
+
+#[test]
+fn a_message_is_read_whatever_its_content_type() {
+    let server = Library::new().serve();
+    let bare = server.request("POST", "/mcp").body(PING).send();
+    assert_eq!(bare.json()["result"], json!({}));
+    let plain = server.request("POST", "/mcp").header("content-type", "text/plain").body(PING);
+    assert_eq!(plain.send().json()["result"], json!({}));
+}
+
+#[test]
+fn a_ping_is_answered_with_nothing() {
+    assert_eq!(Library::new().serve().client().ask("ping", &json!({})), json!({}));
+}
+
+#[test]
+fn an_unknown_method_is_named() {
+    let server = Library::new().serve();
+    for method in ["tools/uncall", "prompts/list", ""] {
+        let (code, message) = server.client().fails(method, &json!({}));
+        assert_eq!((code, message), (-32_601, format!("unknown method `{method}`")));
+    }
+}
+
+#[test]
+fn malformed_json_is_a_bad_request() {
+    let server = Library::new().serve();
+    for body in ["{", "", "hello", r#"{"jsonrpc":"2.0","id":1,"#] {
+        let response = post(&server, body);
+        assert_eq!(response.status, 400, "{body}");
+        let error = response.json();
+        assert_eq!((&error["error"]["code"], &error["id"]), (&json!(-32_700), &Value::Null));
+    }
+}
+
+#[test]
+fn json_that_is_no_request_is_refused_with_the_reason() {
+    let server = Library::new().serve();
+    for (body, id, reason) in [
+        (r#"{"id":3,"method":"ping"}"#, json!(3), "jsonrpc"),
+        (r#"{"jsonrpc":"1.0","id":3,"method":"ping"}"#, json!(3), "jsonrpc"),
+        (r#"{"jsonrpc":"2.0","id":3}"#, json!(3), "method"),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, Value::Null, "id"),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Value::Null, "id"),
+        (r#"{"jsonrpc":"2.0","id":3,"method":7}"#, Value::Null, "JSON-RPC"),
+        (&format!("[{PING}]"), Value::Null, "batches"),
+        ("42", Value::Null, "JSON-RPC"),
+    ] {
+        let response = post(&server, body);
+        assert_eq!(response.status, 400, "{body}");
+        let error = response.json();
+        assert_eq!((&error["error"]["code"], &error["id"]), (&json!(-32_600), &id), "{error}");
+        assert!(error["error"]["message"].as_str().unwrap().contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn a_body_that_is_no_utf8_is_refused() {
+    let server = Library::new().serve();
+    let body = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}".to_vec();
+    assert_eq!(server.request("POST", "/mcp").body(body).send().status, 400);
+    server.is_alive();
+}
+
+#[test]
+fn an_id_comes_back_exactly_as_it_was() {
+    let server = Library::new().serve();
+    for id in ["0", "-7", "9007199254740993", "\"\"", "\"abc\"", "\"7\"", "\"\\u00e9 ü 東\""] {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+        assert_eq!(post(&server, &message).body, expected);
+        let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"odd"}}"#);
+        assert!(post(&server, &message).body.contains(&format!(r#""id":{id},"error""#)), "{id}");
+    }
+}
+
+#[test]
+fn a_revision_in_the_header_must_be_supported() {
+    let server = Library::new().serve();
+    let ping = |revision: &str| {
+        let request = server.request("POST", "/mcp").header("mcp-protocol-version", revision);
+        request.body(PING).send()
+    };
+    for revision in REVISIONS {
+        assert_eq!(ping(revision).status, 200, "{revision}");
+    }
+    let refused = ping("2019-01-01");
+    assert_eq!(refused.status, 400);
+    for part in REVISIONS.into_iter().chain(["2019-01-01"]) {
+        assert!(refused.body.contains(part), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_body_over_the_limit_is_refused_and_the_server_lives_on() {
+    let server = Library::new().serve();
+    let filled = |length: usize| format!("{PING}{}", " ".repeat(length - PING.len()));
+    assert_eq!(post(&server, &filled(1_048_576)).status, 200);
+    assert_eq!(post(&server, &filled(1_048_577)).status, 413);
+    server.is_alive();
+}
+
+#[test]
+fn the_limit_on_bodies_is_a_setting() {
+    let server = Library::new().serve_set("[server]\nmax_body_bytes = 200");
+    assert_eq!(post(&server, PING).status, 200);
+    assert_eq!(post(&server, &format!("{PING}{}", " ".repeat(200))).status, 413);
+    server.is_alive();
+}
+
+#[test]
+fn a_handshake_without_a_revision_says_what_is_missing() {
+    let server = Library::new().serve();
+    let (code, message) = server.client().fails("initialize", &json!({}));
+    assert!(code == -32_602 && message.contains("protocolVersion"), "{code} {message}");
+}
+
+#[test]
+fn a_second_handshake_in_a_session_keeps_it() {
+    let server = Library::new().serve();
+    let session = server.session();
+    let response = session.send(&json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello("2025-06-18"),
+    }));
+    assert_eq!((response.status, response.header("mcp-session-id")), (200, None));
+    assert_eq!(session.ask("ping", &json!({})), json!({}));
+}

@@ -1,0 +1,27 @@
+//! The program as a test uses it: run, served over HTTP and WebSocket, piped.
+
+mod caller;
+mod client;
+mod http;
+mod library;
+mod pipe;
+mod server;
+mod socket;
+
+pub(crate) use caller::Caller;
+pub(crate) use client::Client;
+pub(crate) use http::{Request, Response};
+pub(crate) use library::{Done, Library, SOURCES};
+pub(crate) use pipe::Pipe;
+pub(crate) use server::Server;
+pub(crate) use socket::{Received, Socket};
+
+use std::{process::Command, time::Duration};
+
+/// How long a test waits for an answer before it says that there is none.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The program that was built with these tests.
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_vademecum"))
+}

@@ -1,0 +1,80 @@
+//! A client over standard input and output.
+
+use std::{
+    cell::RefCell,
+    io::{BufRead, BufReader, Read, Write},
+    path::Path,
+    process::{Child, ChildStdin, Stdio},
+    rc::Rc,
+    sync::mpsc::{Receiver, channel},
+    thread,
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Caller, PATIENCE, program};
+
+/// The program as a client starts it: a line in, a line out.
+pub(crate) struct Pipe {
+    process: Child,
+    input: RefCell<Option<ChildStdin>>,
+    output: Receiver<String>,
+    _folder: Rc<TempDir>,
+}
+
+impl Pipe {
+    pub(crate) fn start(data: &Path, arguments: &[&str], folder: Rc<TempDir>) -> Self {
+        let mut process = program()
+            .args(["mcp", "--data"])
+            .arg(data)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = RefCell::new(process.stdin.take());
+        let (sender, output) = channel();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let mut log = process.stderr.take().unwrap();
+        thread::spawn(move || log.read_to_end(&mut Vec::new()));
+        Self { process, input, output, _folder: folder }
+    }
+
+    /// Sends a line.
+    pub(crate) fn write(&self, line: &str) {
+        let mut input = self.input.borrow_mut();
+        writeln!(input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// The next line of standard output, which is a message and nothing else.
+    pub(crate) fn read(&self) -> Value {
+        let line = self.output.recv_timeout(PATIENCE).expect("an answer in time");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// Hangs up, and gives back what was still to be read and what the
+    /// process ended with.
+    pub(crate) fn hang_up(mut self) -> (Vec<Value>, Option<i32>) {
+        drop(self.input.take());
+        let rest = self.output.iter().map(|line| serde_json::from_str(&line).unwrap()).collect();
+        (rest, self.process.wait().unwrap().code())
+    }
+}
+
+impl Caller for Pipe {
+    fn exchange(&self, request: &Value) -> Value {
+        self.write(&request.to_string());
+        self.read()
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.process.kill());
+        self.process.wait().unwrap();
+    }
+}

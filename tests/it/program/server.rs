@@ -1,0 +1,101 @@
+//! A server that runs as long as a test needs it.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    path::Path,
+    process::{Child, Stdio},
+    rc::Rc,
+    thread,
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Caller, Client, Request, Socket, program};
+
+/// A server on a port of its own. It is stopped when the test is over.
+pub(crate) struct Server {
+    process: Child,
+    address: String,
+    _folder: Rc<TempDir>,
+}
+
+impl Server {
+    /// Starts serving, and comes back when the server says where.
+    pub(crate) fn start(data: &Path, arguments: &[&str], folder: Rc<TempDir>) -> Self {
+        let mut process = program()
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        log.read_line(&mut line).unwrap();
+        let address = line
+            .trim()
+            .strip_prefix("listening on http://")
+            .and_then(|rest| rest.strip_suffix("/mcp"))
+            .unwrap_or_else(|| panic!("the server did not start: {line}"))
+            .to_owned();
+        // Whoever logs must find somebody who reads.
+        thread::spawn(move || log.read_to_end(&mut Vec::new()));
+        Self { process, address, _folder: folder }
+    }
+
+    /// Host and port.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// A request to be filled and sent.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request<'_> {
+        Request::new(&self.address, method, path)
+    }
+
+    /// A client without a session.
+    pub(crate) fn client(&self) -> Client<'_> {
+        Client::new(self)
+    }
+
+    /// A client that has shaken hands, and has a session.
+    pub(crate) fn session(&self) -> Client<'_> {
+        self.session_of("test")
+    }
+
+    /// A session of a client of that name.
+    pub(crate) fn session_of(&self, name: &str) -> Client<'_> {
+        self.session_with(&json!({
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": name },
+        }))
+    }
+
+    /// A session that begins with these parameters of `initialize`.
+    pub(crate) fn session_with(&self, params: &Value) -> Client<'_> {
+        let response = self.client().send(&json!({
+            "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params,
+        }));
+        let id = response.header("mcp-session-id").unwrap_or_else(|| panic!("{response:?}"));
+        self.client().in_session(id)
+    }
+
+    /// A WebSocket.
+    pub(crate) fn socket(&self) -> Socket {
+        Socket::open(&format!("ws://{}/mcp/ws", self.address))
+    }
+
+    /// Asserts that the server is there and answers.
+    pub(crate) fn is_alive(&self) {
+        assert_eq!(self.client().ask("ping", &json!({})), json!({}));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}

@@ -1,0 +1,101 @@
+//! A client over a WebSocket.
+
+use std::{cell::RefCell, pin::Pin};
+
+use actix_web::rt::{System, SystemRunner, time::timeout};
+use awc::{
+    Client,
+    error::WsProtocolError,
+    ws::{CloseCode, Frame, Message},
+};
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use serde_json::Value;
+
+use super::{Caller, PATIENCE};
+
+type Outgoing = Pin<Box<dyn Sink<Message, Error = WsProtocolError>>>;
+type Incoming = Pin<Box<dyn Stream<Item = Result<Frame, WsProtocolError>>>>;
+
+/// A client over a WebSocket.
+pub(crate) struct Socket {
+    system: SystemRunner,
+    outgoing: RefCell<Outgoing>,
+    incoming: RefCell<Incoming>,
+    protocol: Option<String>,
+}
+
+/// What the server sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// A message.
+    Text(Value),
+    /// An answer to a ping, with what the ping held.
+    Pong(Vec<u8>),
+    /// The end, with the reason.
+    Closed(Option<CloseCode>),
+}
+
+impl Socket {
+    /// Connects, offering the subprotocol `mcp`.
+    pub(crate) fn open(url: &str) -> Self {
+        let system = System::new();
+        let (response, framed) = system
+            .block_on(async {
+                Client::new().ws(url).max_frame_size(1 << 24).protocols(["mcp"]).connect().await
+            })
+            .unwrap();
+        let protocol = response.headers().get("sec-websocket-protocol");
+        let protocol = protocol.map(|value| value.to_str().unwrap().to_owned());
+        let (outgoing, incoming) = framed.split();
+        Self {
+            system,
+            outgoing: RefCell::new(Box::pin(outgoing)),
+            incoming: RefCell::new(Box::pin(incoming)),
+            protocol,
+        }
+    }
+
+    /// The subprotocol that the server chose.
+    pub(crate) fn protocol(&self) -> Option<&str> {
+        self.protocol.as_deref()
+    }
+
+    /// Sends a frame.
+    pub(crate) fn write(&self, message: Message) {
+        self.system.block_on(self.outgoing.borrow_mut().send(message)).unwrap();
+    }
+
+    /// Sends a message.
+    pub(crate) fn send(&self, message: &Value) {
+        self.write(Message::Text(message.to_string().into()));
+    }
+
+    /// Waits for what comes next.
+    pub(crate) fn read(&self) -> Received {
+        let mut incoming = self.incoming.borrow_mut();
+        let next = self.system.block_on(async { timeout(PATIENCE, incoming.next()).await });
+        match next.expect("an answer in time").expect("an open socket").unwrap() {
+            Frame::Text(text) => Received::Text(serde_json::from_slice(&text).unwrap()),
+            Frame::Pong(payload) => Received::Pong(payload.to_vec()),
+            Frame::Close(reason) => Received::Closed(reason.map(|reason| reason.code)),
+            frame @ (Frame::Binary(_) | Frame::Continuation(_) | Frame::Ping(_)) => {
+                panic!("unexpected {frame:?}")
+            }
+        }
+    }
+
+    /// Waits for a message.
+    pub(crate) fn message(&self) -> Value {
+        match self.read() {
+            Received::Text(message) => message,
+            other => panic!("expected a message, got {other:?}"),
+        }
+    }
+}
+
+impl Caller for Socket {
+    fn exchange(&self, request: &Value) -> Value {
+        self.send(request);
+        self.message()
+    }
+}
