@@ -9,8 +9,15 @@
 
 mod program;
 
+mod awkward;
+mod deep_research;
+mod errors;
+mod get;
 mod guard;
 mod handshake;
+mod search;
+mod sessions;
 mod stdio;
 mod tools;
+mod users;
 mod websocket;

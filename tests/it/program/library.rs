@@ -88,6 +88,11 @@ impl Library {
         self.bring_in(kind, &[&path], &["--user", user]);
     }
 
+    /// Brings in a folder for each source, named after it.
+    pub(crate) fn import_folders(&self) {
+        SOURCES.iter().for_each(|kind| self.bring_in(kind, &[&self.file(kind)], &[]));
+    }
+
     fn bring_in(&self, kind: &str, paths: &[&Path], more: &[&str]) {
         let paths = paths.iter().map(|path| path.to_str().unwrap());
         let arguments: Vec<&str> =

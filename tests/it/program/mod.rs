@@ -2,6 +2,7 @@
 
 mod caller;
 mod client;
+mod content;
 mod http;
 mod library;
 mod pipe;
@@ -10,6 +11,7 @@ mod socket;
 
 pub(crate) use caller::Caller;
 pub(crate) use client::Client;
+pub(crate) use content::{card, conversation, prompts};
 pub(crate) use http::{Request, Response};
 pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;

@@ -1,0 +1,185 @@
+//! Whatever somebody types is a query, and never an error.
+
+use serde_json::json;
+
+use crate::program::{Caller, Library, SOURCES};
+
+fn awkward() -> Vec<String> {
+    let mut queries: Vec<String> = [
+        "don't",
+        "C++",
+        "foo-bar",
+        "R&D",
+        "http://a.b/c",
+        "std::vec::Vec",
+        "OR",
+        "AND",
+        "NOT",
+        "king AND",
+        "AND king OR",
+        "NEAR(a, b)",
+        "\"unbalanced",
+        "unbalanced\"",
+        "\"\"",
+        "\"",
+        "*",
+        "kin*",
+        "a:b",
+        "title:king",
+        "{title}: king",
+        "^king",
+        "-",
+        "-king",
+        "--king",
+        "(king",
+        ")",
+        "'; DROP TABLE notes; --",
+        "東京",
+        "\u{1f98a}",
+        "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} king",
+        "\u{0}",
+        "ki\u{0}ng",
+        "\u{feff}king\u{202e}",
+        "e\u{301}",
+        "%_?",
+        "\\",
+        "king\n\tking",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    queries.push("the king of \"dough ".repeat(8 * 1_024 / 19 + 1));
+    queries.push("x".repeat(8 * 1_024));
+    queries.push((0..1_200).map(|number| format!("w{number} ")).collect());
+    queries
+}
+
+#[test]
+fn nothing_that_is_typed_is_an_error() {
+    let text = "The king don't use C++, foo-bar, R&D, http://a.b/c or std::vec::Vec in 東京.";
+    let server = Library::with("King", text).serve();
+    let client = server.client();
+    for query in awkward() {
+        let arguments = json!({ "query": query });
+        client.call("knowledge.search", &arguments);
+        client.call("search", &arguments);
+        for source in SOURCES {
+            client.call(&format!("{source}.search"), &arguments);
+        }
+        for fields in ["name", "details", "keywords"] {
+            client.call("prompts.search", &json!({ "query": query, "fields": [fields] }));
+        }
+        for by in ["title", "message"] {
+            client.call("chats.search", &json!({ "query": query, "by": by }));
+        }
+    }
+    client.call("characters.search", &json!({ "query": awkward() }));
+}
+
+#[test]
+fn awkward_words_are_found_where_they_stand() {
+    let text = "He don't write C++ but std::vec::Vec; see http://a.b/c and foo-bar of R&D.";
+    let server = Library::with("Odd", text).serve();
+    for query in [
+        "don't write",
+        "C++",
+        "foo-bar",
+        "R&D",
+        "http://a.b/c",
+        "std::vec::Vec",
+        "vec OR",
+        "foo AND",
+    ] {
+        for source in SOURCES {
+            let found =
+                server.client().uris(&format!("{source}.search"), &json!({ "query": query }));
+            assert!(!found.is_empty(), "{query} in {source}");
+        }
+    }
+}
+
+#[test]
+fn a_text_without_words_finds_nothing() {
+    let server = Library::with("King", "The king.").serve();
+    for query in ["*", "\u{1f98a}", "\"\"", "-", "()", "\u{0}", "?!"] {
+        let found = server.client().call("knowledge.search", &json!({ "query": query }));
+        assert_eq!(found["total_estimated"], 0, "{query:?}");
+    }
+}
+
+#[test]
+fn a_natural_question_finds_what_its_words_are_in() {
+    let server = Library::lanterns().serve();
+    for (question, title) in [
+        ("What did I do with my umbrella?", "Umbrella"),
+        ("how often should the prisms be wiped", "The lighthouse at Skerry"),
+        ("Which fuel came after whale oil?", "keeper"),
+        ("who talks to his donkey", "Bram"),
+    ] {
+        let found = server.client().call("knowledge.search", &json!({ "query": question }));
+        assert_eq!(found["results"][0]["title"], title, "{question}");
+    }
+}
+
+#[test]
+fn a_word_is_found_inside_a_run_without_spaces() {
+    let server = Library::with("市役所", "明日は東京都庁へ行きます。").serve();
+    for query in ["東京", "都庁", "東京都庁", "行きます"] {
+        for source in SOURCES {
+            let found =
+                server.client().uris(&format!("{source}.search"), &json!({ "query": query }));
+            assert!(!found.is_empty(), "{query} in {source}");
+        }
+    }
+    for query in ["京東", "大阪", "庁都"] {
+        let found = server.client().call("knowledge.search", &json!({ "query": query }));
+        assert_eq!(found["total_estimated"], 0, "{query}");
+    }
+}
+
+#[test]
+fn case_accents_width_and_inflection_do_not_matter() {
+    let text =
+        "We were kneading slowly. Crème brûlée for the bakers of the Straße, ＦＵＬＬ width.";
+    let server = Library::with("Desserts", text).serve();
+    for query in [
+        "KNEAD", "kneads", "kneaded", "creme", "BRULEE", "brûlée", "Baker", "strasse", "full",
+        "dessert",
+    ] {
+        for source in SOURCES {
+            let found =
+                server.client().uris(&format!("{source}.search"), &json!({ "query": query }));
+            assert!(!found.is_empty(), "{query} in {source}");
+        }
+    }
+}
+
+#[test]
+fn phrases_must_occur_and_excluded_words_must_not() {
+    let notes = [
+        ("One", "The rye bread needs yeast."),
+        ("Two", "The rye and the bread are old."),
+        ("Three", "Rye bread without anything."),
+    ];
+    let server = Library::of_notes(notes).serve();
+    let titles = |query: &str| {
+        let found = server.client().call("notes.search", &json!({ "query": query }));
+        let hits = found["results"].as_array().unwrap().clone();
+        let mut titles: Vec<String> =
+            hits.iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect();
+        titles.sort();
+        titles
+    };
+    assert_eq!(titles("rye bread"), ["One", "Three", "Two"]);
+    assert_eq!(titles("\"rye bread\""), ["One", "Three"]);
+    assert_eq!(titles("“rye bread”"), ["One", "Three"]);
+    assert_eq!(titles("\"rye bread\" -yeast"), ["Three"]);
+    assert_eq!(titles("rye -\"rye bread\""), ["Two"]);
+}
+
+#[test]
+fn a_document_is_no_query() {
+    let server = Library::with("King", "The king.").serve();
+    let problem =
+        server.client().refuses("knowledge.search", &json!({ "query": "king ".repeat(20_000) }));
+    assert!(problem.contains("query") && problem.contains("65536"), "{problem}");
+}

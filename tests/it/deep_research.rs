@@ -1,0 +1,202 @@
+//! `search` and `fetch`, in exactly the form that deep-research clients know.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Library, conversation};
+
+fn listed(client: &impl Caller) -> Vec<Value> {
+    let tools = client.ask("tools/list", &json!({}));
+    let is_ours = |tool: &&Value| tool["name"] == "search" || tool["name"] == "fetch";
+    tools["tools"].as_array().unwrap().iter().filter(is_ours).cloned().collect()
+}
+
+fn keys(object: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+const DOCUMENT: [&str; 5] = ["id", "metadata", "text", "title", "url"];
+
+#[test]
+fn each_takes_exactly_one_argument() {
+    let server = Library::new().serve();
+    let tools = listed(&server.client());
+    assert_eq!(tools.len(), 2);
+    for (tool, argument) in tools.iter().zip(["query", "id"]) {
+        let schema = &tool["inputSchema"];
+        assert_eq!(keys(&schema["properties"]), [argument]);
+        assert_eq!(schema["properties"][argument]["type"], "string");
+        assert_eq!(schema["required"], json!([argument]));
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(schema["type"], "object");
+    }
+}
+
+#[test]
+fn a_search_answers_with_results_and_nothing_else() {
+    let server = Library::lanterns().serve();
+    // `call` sees to it that the one block of text is the same JSON.
+    let found = server.client().call("search", &json!({ "query": "lantern" }));
+    assert_eq!(keys(&found), ["results"]);
+    let results = found["results"].as_array().unwrap();
+    assert!(results.len() >= 10);
+    for result in results {
+        assert_eq!(keys(result), DOCUMENT);
+        for field in ["id", "title", "text", "url"] {
+            assert!(result[field].is_string(), "{field} of {result}");
+        }
+        assert!(result["metadata"].as_object().unwrap().values().all(Value::is_string), "{result}");
+        assert!(!result["text"].as_str().unwrap().is_empty(), "{result}");
+    }
+}
+
+#[test]
+fn what_was_found_can_be_fetched_in_full() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let found = client.call("search", &json!({ "query": "lantern" }));
+    for result in found["results"].as_array().unwrap() {
+        let document = client.call("fetch", &json!({ "id": result["id"] }));
+        assert_eq!(keys(&document), DOCUMENT);
+        assert_eq!((&document["id"], &document["title"]), (&result["id"], &result["title"]));
+        assert_eq!(document["url"], result["url"]);
+        assert_eq!(document["metadata"]["source"], result["metadata"]["source"]);
+        assert!(
+            document["text"].as_str().unwrap().to_lowercase().contains("lantern"),
+            "{document}"
+        );
+    }
+}
+
+#[test]
+fn a_document_of_any_source_is_fetched_as_plain_text() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    for (query, words) in [
+        ("prisms", vec!["trim the wick", "Seals sleep"]),
+        ("clockwork", vec!["too heavy to turn", "between"]),
+        (
+            "burner",
+            vec!["user: My lantern does not", "assistant: Clean the burner", "Vinegar helped"],
+        ),
+        ("donkey", vec!["Bram", "Market day.", "What is broken?"]),
+        ("flickers", vec!["Lamp doctor", "You repair lamps.", "Ask me two questions"]),
+    ] {
+        let found = client.call("search", &json!({ "query": query }));
+        let text =
+            client.call("fetch", &json!({ "id": found["results"][0]["id"] }))["text"].clone();
+        let text = text.as_str().unwrap();
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        assert!(!text.starts_with('{'), "{text}");
+    }
+}
+
+#[test]
+fn an_address_is_given_only_where_a_browser_can_open_it() {
+    let library = Library::lanterns();
+    for (name, url) in [("ftp", "ftp://files.example/a"), ("odd", "javascript://%0aalert(1)")] {
+        let text = format!("---\nurl: \"{url}\"\n---\nA thimble from {name}.");
+        library.import("media", &format!("{name}.md"), text);
+    }
+    let server = library.serve();
+    let url = |query: &str| {
+        server.client().call("search", &json!({ "query": query }))["results"][0]["url"].clone()
+    };
+    assert_eq!(url("clockwork"), "https://optics.example/fresnel");
+    assert_eq!(url("prisms"), "");
+    assert_eq!(url("ftp thimble"), "");
+    assert_eq!(url("odd thimble"), "");
+}
+
+#[test]
+fn what_is_too_long_to_fetch_says_so() {
+    let library = Library::new();
+    library.import("media", "long.txt", format!("thimble {}", "hay ".repeat(40_000)));
+    let server = library.serve();
+    let found = server.client().call("search", &json!({ "query": "thimble" }));
+    let document = server.client().call("fetch", &json!({ "id": found["results"][0]["id"] }));
+    assert_eq!(document["text"].as_str().unwrap().chars().count(), 100_000);
+    assert_eq!(document["metadata"]["truncated"], "true");
+    assert_eq!(document["metadata"]["next_offset"], "100000");
+}
+
+#[test]
+fn a_message_deep_in_a_conversation_is_in_what_is_fetched() {
+    let library = Library::new();
+    let messages = (0..500).map(|number| ("human", format!("message number {number}")));
+    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
+    let server = library.serve();
+    let found = server.client().call("search", &json!({ "query": "\"number 444\"" }));
+    let document = server.client().call("fetch", &json!({ "id": found["results"][0]["id"] }));
+    assert!(document["text"].as_str().unwrap().contains("message number 444"), "{document}");
+}
+
+#[test]
+fn nothing_but_the_one_argument_is_taken() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let problem = client.refuses("search", &json!({ "query": "lantern", "limit": 3 }));
+    assert!(problem.contains("limit"), "{problem}");
+    let problem = client.refuses("fetch", &json!({ "id": "notes://1", "mode": "full" }));
+    assert!(problem.contains("mode"), "{problem}");
+    for id in ["1", "nowhere://1", "notes://", "notes://gone"] {
+        let problem = client.refuses("fetch", &json!({ "id": id }));
+        assert!(!problem.is_empty(), "{id}");
+    }
+    assert!(client.refuses("search", &json!({ "query": " " })).contains("query"));
+}
+
+#[test]
+fn clients_that_have_no_use_for_them_are_not_shown_them() {
+    let server = Library::lanterns().serve();
+    for name in ["claude-code", "cursor-vscode", "codex-mcp-client", "Visual Studio Code"] {
+        let session = server.session_of(name);
+        assert_eq!(listed(&session).len(), 0, "{name}");
+        for (tool, arguments) in
+            [("search", json!({ "query": "lantern" })), ("fetch", json!({ "id": "notes://1" }))]
+        {
+            let (code, message) =
+                session.fails("tools/call", &json!({ "name": tool, "arguments": arguments }));
+            assert!(
+                code == -32_602 && message.contains(&format!("unknown tool `{tool}`")),
+                "{message}"
+            );
+        }
+    }
+    for name in ["openai-mcp", "test", ""] {
+        assert_eq!(listed(&server.session_of(name)).len(), 2, "{name}");
+    }
+}
+
+#[test]
+fn a_refused_tool_is_not_offered_in_the_same_breath() {
+    let server = Library::new().serve_set("[server]\ndeep_research = \"off\"");
+    let (_, message) =
+        server.client().fails("tools/call", &json!({ "name": "fetch", "arguments": {} }));
+    let (_, offered) = message.split_once("expected one of").unwrap();
+    assert!(
+        offered.split(", ").all(|name| name.trim() != "fetch" && name.trim() != "search"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_settings_show_or_hide_them_for_everybody() {
+    let library = Library::lanterns();
+    let off = library.serve_set("[server]\ndeep_research = \"off\"");
+    for client in [off.client(), off.session_of("openai-mcp")] {
+        assert_eq!(listed(&client).len(), 0);
+        let params = json!({ "name": "search", "arguments": { "query": "lantern" } });
+        assert_eq!(client.fails("tools/call", &params).0, -32_602);
+    }
+    let on = library.serve_set("[server]\ndeep_research = \"on\"");
+    let session = on.session_of("claude-code");
+    assert_eq!(listed(&session).len(), 2);
+    assert!(
+        !session.call("search", &json!({ "query": "lantern" }))["results"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}

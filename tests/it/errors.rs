@@ -1,0 +1,259 @@
+//! Whatever is wrong with a call, the answer says what and where, and nothing
+//! else happens.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Client, Library, SOURCES};
+
+/// Wrong calls: the tool, its arguments, and what the answer must name.
+fn wrong_calls() -> Vec<(&'static str, Value, Vec<&'static str>)> {
+    let mut calls = Vec::new();
+    for tool in [
+        "knowledge.search",
+        "notes.search",
+        "media.search",
+        "chats.search",
+        "characters.search",
+        "prompts.search",
+    ] {
+        calls.extend([
+            (tool, json!({ "query": "lantern", "limit": 0 }), vec!["limit", "1 to 100", "0"]),
+            (tool, json!({ "query": "lantern", "limit": 101 }), vec!["limit", "1 to 100", "101"]),
+            (tool, json!({ "query": "lantern", "limit": -1 }), vec!["limit", "1 to 100", "-1"]),
+            (tool, json!({ "query": "lantern", "limit": "ten" }), vec!["limit", "ten"]),
+            (tool, json!({ "query": "lantern", "limit": 2.5 }), vec!["limit", "2.5"]),
+            (tool, json!({ "query": "lantern", "offset": -1 }), vec!["offset", "-1"]),
+            (
+                tool,
+                json!({ "query": "lantern", "snippet_length": -1 }),
+                vec!["snippet_length", "-1"],
+            ),
+            (tool, json!({ "query": "lantern", "colour": "red" }), vec!["colour"]),
+            (tool, json!({ "query": "" }), vec!["query"]),
+            (tool, json!({ "query": " \n" }), vec!["query"]),
+            (tool, json!({ "query": 7 }), vec!["query"]),
+            (tool, json!({ "query": null }), vec!["query"]),
+            (tool, json!({}), vec!["query"]),
+            (tool, json!([]), vec![]),
+            (tool, json!("lantern"), vec![]),
+            (tool, Value::Null, vec!["query"]),
+        ]);
+    }
+    calls.extend([
+        (
+            "knowledge.search",
+            json!({ "query": "x", "sources": ["recipes"] }),
+            vec!["sources", "recipes", "notes"],
+        ),
+        ("knowledge.search", json!({ "query": "x", "sources": "notes" }), vec!["sources"]),
+        ("knowledge.search", json!({ "query": "x", "sources": [] }), vec!["sources"]),
+        (
+            "knowledge.search",
+            json!({ "query": "x", "order_by": "best" }),
+            vec!["order_by", "best", "relevance"],
+        ),
+        (
+            "knowledge.search",
+            json!({ "query": "x", "shape": "flat" }),
+            vec!["shape", "flat", "compact"],
+        ),
+        (
+            "knowledge.search",
+            json!({ "query": "x", "filters": { "recipes": {} } }),
+            vec!["filters", "recipes"],
+        ),
+        (
+            "knowledge.search",
+            json!({ "query": "x", "filters": { "notes": { "tags": [] } } }),
+            vec!["filters.notes", "tags"],
+        ),
+        (
+            "knowledge.search",
+            json!({ "query": "x", "filters": { "media": { "date_to": "soon" } } }),
+            vec!["filters.media.date_to", "soon"],
+        ),
+        ("notes.search", json!({ "query": "x", "keywords": "coast" }), vec!["keywords"]),
+        (
+            "media.search",
+            json!({ "query": "x", "date_from": "yesterday" }),
+            vec!["date_from", "yesterday", "ISO 8601"],
+        ),
+        (
+            "media.search",
+            json!({ "query": "x", "date_to": "2026-13-01" }),
+            vec!["date_to", "2026-13-01"],
+        ),
+        ("media.search", json!({ "query": "x", "order_by": 1 }), vec!["order_by"]),
+        ("chats.search", json!({ "query": "x", "by": "sender" }), vec!["by", "sender", "title"]),
+        ("chats.search", json!({ "query": "x", "character_id": "Bram" }), vec!["character_id"]),
+        (
+            "prompts.search",
+            json!({ "query": "x", "fields": ["colour"] }),
+            vec!["fields", "colour", "user_prompt"],
+        ),
+        ("characters.search", json!({ "query": [] }), vec!["query"]),
+    ]);
+    calls.extend(wrong_reads());
+    calls
+}
+
+fn wrong_reads() -> Vec<(&'static str, Value, Vec<&'static str>)> {
+    vec![
+        ("knowledge.get", json!({ "source": "recipes", "id": 1 }), vec!["source", "recipes"]),
+        ("knowledge.get", json!({ "source": "notes" }), vec!["id"]),
+        ("knowledge.get", json!({ "id": 1 }), vec!["source"]),
+        ("knowledge.get", json!({ "source": "notes", "id": ["a"] }), vec!["id"]),
+        (
+            "knowledge.get",
+            json!({ "source": "notes", "id": "media://1" }),
+            vec!["id", "media://1", "notes"],
+        ),
+        ("knowledge.get", json!({ "source": "notes", "id": "nowhere://1" }), vec!["id", "nowhere"]),
+        (
+            "knowledge.get",
+            json!({ "source": "notes", "id": "x", "retrieval": { "mode": "all" } }),
+            vec!["retrieval.mode", "all", "full"],
+        ),
+        (
+            "knowledge.get",
+            json!({ "source": "notes", "id": "x", "retrieval": { "page": 1 } }),
+            vec!["retrieval", "page"],
+        ),
+        (
+            "knowledge.get",
+            json!({ "source": "notes", "id": "x", "retrieval": { "max_tokens": -1 } }),
+            vec!["retrieval.max_tokens"],
+        ),
+        (
+            "knowledge.get",
+            json!({ "source": "notes", "id": "x", "retrieval": { "loc": { "place": 1 } } }),
+            vec!["retrieval.loc", "place"],
+        ),
+        ("notes.get", json!({ "note_id": "gone" }), vec!["note", "gone"]),
+        ("notes.get", json!({ "note_id": 7 }), vec!["note_id"]),
+        ("media.get", json!({ "media_id": 999 }), vec!["media", "999"]),
+        ("media.get", json!({ "media_id": "gone" }), vec!["media", "gone"]),
+        ("media.get", json!({}), vec!["media_id"]),
+        ("media.transcript", json!({ "media_id": 999 }), vec!["media", "999"]),
+        (
+            "media.transcript",
+            json!({ "media_id": 1, "format": "pdf" }),
+            vec!["format", "pdf", "srt"],
+        ),
+        ("chats.get", json!({ "conversation_id": "gone" }), vec!["conversation", "gone"]),
+        (
+            "chats.get",
+            json!({ "conversation_id": "gone", "page": 0 }),
+            vec!["page", "1 or more", "0"],
+        ),
+        (
+            "chats.get",
+            json!({ "conversation_id": "gone", "page_size": 0 }),
+            vec!["page_size", "1 or more"],
+        ),
+        ("chats.get", json!({ "conversation_id": "gone", "page": "first" }), vec!["page", "first"]),
+        ("characters.get", json!({ "character_id": 999 }), vec!["character", "999"]),
+        ("characters.get", json!({ "character_id": "Orla" }), vec!["character_id"]),
+        ("prompts.get", json!({ "prompt_id_or_name": "gone" }), vec!["prompt", "gone"]),
+        ("prompts.get", json!({ "prompt_id_or_name": 1 }), vec!["prompt_id_or_name"]),
+    ]
+}
+
+/// What a client sees of a library.
+fn glance(client: &Client<'_>) -> Vec<Value> {
+    let tools = SOURCES.iter().map(|source| format!("{source}.search"));
+    let tools = tools.chain(["knowledge.search".to_owned()]);
+    tools.map(|tool| client.call(&tool, &json!({ "query": "lantern", "limit": 100 }))).collect()
+}
+
+#[test]
+fn a_wrong_call_says_what_is_wrong_and_where_and_changes_nothing() {
+    let library = Library::lanterns();
+    let server = library.serve();
+    let client = server.client();
+    let before = glance(&client);
+    for (tool, arguments, parts) in wrong_calls() {
+        let problem = client.refuses(tool, &arguments);
+        for part in &parts {
+            assert!(problem.contains(part), "{tool} {arguments}: `{part}` is not in: {problem}");
+        }
+        assert!(!problem.is_empty() && problem.len() < 1_000, "{tool} {arguments}: {problem}");
+        for inner in ["SQL", "sqlite", "panick", "src/", " at line ", "/tmp"] {
+            assert!(!problem.contains(inner), "{tool} {arguments}: {problem}");
+        }
+    }
+    assert_eq!(glance(&client), before);
+    let check = library.run(&["check"]);
+    assert_eq!(check.code, 0, "{check:?}");
+}
+
+#[test]
+fn an_unknown_tool_is_named_together_with_those_there_are() {
+    let server = Library::new().serve();
+    for tool in ["notes.serach", "", "NOTES.SEARCH", "knowledge", "notes__search"] {
+        let params = json!({ "name": tool, "arguments": {} });
+        let (code, message) = server.client().fails("tools/call", &params);
+        assert_eq!(code, -32_602);
+        assert!(
+            message.contains(&format!("`{tool}`")) && message.contains("notes.search"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn parameters_that_are_no_call_are_refused() {
+    let server = Library::new().serve();
+    for (params, part) in
+        [(json!({}), "name"), (json!({ "name": 7 }), "name"), (json!([]), "params")]
+    {
+        let (code, message) = server.client().fails("tools/call", &params);
+        assert!(code == -32_602 && message.contains(part), "{params}: {message}");
+    }
+}
+
+#[test]
+fn a_resource_that_is_not_there_is_named() {
+    let server = Library::lanterns().serve();
+    for uri in [
+        "",
+        "notes",
+        "notes://",
+        "nowhere://1",
+        "notes://gone",
+        "media://999",
+        "media://kinds",
+        "media://1#nothing",
+        "chats://gone",
+        "characters://999",
+        "prompts://gone",
+        "file:///etc/passwd",
+        "notes://../../etc/passwd",
+    ] {
+        let (code, message) = server.client().fails("resources/read", &json!({ "uri": uri }));
+        assert_eq!(code, -32_002, "{uri}: {message}");
+        let id = uri.split("://").last().unwrap().split('#').next_back().unwrap();
+        assert!(message.contains(id), "{uri}: {message}");
+    }
+    let (code, message) = server.client().fails("resources/read", &json!({}));
+    assert!(code == -32_602 && message.contains("uri"), "{message}");
+}
+
+#[test]
+fn a_call_without_arguments_is_one_with_none() {
+    let server = Library::new().serve();
+    let result = server.client().ask("tools/call", &json!({ "name": "notes.search" }));
+    assert_eq!(result["isError"], true);
+    assert!(result["content"][0]["text"].as_str().unwrap().contains("query"), "{result}");
+}
+
+#[test]
+fn every_client_is_told_the_same() {
+    let library = Library::lanterns();
+    let server = library.serve();
+    let arguments = json!({ "query": "lantern", "limit": 0 });
+    let told = server.client().refuses("notes.search", &arguments);
+    assert_eq!(server.session().refuses("notes.search", &arguments), told);
+    assert_eq!(server.socket().refuses("notes.search", &arguments), told);
+    assert_eq!(library.pipe().refuses("notes.search", &arguments), told);
+}

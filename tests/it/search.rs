@@ -1,0 +1,545 @@
+//! Searching: every input, every field of the answer, and honest paging.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use vademecum_kit::store::{Database, Durability, Store, StoreError};
+
+use crate::program::{Caller, Library, SOURCES};
+
+/// The tools that search, and how many results each gives if nobody says.
+fn tools() -> impl Iterator<Item = (String, usize)> {
+    let sources = SOURCES.iter().map(|source| (format!("{source}.search"), 10));
+    sources.chain([("knowledge.search".to_owned(), 20)])
+}
+
+fn results(found: &Value) -> &Vec<Value> {
+    found["results"].as_array().unwrap()
+}
+
+fn titles(found: &Value) -> Vec<&str> {
+    results(found).iter().map(|hit| hit["title"].as_str().unwrap()).collect()
+}
+
+fn set(texts: &[&str]) -> BTreeSet<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn title_set(found: &Value) -> BTreeSet<String> {
+    set(&titles(found))
+}
+
+fn length(snippet: &Value) -> usize {
+    snippet.as_str().unwrap().chars().count()
+}
+
+#[test]
+fn a_hit_has_every_field_of_the_contract() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    for (source, query) in
+        SOURCES.iter().zip(["prisms", "paraffin", "burner", "donkey", "flickers"])
+    {
+        let hit = client.only_hit(&format!("{source}.search"), &json!({ "query": query }));
+        for field in [
+            "id",
+            "source",
+            "title",
+            "snippet",
+            "uri",
+            "score",
+            "score_type",
+            "created_at",
+            "last_modified",
+            "version",
+            "tags",
+            "loc",
+        ] {
+            assert!(hit.get(field).is_some(), "{source}: {field} in {hit}");
+        }
+        assert_eq!((&hit["source"], &hit["score_type"]), (&json!(source), &json!("fts")));
+        assert!(hit["uri"].as_str().unwrap().starts_with(&format!("{source}://")), "{hit}");
+        assert_eq!((&hit["score"], &hit["version"]), (&json!(1.0), &json!(1)), "{hit}");
+        assert!(hit["loc"].is_object() && hit["tags"].is_array(), "{hit}");
+        let same = client.only_hit("knowledge.search", &json!({ "query": query }));
+        assert_eq!(same, hit, "a hit is the same wherever it is found");
+    }
+}
+
+#[test]
+fn a_hit_has_the_fields_of_its_source() {
+    let server = Library::lanterns().serve();
+    let find =
+        |query: &str| server.client().only_hit("knowledge.search", &json!({ "query": query }));
+    let note = find("prisms");
+    assert_eq!(
+        (&note["title"], &note["tags"]),
+        (&json!("The lighthouse at Skerry"), &json!(["coast", "tower"]))
+    );
+    assert_eq!(note["created_at"], "2026-01-05T00:00:00.000Z");
+    assert_eq!(note["last_modified"], "2026-02-10T08:00:00.000Z");
+    assert!(note["loc"]["approx_offset"].as_u64().unwrap() > 0);
+
+    let article = find("clockwork");
+    assert_eq!(
+        (&article["media_type"], &article["url"]),
+        (&json!("html"), &json!("https://optics.example/fresnel"))
+    );
+    assert_eq!(
+        (&article["loc"]["media_id"], &article["loc"]["chunk_index"]),
+        (&article["id"], &json!(0))
+    );
+
+    let message = find("burner");
+    assert_eq!(message["sender"], "assistant");
+    assert_eq!(message["conversation_id"], message["id"]);
+    assert_eq!(message["loc"]["conversation_id"], message["conversation_id"]);
+    assert_eq!(message["loc"]["message_id"], message["message_id"]);
+    assert_eq!(message["loc"]["message_index"], 1);
+    let uri = format!(
+        "chats://{}#{}",
+        message["id"].as_str().unwrap(),
+        message["message_id"].as_str().unwrap()
+    );
+    assert_eq!(message["uri"], uri.as_str());
+
+    let character = find("donkey");
+    assert!(character["id"].is_i64());
+    assert_eq!(character["loc"], json!({ "approx_offset": 13, "field": "personality" }));
+
+    let prompt = find("flickers");
+    assert_eq!(
+        (&prompt["title"], &prompt["loc"]["field"]),
+        (&json!("Lamp doctor"), &json!("user_prompt"))
+    );
+    assert_eq!(prompt["tags"], json!(["light", "repair"]));
+}
+
+#[test]
+fn a_title_that_matches_shows_the_title_and_the_first_message() {
+    let server = Library::lanterns().serve();
+    let hit = server.client().only_hit("chats.search", &json!({ "query": "brass" }));
+    assert_eq!(hit["snippet"], "Fixing a brass lantern: My lantern does not light any more.");
+    assert!(hit.get("message_id").is_none(), "{hit}");
+}
+
+#[test]
+fn the_limit_has_a_default_and_is_honoured() {
+    let server = Library::of_pebbles(23).serve();
+    for (tool, default) in tools() {
+        let count = |arguments: &Value| server.client().uris(&tool, arguments).len();
+        assert_eq!(count(&json!({ "query": "pebble" })), default, "{tool}");
+        for limit in [1, 3, 17] {
+            assert_eq!(count(&json!({ "query": "pebble", "limit": limit })), limit, "{tool}");
+        }
+        let all = if default == 10 { 23 } else { 100 };
+        assert_eq!(count(&json!({ "query": "pebble", "limit": 100 })), all, "{tool}");
+    }
+}
+
+#[test]
+fn paging_gives_every_hit_exactly_once() {
+    let server = Library::of_pebbles(23).serve();
+    for (tool, default) in tools() {
+        let total: usize = if default == 10 { 23 } else { 115 };
+        for (limit, order) in
+            [(1, "relevance"), (7, "relevance"), (100, "relevance"), (9, "recent")]
+        {
+            let mut arguments = json!({ "query": "pebble", "limit": limit, "offset": 0 });
+            if tool == "knowledge.search" || tool == "media.search" {
+                arguments["order_by"] = order.into();
+            }
+            let (mut shown, mut pages) = (Vec::new(), 0);
+            loop {
+                let page = server.client().call(&tool, &arguments);
+                pages += 1;
+                assert_eq!(page["total_estimated"], total, "{tool}");
+                shown.extend(results(&page).iter().map(|hit| hit["uri"].to_string()));
+                assert_eq!(page["has_more"], page["next_offset"].is_u64(), "{tool}");
+                if page["has_more"] == false {
+                    break;
+                }
+                assert_eq!(page["next_offset"], shown.len(), "{tool}");
+                arguments["offset"] = page["next_offset"].clone();
+            }
+            assert_eq!(pages, total.div_ceil(limit), "{tool} by {limit}");
+            assert_eq!(shown.len(), total, "{tool} by {limit}");
+            assert_eq!(shown.iter().collect::<BTreeSet<_>>().len(), total, "{tool} by {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_page_beyond_the_end_is_empty_and_the_total_is_still_true() {
+    let server = Library::of_pebbles(3).serve();
+    for (tool, default) in tools() {
+        let total = if default == 10 { 3 } else { 15 };
+        for offset in [total, 1_000, i64::MAX] {
+            let page = server.client().call(&tool, &json!({ "query": "pebble", "offset": offset }));
+            assert_eq!(
+                page,
+                json!({ "results": [], "has_more": false, "next_offset": null, "total_estimated": total }),
+                "{tool} from {offset}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_page_is_a_part_of_the_whole_whatever_its_size() {
+    let server = Library::of_pebbles(9).serve();
+    for (tool, _) in tools() {
+        let whole = server.client().call(&tool, &json!({ "query": "pebble sand", "limit": 100 }));
+        for (offset, limit) in [(0, 1), (1, 4), (5, 3), (8, 1)] {
+            let part = server
+                .client()
+                .call(&tool, &json!({ "query": "pebble sand", "offset": offset, "limit": limit }));
+            assert_eq!(results(&part)[..], results(&whole)[offset..offset + limit], "{tool}");
+        }
+    }
+}
+
+#[test]
+fn scores_lie_between_nothing_and_one_and_the_best_has_one() {
+    let server = Library::of_pebbles(9).serve();
+    for (tool, _) in tools() {
+        let found = server.client().call(&tool, &json!({ "query": "pebble sand", "limit": 100 }));
+        let scores: Vec<f64> =
+            results(&found).iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+        assert_eq!(scores[0], 1.0, "{tool}");
+        assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{tool}: {scores:?}");
+        assert!(scores.is_sorted_by(|one, other| one >= other), "{tool}: {scores:?}");
+        assert!(scores.last().unwrap() < &1.0, "{tool}: {scores:?}");
+    }
+}
+
+#[test]
+fn an_only_hit_has_the_best_score() {
+    let server = Library::with("Attic", "A single thimble.").serve();
+    for source in SOURCES {
+        let hit =
+            server.client().only_hit(&format!("{source}.search"), &json!({ "query": "thimble" }));
+        assert_eq!(hit["score"], 1.0, "{source}");
+    }
+}
+
+#[test]
+fn snippets_have_the_length_that_was_asked_for_and_show_the_match() {
+    let text = format!("{} thimble {}", "hay ".repeat(600), "straw ".repeat(600));
+    let server = Library::with("Attic", &text).serve();
+    for (tool, _) in tools() {
+        let snippets = |arguments: &Value| -> Vec<Value> {
+            let found = server.client().call(&tool, arguments);
+            results(&found).iter().map(|hit| hit["snippet"].clone()).collect()
+        };
+        for snippet in snippets(&json!({ "query": "thimble" })) {
+            assert!((200..=300).contains(&length(&snippet)), "{tool}: {}", length(&snippet));
+            assert!(snippet.as_str().unwrap().contains("thimble"), "{tool}: {snippet}");
+        }
+        for (wish, longest) in
+            [(0, 1), (1, 1), (40, 40), (700, 700), (1_000, 1_000), (99_999, 1_000)]
+        {
+            for snippet in snippets(&json!({ "query": "thimble", "snippet_length": wish })) {
+                let length = length(&snippet);
+                assert!(length <= longest && length >= longest / 2, "{tool}: {length} for {wish}");
+                assert!(longest < 40 || snippet.as_str().unwrap().contains("thimble"), "{tool}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_snippet_is_plain_text_on_one_line() {
+    let server = Library::with("Attic", "one\n\n\ttwo   thimble\r\n\r\nthree").serve();
+    for hit in results(&server.client().call("knowledge.search", &json!({ "query": "thimble" }))) {
+        assert!(hit["snippet"].as_str().unwrap().contains("one two thimble three"), "{hit}");
+    }
+}
+
+#[test]
+fn notes_are_kept_by_any_of_the_keywords() {
+    let server = Library::lanterns().serve();
+    let with = |keywords: Value| {
+        let direct = server
+            .client()
+            .call("notes.search", &json!({ "query": "lantern", "keywords": keywords }));
+        let through = server.client().call("knowledge.search", &json!({
+            "query": "lantern", "sources": ["notes"], "filters": { "notes": { "keywords": keywords } },
+        }));
+        assert_eq!(direct, through);
+        title_set(&direct)
+    };
+    assert_eq!(with(json!(["errand"])), set(&["Umbrella"]));
+    assert_eq!(with(json!(["COAST"])), set(&["Camping list", "The lighthouse at Skerry"]));
+    assert_eq!(with(json!(["tent", "errand"])), set(&["Camping list", "Umbrella"]));
+    assert_eq!(with(json!(["nothing"])), set(&[]));
+    assert_eq!(with(json!([])).len(), 3);
+}
+
+#[test]
+fn media_are_kept_by_type() {
+    let server = Library::lanterns().serve();
+    let of = |types: Value| {
+        let direct = server
+            .client()
+            .call("media.search", &json!({ "query": "lantern", "media_types": types }));
+        let through = server.client().call("knowledge.search", &json!({
+            "query": "lantern", "sources": ["media"], "filters": { "media": { "media_types": types } },
+        }));
+        assert_eq!(direct, through);
+        title_set(&direct)
+    };
+    assert_eq!(of(json!(["html"])), set(&["How a Fresnel lens works"]));
+    assert_eq!(of(json!(["audio", "markdown"])), set(&["keeper", "Tide almanac"]));
+    assert_eq!(of(json!(["pdf"])), set(&[]));
+    assert_eq!(of(json!([])).len(), 3);
+}
+
+#[test]
+fn media_are_kept_by_the_day_they_were_added() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let between = |from: &str, to: &str| {
+        let dates = json!({ "date_from": from, "date_to": to });
+        let direct = json!({ "query": "lantern", "date_from": from, "date_to": to });
+        let through =
+            json!({ "query": "lantern", "sources": ["media"], "filters": { "media": dates } });
+        let found = client.uris("media.search", &direct);
+        assert_eq!(found, client.uris("knowledge.search", &through));
+        found.len()
+    };
+    let hit = client.only_hit("media.search", &json!({ "query": "clockwork" }));
+    let added = hit["created_at"].as_str().unwrap();
+    let day = &added[..10];
+    assert!(between(day, day) >= 1, "a day counts to its end");
+    assert!(between(added, added) >= 1, "a moment counts");
+    assert_eq!(between("2000-01-01", "2999-12-31"), 3);
+    assert_eq!(between("2000-01-01T00:00:00Z", "2000-12-31T23:59:59+01:00"), 0);
+    assert_eq!(between("2999-01-01", "2999-12-31"), 0);
+}
+
+#[test]
+fn the_newest_comes_first_if_asked_for() {
+    let server = Library::lanterns().serve();
+    for tool in ["media.search", "knowledge.search"] {
+        let found =
+            server.client().call(tool, &json!({ "query": "lantern", "order_by": "recent" }));
+        let times: Vec<&str> =
+            results(&found).iter().map(|hit| hit["last_modified"].as_str().unwrap()).collect();
+        assert!(times.len() >= 3 && times.is_sorted_by(|one, other| one >= other), "{times:?}");
+        let best =
+            server.client().call(tool, &json!({ "query": "lantern", "order_by": "relevance" }));
+        let plain = server.client().call(tool, &json!({ "query": "lantern" }));
+        assert_eq!(best, plain, "{tool}: relevance is the default");
+        assert_eq!(found["total_estimated"], best["total_estimated"]);
+    }
+    let notes = json!({ "query": "lantern", "sources": ["notes"], "order_by": "recent" });
+    let notes = server.client().call("knowledge.search", &notes);
+    assert_eq!(titles(&notes), ["Camping list", "The lighthouse at Skerry", "Umbrella"]);
+}
+
+#[test]
+fn media_can_be_in_an_order_of_their_own() {
+    let server = Library::lanterns().serve();
+    let found = server.client().call(
+        "knowledge.search",
+        &json!({
+            "query": "lantern", "filters": { "media": { "order_by": "recent" } },
+        }),
+    );
+    let times: Vec<&str> = results(&found)
+        .iter()
+        .filter(|hit| hit["source"] == "media")
+        .map(|hit| hit["last_modified"].as_str().unwrap())
+        .collect();
+    assert!(times.len() == 3 && times.is_sorted_by(|one, other| one >= other), "{times:?}");
+}
+
+#[test]
+fn chats_are_matched_by_title_by_message_or_by_both() {
+    let server = Library::lanterns().serve();
+    let by = |by: &str| {
+        let direct = server.client().call("chats.search", &json!({ "query": "lantern", "by": by }));
+        let through = server.client().call(
+            "knowledge.search",
+            &json!({
+                "query": "lantern", "sources": ["chats"], "filters": { "chats": { "by": by } },
+            }),
+        );
+        assert_eq!(direct, through);
+        let (messages, names): (Vec<_>, Vec<_>) =
+            results(&direct).iter().partition(|hit| hit["message_id"].is_string());
+        (messages.len(), names.len())
+    };
+    assert_eq!((by("title"), by("message"), by("both")), ((0, 1), (3, 0), (3, 1)));
+}
+
+#[test]
+fn messages_are_kept_by_their_sender() {
+    let server = Library::lanterns().serve();
+    let from = |sender: &str| {
+        let direct =
+            server.client().call("chats.search", &json!({ "query": "lantern", "sender": sender }));
+        let through = server.client().call("knowledge.search", &json!({
+            "query": "lantern", "sources": ["chats"], "filters": { "chats": { "sender": sender } },
+        }));
+        assert_eq!(direct, through);
+        assert!(
+            results(&direct)
+                .iter()
+                .all(|hit| hit["sender"].as_str().unwrap().eq_ignore_ascii_case(sender))
+        );
+        results(&direct).len()
+    };
+    assert_eq!((from("user"), from("human"), from("ASSISTANT"), from("nobody")), (1, 1, 1, 0));
+}
+
+#[test]
+fn conversations_are_kept_by_their_character() {
+    let library = Library::lanterns();
+    give_character(&library, "Names for a boat", "Bram").unwrap();
+    let server = library.serve();
+    let bram = server.client().only_hit("characters.search", &json!({ "query": "donkey" }));
+    let with = |id: &Value| {
+        let direct = server
+            .client()
+            .call("chats.search", &json!({ "query": "lantern boat", "character_id": id }));
+        let through = server.client().call("knowledge.search", &json!({
+            "query": "lantern boat", "sources": ["chats"], "filters": { "chats": { "character_id": id } },
+        }));
+        assert_eq!(direct, through);
+        titles(&direct).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // The title and the message that matches.
+    assert_eq!(with(&bram["id"]), ["Names for a boat", "Names for a boat"]);
+    assert_eq!(with(&json!(999)), [""; 0]);
+}
+
+/// No export says whom a conversation was with; other programs' libraries do.
+fn give_character(library: &Library, title: &str, name: &str) -> Result<(), StoreError> {
+    let store = Store::new(Database::Chacha, &library.data().join("users/local"));
+    let changed = store.write(Durability::Full, |writer| {
+        let sql = "UPDATE conversations SET character_id = (SELECT id FROM character_cards WHERE name = :name) WHERE title = :title";
+        writer.run(sql, &[(":name", &name), (":title", &title)])
+    });
+    assert_eq!(changed?, 1);
+    Ok(())
+}
+
+#[test]
+fn prompts_are_matched_in_the_named_fields() {
+    let server = Library::lanterns().serve();
+    let within = |query: &str, fields: Value| {
+        let direct =
+            server.client().call("prompts.search", &json!({ "query": query, "fields": fields }));
+        let through = server.client().call("knowledge.search", &json!({
+            "query": query, "sources": ["prompts"], "filters": { "prompts": { "fields": fields } },
+        }));
+        assert_eq!(direct, through);
+        title_set(&direct)
+    };
+    let (doctor, watch, poet) = ("Lamp doctor", "Night watch", "Lantern poet");
+    assert_eq!(within("lantern", json!(["name"])), set(&[poet]));
+    assert_eq!(within("lantern", json!(["details"])), set(&[watch]));
+    assert_eq!(within("lantern", json!(["user_prompt"])), set(&[doctor]));
+    assert_eq!(within("lantern", json!(["name", "details"])), set(&[poet, watch]));
+    assert_eq!(within("lantern", json!(["system_prompt", "author", "keywords"])), set(&[]));
+    assert_eq!(within("repair", json!(["system_prompt"])), set(&[doctor]));
+    assert_eq!(within("bram", json!(["author"])), set(&[poet]));
+    assert_eq!(within("sea", json!(["keywords"])), set(&[watch]));
+    assert_eq!(within("lantern", json!([])).len(), 3);
+}
+
+#[test]
+fn characters_are_found_by_text_and_by_a_list_of_tags() {
+    let server = Library::lanterns().serve();
+    for query in
+        [json!("island"), json!("keeper, island"), json!(["island"]), json!(["keeper", "island"])]
+    {
+        let found = server.client().call("characters.search", &json!({ "query": query }));
+        assert_eq!(titles(&found), ["Orla"], "{query}");
+    }
+    let both = server.client().call("characters.search", &json!({ "query": ["island", "donkey"] }));
+    assert_eq!(title_set(&both), set(&["Orla", "Bram"]));
+}
+
+#[test]
+fn only_the_named_sources_are_searched() {
+    let server = Library::lanterns().serve();
+    let of = |arguments: Value| {
+        let found = server.client().call("knowledge.search", &arguments);
+        results(&found)
+            .iter()
+            .map(|hit| hit["source"].as_str().unwrap().to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    assert_eq!(of(json!({ "query": "lantern" })), set(&SOURCES));
+    assert_eq!(
+        of(json!({ "query": "lantern", "sources": ["media", "prompts"] })),
+        set(&["media", "prompts"])
+    );
+    for source in SOURCES {
+        assert_eq!(of(json!({ "query": "lantern", "sources": [source] })), set(&[source]));
+    }
+}
+
+#[test]
+fn a_filter_concerns_its_source_only() {
+    let server = Library::lanterns().serve();
+    let found = server.client().call(
+        "knowledge.search",
+        &json!({
+            "query": "lantern",
+            "filters": {
+                "notes": { "keywords": ["errand"] },
+                "media": { "media_types": ["html"], "date_from": "2000-01-01" },
+                "chats": { "by": "title" },
+                "prompts": { "fields": ["name"] },
+                "characters": {},
+            },
+        }),
+    );
+    assert_eq!(
+        title_set(&found),
+        set(&[
+            "Umbrella",
+            "How a Fresnel lens works",
+            "Fixing a brass lantern",
+            "Lantern poet",
+            "Orla",
+            "Bram"
+        ])
+    );
+    assert_eq!(found["total_estimated"], 6);
+}
+
+#[test]
+fn results_are_compact_if_asked_for() {
+    let server = Library::lanterns().serve();
+    let full =
+        server.client().call("knowledge.search", &json!({ "query": "lantern", "shape": "full" }));
+    let compact = server
+        .client()
+        .call("knowledge.search", &json!({ "query": "lantern", "shape": "compact" }));
+    assert_eq!(results(&compact).len(), results(&full).len());
+    for (compact, full) in results(&compact).iter().zip(results(&full)) {
+        let fields: Vec<&String> = compact.as_object().unwrap().keys().collect();
+        assert_eq!(
+            BTreeSet::from_iter(fields),
+            BTreeSet::from_iter(&["id", "metadata", "text", "title", "url"].map(str::to_owned))
+        );
+        assert_eq!((&compact["id"], &compact["text"]), (&full["uri"], &full["snippet"]));
+        assert_eq!(compact["url"], full["url"].as_str().unwrap_or_default());
+        assert_eq!(compact["metadata"]["source"], full["source"]);
+    }
+}
+
+#[test]
+fn what_comes_first_is_the_same_every_time() {
+    let server = Library::of_pebbles(12).serve();
+    let search = json!({ "query": "pebble", "limit": 60 });
+    let first = server.client().call("knowledge.search", &search);
+    for _ in 0..3 {
+        assert_eq!(server.client().call("knowledge.search", &search), first);
+    }
+}
