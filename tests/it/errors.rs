@@ -257,3 +257,20 @@ fn every_client_is_told_the_same() {
     assert_eq!(server.socket().refuses("notes.search", &arguments), told);
     assert_eq!(library.pipe().refuses("notes.search", &arguments), told);
 }
+
+#[test]
+fn arguments_are_an_object_and_never_a_list() {
+    let server = Library::lanterns().serve();
+    for (tool, arguments) in [
+        ("search", json!(["lantern"])),
+        ("fetch", json!(["media://1"])),
+        ("characters.get", json!([1])),
+        ("prompts.get", json!(["Lamp doctor"])),
+        ("notes.get", json!(["gone", null])),
+        ("knowledge.search", json!({ "query": "lantern", "filters": { "notes": [["coast"]] } })),
+        ("knowledge.search", json!({ "query": "lantern", "filters": [] })),
+    ] {
+        let problem = server.client().refuses(tool, &arguments);
+        assert!(!problem.contains("is not there"), "{tool} {arguments}: {problem}");
+    }
+}

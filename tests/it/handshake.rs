@@ -185,6 +185,7 @@ fn json_that_is_no_request_is_refused_with_the_reason() {
         (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, Value::Null, "id"),
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Value::Null, "id"),
         (r#"{"jsonrpc":"2.0","id":3,"method":7}"#, Value::Null, "JSON-RPC"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null, "id"),
         (&format!("[{PING}]"), Value::Null, "batches"),
         ("42", Value::Null, "JSON-RPC"),
     ] {
@@ -207,7 +208,16 @@ fn a_body_that_is_no_utf8_is_refused() {
 #[test]
 fn an_id_comes_back_exactly_as_it_was() {
     let server = Library::new().serve();
-    for id in ["0", "-7", "9007199254740993", "\"\"", "\"abc\"", "\"7\"", "\"\\u00e9 ü 東\""] {
+    for id in [
+        "0",
+        "-7",
+        "9007199254740993",
+        "18446744073709551615",
+        "\"\"",
+        "\"abc\"",
+        "\"7\"",
+        "\"\\u00e9 ü 東\"",
+    ] {
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
         assert_eq!(post(&server, &message).body, expected);

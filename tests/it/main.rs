@@ -10,11 +10,15 @@
 mod program;
 
 mod awkward;
+mod cli;
 mod deep_research;
 mod errors;
+mod floors;
 mod get;
 mod guard;
 mod handshake;
+mod import;
+mod schemas;
 mod search;
 mod sessions;
 mod stdio;

@@ -1,0 +1,325 @@
+//! The command line: what it prints, what it ends with, what it refuses.
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::json;
+
+use crate::program::{Caller, Done, Library, SOURCES};
+
+#[test]
+fn a_demo_shows_hits_and_ends() {
+    let done = Library::new().run(&["demo", "--once"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    for part in [
+        "notes: 3 from 3 files",
+        "Serving at http://127.0.0.1:",
+        "Keeping a sourdough starter",
+        "notes://",
+    ] {
+        assert!(done.stdout.contains(part), "{part}: {done:?}");
+    }
+    assert!(done.stderr.is_empty(), "{done:?}");
+}
+
+#[test]
+fn a_demo_takes_a_free_port_if_its_own_is_taken() {
+    // If this fails, somebody else has it, which is as good.
+    let taken = TcpListener::bind("127.0.0.1:7744");
+    let done = Library::new().run(&["demo", "--once"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(!done.stdout.contains("127.0.0.1:7744/"), "{done:?}");
+    drop(taken);
+}
+
+#[test]
+fn two_demos_run_at_once() {
+    std::thread::scope(|scope| {
+        let demos = [0, 1].map(|_| scope.spawn(|| Library::new().run(&["demo", "--once"])));
+        for demo in demos {
+            let done = demo.join().unwrap();
+            assert!(done.code == 0 && done.stdout.contains("notes://"), "{done:?}");
+        }
+    });
+}
+
+#[test]
+fn a_demo_does_not_take_a_port_that_was_named_and_is_taken() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for command in [vec!["demo", "--once"], vec!["serve"]] {
+        let done = Library::new().run(&[command, vec!["--listen", &address]].concat());
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(done.stderr.contains(&format!("cannot listen on {address}")), "{done:?}");
+    }
+}
+
+#[test]
+fn a_demo_without_a_folder_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_vademecum"))
+        .args(["demo", "--once"])
+        .env("TMPDIR", temporary.path())
+        .env("XDG_DATA_HOME", temporary.path().join("home"))
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_search_is_printed_for_people() {
+    let library = Library::lanterns();
+    let done = library.run(&["search", "prisms"]);
+    let uri = library.run(&["search", "--json", "prisms"]).json()["results"][0]["uri"].clone();
+    let expected = format!("1.00  The lighthouse at Skerry  [{}]\n", uri.as_str().unwrap());
+    assert!(done.code == 0 && done.stdout.starts_with(&expected), "{done:?}");
+    assert!(done.stdout.ends_with("1 of 1\n"), "{done:?}");
+    let nothing = library.run(&["search", "zebra"]);
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (0, "Nothing was found.\n"));
+    let page = library.run(&["search", "lantern", "--limit", "2", "--offset", "4"]);
+    assert!(page.stdout.ends_with("2 of 15; go on with --offset 6\n"), "{page:?}");
+}
+
+#[test]
+fn a_search_is_printed_as_the_server_answers() {
+    let library = Library::lanterns();
+    let server = library.serve();
+    for (arguments, same) in [
+        (vec!["lantern"], json!({ "query": "lantern" })),
+        (vec!["brass", "lantern"], json!({ "query": "brass lantern" })),
+        (
+            vec!["lantern", "--limit", "3", "--offset", "2"],
+            json!({ "query": "lantern", "limit": 3, "offset": 2 }),
+        ),
+        (vec!["lantern", "--recent"], json!({ "query": "lantern", "order_by": "recent" })),
+        (
+            vec!["lantern", "--source", "notes", "--source", "chats"],
+            json!({ "query": "lantern", "sources": ["notes", "chats"] }),
+        ),
+        (vec!["\"whale oil\" -tent"], json!({ "query": "\"whale oil\" -tent" })),
+    ] {
+        let done = library.run(&[vec!["search", "--json"], arguments].concat());
+        assert_eq!(done.json(), server.client().call("knowledge.search", &same));
+    }
+}
+
+#[test]
+fn an_item_is_printed_for_people_and_as_json() {
+    let library = Library::lanterns();
+    let server = library.serve();
+    for query in ["prisms", "clockwork", "donkey", "flickers", "burner"] {
+        let hit = server.client().only_hit("knowledge.search", &json!({ "query": query }));
+        let uri = hit["uri"].as_str().unwrap();
+        let plain = library.run(&["get", uri]);
+        assert!(plain.code == 0 && plain.stdout.contains(query), "{plain:?}");
+        let same = server.client().call(
+            "knowledge.get",
+            &json!({
+                "source": hit["source"], "id": uri, "retrieval": { "mode": "full" },
+            }),
+        );
+        assert_eq!(library.run(&["get", "--json", uri]).json(), same);
+    }
+}
+
+#[test]
+fn a_long_item_says_where_to_go_on() {
+    let library = Library::new();
+    library.import("notes", "long.txt", "thimble ".repeat(20_000));
+    let uri = library.run(&["search", "--json", "thimble"]).json()["results"][0]["uri"].clone();
+    let uri = uri.as_str().unwrap();
+    let first = library.run(&["get", uri]);
+    assert!(first.stdout.ends_with("… go on with --offset 100000\n"), "{}", first.stdout.len());
+    let rest = library.run(&["get", uri, "--offset", "100000"]);
+    assert!(!rest.stdout.contains("go on with"));
+    let brief =
+        library.run(&["get", uri, "--mode", "chunk_with_siblings", "--max-tokens", "10", "--json"]);
+    assert!(brief.json()["content"].as_str().unwrap().chars().count() <= 40);
+}
+
+#[test]
+fn what_is_not_there_is_a_failure() {
+    let library = Library::lanterns();
+    for (arguments, code, part) in [
+        (vec!["get", "notes://gone"], 1, "note `gone` is not there"),
+        (vec!["get", "gone"], 2, "gone"),
+        (vec!["get", "notes://gone", "--mode", "all"], 1, "mode"),
+        (vec!["search", ""], 1, "query"),
+        (vec!["search", "lantern", "--limit", "0"], 1, "limit"),
+        (vec!["search", "lantern", "--source", "recipes"], 2, "recipes"),
+        (vec!["search"], 2, "QUERY"),
+        (vec!["dance"], 2, "dance"),
+        (vec![], 2, "Usage"),
+    ] {
+        let done = library.run(&arguments);
+        assert!(done.code == code && done.stderr.contains(part), "{arguments:?}: {done:?}");
+        assert!(done.stdout.is_empty(), "{done:?}");
+    }
+}
+
+#[test]
+fn a_sound_library_is_sound() {
+    let library = Library::lanterns();
+    let done = library.run(&["check"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    for file in ["chacha.db", "media.db", "prompts.db"] {
+        let line = done.stdout.lines().find(|line| line.contains(file)).unwrap();
+        assert!(line.contains("sound"), "{line}");
+    }
+    assert!(done.stdout.contains("settings: sound"));
+}
+
+#[test]
+fn a_library_that_does_not_exist_yet_is_sound_and_stays_so() {
+    let library = Library::new();
+    let done = library.run(&["check"]);
+    assert!(done.code == 0 && done.stdout.contains("not there yet"), "{done:?}");
+    assert!(!library.data().exists());
+}
+
+fn media_of(library: &Library) -> PathBuf {
+    library.data().join("users/local/media.db")
+}
+
+/// Asserts that the library is told to be broken, and that everything but
+/// media is still found.
+fn costs_its_own_hits(library: &Library) {
+    let check = library.run(&["check"]);
+    assert_eq!(check.code, 1, "{check:?}");
+    let broken: Vec<&str> = check.stdout.lines().filter(|line| !line.contains("sound")).collect();
+    assert!(!broken.is_empty() && broken.iter().all(|line| line.contains("media.db")), "{check:?}");
+
+    let server = library.serve();
+    let found =
+        server.client().call("knowledge.search", &json!({ "query": "lantern", "limit": 100 }));
+    assert_eq!(found["total_estimated"], 12, "{found}");
+    let failed = found["_meta"]["failed_sources"].as_array().unwrap();
+    assert!(failed.len() == 1 && failed[0]["source"] == "media", "{failed:?}");
+    assert!(!failed[0]["reason"].as_str().unwrap().is_empty());
+    for source in SOURCES.iter().filter(|source| **source != "media") {
+        assert!(
+            !server
+                .client()
+                .uris(&format!("{source}.search"), &json!({ "query": "lantern" }))
+                .is_empty()
+        );
+    }
+    for (tool, arguments) in
+        [("media.search", json!({ "query": "lantern" })), ("media.get", json!({ "media_id": 1 }))]
+    {
+        let problem = server.client().refuses(tool, &arguments);
+        assert!(!problem.contains(library.data().to_str().unwrap()), "nothing leaks: {problem}");
+    }
+    let said = library.run(&["search", "lantern"]);
+    assert!(said.code == 0 && said.stdout.contains("No answer from media"), "{said:?}");
+}
+
+#[test]
+fn a_file_that_is_no_database_costs_its_own_hits_and_is_named() {
+    let library = Library::lanterns();
+    let mut bytes = fs::read(media_of(&library)).unwrap();
+    bytes[..64].fill(b'x');
+    fs::write(media_of(&library), bytes).unwrap();
+    costs_its_own_hits(&library);
+}
+
+#[test]
+fn a_database_with_damaged_pages_costs_its_own_hits_and_is_named() {
+    let library = Library::lanterns();
+    let mut bytes = fs::read(media_of(&library)).unwrap();
+    bytes[4_096..].fill(0xff);
+    fs::write(media_of(&library), bytes).unwrap();
+    costs_its_own_hits(&library);
+}
+
+#[test]
+fn an_unknown_setting_is_refused_by_name() {
+    let library = Library::new();
+    let settings = library.write("settings.toml", "[server]\nlissen = \"127.0.0.1:1\"\n");
+    let file = settings.to_str().unwrap();
+    for command in
+        [vec!["serve"], vec!["mcp"], vec!["check"], vec!["search", "x"], vec!["demo", "--once"]]
+    {
+        let done = library.run(&[command, vec!["--config", file]].concat());
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(
+            done.stderr.contains("lissen") && done.stderr.contains("settings.toml"),
+            "{done:?}"
+        );
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_named() {
+    let library = Library::new();
+    let done = library.run(&["check", "--config", "/nowhere/settings.toml"]);
+    assert!(done.code == 1 && done.stderr.contains("/nowhere/settings.toml"), "{done:?}");
+}
+
+#[test]
+fn a_server_that_others_could_reach_is_refused() {
+    let refused = |done: &Done| {
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(done.stderr.contains("127.0.0.1") && done.stdout.is_empty(), "{done:?}");
+    };
+    let library = Library::new();
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:7744"] {
+        refused(&library.run(&["serve", "--listen", address]));
+        refused(&library.run(&["demo", "--once", "--listen", address]));
+        let settings =
+            library.write("settings.toml", format!("[server]\nlisten = \"{address}\"\n"));
+        refused(&library.run(&["serve", "--config", settings.to_str().unwrap()]));
+    }
+}
+
+#[test]
+fn every_command_explains_itself() {
+    let library = Library::new();
+    for (command, part) in [
+        ("", "Examples:"),
+        ("demo", "temporary folder"),
+        ("serve", "Examples:"),
+        ("mcp", "mcpServers"),
+        ("import", "Examples:"),
+        ("search", "Examples:"),
+        ("get", "Examples:"),
+        ("check", "Ends with 0"),
+    ] {
+        for help in ["--help", "-h"] {
+            let arguments: Vec<&str> =
+                [command, help].into_iter().filter(|it| !it.is_empty()).collect();
+            let done = library.run(&arguments);
+            assert!(done.code == 0 && done.stdout.contains(part), "{done:?}");
+            assert!(done.stdout.contains("Usage:"), "{done:?}");
+        }
+    }
+    let version = library.run(&["--version"]);
+    assert_eq!(version.stdout.trim(), format!("vademecum {}", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_example_of_settings_starts_a_server() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("config.example.toml");
+    let server = Library::lanterns().serve_with(&["--config", example.to_str().unwrap()]);
+    assert_eq!(server.client().uris("knowledge.search", &json!({ "query": "lantern" })).len(), 15);
+}
+
+#[test]
+fn whoever_stops_reading_is_no_reason_to_fail() {
+    let library = Library::lanterns();
+    let mut process = Command::new(env!("CARGO_BIN_EXE_vademecum"))
+        .args(["search", "lantern", "--data"])
+        .arg(library.data())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(process.stdout.take());
+    let output = process.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}

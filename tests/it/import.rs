@@ -1,0 +1,371 @@
+//! Bringing files in: each kind, again, edited, broken, and never touched.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Done, Library, SOURCES, card, conversation};
+
+/// Imports and gives back the summary.
+fn import(library: &Library, kind: &str, path: &Path) -> Value {
+    let done = library.run(&["import", kind, path.to_str().unwrap(), "--json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    done.json()
+}
+
+fn counts(summary: &Value) -> [u64; 5] {
+    ["files", "new", "updated", "unchanged"]
+        .map(|name| summary[name].as_u64().unwrap())
+        .into_iter()
+        .chain([u64::try_from(summary["skipped"].as_array().unwrap().len()).unwrap()])
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap()
+}
+
+/// Brings in one file and asserts that `word` is found in it and can be read.
+fn arrives(kind: &str, name: &str, content: impl AsRef<[u8]>, word: &str) -> Value {
+    let library = Library::new();
+    let path = library.write(name, content);
+    assert_eq!(counts(&import(&library, kind, &path)), [1, 1, 0, 0, 0], "{name}");
+    let server = library.serve();
+    let client = server.client();
+    let found = client.call(&format!("{kind}.search"), &json!({ "query": word }));
+    let hit = found["results"][0].clone();
+    assert!(!hit.is_null(), "{word} of {name} was not found");
+    let arguments = json!({ "source": kind, "id": hit["id"], "retrieval": { "mode": "full" } });
+    let item = client.call("knowledge.get", &arguments);
+    assert!(item["content"].to_string().contains(word), "{name}: {item}");
+    hit
+}
+
+/// A picture of one pixel with a card in a text chunk.
+fn picture(keyword: &str, card: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.add_text_chunk(keyword.to_owned(), STANDARD.encode(card)).unwrap();
+    encoder.write_header().unwrap().write_image_data(&[0]).unwrap();
+    bytes
+}
+
+#[test]
+fn notes_are_markdown_and_text() {
+    let text = "---\ntitle: A title\ntags: [one, two]\ncreated: 2026-01-02\nupdated: 2026-01-03\n---\nA thimble. #three\n";
+    let hit = arrives("notes", "note.md", text, "thimble");
+    assert_eq!((&hit["title"], &hit["tags"]), (&json!("A title"), &json!(["one", "three", "two"])));
+    assert_eq!(hit["created_at"], "2026-01-02T00:00:00.000Z");
+    assert_eq!(hit["last_modified"], "2026-01-03T00:00:00.000Z");
+    assert_eq!(arrives("notes", "A name.markdown", "A thimble.", "thimble")["title"], "A name");
+    assert_eq!(
+        arrives("notes", "heading.md", "# Opening\nA thimble.", "thimble")["title"],
+        "Opening"
+    );
+    assert_eq!(arrives("notes", "plain.txt", "A thimble.", "thimble")["title"], "plain");
+}
+
+#[test]
+fn media_are_documents_pages_and_subtitles() {
+    let page = "<html><head><title>Page</title></head><body><nav>Shop</nav><main><article><h1>Page</h1>\
+        <p>A thimble is a small cap of metal that keeps a finger safe while it pushes a needle.</p>\
+        <p>It has dimples on its head, so that the needle does not slip off to one side.</p>\
+        </article></main></body></html>";
+    let subtitles = "1\n00:00:01,000 --> 00:00:02,000\nA thimble.\n\n";
+    for (name, content, kind) in [
+        ("a.md", "# Heading\nA thimble.", "markdown"),
+        ("a.txt", "A thimble.", "txt"),
+        ("a.html", page, "html"),
+        ("a.srt", subtitles, "audio"),
+        ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nA thimble.\n", "audio"),
+    ] {
+        assert_eq!(arrives("media", name, content, "thimble")["media_type"], kind, "{name}");
+    }
+}
+
+#[test]
+fn chats_are_exports_of_two_services() {
+    let claude = json!([conversation("Sewing", [("human", "Where is the thimble?")])]);
+    assert_eq!(arrives("chats", "claude.json", claude.to_string(), "thimble")["sender"], "human");
+    let chatgpt = json!([{
+        "conversation_id": "1", "title": "Sewing", "create_time": 1_767_261_600.5, "current_node": "a",
+        "mapping": { "a": { "parent": null, "message": {
+            "id": "m", "author": { "role": "user" }, "create_time": 1_767_261_600.5,
+            "content": { "content_type": "text", "parts": ["Where is the thimble?"] },
+        }}},
+    }]);
+    let hit = arrives("chats", "conversations.json", chatgpt.to_string(), "thimble");
+    assert_eq!((&hit["sender"], &hit["title"]), (&json!("user"), &json!("Sewing")));
+    assert_eq!(hit["created_at"], "2026-01-01T10:00:00.500Z");
+}
+
+#[test]
+fn characters_are_cards_of_each_version_and_pictures() {
+    let first = json!({ "name": "Ida", "description": "Has a thimble.", "first_mes": "Hello." });
+    let third = json!({ "spec": "chara_card_v3", "spec_version": "3.0", "data": {
+        "name": "Ida", "description": "Has a thimble.", "tags": ["tailor"],
+    }});
+    let second = card("Ida", "Has a thimble.");
+    for (name, content) in [
+        ("one.json", first.to_string().into_bytes()),
+        ("two.json", second.clone().into_bytes()),
+        ("three.json", third.to_string().into_bytes()),
+        ("two.png", picture("chara", &second)),
+        ("three.png", picture("ccv3", &third.to_string())),
+    ] {
+        assert_eq!(arrives("characters", name, content, "thimble")["title"], "Ida", "{name}");
+    }
+}
+
+#[test]
+fn prompts_are_the_rows_of_a_spreadsheet() {
+    let hit = arrives(
+        "prompts",
+        "prompts.csv",
+        "act,prompt\nTailor,\"Find the thimble, please.\"\n",
+        "thimble",
+    );
+    assert_eq!(hit["title"], "Tailor");
+    let text = "title,system_prompt,author,details,keywords\nTailor,Be brief.,Ida,A thimble.,\"sewing, metal\"\n";
+    assert_eq!(arrives("prompts", "more.csv", text, "thimble")["tags"], json!(["metal", "sewing"]));
+}
+
+#[test]
+fn what_was_brought_in_before_is_unchanged() {
+    let library = Library::of_pebbles(3);
+    for kind in SOURCES {
+        let files = if kind == "chats" || kind == "prompts" { 1 } else { 3 };
+        let again = import(&library, kind, &library.file(kind));
+        assert_eq!(counts(&again), [files, 0, 0, 3, 0], "{kind}");
+    }
+    let found = library.run(&["search", "pebble", "--json"]).json();
+    assert_eq!(found["total_estimated"], 15);
+}
+
+#[test]
+fn an_edited_file_is_updated_in_place() {
+    let before = "an anvil";
+    let after = "a thimble";
+    let files = |text: &str| {
+        [
+            ("notes", "note.md", format!("# Same\nHere is {text}.")),
+            ("media", "document.md", format!("# Same\nHere is {text}.")),
+            ("chats", "chat.json", conversation("Same", [("human", text)]).to_string()),
+            ("characters", "card.json", card("Same", text)),
+            ("prompts", "prompts.csv", format!("act,prompt\nSame,{text}\n")),
+        ]
+    };
+    let library = Library::new();
+    for (kind, name, content) in files(before) {
+        library.import(kind, name, content);
+    }
+    let hit = |kind: &str, word: &str| {
+        let server = library.serve();
+        server.client().only_hit(&format!("{kind}.search"), &json!({ "query": word }))
+    };
+    let stored: Vec<Value> = SOURCES.iter().map(|kind| hit(kind, "anvil")).collect();
+    for ((kind, name, content), old) in files(after).into_iter().zip(stored) {
+        let path = library.write(name, content);
+        assert_eq!(counts(&import(&library, kind, &path)), [1, 0, 1, 0, 0], "{kind}");
+        let new = hit(kind, "thimble");
+        assert_eq!((&new["uri"], &new["version"]), (&old["uri"], &json!(2)), "{kind}");
+        let gone = library.run(&["search", "anvil", "--source", kind, "--json"]).json();
+        assert_eq!(gone["total_estimated"], 0, "{kind}");
+    }
+}
+
+#[test]
+fn a_conversation_that_went_on_keeps_the_messages_it_had() {
+    let library = Library::new();
+    let talk = |messages: &[(&'static str, &str)]| {
+        json!([conversation("Sewing", messages.iter().copied())]).to_string()
+    };
+    library.import("chats", "old.json", talk(&[("human", "Where is the thimble?")]));
+    let server = library.serve();
+    let old = server.client().only_hit("chats.search", &json!({ "query": "thimble" }));
+    let path = library.write(
+        "new.json",
+        talk(&[("human", "Where is the thimble?"), ("assistant", "In the anvil.")]),
+    );
+    assert_eq!(counts(&import(&library, "chats", &path)), [1, 0, 1, 0, 0]);
+    let again = server.client().only_hit("chats.search", &json!({ "query": "thimble" }));
+    assert_eq!(again["uri"], old["uri"]);
+    let new = server.client().only_hit("chats.search", &json!({ "query": "anvil" }));
+    assert_eq!(new["conversation_id"], old["conversation_id"]);
+    assert_eq!(new["loc"]["message_index"], 1);
+}
+
+#[test]
+fn a_copy_of_a_document_is_not_stored_twice() {
+    let library = Library::new();
+    library.import("media", "one/talk.txt", "A thimble.");
+    let copy = library.write("other/talk.txt", "A thimble.");
+    import(&library, "media", &copy);
+    let found = library.run(&["search", "thimble", "--json"]).json();
+    assert_eq!(found["total_estimated"], 1, "{found}");
+}
+
+/// Some files of each kind; those that cannot be read, and part of the reason.
+fn mixed() -> [(&'static str, Vec<(&'static str, Vec<u8>)>, &'static str, &'static str); 5] {
+    let good = conversation("Sewing", [("human", "A thimble.")]).to_string().into_bytes();
+    let fine = card("Ida", "A thimble.").into_bytes();
+    [
+        (
+            "notes",
+            vec![("a.md", b"A thimble.".to_vec()), ("bad.md", b"ab\xffcd".to_vec())],
+            "bad.md",
+            "UTF-8",
+        ),
+        (
+            "media",
+            vec![("a.txt", b"A thimble.".to_vec()), ("bad.srt", b"nothing here".to_vec())],
+            "bad.srt",
+            "subtitle",
+        ),
+        ("chats", vec![("a.json", good), ("bad.json", b"{".to_vec())], "bad.json", "JSON"),
+        (
+            "characters",
+            vec![("a.json", fine), ("bad.json", b"{\"name\":\"x\"}".to_vec())],
+            "bad.json",
+            "card",
+        ),
+        (
+            "prompts",
+            vec![
+                ("a.csv", b"act,prompt\nx,A thimble.\n".to_vec()),
+                ("bad.csv", b"one,two\n1,2\n".to_vec()),
+            ],
+            "bad.csv",
+            "column",
+        ),
+    ]
+}
+
+#[test]
+fn a_bad_file_is_named_with_the_reason_and_the_rest_go_in() {
+    for (kind, files, bad, reason) in mixed() {
+        let library = Library::new();
+        for (name, content) in &files {
+            library.write(&format!("in/{name}"), content);
+        }
+        let folder = library.file("in");
+        let summary = import(&library, kind, &folder);
+        assert_eq!(counts(&summary), [2, 1, 0, 0, 1], "{kind}");
+        let skipped = &summary["skipped"][0];
+        assert!(skipped["path"].as_str().unwrap().ends_with(bad), "{kind}: {skipped}");
+        assert!(skipped["reason"].as_str().unwrap().contains(reason), "{kind}: {skipped}");
+        let found = library.run(&["search", "thimble", "--json"]).json();
+        assert_eq!(found["results"][0]["source"], kind);
+
+        let said = library.run(&["import", kind, folder.to_str().unwrap()]);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.stderr.contains(bad) && said.stderr.contains(reason), "{said:?}");
+        assert!(
+            said.stdout.contains(&format!("{kind}: 0 new, 0 updated, 1 unchanged, 1 skipped")),
+            "{said:?}"
+        );
+
+        let alone = library.run(&["import", kind, folder.join(bad).to_str().unwrap()]);
+        assert_eq!(alone.code, 1, "{alone:?}");
+        assert!(alone.stderr.contains(bad) && alone.stderr.contains(reason), "{alone:?}");
+    }
+}
+
+#[test]
+fn a_bad_part_of_a_file_is_named_and_the_rest_goes_in() {
+    let library = Library::new();
+    let rows = library.write("prompts.csv", "act,prompt\nTailor,A thimble.\n,no name\nSmith,\n");
+    let summary = import(&library, "prompts", &rows);
+    assert_eq!(counts(&summary), [1, 1, 0, 0, 2], "{summary}");
+    let places: Vec<&Value> =
+        summary["skipped"].as_array().unwrap().iter().map(|it| &it["place"]).collect();
+    assert_eq!(places, ["row 3", "row 4"]);
+    let chats = json!([
+        conversation("Sewing", [("human", "A thimble.")]),
+        conversation("Void", [("human", "")])
+    ]);
+    let chats = library.write("chats.json", chats.to_string());
+    let summary = import(&library, "chats", &chats);
+    assert_eq!(counts(&summary), [1, 1, 0, 0, 1], "{summary}");
+    assert_eq!(summary["skipped"][0]["place"], "conversation `Void`");
+}
+
+#[test]
+fn what_is_missing_or_of_another_kind_is_named() {
+    let library = Library::new();
+    let note = library.write("note.md", "A thimble.");
+    let check = |done: &Done, code: i32, part: &str| {
+        assert!(done.code == code && done.stderr.contains(part), "{done:?}");
+    };
+    let missing = library.file("missing.md");
+    check(&library.run(&["import", "notes", missing.to_str().unwrap()]), 1, "missing.md");
+    check(
+        &library.run(&["import", "prompts", note.to_str().unwrap()]),
+        1,
+        "cannot go into `prompts`",
+    );
+    check(&library.run(&["import", "recipes", note.to_str().unwrap()]), 2, "recipes");
+    check(&library.run(&["import", "notes"]), 2, "PATH");
+    let both = library.run(&["import", "notes", missing.to_str().unwrap(), note.to_str().unwrap()]);
+    check(&both, 0, "missing.md");
+}
+
+#[test]
+fn a_folder_is_read_with_its_folders_but_without_what_is_hidden() {
+    let library = Library::new();
+    for name in
+        ["a.md", "deep/er/b.md", ".hidden.md", ".obsidian/c.md", "deep/.git/d.md", "picture.jpg"]
+    {
+        library.write(&format!("vault/{name}"), "A thimble.");
+    }
+    assert_eq!(counts(&import(&library, "notes", &library.file("vault"))), [2, 2, 0, 0, 0]);
+}
+
+/// Every file below a folder: what it holds and when it was changed.
+fn state(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(state(&path));
+        } else {
+            let changed = fs::metadata(&path).unwrap().modified().unwrap();
+            files.insert(path.clone(), (fs::read(path).unwrap(), changed));
+        }
+    }
+    files
+}
+
+#[test]
+fn the_files_stay_untouched() {
+    let library = Library::new();
+    for (kind, files, ..) in mixed() {
+        for (name, content) in files {
+            library.write(&format!("{kind}/{name}"), content);
+        }
+    }
+    let before = state(&library.file(""));
+    assert_eq!(before.len(), 10);
+    for _ in 0..2 {
+        SOURCES.iter().for_each(|kind| drop(import(&library, kind, &library.file(kind))));
+    }
+    assert!(library.run(&["search", "thimble"]).code == 0);
+    assert_eq!(state(&library.file("")), before);
+}
+
+#[test]
+fn a_running_server_sees_what_is_brought_in() {
+    let library = Library::of_notes([("One", "A pebble.")]);
+    let server = library.serve();
+    let client = server.client();
+    let search = json!({ "query": "pebble thimble" });
+    assert_eq!(client.uris("knowledge.search", &search).len(), 1);
+    library.import("notes", "two.md", "A thimble.");
+    library.import("media", "three.md", "A thimble.");
+    assert_eq!(client.uris("knowledge.search", &search).len(), 3);
+}
