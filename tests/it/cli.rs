@@ -323,3 +323,40 @@ fn whoever_stops_reading_is_no_reason_to_fail() {
     let output = process.wait_with_output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 }
+
+/// Overwrites four bytes in the head of the database of media, where SQLite
+/// keeps what a file is.
+fn stamp(library: &Library, place: usize, value: u32) -> Vec<u8> {
+    let mut bytes = fs::read(media_of(library)).unwrap();
+    bytes[place..place + 4].copy_from_slice(&value.to_be_bytes());
+    fs::write(media_of(library), &bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn a_database_that_is_not_ours_is_left_alone() {
+    // `application_id` of another program, `user_version` of a later one.
+    for (place, value) in [(68, 7), (60, 999)] {
+        let library = Library::lanterns();
+        let bytes = stamp(&library, place, value);
+        costs_its_own_hits(&library);
+        let file = library.write("more.txt", "A lantern.");
+        let done = library.run(&["import", "media", file.to_str().unwrap()]);
+        assert!(done.code == 1 && done.stderr.contains("media.db"), "{done:?}");
+        assert!(fs::read(media_of(&library)).unwrap() == bytes, "it was changed");
+    }
+}
+
+#[test]
+fn what_is_searched_for_and_what_is_found_is_never_logged() {
+    let library = Library::new();
+    let file = library.write("note.md", "# Attic\nA thimble and an anvil.");
+    let import = library.run(&["import", "notes", file.to_str().unwrap(), "--log", "trace"]);
+    let search = library.run(&["search", "thimble", "--log", "trace"]);
+    assert!(search.stdout.contains("thimble") && search.stdout.contains("anvil"), "{search:?}");
+    for log in [import.stderr, search.stderr] {
+        for word in ["thimble", "anvil"] {
+            assert!(!log.contains(word), "{log}");
+        }
+    }
+}

@@ -656,3 +656,46 @@ fn each_source_has_a_template_of_its_resources() {
         .collect();
     assert_eq!(templates, SOURCES.map(|source| format!("{source}://{{id}}")));
 }
+
+#[test]
+fn the_range_of_an_answer_is_where_its_text_stands() {
+    let text: String = (0..2_000).map(|number| format!("wörd{number} ")).collect();
+    let server = Library::with("Attic", &text).serve();
+    let client = server.client();
+    for source in ["notes", "media"] {
+        let hit = client.only_hit(&format!("{source}.search"), &json!({ "query": "wörd1000" }));
+        let whole = read(&client, source, &hit["id"], &json!({ "mode": "full" }));
+        let whole = self::text(&whole);
+        for mode in ["full", "chunk", "chunk_with_siblings", "snippet"] {
+            let item =
+                read(&client, source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
+            let place =
+                |edge: &str| usize::try_from(item["range"][edge].as_u64().unwrap()).unwrap();
+            let (start, end) = (place("start"), place("end"));
+            let there: String = whole.chars().skip(start).take(end - start).collect();
+            let shown = self::text(&item);
+            let shown = shown.trim_matches(|letter: char| letter == '…' || letter.is_whitespace());
+            assert_eq!(there.trim(), shown, "{source}, {mode}");
+        }
+    }
+}
+
+#[test]
+fn the_pages_of_a_conversation_of_long_messages_show_each_message() {
+    let library = Library::new();
+    let messages =
+        (0..60).map(|number| ("human", format!("thimble {number} {}", "hay ".repeat(1_250))));
+    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
+    let server = library.serve();
+    let client = server.client();
+    let hit = client.only_hit("chats.search", &json!({ "query": "\"long talk\"" }));
+    let mut shown = Vec::new();
+    for page in 1.. {
+        let item = client.call("chats.get", &json!({ "conversation_id": hit["id"], "page": page }));
+        shown.extend(indexes(&item));
+        if item["content"]["has_more"] == false {
+            break;
+        }
+    }
+    assert_eq!(shown, (0..60).collect::<Vec<_>>());
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, Response, Server};
+use crate::program::{Caller, Library, Request, Response, Server};
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
@@ -185,7 +185,6 @@ fn json_that_is_no_request_is_refused_with_the_reason() {
         (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, Value::Null, "id"),
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Value::Null, "id"),
         (r#"{"jsonrpc":"2.0","id":3,"method":7}"#, Value::Null, "JSON-RPC"),
-        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null, "id"),
         (&format!("[{PING}]"), Value::Null, "batches"),
         ("42", Value::Null, "JSON-RPC"),
     ] {
@@ -208,16 +207,7 @@ fn a_body_that_is_no_utf8_is_refused() {
 #[test]
 fn an_id_comes_back_exactly_as_it_was() {
     let server = Library::new().serve();
-    for id in [
-        "0",
-        "-7",
-        "9007199254740993",
-        "18446744073709551615",
-        "\"\"",
-        "\"abc\"",
-        "\"7\"",
-        "\"\\u00e9 ü 東\"",
-    ] {
+    for id in ["0", "-7", "9007199254740993", "\"\"", "\"abc\"", "\"7\"", "\"\\u00e9 ü 東\""] {
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
         assert_eq!(post(&server, &message).body, expected);
@@ -276,4 +266,65 @@ fn a_second_handshake_in_a_session_keeps_it() {
     }));
     assert_eq!((response.status, response.header("mcp-session-id")), (200, None));
     assert_eq!(session.ask("ping", &json!({})), json!({}));
+}
+
+#[test]
+fn a_whole_number_of_any_size_is_an_id() {
+    let server = Library::new().serve();
+    for id in ["9223372036854775808", "18446744073709551615"] {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+        assert_eq!(post(&server, &message).body, expected);
+    }
+}
+
+#[test]
+fn null_is_no_id_and_is_refused_instead_of_left_unanswered() {
+    let server = Library::new().serve();
+    let response = post(&server, r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#);
+    assert_eq!(response.status, 400, "{response:?}");
+    assert_eq!(response.json()["error"]["code"], -32_600);
+}
+
+#[test]
+fn a_handshake_in_an_unknown_session_opens_a_new_one() {
+    let server = Library::new().serve();
+    let response = server.client().in_session("never-opened").send(&json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello("2025-06-18"),
+    }));
+    assert_eq!(response.status, 200);
+    let id = response.header("mcp-session-id").unwrap();
+    assert_ne!(id, "never-opened");
+    assert_eq!(server.client().in_session(id).ask("ping", &json!({})), json!({}));
+}
+
+#[test]
+fn a_notification_in_an_unknown_session_is_not_found_either() {
+    let server = Library::new().serve();
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(server.client().in_session("never-opened").send(&told).status, 404);
+}
+
+#[test]
+fn a_session_that_lies_idle_is_over() {
+    let server = Library::new().serve_set("[sessions]\nidle_seconds = 0");
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    assert_eq!(server.session().send(&ping).status, 404);
+}
+
+#[test]
+fn many_clients_are_answered_at_once() {
+    let server = Library::lanterns().serve();
+    let address = server.address();
+    let search = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "knowledge.search", "arguments": { "query": "lantern" },
+    }});
+    let ask = || Request::new(address, "POST", "/mcp").json(&search).send().body;
+    let first = ask();
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..32).map(|_| scope.spawn(ask)).collect();
+        for client in clients {
+            assert_eq!(client.join().unwrap(), first);
+        }
+    });
 }

@@ -117,3 +117,12 @@ fn a_line_that_is_too_long_ends_the_process() {
     let (answers, code) = pipe.hang_up();
     assert_eq!((answers, code), (vec![], Some(1)));
 }
+
+#[test]
+fn the_last_line_needs_no_end() {
+    let library = Library::new();
+    let pipe = library.pipe();
+    pipe.write_bare(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let (answers, code) = pipe.hang_up();
+    assert_eq!((answers.len(), code), (1, Some(0)), "{answers:?}");
+}

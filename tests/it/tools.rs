@@ -82,6 +82,15 @@ fn names_are_underscored_in_the_settings() {
 }
 
 #[test]
+fn the_command_line_comes_before_the_settings() {
+    let library = Library::new();
+    let settings = library.write("settings.toml", "[server]\ntool_names = \"underscored\"");
+    let arguments = ["--config", settings.to_str().unwrap(), "--tool-names", "dotted"];
+    assert_eq!(names(&library.serve_with(&arguments).client()), NAMES);
+    assert_eq!(names(&library.pipe_with(&arguments)), NAMES);
+}
+
+#[test]
 fn names_are_underscored_in_the_address() {
     let server = Library::new().serve();
     assert_eq!(names(&server.client().with_query("tool_names=underscored")), underscored());

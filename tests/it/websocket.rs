@@ -136,3 +136,32 @@ fn a_connection_is_a_session_by_itself() {
     assert_ne!(one.uris("knowledge.search", &search), first);
     assert_eq!(other.uris("knowledge.search", &search), first);
 }
+
+#[test]
+fn a_socket_may_join_a_session_and_leave_it() {
+    let server = Library::of_pebbles(2).serve();
+    let session = server.session();
+    let search = json!({ "query": "pebble", "limit": 5 });
+    let first = session.uris("knowledge.search", &search);
+    let socket = server.socket_at(&format!("?mcp-session-id={}", session.session_id()));
+    let second = socket.uris("knowledge.search", &search);
+    assert!(second.len() == 5 && second.iter().all(|uri| !first.contains(uri)), "{second:?}");
+    socket.write(Message::Close(None));
+    assert!(matches!(socket.read(), Received::Closed(_)));
+    assert_eq!(session.ask("ping", &json!({})), json!({}));
+}
+
+#[test]
+fn the_address_of_a_socket_has_a_config_and_the_form_of_names() {
+    let server = Library::with("Attic", &"thimble ".repeat(500)).serve();
+    // {"snippet_length": 50}
+    let socket = server.socket_at("?tool_names=underscored&config=eyJzbmlwcGV0X2xlbmd0aCI6IDUwfQ");
+    let listed = socket.ask("tools/list", &json!({}));
+    assert_eq!(listed["tools"][0]["name"], "knowledge_search");
+    let hit = socket.only_hit("notes_search", &json!({ "query": "thimble" }));
+    assert!(hit["snippet"].as_str().unwrap().chars().count() <= 50, "{hit}");
+    for query in ["config=%25", "tool_names=odd"] {
+        let refused = server.request("GET", &format!("/mcp/ws?{query}")).upgrade().send();
+        assert_eq!(refused.status, 400, "{query}");
+    }
+}

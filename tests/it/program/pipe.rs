@@ -45,8 +45,12 @@ impl Pipe {
 
     /// Sends a line.
     pub(crate) fn write(&self, line: &str) {
-        let mut input = self.input.borrow_mut();
-        writeln!(input.as_mut().unwrap(), "{line}").unwrap();
+        self.write_bare(&format!("{line}\n"));
+    }
+
+    /// Sends a text as it is.
+    pub(crate) fn write_bare(&self, text: &str) {
+        self.input.borrow_mut().as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
     /// The next line of standard output, which is a message and nothing else.

@@ -84,7 +84,12 @@ impl Server {
 
     /// A WebSocket.
     pub(crate) fn socket(&self) -> Socket {
-        Socket::open(&format!("ws://{}/mcp/ws", self.address))
+        self.socket_at("")
+    }
+
+    /// A WebSocket with this query in its address.
+    pub(crate) fn socket_at(&self, query: &str) -> Socket {
+        Socket::open(&format!("ws://{}/mcp/ws{query}", self.address))
     }
 
     /// Asserts that the server is there and answers.
