@@ -49,7 +49,7 @@ fn awkward() -> Vec<String> {
     .to_vec();
     queries.push("the king of \"dough ".repeat(8 * 1_024 / 19 + 1));
     queries.push("x".repeat(8 * 1_024));
-    queries.push((0..1_200).map(|number| format!("w{number} ")).collect());
+    queries.push((0..1_200).map(|number| format!("w{number}")).collect::<Vec<_>>().join(" "));
     queries
 }
 

@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 
 use crate::program::{Caller, Client, Library, SOURCES};
 
-/// Wrong calls: the tool, its arguments, and what the answer must name.
-fn wrong_calls() -> Vec<(&'static str, Value, Vec<&'static str>)> {
+/// A wrong call: the tool, its arguments, and what the answer must name.
+type WrongCall = (&'static str, Value, Vec<&'static str>);
+
+fn wrong_calls() -> Vec<WrongCall> {
     let mut calls = Vec::new();
     for tool in [
         "knowledge.search",
@@ -39,7 +41,14 @@ fn wrong_calls() -> Vec<(&'static str, Value, Vec<&'static str>)> {
             (tool, Value::Null, vec!["query"]),
         ]);
     }
-    calls.extend([
+    calls.extend(wrong_searches());
+    calls.extend(wrong_reads());
+    calls
+}
+
+/// What only some searches take.
+fn wrong_searches() -> Vec<WrongCall> {
+    vec![
         (
             "knowledge.search",
             json!({ "query": "x", "sources": ["recipes"] }),
@@ -92,12 +101,10 @@ fn wrong_calls() -> Vec<(&'static str, Value, Vec<&'static str>)> {
             vec!["fields", "colour", "user_prompt"],
         ),
         ("characters.search", json!({ "query": [] }), vec!["query"]),
-    ]);
-    calls.extend(wrong_reads());
-    calls
+    ]
 }
 
-fn wrong_reads() -> Vec<(&'static str, Value, Vec<&'static str>)> {
+fn wrong_reads() -> Vec<WrongCall> {
     vec![
         ("knowledge.get", json!({ "source": "recipes", "id": 1 }), vec!["source", "recipes"]),
         ("knowledge.get", json!({ "source": "notes" }), vec!["id"]),

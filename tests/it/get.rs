@@ -1,8 +1,8 @@
-//! Reading: every mode of every source, transcripts, resources.
+//! Reading: every mode of every source.
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Client, Library, SOURCES, conversation};
+use crate::program::{Caller, Client, Library, SOURCES};
 
 /// A long text with one `thimble` deep in it. Its sentences differ, and some
 /// of its letters are longer than a byte.
@@ -12,11 +12,6 @@ fn story() -> String {
         _ => format!("Sentence number {number} says nöthing. "),
     };
     (0..1_000).map(sentence).collect()
-}
-
-/// Reads through `knowledge.get`.
-fn read(client: &impl Caller, source: &str, id: &Value, retrieval: &Value) -> Value {
-    client.call("knowledge.get", &json!({ "source": source, "id": id, "retrieval": retrieval }))
 }
 
 /// What is needed to read each source by its own tool: name and argument.
@@ -56,20 +51,16 @@ fn a_snippet_is_what_one_gets_if_nobody_says() {
     for source in SOURCES {
         let hit = thimble(&client, source);
         let loc = &hit["loc"];
-        let there = read(&client, source, &hit["id"], &json!({ "loc": loc }));
+        let there = client.item(source, &hit["id"], &json!({ "loc": loc }));
         assert!((200..=300).contains(&characters(&there)), "{source}: {there}");
         assert_eq!(
-            read(&client, source, &hit["id"], &json!({ "loc": loc, "mode": "snippet" })),
+            client.item(source, &hit["id"], &json!({ "loc": loc, "mode": "snippet" })),
             there
         );
-        assert_eq!(
-            read(&client, source, &hit["id"], &json!({ "loc": loc, "mode": "auto" })),
-            there
-        );
-        let short = read(&client, source, &hit["id"], &json!({ "loc": loc, "snippet_length": 50 }));
+        assert_eq!(client.item(source, &hit["id"], &json!({ "loc": loc, "mode": "auto" })), there);
+        let short = client.item(source, &hit["id"], &json!({ "loc": loc, "snippet_length": 50 }));
         assert!((25..=50).contains(&characters(&short)), "{source}: {short}");
-        let most =
-            read(&client, source, &hit["id"], &json!({ "loc": loc, "snippet_length": 5_000 }));
+        let most = client.item(source, &hit["id"], &json!({ "loc": loc, "snippet_length": 5_000 }));
         assert!((900..=1_000).contains(&characters(&most)), "{source}: {most}");
     }
 }
@@ -81,13 +72,12 @@ fn the_loc_of_a_hit_is_read_in_every_mode() {
     for source in ["notes", "media", "characters", "prompts"] {
         let hit = thimble(&client, source);
         for mode in ["snippet", "chunk", "chunk_with_siblings", "auto"] {
-            let item =
-                read(&client, source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
+            let item = client.item(source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
             assert!(text(&item).contains("thimble"), "{source}, {mode}: {item}");
             assert!(characters(&item) < story().chars().count() / 2, "{source}, {mode}");
             assert_eq!(item["meta"]["uri"], hit["uri"]);
         }
-        let full = read(&client, source, &hit["id"], &json!({ "mode": "full", "loc": hit["loc"] }));
+        let full = client.item(source, &hit["id"], &json!({ "mode": "full", "loc": hit["loc"] }));
         assert!(full["content"].to_string().contains("thimble"), "{source}");
     }
 }
@@ -99,7 +89,7 @@ fn without_a_loc_one_reads_from_the_beginning() {
     for source in ["notes", "media", "characters", "prompts"] {
         let hit = thimble(&client, source);
         for mode in ["snippet", "chunk", "chunk_with_siblings"] {
-            let item = read(&client, source, &hit["id"], &json!({ "mode": mode }));
+            let item = client.item(source, &hit["id"], &json!({ "mode": mode }));
             assert_eq!(item["range"]["start"], 0, "{source}, {mode}: {item}");
         }
     }
@@ -121,7 +111,7 @@ fn each_source_is_read_by_its_own_tool_as_well() {
             "notes" | "media" => json!({}),
             _ => json!({ "mode": "full" }),
         };
-        let mut same = read(&client, source, &hit["id"], &options);
+        let mut same = client.item(source, &hit["id"], &options);
         if source == "chats" {
             same["content"]["page"] = json!(1);
             same["content"]["page_size"] = json!(50);
@@ -137,12 +127,8 @@ fn an_item_is_named_by_its_id_or_by_its_uri() {
     let client = server.client();
     for source in SOURCES {
         let hit = thimble(&client, source);
-        let by_id = read(&client, source, &hit["id"], &json!({ "mode": "full" }));
-        assert_eq!(
-            read(&client, source, &hit["uri"], &json!({ "mode": "full" })),
-            by_id,
-            "{source}"
-        );
+        let by_id = client.item(source, &hit["id"], &json!({ "mode": "full" }));
+        assert_eq!(client.item(source, &hit["uri"], &json!({ "mode": "full" })), by_id, "{source}");
         assert!(by_id["content"].to_string().contains("thimble"), "{source}");
     }
     let media = thimble(&client, "media");
@@ -160,7 +146,7 @@ fn what_an_item_is_stands_in_its_meta() {
     for query in ["prisms", "paraffin", "clockwork", "donkey", "flickers"] {
         let hit = client.only_hit("knowledge.search", &json!({ "query": query }));
         let source = hit["source"].as_str().unwrap();
-        let item = read(&client, source, &hit["id"], &json!({ "mode": "full" }));
+        let item = client.item(source, &hit["id"], &json!({ "mode": "full" }));
         for field in [
             "id",
             "source",
@@ -189,8 +175,7 @@ fn siblings_stay_within_the_budget() {
             [(1, 4), (10, 4), (100, 4), (777, 4), (3_000, 4), (100, 1), (100, 20)]
         {
             for prechunked in [true, false] {
-                let item = read(
-                    &client,
+                let item = client.item(
                     source,
                     &hit["id"],
                     &json!({
@@ -214,8 +199,7 @@ fn a_larger_budget_reads_more_around_the_anchor() {
     for source in ["notes", "characters", "prompts"] {
         let hit = thimble(&client, source);
         let with = |tokens: usize| {
-            read(
-                &client,
+            client.item(
                 source,
                 &hit["id"],
                 &json!({
@@ -240,8 +224,7 @@ fn auto_reads_siblings_if_there_is_a_budget() {
     for source in SOURCES {
         let hit = thimble(&client, source);
         let with = |mode: &str| {
-            read(
-                &client,
+            client.item(
                 source,
                 &hit["id"],
                 &json!({ "mode": mode, "loc": hit["loc"], "max_tokens": 800 }),
@@ -259,7 +242,7 @@ fn stored_chunks_are_preferred_and_can_be_named() {
     let index = hit["loc"]["chunk_index"].as_u64().unwrap();
     assert!(index > 3, "{hit}");
     let named =
-        |loc: Value| read(&client, "media", &hit["id"], &json!({ "mode": "chunk", "loc": loc }));
+        |loc: Value| client.item("media", &hit["id"], &json!({ "mode": "chunk", "loc": loc }));
     let chunk = named(json!({ "chunk_index": index }));
     assert!(text(&chunk).contains("thimble") && characters(&chunk) <= 2_000, "{chunk}");
     assert_eq!(chunk["meta"]["loc"]["chunk_index"], index);
@@ -276,8 +259,7 @@ fn the_loc_of_a_hit_is_read_there_without_stored_chunks_too() {
     for (mode, chunk_size_tokens, longest) in
         [("chunk", 20, 80), ("chunk", 200, 800), ("chunk_with_siblings", 100, 1_200)]
     {
-        let item = read(
-            &client,
+        let item = client.item(
             "media",
             &hit["id"],
             &json!({
@@ -329,7 +311,7 @@ fn a_note_is_read_whole_as_it_was_written() {
     let server = library.serve();
     let hit = thimble(&server.client(), "notes");
     assert_eq!(
-        read(&server.client(), "notes", &hit["id"], &json!({ "mode": "full" }))["content"],
+        server.client().item("notes", &hit["id"], &json!({ "mode": "full" }))["content"],
         text
     );
 }
@@ -393,282 +375,18 @@ fn a_prompt_that_is_named_like_an_id_is_meant_first() {
     assert_eq!((get("1"), get("first"), get("2")), (json!("two"), json!("one"), json!("two")));
 }
 
-/// A conversation of 450 messages, and its id.
-fn long_talk() -> (Library, Value) {
-    let library = Library::new();
-    let messages = (0..450).map(|number| ("human", format!("message number {number}")));
-    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
-    let server = library.serve();
-    let hit = server.client().only_hit("chats.search", &json!({ "query": "\"long talk\"" }));
-    (library, hit["conversation_id"].clone())
-}
-
-fn indexes(item: &Value) -> Vec<u64> {
-    let messages = item["content"]["messages"].as_array().unwrap();
-    messages.iter().map(|message| message["message_index"].as_u64().unwrap()).collect()
-}
-
-#[test]
-fn a_conversation_is_read_page_by_page() {
-    let (library, id) = long_talk();
-    let server = library.serve();
-    let page = |page: Value, size: Value| {
-        let mut arguments = json!({ "conversation_id": id });
-        if !page.is_null() {
-            arguments["page"] = page;
-        }
-        if !size.is_null() {
-            arguments["page_size"] = size;
-        }
-        server.client().call("chats.get", &arguments)
-    };
-    let first = page(Value::Null, Value::Null);
-    assert_eq!(indexes(&first), (0..50).collect::<Vec<_>>());
-    assert_eq!(
-        (&first["content"]["total_messages"], &first["content"]["has_more"]),
-        (&json!(450), &json!(true))
-    );
-    assert_eq!(
-        (&first["content"]["page"], &first["content"]["page_size"]),
-        (&json!(1), &json!(50))
-    );
-    assert_eq!(indexes(&page(json!(9), Value::Null)), (400..450).collect::<Vec<_>>());
-    assert_eq!(indexes(&page(json!(2), json!(7))), (7..14).collect::<Vec<_>>());
-    assert_eq!(indexes(&page(json!(2), json!(200))), (200..400).collect::<Vec<_>>());
-    assert_eq!(indexes(&page(json!(1), json!(9_999))), (0..200).collect::<Vec<_>>());
-    let last = page(json!(3), json!(200));
-    assert_eq!((indexes(&last).len(), &last["content"]["has_more"]), (50, &json!(false)));
-    let beyond = page(json!(99), Value::Null);
-    assert_eq!((indexes(&beyond).len(), &beyond["content"]["has_more"]), (0, &json!(false)));
-    let message = &first["content"]["messages"][3];
-    assert_eq!(
-        (&message["sender"], &message["content"]),
-        (&json!("human"), &json!("message number 3"))
-    );
-    assert_eq!(message["timestamp"], "2026-02-01T00:03:00.000Z");
-}
-
-#[test]
-fn a_conversation_is_read_around_a_message() {
-    let (library, id) = long_talk();
-    let server = library.serve();
-    let client = server.client();
-    let hit = client.only_hit("chats.search", &json!({ "query": "\"number 300\"" }));
-    let around = |retrieval: Value| {
-        client.call("chats.get", &json!({ "conversation_id": id, "retrieval": retrieval }))
-    };
-    let loc = &hit["loc"];
-    assert_eq!(loc["message_index"], 300);
-    assert_eq!(around(json!({ "loc": loc }))["content"], "message number 300");
-    assert_eq!(indexes(&around(json!({ "mode": "chunk", "loc": loc }))), [300]);
-    assert_eq!(
-        indexes(&around(json!({ "mode": "chunk_with_siblings", "loc": loc }))),
-        [299, 300, 301]
-    );
-    let wide = json!({ "mode": "chunk_with_siblings", "loc": loc, "sibling_window": 10 });
-    assert_eq!(indexes(&around(wide)), (290..=310).collect::<Vec<_>>());
-    // Each message has 18 characters, so three of them fit into 15 tokens.
-    let tight = json!({ "mode": "auto", "loc": loc, "sibling_window": 10, "max_tokens": 15 });
-    assert_eq!(indexes(&around(tight)), [299, 300, 301]);
-    let by_index = json!({ "mode": "chunk", "loc": { "message_index": 7 } });
-    assert_eq!(indexes(&around(by_index)), [7]);
-    let full = client.call(
-        "chats.get",
-        &json!({
-            "conversation_id": id, "page": 2, "page_size": 10, "retrieval": { "mode": "full" },
-        }),
-    );
-    assert_eq!(indexes(&full), (10..20).collect::<Vec<_>>());
-    let by_uri = read(&client, "chats", &hit["uri"], &json!({ "mode": "chunk" }));
-    assert_eq!(indexes(&by_uri), [300]);
-}
-
-#[test]
-fn the_pages_of_a_long_conversation_make_it_whole_again() {
-    let (library, id) = long_talk();
-    let server = library.serve();
-    let (mut shown, mut offset) = (Vec::new(), json!(0));
-    while !offset.is_null() {
-        let page =
-            read(&server.client(), "chats", &id, &json!({ "mode": "full", "offset": offset }));
-        shown.extend(indexes(&page));
-        offset = page["range"]["next_offset"].clone();
-    }
-    assert_eq!(shown, (0..450).collect::<Vec<_>>());
-}
-
-#[test]
-fn a_transcript_has_the_real_times() {
-    let server = Library::lanterns().serve();
-    let client = server.client();
-    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
-    let transcript = |more: Value| {
-        let mut arguments = more;
-        arguments["media_id"] = talk["id"].clone();
-        client.call("media.transcript", &arguments)["content"].clone()
-    };
-    assert_eq!(
-        transcript(json!({})),
-        "Orla: The first lantern burned whale oil.\n\
-         Then came paraffin, and the smell was gone.\n\
-         Bram: Who cleaned the chimney?\n"
-    );
-    assert_eq!(
-        transcript(json!({ "format": "text", "include_timestamps": false })),
-        transcript(json!({}))
-    );
-    assert!(
-        transcript(json!({ "include_timestamps": true }))
-            .as_str()
-            .unwrap()
-            .contains("[01:02:03.004] Bram: Who")
-    );
-    assert_eq!(
-        transcript(json!({ "format": "srt" })),
-        "1\n00:00:01,500 --> 00:00:04,000\nOrla: The first lantern burned whale oil.\n\n\
-         2\n00:00:04,250 --> 00:00:09,750\nOrla: Then came paraffin, and the smell was gone.\n\n\
-         3\n01:02:03,004 --> 01:02:05,006\nBram: Who cleaned the chimney?\n\n"
-    );
-    assert_eq!(
-        transcript(json!({ "format": "vtt" })),
-        "WEBVTT\n\n\
-         00:00:01.500 --> 00:00:04.000\n<v Orla>The first lantern burned whale oil.\n\n\
-         00:00:04.250 --> 00:00:09.750\n<v Orla>Then came paraffin, and the smell was gone.\n\n\
-         01:02:03.004 --> 01:02:05.006\n<v Bram>Who cleaned the chimney?\n\n"
-    );
-    let json = transcript(json!({ "format": "json" }));
-    assert_eq!(
-        json["segments"][2],
-        json!({ "start": 3_723.004, "end": 3_725.006, "speaker": "Bram", "text": "Who cleaned the chimney?" })
-    );
-    let untimed = transcript(json!({ "format": "json", "include_timestamps": false }));
-    assert_eq!(
-        untimed["segments"][2],
-        json!({ "speaker": "Bram", "text": "Who cleaned the chimney?" })
-    );
-}
-
-#[test]
-fn a_transcript_is_read_again_as_the_same_cues() {
-    let server = Library::lanterns().serve();
-    let client = server.client();
-    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
-    let segments = |client: &Client<'_>, id: &Value| {
-        let arguments = json!({ "media_id": id, "format": "json" });
-        client.call("media.transcript", &arguments)["content"]["segments"].clone()
-    };
-    for format in ["vtt", "srt"] {
-        let arguments = json!({ "media_id": talk["id"], "format": format });
-        let written = client.call("media.transcript", &arguments)["content"].clone();
-        let again = Library::new();
-        again.import("media", &format!("talk.{format}"), written.as_str().unwrap());
-        let server = again.serve();
-        let copy = server.client().only_hit("media.search", &json!({ "query": "paraffin" }));
-        let (before, after) =
-            (segments(&client, &talk["id"]), segments(&server.client(), &copy["id"]));
-        for (one, other) in before.as_array().unwrap().iter().zip(after.as_array().unwrap()) {
-            assert_eq!((&one["start"], &one["end"]), (&other["start"], &other["end"]), "{format}");
-        }
-        assert_eq!(before.as_array().unwrap().len(), after.as_array().unwrap().len());
-    }
-}
-
-#[test]
-fn a_recording_names_its_transcript_as_an_attachment() {
-    let server = Library::lanterns().serve();
-    let client = server.client();
-    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
-    let item = client.call("media.get", &json!({ "media_id": talk["id"] }));
-    let attachment = &item["attachments"][0];
-    assert_eq!((&attachment["type"], &attachment["cues"]), (&json!("transcript"), &json!(3)));
-    let read = client.ask("resources/read", &json!({ "uri": attachment["uri"] }));
-    let text = read["contents"][0]["text"].as_str().unwrap();
-    let spoken: Value = serde_json::from_str(text).unwrap();
-    assert_eq!(spoken["segments"].as_array().unwrap().len(), 3);
-}
-
-#[test]
-fn a_document_without_a_transcript_says_so() {
-    let server = Library::lanterns().serve();
-    let client = server.client();
-    let article = client.only_hit("media.search", &json!({ "query": "clockwork" }));
-    let problem = client.refuses("media.transcript", &json!({ "media_id": article["id"] }));
-    assert!(problem.contains("transcript"), "{problem}");
-    assert_eq!(
-        client.call("media.get", &json!({ "media_id": article["id"] }))["attachments"],
-        Value::Null
-    );
-}
-
-#[test]
-fn every_item_is_a_resource() {
-    let server = Library::lanterns().serve();
-    let client = server.client();
-    for (query, kind, words) in [
-        ("prisms", "text/plain", "trim the wick"),
-        ("clockwork", "text/plain", "rings stand in a frame of brass"),
-        ("burner", "application/json", "Clean the burner"),
-        ("donkey", "application/json", "What is broken?"),
-        ("flickers", "application/json", "You repair lamps."),
-    ] {
-        let hit = client.only_hit("knowledge.search", &json!({ "query": query }));
-        let read = client.ask("resources/read", &json!({ "uri": hit["uri"] }));
-        assert_eq!(read["contents"].as_array().unwrap().len(), 1);
-        let contents = &read["contents"][0];
-        assert_eq!((&contents["uri"], &contents["mimeType"]), (&hit["uri"], &json!(kind)));
-        assert!(contents["text"].as_str().unwrap().contains(words), "{contents}");
-    }
-}
-
-#[test]
-fn the_types_of_media_are_a_resource() {
-    let server = Library::lanterns().serve();
-    let client = server.client();
-    let listed = client.ask("resources/list", &json!({}));
-    assert_eq!(listed["resources"][0]["uri"], "media://types");
-    let read = client.ask("resources/read", &json!({ "uri": "media://types" }));
-    let contents = &read["contents"][0];
-    assert_eq!(contents["mimeType"], "application/json");
-    let kinds: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
-    assert_eq!(
-        kinds["types"],
-        json!([
-            { "type": "audio", "count": 1 }, { "type": "html", "count": 1 }, { "type": "markdown", "count": 1 },
-        ])
-    );
-    for kind in [
-        "video", "audio", "podcast", "pdf", "epub", "docx", "pptx", "html", "markdown", "txt",
-        "image", "article",
-    ] {
-        assert!(kinds["suggested"].as_array().unwrap().contains(&json!(kind)), "{kind}");
-    }
-}
-
-#[test]
-fn each_source_has_a_template_of_its_resources() {
-    let server = Library::new().serve();
-    let listed = server.client().ask("resources/templates/list", &json!({}));
-    let templates: Vec<&str> = listed["resourceTemplates"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|template| template["uriTemplate"].as_str().unwrap())
-        .collect();
-    assert_eq!(templates, SOURCES.map(|source| format!("{source}://{{id}}")));
-}
-
 #[test]
 fn the_range_of_an_answer_is_where_its_text_stands() {
-    let text: String = (0..2_000).map(|number| format!("wörd{number} ")).collect();
+    let words: Vec<String> = (0..2_000).map(|number| format!("wörd{number}")).collect();
+    let text = words.join(" ");
     let server = Library::with("Attic", &text).serve();
     let client = server.client();
     for source in ["notes", "media"] {
         let hit = client.only_hit(&format!("{source}.search"), &json!({ "query": "wörd1000" }));
-        let whole = read(&client, source, &hit["id"], &json!({ "mode": "full" }));
+        let whole = client.item(source, &hit["id"], &json!({ "mode": "full" }));
         let whole = self::text(&whole);
         for mode in ["full", "chunk", "chunk_with_siblings", "snippet"] {
-            let item =
-                read(&client, source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
+            let item = client.item(source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
             let place =
                 |edge: &str| usize::try_from(item["range"][edge].as_u64().unwrap()).unwrap();
             let (start, end) = (place("start"), place("end"));
@@ -678,24 +396,4 @@ fn the_range_of_an_answer_is_where_its_text_stands() {
             assert_eq!(there.trim(), shown, "{source}, {mode}");
         }
     }
-}
-
-#[test]
-fn the_pages_of_a_conversation_of_long_messages_show_each_message() {
-    let library = Library::new();
-    let messages =
-        (0..60).map(|number| ("human", format!("thimble {number} {}", "hay ".repeat(1_250))));
-    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
-    let server = library.serve();
-    let client = server.client();
-    let hit = client.only_hit("chats.search", &json!({ "query": "\"long talk\"" }));
-    let mut shown = Vec::new();
-    for page in 1.. {
-        let item = client.call("chats.get", &json!({ "conversation_id": hit["id"], "page": page }));
-        shown.extend(indexes(&item));
-        if item["content"]["has_more"] == false {
-            break;
-        }
-    }
-    assert_eq!(shown, (0..60).collect::<Vec<_>>());
 }

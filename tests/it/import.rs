@@ -210,8 +210,11 @@ fn a_copy_of_a_document_is_not_stored_twice() {
     assert_eq!(found["total_estimated"], 1, "{found}");
 }
 
-/// Some files of each kind; those that cannot be read, and part of the reason.
-fn mixed() -> [(&'static str, Vec<(&'static str, Vec<u8>)>, &'static str, &'static str); 5] {
+/// A file: its name and its bytes.
+type File = (&'static str, Vec<u8>);
+
+/// For each kind some files, the one that cannot be read, and part of the reason.
+fn mixed() -> [(&'static str, Vec<File>, &'static str, &'static str); 5] {
     let good = conversation("Sewing", [("human", "A thimble.")]).to_string().into_bytes();
     let fine = card("Ida", "A thimble.").into_bytes();
     [
@@ -352,7 +355,9 @@ fn the_files_stay_untouched() {
     let before = state(&library.file(""));
     assert_eq!(before.len(), 10);
     for _ in 0..2 {
-        SOURCES.iter().for_each(|kind| drop(import(&library, kind, &library.file(kind))));
+        for kind in SOURCES {
+            drop(import(&library, kind, &library.file(kind)));
+        }
     }
     assert!(library.run(&["search", "thimble"]).code == 0);
     assert_eq!(state(&library.file("")), before);

@@ -11,13 +11,16 @@ mod program;
 
 mod awkward;
 mod cli;
+mod conversations;
 mod deep_research;
 mod errors;
+mod filters;
 mod floors;
 mod get;
 mod guard;
 mod handshake;
 mod import;
+mod resources;
 mod schemas;
 mod search;
 mod sessions;

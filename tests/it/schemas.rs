@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use vademecum::{mcp::NameStyle, registry};
+use vademecum::{mcp::NameStyle, registry, tools::Tool};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/tools")
@@ -17,7 +17,7 @@ fn folder() -> PathBuf {
 /// Each file as it should be.
 fn promised() -> BTreeMap<String, String> {
     let tools = registry::tools();
-    let entries = tools.iter().map(|tool| tool.entry());
+    let entries = tools.iter().map(Tool::entry);
     entries
         .map(|entry| {
             let json = entry.to_json(NameStyle::Dotted);

@@ -53,6 +53,11 @@ pub(crate) trait Caller {
         uris_of(&self.call(tool, arguments))
     }
 
+    /// What `knowledge.get` reads of an item.
+    fn item(&self, source: &str, id: &Value, retrieval: &Value) -> Value {
+        self.call("knowledge.get", &json!({ "source": source, "id": id, "retrieval": retrieval }))
+    }
+
     /// The only hit of a search.
     fn only_hit(&self, tool: &str, arguments: &Value) -> Value {
         let mut found = self.call(tool, arguments);

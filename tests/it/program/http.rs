@@ -98,7 +98,7 @@ impl Response {
     /// of the headers.
     fn read(stream: &mut TcpStream, head_only: bool) -> Option<Self> {
         let mut bytes = Vec::new();
-        let mut piece = [0; 64 * 1_024];
+        let mut piece = vec![0; 64 * 1_024];
         while let Ok(count @ 1..) = stream.read(&mut piece) {
             bytes.extend_from_slice(&piece[..count]);
             if head_only && bytes.windows(4).any(|end| end == b"\r\n\r\n") {

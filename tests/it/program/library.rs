@@ -41,7 +41,9 @@ impl Library {
     /// `lantern`. The files are in `fixtures`.
     pub(crate) fn lanterns() -> Self {
         let library = Self::new();
-        SOURCES.iter().for_each(|kind| library.bring_in(kind, &[&fixture(kind)], &[]));
+        for kind in SOURCES {
+            library.bring_in(kind, &[&fixture(kind)], &[]);
+        }
         library
     }
 
@@ -90,7 +92,9 @@ impl Library {
 
     /// Brings in a folder for each source, named after it.
     pub(crate) fn import_folders(&self) {
-        SOURCES.iter().for_each(|kind| self.bring_in(kind, &[&self.file(kind)], &[]));
+        for kind in SOURCES {
+            self.bring_in(kind, &[&self.file(kind)], &[]);
+        }
     }
 
     fn bring_in(&self, kind: &str, paths: &[&Path], more: &[&str]) {

@@ -1,0 +1,128 @@
+//! Reading conversations: page by page, and around a message.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Library, conversation};
+
+/// A conversation of 450 messages, and its id.
+fn long_talk() -> (Library, Value) {
+    let library = Library::new();
+    let messages = (0..450).map(|number| ("human", format!("message number {number}")));
+    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
+    let server = library.serve();
+    let hit = server.client().only_hit("chats.search", &json!({ "query": "\"long talk\"" }));
+    (library, hit["conversation_id"].clone())
+}
+
+fn indexes(item: &Value) -> Vec<u64> {
+    let messages = item["content"]["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["message_index"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_conversation_is_read_page_by_page() {
+    let (library, id) = long_talk();
+    let server = library.serve();
+    let page = |page: Value, size: Value| {
+        let mut arguments = json!({ "conversation_id": id });
+        if !page.is_null() {
+            arguments["page"] = page;
+        }
+        if !size.is_null() {
+            arguments["page_size"] = size;
+        }
+        server.client().call("chats.get", &arguments)
+    };
+    let first = page(Value::Null, Value::Null);
+    assert_eq!(indexes(&first), (0..50).collect::<Vec<_>>());
+    assert_eq!(
+        (&first["content"]["total_messages"], &first["content"]["has_more"]),
+        (&json!(450), &json!(true))
+    );
+    assert_eq!(
+        (&first["content"]["page"], &first["content"]["page_size"]),
+        (&json!(1), &json!(50))
+    );
+    assert_eq!(indexes(&page(json!(9), Value::Null)), (400..450).collect::<Vec<_>>());
+    assert_eq!(indexes(&page(json!(2), json!(7))), (7..14).collect::<Vec<_>>());
+    assert_eq!(indexes(&page(json!(2), json!(200))), (200..400).collect::<Vec<_>>());
+    assert_eq!(indexes(&page(json!(1), json!(9_999))), (0..200).collect::<Vec<_>>());
+    let last = page(json!(3), json!(200));
+    assert_eq!((indexes(&last).len(), &last["content"]["has_more"]), (50, &json!(false)));
+    let beyond = page(json!(99), Value::Null);
+    assert_eq!((indexes(&beyond).len(), &beyond["content"]["has_more"]), (0, &json!(false)));
+    let message = &first["content"]["messages"][3];
+    assert_eq!(
+        (&message["sender"], &message["content"]),
+        (&json!("human"), &json!("message number 3"))
+    );
+    assert_eq!(message["timestamp"], "2026-02-01T00:03:00.000Z");
+}
+
+#[test]
+fn a_conversation_is_read_around_a_message() {
+    let (library, id) = long_talk();
+    let server = library.serve();
+    let client = server.client();
+    let hit = client.only_hit("chats.search", &json!({ "query": "\"number 300\"" }));
+    let around = |retrieval: Value| {
+        client.call("chats.get", &json!({ "conversation_id": id, "retrieval": retrieval }))
+    };
+    let loc = &hit["loc"];
+    assert_eq!(loc["message_index"], 300);
+    assert_eq!(around(json!({ "loc": loc }))["content"], "message number 300");
+    assert_eq!(indexes(&around(json!({ "mode": "chunk", "loc": loc }))), [300]);
+    assert_eq!(
+        indexes(&around(json!({ "mode": "chunk_with_siblings", "loc": loc }))),
+        [299, 300, 301]
+    );
+    let wide = json!({ "mode": "chunk_with_siblings", "loc": loc, "sibling_window": 10 });
+    assert_eq!(indexes(&around(wide)), (290..=310).collect::<Vec<_>>());
+    // Each message has 18 characters, so three of them fit into 15 tokens.
+    let tight = json!({ "mode": "auto", "loc": loc, "sibling_window": 10, "max_tokens": 15 });
+    assert_eq!(indexes(&around(tight)), [299, 300, 301]);
+    let by_index = json!({ "mode": "chunk", "loc": { "message_index": 7 } });
+    assert_eq!(indexes(&around(by_index)), [7]);
+    let full = client.call(
+        "chats.get",
+        &json!({
+            "conversation_id": id, "page": 2, "page_size": 10, "retrieval": { "mode": "full" },
+        }),
+    );
+    assert_eq!(indexes(&full), (10..20).collect::<Vec<_>>());
+    let by_uri = client.item("chats", &hit["uri"], &json!({ "mode": "chunk" }));
+    assert_eq!(indexes(&by_uri), [300]);
+}
+
+#[test]
+fn the_pages_of_a_long_conversation_make_it_whole_again() {
+    let (library, id) = long_talk();
+    let server = library.serve();
+    let (mut shown, mut offset) = (Vec::new(), json!(0));
+    while !offset.is_null() {
+        let page = server.client().item("chats", &id, &json!({ "mode": "full", "offset": offset }));
+        shown.extend(indexes(&page));
+        offset = page["range"]["next_offset"].clone();
+    }
+    assert_eq!(shown, (0..450).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_pages_of_a_conversation_of_long_messages_show_each_message() {
+    let library = Library::new();
+    let messages =
+        (0..60).map(|number| ("human", format!("thimble {number} {}", "hay ".repeat(1_250))));
+    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
+    let server = library.serve();
+    let client = server.client();
+    let hit = client.only_hit("chats.search", &json!({ "query": "\"long talk\"" }));
+    let mut shown = Vec::new();
+    for page in 1.. {
+        let item = client.call("chats.get", &json!({ "conversation_id": hit["id"], "page": page }));
+        shown.extend(indexes(&item));
+        if item["content"]["has_more"] == false {
+            break;
+        }
+    }
+    assert_eq!(shown, (0..60).collect::<Vec<_>>());
+}

@@ -1,0 +1,165 @@
+//! Transcripts, and everything that has a URI.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Client, Library, SOURCES};
+
+#[test]
+fn a_transcript_has_the_real_times() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
+    let transcript = |more: Value| {
+        let mut arguments = more;
+        arguments["media_id"] = talk["id"].clone();
+        client.call("media.transcript", &arguments)["content"].clone()
+    };
+    assert_eq!(
+        transcript(json!({})),
+        "Orla: The first lantern burned whale oil.\n\
+         Then came paraffin, and the smell was gone.\n\
+         Bram: Who cleaned the chimney?\n"
+    );
+    assert_eq!(
+        transcript(json!({ "format": "text", "include_timestamps": false })),
+        transcript(json!({}))
+    );
+    assert!(
+        transcript(json!({ "include_timestamps": true }))
+            .as_str()
+            .unwrap()
+            .contains("[01:02:03.004] Bram: Who")
+    );
+    assert_eq!(
+        transcript(json!({ "format": "srt" })),
+        "1\n00:00:01,500 --> 00:00:04,000\nOrla: The first lantern burned whale oil.\n\n\
+         2\n00:00:04,250 --> 00:00:09,750\nOrla: Then came paraffin, and the smell was gone.\n\n\
+         3\n01:02:03,004 --> 01:02:05,006\nBram: Who cleaned the chimney?\n\n"
+    );
+    assert_eq!(
+        transcript(json!({ "format": "vtt" })),
+        "WEBVTT\n\n\
+         00:00:01.500 --> 00:00:04.000\n<v Orla>The first lantern burned whale oil.\n\n\
+         00:00:04.250 --> 00:00:09.750\n<v Orla>Then came paraffin, and the smell was gone.\n\n\
+         01:02:03.004 --> 01:02:05.006\n<v Bram>Who cleaned the chimney?\n\n"
+    );
+    let json = transcript(json!({ "format": "json" }));
+    assert_eq!(
+        json["segments"][2],
+        json!({ "start": 3_723.004, "end": 3_725.006, "speaker": "Bram", "text": "Who cleaned the chimney?" })
+    );
+    let untimed = transcript(json!({ "format": "json", "include_timestamps": false }));
+    assert_eq!(
+        untimed["segments"][2],
+        json!({ "speaker": "Bram", "text": "Who cleaned the chimney?" })
+    );
+}
+
+#[test]
+fn a_transcript_is_read_again_as_the_same_cues() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
+    let segments = |client: &Client<'_>, id: &Value| {
+        let arguments = json!({ "media_id": id, "format": "json" });
+        client.call("media.transcript", &arguments)["content"]["segments"].clone()
+    };
+    for format in ["vtt", "srt"] {
+        let arguments = json!({ "media_id": talk["id"], "format": format });
+        let written = client.call("media.transcript", &arguments)["content"].clone();
+        let again = Library::new();
+        again.import("media", &format!("talk.{format}"), written.as_str().unwrap());
+        let server = again.serve();
+        let copy = server.client().only_hit("media.search", &json!({ "query": "paraffin" }));
+        let (before, after) =
+            (segments(&client, &talk["id"]), segments(&server.client(), &copy["id"]));
+        for (one, other) in before.as_array().unwrap().iter().zip(after.as_array().unwrap()) {
+            assert_eq!((&one["start"], &one["end"]), (&other["start"], &other["end"]), "{format}");
+        }
+        assert_eq!(before.as_array().unwrap().len(), after.as_array().unwrap().len());
+    }
+}
+
+#[test]
+fn a_recording_names_its_transcript_as_an_attachment() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
+    let item = client.call("media.get", &json!({ "media_id": talk["id"] }));
+    let attachment = &item["attachments"][0];
+    assert_eq!((&attachment["type"], &attachment["cues"]), (&json!("transcript"), &json!(3)));
+    let read = client.ask("resources/read", &json!({ "uri": attachment["uri"] }));
+    let text = read["contents"][0]["text"].as_str().unwrap();
+    let spoken: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(spoken["segments"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_document_without_a_transcript_says_so() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let article = client.only_hit("media.search", &json!({ "query": "clockwork" }));
+    let problem = client.refuses("media.transcript", &json!({ "media_id": article["id"] }));
+    assert!(problem.contains("transcript"), "{problem}");
+    assert_eq!(
+        client.call("media.get", &json!({ "media_id": article["id"] }))["attachments"],
+        Value::Null
+    );
+}
+
+#[test]
+fn every_item_is_a_resource() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    for (query, kind, words) in [
+        ("prisms", "text/plain", "trim the wick"),
+        ("clockwork", "text/plain", "rings stand in a frame of brass"),
+        ("burner", "application/json", "Clean the burner"),
+        ("donkey", "application/json", "What is broken?"),
+        ("flickers", "application/json", "You repair lamps."),
+    ] {
+        let hit = client.only_hit("knowledge.search", &json!({ "query": query }));
+        let read = client.ask("resources/read", &json!({ "uri": hit["uri"] }));
+        assert_eq!(read["contents"].as_array().unwrap().len(), 1);
+        let contents = &read["contents"][0];
+        assert_eq!((&contents["uri"], &contents["mimeType"]), (&hit["uri"], &json!(kind)));
+        assert!(contents["text"].as_str().unwrap().contains(words), "{contents}");
+    }
+}
+
+#[test]
+fn the_types_of_media_are_a_resource() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let listed = client.ask("resources/list", &json!({}));
+    assert_eq!(listed["resources"][0]["uri"], "media://types");
+    let read = client.ask("resources/read", &json!({ "uri": "media://types" }));
+    let contents = &read["contents"][0];
+    assert_eq!(contents["mimeType"], "application/json");
+    let kinds: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        kinds["types"],
+        json!([
+            { "type": "audio", "count": 1 }, { "type": "html", "count": 1 }, { "type": "markdown", "count": 1 },
+        ])
+    );
+    for kind in [
+        "video", "audio", "podcast", "pdf", "epub", "docx", "pptx", "html", "markdown", "txt",
+        "image", "article",
+    ] {
+        assert!(kinds["suggested"].as_array().unwrap().contains(&json!(kind)), "{kind}");
+    }
+}
+
+#[test]
+fn each_source_has_a_template_of_its_resources() {
+    let server = Library::new().serve();
+    let listed = server.client().ask("resources/templates/list", &json!({}));
+    let templates: Vec<&str> = listed["resourceTemplates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|template| template["uriTemplate"].as_str().unwrap())
+        .collect();
+    assert_eq!(templates, SOURCES.map(|source| format!("{source}://{{id}}")));
+}
