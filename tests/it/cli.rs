@@ -2,14 +2,15 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use serde_json::json;
 
-use crate::program::{Caller, Done, Library, SOURCES};
+use crate::program::{Caller, Done, Library, Request, SOURCES};
 
 #[test]
 fn a_demo_shows_hits_and_ends() {
@@ -28,12 +29,13 @@ fn a_demo_shows_hits_and_ends() {
 
 #[test]
 fn a_demo_takes_a_free_port_if_its_own_is_taken() {
-    // If this fails, somebody else has it, which is as good.
-    let taken = TcpListener::bind("127.0.0.1:7744");
-    let done = Library::new().run(&["demo", "--once"]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let library = Library::new();
+    let settings = library.write("settings.toml", format!("[server]\nlisten = \"{address}\""));
+    let done = library.run(&["demo", "--once", "--config", settings.to_str().unwrap()]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(!done.stdout.contains("127.0.0.1:7744/"), "{done:?}");
-    drop(taken);
+    assert!(!done.stdout.contains(&format!("{address}/")), "{done:?}");
 }
 
 #[test]
@@ -315,8 +317,8 @@ fn whoever_stops_reading_is_no_reason_to_fail() {
     let mut process = Command::new(env!("CARGO_BIN_EXE_vademecum"))
         .args(["search", "lantern", "--data"])
         .arg(library.data())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     drop(process.stdout.take());
@@ -358,5 +360,47 @@ fn what_is_searched_for_and_what_is_found_is_never_logged() {
         for word in ["thimble", "anvil"] {
             assert!(!log.contains(word), "{log}");
         }
+    }
+}
+
+/// Asks a process to end, as a terminal or a service manager does.
+fn signal(process: u32, name: &str) {
+    let sent = Command::new("kill").args([name, &process.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn a_demo_serves_until_it_is_stopped() {
+    let library = Library::new();
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_vademecum"))
+        .args(["demo", "--listen", "127.0.0.1:0", "--data"])
+        .arg(library.data())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let serving = lines.find(|line| line.starts_with("Serving at http://")).unwrap();
+    let address = serving["Serving at http://".len()..].split('/').next().unwrap();
+    lines.find(|line| line.contains("Serving until Ctrl-C")).unwrap();
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let answer = Request::new(address, "POST", "/mcp").json(&ping).send();
+    assert_eq!(answer.json()["result"], json!({}));
+    signal(demo.id(), "-INT");
+    assert_eq!(lines.last().as_deref(), Some("Stopped."));
+    assert_eq!(demo.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_ends_well() {
+    for name in ["-INT", "-TERM"] {
+        let library = Library::lanterns();
+        let mut server = library.serve();
+        assert_eq!(
+            server.client().uris("knowledge.search", &json!({ "query": "prisms" })).len(),
+            1
+        );
+        signal(server.process(), name);
+        assert_eq!(server.wait(), Some(0), "{name}");
+        assert_eq!(library.run(&["check"]).code, 0);
     }
 }

@@ -46,6 +46,16 @@ impl Server {
         Self { process, address, _folder: folder }
     }
 
+    /// The number of the process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits until the process ends by itself; what it ends with.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.process.wait().unwrap().code()
+    }
+
     /// Host and port.
     pub(crate) fn address(&self) -> &str {
         &self.address
@@ -100,7 +110,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.process.kill().unwrap();
+        // It may have ended by itself.
+        drop(self.process.kill());
         self.process.wait().unwrap();
     }
 }
