@@ -63,14 +63,18 @@ pub struct Catalog {
 }
 
 impl Entry {
-    /// The tool as `tools/list` shows it.
-    pub fn to_json(&self, names: NameStyle) -> Value {
-        let name = match names {
+    /// The name as it is written for a client.
+    fn name_in(&self, names: NameStyle) -> String {
+        match names {
             NameStyle::Dotted => self.name.to_owned(),
             NameStyle::Underscored => self.name.replace('.', "_"),
-        };
+        }
+    }
+
+    /// The tool as `tools/list` shows it.
+    pub fn to_json(&self, names: NameStyle) -> Value {
         json!({
-            "name": name,
+            "name": self.name_in(names),
             "title": self.title,
             "description": self.description,
             "inputSchema": self.schemas.input,
@@ -106,6 +110,12 @@ impl Catalog {
     /// All tools.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The names of the tools that are shown, as they are shown.
+    pub fn names(&self, listing: Listing) -> Vec<String> {
+        let shown = self.entries.iter().filter(|entry| listing.shows(entry));
+        shown.map(|entry| entry.name_in(listing.names)).collect()
     }
 
     /// The tools that are shown, as `tools/list` answers.

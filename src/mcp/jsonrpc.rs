@@ -20,10 +20,7 @@ pub(crate) enum Message<'a> {
         params: Option<&'a RawValue>,
     },
     /// Wants none.
-    Notification {
-        /// What is told.
-        method: Cow<'a, str>,
-    },
+    Notification,
     /// Answers a request of ours.
     Response,
 }
@@ -83,7 +80,7 @@ pub(crate) fn parse(text: &str) -> Result<Message<'_>, Unreadable<'_>> {
     }
     match (envelope.method, id) {
         (Some(method), Some(id)) => Ok(Message::Request { id, method, params: envelope.params }),
-        (Some(method), None) => Ok(Message::Notification { method }),
+        (Some(_), None) => Ok(Message::Notification),
         (None, Some(_)) if envelope.result.is_some() || envelope.error.is_some() => {
             Ok(Message::Response)
         }
@@ -94,7 +91,8 @@ pub(crate) fn parse(text: &str) -> Result<Message<'_>, Unreadable<'_>> {
 /// A text or a whole number; a fraction or `null` would not come back as it was.
 fn is_id(id: &RawValue) -> bool {
     let text = id.get();
-    text.starts_with('"') || text.parse::<i64>().is_ok()
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    text.starts_with('"') || digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Writes the answer to a request. `result` is JSON already.

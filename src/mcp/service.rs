@@ -167,11 +167,10 @@ impl Service {
                 status: Status::BadRequest,
                 opened: None,
             },
-            Ok(Message::Response) => Reply::accepted(),
-            Ok(Message::Notification { method }) => {
-                tracing::trace!(%method, "notified");
-                Reply::accepted()
-            }
+            Ok(Message::Response | Message::Notification) => match &peer.session {
+                Some(id) if !self.knows(id, &peer.principal) => Reply::no_session(None),
+                _ => Reply::accepted(),
+            },
             Ok(Message::Request { id, method, params }) => {
                 self.request(peer, id, &method, params).await
             }
@@ -189,7 +188,7 @@ impl Service {
         let answer = if method == "initialize" {
             self.initialize(peer, params, &mut opened)
         } else {
-            let Some(context) = self.context(peer) else { return Reply::no_session(id) };
+            let Some(context) = self.context(peer) else { return Reply::no_session(Some(id)) };
             self.answer(&context, method, params).await
         };
         let message = match answer {
@@ -276,8 +275,7 @@ impl Service {
         let params: ToolCall<'_> = read(params)?;
         let listing = self.listing(context);
         let Some(tool) = self.offer.tools().find(&params.name, listing) else {
-            let known: Vec<_> = self.offer.tools().entries().iter().map(|tool| tool.name).collect();
-            let known = known.join(", ");
+            let known = self.offer.tools().names(listing).join(", ");
             return Err(Failure::parameters(format!(
                 "unknown tool `{}`, expected one of {known}",
                 params.name
@@ -320,11 +318,11 @@ impl Reply {
         Self { message: None, status: Status::Accepted, opened: None }
     }
 
-    fn no_session(id: &RawValue) -> Self {
+    fn no_session(id: Option<&RawValue>) -> Self {
         let failure =
             Failure::request("this session is over or was never opened: send `initialize` again");
         Self {
-            message: Some(jsonrpc::failure(Some(id), &failure)),
+            message: Some(jsonrpc::failure(id, &failure)),
             status: Status::NoSession,
             opened: None,
         }
@@ -334,6 +332,9 @@ impl Reply {
 /// Reads parameters, and says where they are wrong.
 fn read<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Failure> {
     let text = params.map_or("{}", RawValue::get);
+    if !text.starts_with('{') {
+        return Err(Failure::parameters("params: expected an object"));
+    }
     let mut reader = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let place = error.path().to_string();

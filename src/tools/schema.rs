@@ -4,6 +4,8 @@
 use schemars::{JsonSchema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;
 
+use crate::actors::CallError;
+
 /// The schema of what a tool takes.
 pub(crate) fn input<T: JsonSchema>() -> Value {
     generate::<T>(SchemaSettings::draft2020_12().for_deserialize())
@@ -11,7 +13,44 @@ pub(crate) fn input<T: JsonSchema>() -> Value {
 
 /// The schema of what a tool answers.
 pub(crate) fn output<T: JsonSchema>() -> Value {
-    generate::<T>(SchemaSettings::draft2020_12().for_serialize())
+    // Nobody reads descriptions of answers, but every client pays for them.
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let terse = settings.with_transform(RecursiveTransform(|schema: &mut schemars::Schema| {
+        schema.remove("description");
+    }));
+    generate::<T>(terse)
+}
+
+/// Refuses a list where the schema wants an object: serde would read it as the
+/// object's fields in their order, which is nobody's promise.
+pub(crate) fn refuse_lists_for_objects<T: JsonSchema>(arguments: &str) -> Result<(), CallError> {
+    // What is no JSON at all is refused by whoever reads it.
+    let Ok(value) = serde_json::from_str::<Value>(arguments) else { return Ok(()) };
+    match misplaced_list(&input::<T>(), &value, "") {
+        None => Ok(()),
+        Some(place) if place.is_empty() => {
+            Err(CallError::Invalid("arguments: expected an object, got a list".to_owned()))
+        }
+        Some(place) => Err(CallError::Invalid(format!("{place}: expected an object, got a list"))),
+    }
+}
+
+/// Where a list stands that should be an object.
+fn misplaced_list(schema: &Value, value: &Value, place: &str) -> Option<String> {
+    let schema = match schema.get("anyOf").and_then(Value::as_array) {
+        // An optional object: the object, or null.
+        Some(variants) => variants.iter().find(|variant| variant.get("properties").is_some())?,
+        None => schema,
+    };
+    let properties = schema.get("properties")?;
+    match value {
+        Value::Array(_) => Some(place.to_owned()),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+            misplaced_list(properties.get(name)?, value, &place)
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
 }
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {

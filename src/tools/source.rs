@@ -317,7 +317,9 @@ impl Contract for ChatsGet {
         input: ChatsGetInput,
         call: &Call,
     ) -> Result<Replied<Item>, CallError> {
-        let around = input.retrieval.filter(|options| options.mode != Some(Mode::Full));
+        let around = input
+            .retrieval
+            .filter(|options| options.mode != Some(Mode::Full) || options.offset.is_some());
         let page = around.is_none().then(|| PageOf {
             number: input.page.map_or(1, |page| page.0),
             size: input.page_size.map_or(PAGE_SIZE, |size| size.0.min(LARGEST_PAGE)),

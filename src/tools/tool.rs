@@ -108,7 +108,7 @@ async fn run<T: Contract>(
     arguments: &RawValue,
     call: &Call,
 ) -> Result<Answer, CallError> {
-    let replied = T::call(toolbox, parse(arguments)?, call).await?;
+    let replied = T::call(toolbox, parse::<T>(arguments)?, call).await?;
     let structured = serde_json::to_string(&replied.output).map_err(|error| {
         tracing::error!(tool = T::NAME, %error, "an answer could not be written");
         CallError::Unavailable
@@ -117,11 +117,14 @@ async fn run<T: Contract>(
 }
 
 /// Reads arguments, and says where they are wrong.
-fn parse<T: DeserializeOwned>(arguments: &RawValue) -> Result<T, CallError> {
+fn parse<T: Contract>(arguments: &RawValue) -> Result<T::Input, CallError> {
     let text = match arguments.get() {
         "null" => "{}",
         text => text,
     };
+    if text.contains('[') {
+        schema::refuse_lists_for_objects::<T::Input>(text)?;
+    }
     let mut reader = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let place = error.path().to_string();

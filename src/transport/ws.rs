@@ -29,9 +29,12 @@ pub(crate) async fn open(
         return Err(actix_web::error::ErrorBadRequest("the subprotocol here is `mcp`"));
     }
     let mut peer = peer(&request, &door).map_err(actix_web::error::ErrorBadRequest)?;
-    let known = peer.session.take().filter(|session| door.service.knows(session, &peer.principal));
-    let own = known.is_none();
-    peer.session = Some(known.unwrap_or_else(|| door.service.open(&peer.principal)));
+    let own = peer.session.is_none();
+    let session = peer.session.unwrap_or_else(|| door.service.open(&peer.principal));
+    if !door.service.knows(&session, &peer.principal) {
+        return Err(actix_web::error::ErrorNotFound("this session is over or was never opened"));
+    }
+    peer.session = Some(session);
     let (response, socket, stream) = actix_ws::handle_with_protocols(&request, body, &[PROTOCOL])?;
     let longest = door.server.max_message_bytes.get();
     let stream =

@@ -238,6 +238,26 @@ mod tests {
     }
 
     #[test]
+    fn a_message_longer_than_an_answer_is_read_in_pieces() {
+        let long = "é".repeat(250_000);
+        let bench = Bench::filled(Chats, &[chat("Long", "2026-01-01", &[("user", &long)])]);
+        let hit = bench.search("long").remove(0);
+        let (mut offset, mut read) = (Some(0), 0);
+        while let Some(from) = offset {
+            let options = RetrievalOptions {
+                mode: Some(Mode::Chunk),
+                offset: Some(from),
+                ..RetrievalOptions::default()
+            };
+            let item = bench.get(hit.id.clone(), options).unwrap();
+            read += contents(&item)[0].chars().count();
+            let next = item.content["messages"][0]["next_offset"].as_u64();
+            offset = next.and_then(|next| usize::try_from(next).ok());
+        }
+        assert_eq!(read, 250_000);
+    }
+
+    #[test]
     fn a_conversation_can_be_named_by_a_message_in_it() {
         let bench = long_chat();
         let hit = bench.search("\"number 300\"").remove(0);

@@ -16,6 +16,9 @@ use crate::read::{
 
 /// Messages that one answer holds, where nobody names a page.
 const WHOLE: usize = 200;
+/// Characters that a page of messages holds at most. Pages are counted in
+/// messages, so none is left out: what is too long is cut, and says so.
+const PAGE_CAP: usize = 1_000_000;
 /// Messages that are read at once when a conversation is looked through.
 const STRIDE: usize = 200;
 
@@ -29,7 +32,7 @@ pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
     let retrieval = &get.retrieval;
     if retrieval.mode == Mode::Full {
         let window = whole(retrieval, named.map(|place| place.min(total)), total);
-        return show(reader, conversation, window, total, Retrieval::FULL_CAP);
+        return show(reader, conversation, window, total, Budget::leaving_out(Retrieval::FULL_CAP));
     }
     let anchor = match named {
         Some(place) => Some(place),
@@ -39,11 +42,18 @@ pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
     match retrieval.mode {
         Mode::Full | Mode::Chunk => {
             let most = retrieval.max_chars.unwrap_or(Retrieval::FULL_CAP);
-            show(reader, conversation, anchor..(anchor + 1).min(total), total, most)
+            let budget = Budget { from: retrieval.offset, ..Budget::leaving_out(most) };
+            show(reader, conversation, anchor..(anchor + 1).min(total), total, budget)
         }
         Mode::ChunkWithSiblings => {
             let window = siblings(reader, &conversation, anchor, retrieval)?;
-            show(reader, conversation, window, total, retrieval.sibling_budget())
+            show(
+                reader,
+                conversation,
+                window,
+                total,
+                Budget::leaving_out(retrieval.sibling_budget()),
+            )
         }
         Mode::Snippet | Mode::Auto => excerpt(reader, conversation, anchor, total, get),
     }
@@ -75,7 +85,8 @@ fn paged(
 ) -> Result<Item, SourceError> {
     let start = (page.number - 1).saturating_mul(page.size).min(total);
     let window = start..start.saturating_add(page.size).min(total);
-    let mut item = show(reader, conversation, window, total, Retrieval::FULL_CAP)?;
+    let budget = Budget { characters: PAGE_CAP, keeps_all: true, from: 0 };
+    let mut item = show(reader, conversation, window, total, budget)?;
     if let Value::Object(content) = &mut item.content {
         content.insert("page".to_owned(), page.number.into());
         content.insert("page_size".to_owned(), page.size.into());
@@ -153,7 +164,7 @@ fn excerpt(
     get: &Get,
 ) -> Result<Item, SourceError> {
     let Some(message) = messages(reader, &conversation.id, anchor, 1)?.into_iter().next() else {
-        return show(reader, conversation, 0..0, total, Retrieval::FULL_CAP);
+        return show(reader, conversation, 0..0, total, Budget::leaving_out(0));
     };
     let place = get.about.iter().find_map(|query| query.find(&message.content));
     let text = snippet(&message.content, place, get.retrieval.snippet_length);
@@ -166,25 +177,44 @@ fn excerpt(
     })
 }
 
-/// Some messages as an object, as many as `most` characters hold.
+/// What an answer may hold.
+#[derive(Clone, Copy)]
+struct Budget {
+    /// Characters in all.
+    characters: usize,
+    /// Whether messages beyond that are cut instead of left out.
+    keeps_all: bool,
+    /// Where to begin in the first message, in characters.
+    from: usize,
+}
+
+impl Budget {
+    /// So many characters; messages that do not fit are left out, but for the first.
+    fn leaving_out(characters: usize) -> Self {
+        Self { characters, keeps_all: false, from: 0 }
+    }
+}
+
+/// Some messages as an object.
 fn show(
     reader: &Reader<'_>,
     conversation: Conversation,
     window: Window<usize>,
     total: usize,
-    most: usize,
+    budget: Budget,
 ) -> Result<Item, SourceError> {
-    let mut left = most;
+    let mut left = budget.characters;
+    let mut from = budget.from;
     let mut shown = Vec::new();
-    for (index, message) in
-        (window.start..).zip(messages(reader, &conversation.id, window.start, window.len())?)
-    {
-        let length = message.content.chars().count();
-        if length > left && !shown.is_empty() {
+    let found = messages(reader, &conversation.id, window.start, window.len())?;
+    for (index, message) in (window.start..).zip(found) {
+        let length = message.content.chars().count().saturating_sub(from);
+        if length > left && !shown.is_empty() && !budget.keeps_all {
             break;
         }
-        shown.push(entry(index, &message, length, left));
+        shown.push(entry(index, &message, from, left.min(Retrieval::FULL_CAP)));
         left = left.saturating_sub(length);
+        from = 0;
     }
     let end = window.start + shown.len();
     let content = json!({
@@ -204,21 +234,28 @@ fn show(
     })
 }
 
-/// One message; what is longer than an answer may be is cut, and says so.
-fn entry(index: usize, message: &Message, length: usize, most: usize) -> Value {
+/// One message from a place on. What is longer than an answer may be is cut,
+/// and says where to go on: mode `chunk` with that `offset` and its `message_id`.
+fn entry(index: usize, message: &Message, from: usize, most: usize) -> Value {
+    let total = message.content.chars().count();
+    let end = from.saturating_add(most).min(total);
     let mut entry = json!({
         "message_id": message.id,
         "message_index": index,
         "sender": message.sender,
         "timestamp": message.timestamp,
-        "content": message.content,
     });
-    if length > most
-        && let Value::Object(fields) = &mut entry
-    {
-        let cut: String = message.content.chars().take(most).collect();
-        fields.insert("content".to_owned(), cut.into());
-        fields.insert("truncated".to_owned(), true.into());
+    if let Value::Object(fields) = &mut entry {
+        if from == 0 && end == total {
+            fields.insert("content".to_owned(), message.content.as_str().into());
+        } else {
+            let cut: String = message.content.chars().skip(from).take(most).collect();
+            fields.insert("content".to_owned(), cut.into());
+        }
+        if end < total {
+            fields.insert("truncated".to_owned(), true.into());
+            fields.insert("next_offset".to_owned(), end.into());
+        }
     }
     entry
 }

@@ -26,15 +26,18 @@ pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceE
         let Some(note) = find(reader, Some(wanted.key), None)? else { continue };
         let content = note.content.as_str();
         let body = body(content);
-        let before = content.len() - body.len();
         // A match in the front matter says less than one in the text.
-        let place = match view.query.find(body) {
-            Some(place) => Some(place.start + before..place.end + before),
-            None => view.query.find(content),
+        let in_body = view.query.find(body);
+        let anywhere = if in_body.is_none() { view.query.find(content) } else { None };
+        let at = match &in_body {
+            Some(place) => Some(content.len() - body.len() + place.start),
+            None => anywhere.as_ref().map(|place| place.start),
         };
-        let text = if place.is_some() { content } else { body };
-        let loc = place.as_ref().map(|place| loc_at(content, place.start));
-        let snippet = snippet(text, place, view.snippet_length);
+        let loc = at.map(|at| loc_at(content, at));
+        let snippet = match anywhere {
+            Some(place) => snippet(content, Some(place), view.snippet_length),
+            None => snippet(body, in_body, view.snippet_length),
+        };
         hits.push(Hit { snippet: Some(snippet), loc, score: wanted.score, ..hit(note) });
     }
     Ok(hits)

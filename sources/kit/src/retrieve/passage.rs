@@ -3,7 +3,7 @@
 
 use std::{ops, sync::Arc};
 
-use super::{FtsQuery, chunks, snippet};
+use super::{FtsQuery, chunks, snippet::snippet_of};
 use crate::model::{Loc, Mode, Range, Retrieval};
 
 /// What was read of a text.
@@ -61,15 +61,15 @@ fn full(text: &str, retrieval: &Retrieval) -> Passage {
 }
 
 fn excerpt(text: &str, stored: &[Span], retrieval: &Retrieval, about: &[Arc<FtsQuery>]) -> Passage {
-    let place = match anchor_offset(&retrieval.loc, stored) {
+    let place = match anchor_offset(&retrieval.loc, stored, true) {
         Some(offset) => Some(byte_range(text, offset)),
         None => first_match(text, about),
     };
-    let start = place.as_ref().map_or(0, |place| characters_before(text, place.start));
-    let piece = snippet(text, place, retrieval.snippet_length);
-    let total = text.chars().count();
-    let end = (start + piece.chars().count()).min(total);
-    Passage { text: piece, range: Range::new(start.min(end), end, total), chunk: None }
+    let (piece, shown) = snippet_of(text, place, retrieval.snippet_length);
+    let start = characters_before(text, shown.start);
+    let end = start + text.get(shown).unwrap_or_default().chars().count();
+    let range = Range::new(start, end, text.chars().count());
+    Passage { text: piece, range, chunk: None }
 }
 
 fn by_chunks(
@@ -82,13 +82,14 @@ fn by_chunks(
 ) -> Passage {
     let total = text.chars().count();
     let cut;
-    let spans = if retrieval.prefer_prechunked && !stored.is_empty() {
+    let as_stored = retrieval.prefer_prechunked && !stored.is_empty();
+    let spans = if as_stored {
         stored
     } else {
         cut = cut_spans(text, retrieval);
         &cut
     };
-    let offset = anchor_offset(&retrieval.loc, spans)
+    let offset = anchor_offset(&retrieval.loc, spans, as_stored)
         .or_else(|| first_match(text, about).map(|place| characters_before(text, place.start)))
         .unwrap_or(0)
         .min(total);
@@ -113,14 +114,19 @@ fn cut_spans(text: &str, retrieval: &Retrieval) -> Vec<Span> {
 }
 
 /// Where the anchor is, in characters, if the caller or a hit named one.
-fn anchor_offset(loc: &Loc, spans: &[Span]) -> Option<usize> {
+///
+/// A hit names the chunk as it is stored and the offset of the match. Where the
+/// text is cut anew, chunks have other numbers, and only the offset counts.
+fn anchor_offset(loc: &Loc, spans: &[Span], as_stored: bool) -> Option<usize> {
     let named = spans.iter().find(|span| {
         loc.chunk_uuid.is_some() && span.uuid == loc.chunk_uuid
             || loc.chunk_index == Some(span.index)
     });
     match (loc.approx_offset, named) {
         // An offset inside the chunk is the more exact of the two.
-        (Some(offset), Some(span)) if !(span.start..span.end).contains(&offset) => Some(span.start),
+        (Some(offset), Some(span)) if as_stored && !(span.start..span.end).contains(&offset) => {
+            Some(span.start)
+        }
         (Some(offset), _) => Some(offset),
         (None, Some(span)) => Some(span.start),
         (None, None) => None,

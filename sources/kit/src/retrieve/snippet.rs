@@ -62,10 +62,21 @@ fn start_of_match(phrases: &[&Phrase], last: &VecDeque<(String, usize)>) -> Opti
 /// At most `length` characters of `text` around the place given in bytes, or
 /// of its beginning: plain, white space collapsed, cut between words.
 pub fn snippet(text: &str, place: Option<Range<usize>>, length: usize) -> String {
+    snippet_of(text, place, length).0
+}
+
+/// The same, and which part of the text it shows, in bytes.
+pub(crate) fn snippet_of(
+    text: &str,
+    place: Option<Range<usize>>,
+    length: usize,
+) -> (String, Range<usize>) {
     let place = place.unwrap_or(0..0);
     let start = window_start(text, &place, length);
     let mut piece = String::new();
-    let mut cut_at = 0;
+    // Where the last whole word ends: in the snippet, and in the text.
+    let mut cut_at = (0, start);
+    let mut at = start;
     let mut left = length - usize::from(start > 0);
     if start > 0 {
         piece.push(CUT);
@@ -74,7 +85,12 @@ pub fn snippet(text: &str, place: Option<Range<usize>>, length: usize) -> String
     let mut complete = true;
     for cluster in clusters(text.get(start..).unwrap_or_default()) {
         if cluster.chars().all(|letter| letter.is_whitespace() || letter.is_control()) {
+            // Only where the mark of the cut would still fit.
+            if !space && left > 0 {
+                cut_at = (piece.len(), at);
+            }
             space = !piece.is_empty() && !piece.ends_with(CUT);
+            at += cluster.len();
             continue;
         }
         let size = cluster.chars().count() + usize::from(space);
@@ -83,17 +99,17 @@ pub fn snippet(text: &str, place: Option<Range<usize>>, length: usize) -> String
             break;
         }
         if space {
-            cut_at = piece.len();
             piece.push(' ');
             space = false;
         }
         piece.push_str(cluster);
         left -= size;
+        at += cluster.len();
     }
     if !complete {
-        end_between_words(&mut piece, cut_at, left, length);
+        at = end_between_words(&mut piece, cut_at, at, left, length);
     }
-    piece
+    (piece, start..at)
 }
 
 /// What a reader sees as one character each. Most text is ASCII, where that is
@@ -131,17 +147,33 @@ fn window_start(text: &str, place: &Range<usize>, length: usize) -> usize {
     start + (skipped.len() - skipped.trim_start().len())
 }
 
-fn end_between_words(piece: &mut String, cut_at: usize, left: usize, length: usize) {
+/// Ends a snippet that was cut; tells where in the text that is.
+fn end_between_words(
+    piece: &mut String,
+    cut_at: (usize, usize),
+    at: usize,
+    left: usize,
+    length: usize,
+) -> usize {
     // A word longer than half the snippet is cut where it must be.
-    if cut_at > 0 && piece.get(cut_at..).is_some_and(|tail| tail.chars().count() <= length / 2) {
-        piece.truncate(cut_at);
+    let tail = piece.get(cut_at.0..).unwrap_or_default();
+    if cut_at.0 > 0 && tail.chars().count() <= length / 2 {
+        piece.truncate(cut_at.0);
         piece.push(CUT);
-    } else if left > 0 {
+        return cut_at.1;
+    }
+    if left > 0 {
         piece.push(CUT);
-    } else if length > 1 {
-        let last = piece.grapheme_indices(true).next_back().map_or(0, |(at, _)| at);
-        piece.truncate(last);
-        piece.push(CUT);
+        return at;
+    }
+    let last = piece.grapheme_indices(true).next_back();
+    match last.map(|(place, cluster)| (place, cluster.len())) {
+        Some((place, size)) if length > 1 => {
+            piece.truncate(place);
+            piece.push(CUT);
+            at - size
+        }
+        _ => at,
     }
 }
 
