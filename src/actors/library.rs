@@ -10,7 +10,7 @@ use vademecum_kit::{
     store::{Database, Store},
 };
 
-use super::{SourceHandle, aggregator::Aggregator};
+use super::{SourceHandle, aggregator::Aggregator, desk::Desk};
 
 /// One user's stores and actors. Starting it opens no file: a store is opened
 /// when it is first needed.
@@ -28,10 +28,13 @@ impl Library {
             .into_iter()
             .map(|database| (database, Arc::new(Store::new(database, folder))))
             .collect();
+        let desk = Arc::new(Desk::default());
         let sources: Vec<SourceHandle> = sources
             .iter()
             .filter_map(|source| Some((source, stores.get(&source.database())?)))
-            .map(|(source, store)| SourceHandle::start(Arc::clone(source), Arc::clone(store)))
+            .map(|(source, store)| {
+                SourceHandle::start(Arc::clone(source), Arc::clone(store), Arc::clone(&desk))
+            })
             .collect();
         let aggregator = Aggregator::new(sources.clone(), patience).start();
         let mut stores: Vec<_> = stores.into_values().collect();

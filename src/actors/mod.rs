@@ -6,6 +6,7 @@
 //! never by a field.
 
 mod aggregator;
+mod desk;
 mod error;
 mod library;
 mod roster;

@@ -13,6 +13,8 @@ use vademecum_kit::{
     store::{Durability, Store, StoreError},
 };
 
+use super::desk::Desk;
+
 /// The only place that knows that a source is an actor.
 #[derive(Clone, Debug)]
 pub struct SourceHandle {
@@ -21,10 +23,11 @@ pub struct SourceHandle {
 }
 
 impl SourceHandle {
-    /// Starts the actor of a source on one user's store.
-    pub fn start(source: Arc<dyn Source>, store: Arc<Store>) -> Self {
+    /// Starts the actor of a source on one user's store; its blocking work is
+    /// done at the desk of the user's library.
+    pub(crate) fn start(source: Arc<dyn Source>, store: Arc<Store>, desk: Arc<Desk>) -> Self {
         let name = source.name();
-        Self { name, address: SourceActor { source, store }.start() }
+        Self { name, address: SourceActor { source, store, desk }.start() }
     }
 
     /// Which source it is.
@@ -80,6 +83,7 @@ fn broken(name: SourceName) -> SourceError {
 struct SourceActor {
     source: Arc<dyn Source>,
     store: Arc<Store>,
+    desk: Arc<Desk>,
 }
 
 impl Actor for SourceActor {
@@ -94,13 +98,8 @@ impl SourceActor {
     ) -> ResponseFuture<Result<T, SourceError>> {
         let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
         let name = source.name();
-        let task = tokio::task::spawn_blocking(move || work(&*source, &store));
-        Box::pin(async move {
-            task.await.unwrap_or_else(|error| {
-                tracing::error!(source = %name, %error, "source `{name}` broke off");
-                Err(broken(name))
-            })
-        })
+        let answer = self.desk.give(move || work(&*source, &store));
+        Box::pin(async move { answer.await.unwrap_or_else(|| Err(broken(name))) })
     }
 }
 

@@ -110,6 +110,9 @@ pub(super) async fn bring_in(
     }
     summary.save(source, batch).await?;
     bar.finish_and_clear();
+    for store in library.stores().iter().filter(|store| store.path().exists()) {
+        store.settle()?;
+    }
     Ok(summary)
 }
 

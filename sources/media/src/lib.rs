@@ -210,7 +210,8 @@ mod tests {
         let bench = Bench::new(Media);
         let first = shelf()[0].clone();
         bench.save(&first);
-        bench.save(&Draft { origin: "file:/elsewhere".to_owned(), ..first });
+        let again = bench.save(&Draft { origin: "file:/elsewhere".to_owned(), ..first });
+        assert!(matches!(again, Saved::Unchanged(_)));
         assert_eq!(bench.search("knead").len(), 1);
     }
 }

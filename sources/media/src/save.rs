@@ -3,7 +3,7 @@
 use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
-    model::{Body, Draft, MediaDraft, Saved, SourceName, Timestamp},
+    model::{Body, Draft, MediaDraft, Saved, SourceName, Timestamp, Uri},
     retrieve::{chunks, folded_text},
     source::SourceError,
     store::{StoreError, Writer, save_once},
@@ -21,13 +21,13 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
     let Body::Media(media) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a media document", draft.origin)));
     };
+    if let Some(id) = same_content(writer, media, &draft.digest)? {
+        return Ok(Saved::Unchanged(Uri::item(SourceName::Media, id.to_string())));
+    }
     save_once(writer, SourceName::Media, draft, |item, now| {
         let id = match item.and_then(|item| item.parse().ok()) {
             Some(id) => update(writer, id, media, &draft.digest, now)?,
-            None => match same_content(writer, media, &draft.digest)? {
-                Some(id) => return Ok(id.to_string()),
-                None => insert(writer, media, &draft.digest, now)?,
-            },
+            None => insert(writer, media, &draft.digest, now)?,
         };
         cut(writer, id, media, now)?;
         describe(writer, id, media, now)?;

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::{
     FtsQuery,
     query::Phrase,
-    words::{FirstBytes, each_word_from, with_stem},
+    words::{each_word_like, with_stem},
 };
 
 /// Marks where a snippet was cut.
@@ -18,11 +18,11 @@ impl FtsQuery {
     pub fn find(&self, text: &str) -> Option<Range<usize>> {
         let phrases: Vec<&Phrase> = self.phrases().collect();
         let longest = phrases.iter().map(|phrase| phrase.len()).max()?;
-        // Endings change, beginnings do not: most words need not be looked at.
-        let wanted = if longest == 1 { first_bytes(&phrases) } else { [true; 256] };
+        let may_matter =
+            |word: &str| longest > 1 || phrases.iter().any(|phrase| akin(phrase, word));
         let mut last: VecDeque<(String, usize)> = VecDeque::with_capacity(longest);
         let mut found = None;
-        each_word_from(text, &wanted, |word| {
+        each_word_like(text, may_matter, |word| {
             if last.len() == longest {
                 last.pop_front();
             }
@@ -39,14 +39,15 @@ impl FtsQuery {
     }
 }
 
-fn first_bytes(phrases: &[&Phrase]) -> FirstBytes {
-    let mut bytes = [false; 256];
-    for word in phrases.iter().flat_map(|phrase| phrase.iter()) {
-        if let Some(byte) = word.bytes().next() {
-            bytes[usize::from(byte)] = true;
-        }
+/// Whether a word may have the stem that is looked for: cutting an ending off
+/// changes the last two letters of what is left at most.
+fn akin(phrase: &Phrase, word: &str) -> bool {
+    let Some(stem) = phrase.first().map(String::as_bytes) else { return false };
+    let same = stem.len().saturating_sub(2).max(1);
+    match (stem.get(..same), word.as_bytes().get(..same)) {
+        (Some(stem), Some(word)) => stem.eq_ignore_ascii_case(word),
+        _ => false,
     }
-    bytes
 }
 
 /// Where the phrase that ends with the last word began, if one does.
@@ -180,6 +181,7 @@ fn end_between_words(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retrieve::folded_text;
 
     fn around(text: &str, query: &str, length: usize) -> String {
         snippet(text, FtsQuery::parse(query).find(text), length)
@@ -193,6 +195,29 @@ mod tests {
         assert_eq!(found("pate"), Some("Pâte"));
         assert_eq!(found("\"the pate\""), Some("the Pâte"));
         assert_eq!(found("oven"), None);
+    }
+
+    #[test]
+    fn every_word_is_found_by_each_of_its_forms() {
+        let families = [
+            ["hope", "hoping", "hoped"],
+            ["die", "dying", "died"],
+            ["sky", "skies", "sky"],
+            ["happy", "happiness", "happily"],
+            ["sensible", "sensibility", "sensibly"],
+            ["early", "Early", "EARLY"],
+            ["relate", "relational", "relating"],
+            ["run", "running", "runs"],
+        ];
+        for family in families {
+            for asked in family {
+                for written in family {
+                    let stems = (folded_text(asked), folded_text(written));
+                    let found = FtsQuery::parse(asked).find(written).is_some();
+                    assert_eq!(found, stems.0 == stems.1, "{asked} in {written}: {stems:?}");
+                }
+            }
+        }
     }
 
     #[test]

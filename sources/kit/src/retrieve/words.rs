@@ -30,24 +30,22 @@ thread_local! {
     static STEMMER: Stemmer = Stemmer::create(Algorithm::English);
 }
 
-/// First bytes of the words that are looked for.
-pub(crate) type FirstBytes = [bool; 256];
-
 /// Hands every word of `text` to `visit`, until it breaks off.
 pub(crate) fn each_word(text: &str, visit: impl FnMut(Word<'_>) -> ControlFlow<()>) {
-    each_word_from(text, &[true; 256], visit);
+    each_word_like(text, |_| true, visit);
 }
 
-/// The same, passing over words whose first folded byte is none of `wanted`.
-pub(crate) fn each_word_from(
+/// The same, passing over words that `may_matter` does not accept. It is asked
+/// before a word is folded where it can be: case may be as it is written.
+pub(crate) fn each_word_like(
     text: &str,
-    wanted: &FirstBytes,
+    may_matter: impl Fn(&str) -> bool,
     mut visit: impl FnMut(Word<'_>) -> ControlFlow<()>,
 ) {
     let bytes = text.as_bytes();
     let mut folded = String::new();
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
+    while at < bytes.len() {
         let start = at;
         let mut solid = false;
         at = ascii_end(bytes, start);
@@ -58,15 +56,15 @@ pub(crate) fn each_word_from(
                 at += 1;
                 continue;
             }
-            if !wanted[usize::from(byte.to_ascii_lowercase())] {
+            let word = text.get(start..at.min(start + LONGEST)).unwrap_or_default();
+            if !may_matter(word) {
                 continue;
             }
-            let most = at.min(start + LONGEST);
-            folded.extend(text[start..most].chars().map(|letter| letter.to_ascii_lowercase()));
+            folded.push_str(word);
+            folded.make_ascii_lowercase();
         } else {
             (at, solid) = fold_word(text, start, &mut folded);
-            let first = folded.bytes().next();
-            if first.is_none_or(|first| !wanted[usize::from(first)]) {
+            if folded.is_empty() || !may_matter(&folded) {
                 continue;
             }
         }

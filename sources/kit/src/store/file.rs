@@ -92,6 +92,16 @@ impl Store {
         Ok(answer)
     }
 
+    /// Moves what was written lately into the file itself, so that readers need
+    /// not look in two places; for the end of an import.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        let open = self.open()?;
+        let connection = lock(&open.writer);
+        // Readers may hold it up; then it happens at the next occasion.
+        connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
+        Ok(())
+    }
+
     /// Closes the file; the next use opens it again.
     pub fn close(&self) {
         drop(lock(&self.open).take());
@@ -329,6 +339,19 @@ mod tests {
                 reader.one(endless, &[], |row| row.get("n"))
             });
         assert!(matches!(answer, Err(StoreError::TimeIsUp)));
+    }
+
+    #[test]
+    fn what_was_written_settles_in_the_file_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let insert =
+            "INSERT INTO keywords (keyword, created_at, last_modified) VALUES ('a', '', '')";
+        store.write(Durability::Bulk, |writer| writer.run(insert, &[])).unwrap();
+        let log = folder.path().join("chacha.db-wal");
+        assert!(fs::metadata(&log).unwrap().len() > 0);
+        store.settle().unwrap();
+        assert_eq!(fs::metadata(&log).unwrap().len(), 0);
     }
 
     #[test]

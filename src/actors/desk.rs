@@ -1,0 +1,127 @@
+//! Where the blocking work of one library is done: by few threads, in the
+//! order in which it comes.
+//!
+//! Five sources that are asked at once would wake five threads on two cores;
+//! here the second half of the work is done by whoever has finished the first.
+//! It also bounds what one user can occupy.
+
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Threads that work for one library at the same time.
+const HANDS: usize = 2;
+
+/// Answers are handed over together while there is more to do, but never later
+/// than this: waking the event loop for each costs more than a rare query.
+const LATEST: Duration = Duration::from_micros(500);
+
+/// Hands over an answer.
+type Answer = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce() -> Answer + Send>;
+
+/// The work of one library that is waiting, and how many are at it.
+#[derive(Default)]
+pub(crate) struct Desk(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Job>,
+    hands: usize,
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+impl Desk {
+    /// Does `work` beside the event loop. The answer is missing if it broke off.
+    pub(crate) fn give<T, W>(
+        self: &Arc<Self>,
+        work: W,
+    ) -> impl Future<Output = Option<T>> + 'static + use<T, W>
+    where
+        T: Send + 'static,
+        W: FnOnce() -> T + Send + 'static,
+    {
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        self.put(Box::new(move || {
+            let done = work();
+            // Nobody waits any more when the deadline has passed.
+            Box::new(move || drop(sender.send(done)))
+        }));
+        async move { receiver.await.ok() }
+    }
+
+    fn put(self: &Arc<Self>, job: Job) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting.push_back(job);
+        if state.hands < HANDS {
+            state.hands += 1;
+            let desk = Arc::clone(self);
+            tokio::task::spawn_blocking(move || desk.work());
+        }
+    }
+
+    fn work(&self) {
+        let mut answers: Vec<Answer> = Vec::new();
+        let mut handed_over = Instant::now();
+        while let Some(job) = self.next() {
+            if let Ok(answer) = catch_unwind(AssertUnwindSafe(job)) {
+                answers.push(answer);
+            } else {
+                tracing::error!("a piece of work broke off");
+            }
+            if handed_over.elapsed() > LATEST {
+                answers.drain(..).for_each(|answer| answer());
+                handed_over = Instant::now();
+            }
+        }
+        answers.drain(..).for_each(|answer| answer());
+    }
+
+    /// The next job; without one, this thread is done.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let job = state.waiting.pop_front();
+        if job.is_none() {
+            state.hands -= 1;
+        }
+        job
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[actix::test]
+    async fn all_work_is_done_by_a_bounded_number_of_threads() {
+        let desk = Arc::new(Desk::default());
+        let answers: Vec<_> = (0..50)
+            .map(|number| desk.give(move || (number, std::thread::current().id())))
+            .collect();
+        let mut threads = std::collections::HashSet::new();
+        for (number, answer) in answers.into_iter().enumerate() {
+            let (done, thread) = answer.await.unwrap();
+            assert_eq!(done, number);
+            threads.insert(thread);
+        }
+        assert!(threads.len() <= HANDS);
+    }
+
+    #[actix::test]
+    async fn work_that_breaks_off_costs_itself_only() {
+        let desk = Arc::new(Desk::default());
+        for _ in 0..HANDS * 2 {
+            let broken = desk.give(|| panic!("on purpose"));
+            assert!(broken.await.is_none_or(|()| false));
+        }
+        assert_eq!(desk.give(|| 7).await, Some(7));
+    }
+}
