@@ -56,13 +56,7 @@ pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
         return Ok(Item { meta, content, attachments: None, range: None });
     }
     let passage = fields(&character).read(&get.retrieval, &get.about);
-    let snippet = (get.retrieval.mode == Mode::Snippet).then(|| passage.text.clone());
-    Ok(Item {
-        meta: Hit { snippet, ..meta },
-        content: passage.text.into(),
-        attachments: None,
-        range: Some(passage.range),
-    })
+    Ok(Item::of_passage(meta, passage, get.retrieval.mode))
 }
 
 fn find(reader: &Reader<'_>, id: i64) -> Result<Option<Character>, StoreError> {

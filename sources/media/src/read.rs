@@ -62,13 +62,9 @@ fn text(reader: &Reader<'_>, get: &Get, document: Document) -> Result<Item, Sour
         approx_offset: Some(passage.range.start),
         ..Loc::default()
     };
-    let snippet = (get.retrieval.mode == Mode::Snippet).then(|| passage.text.clone());
-    Ok(Item {
-        attachments: attachments(reader, &document, get.retrieval.mode)?,
-        meta: Hit { snippet, loc: Some(loc), ..hit(document) },
-        content: passage.text.into(),
-        range: Some(passage.range),
-    })
+    let attachments = attachments(reader, &document, get.retrieval.mode)?;
+    let meta = Hit { loc: Some(loc), ..hit(document) };
+    Ok(Item { attachments, ..Item::of_passage(meta, passage, get.retrieval.mode) })
 }
 
 /// The newest transcript, as an object with `segments`.

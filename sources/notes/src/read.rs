@@ -2,7 +2,7 @@
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Get, Hit, Item, ItemId, Loc, Mode, SourceName, Timestamp, Uri, View},
+    model::{Get, Hit, Item, ItemId, Loc, SourceName, Timestamp, Uri, View},
     retrieve::{self, snippet},
     source::SourceError,
     store::Reader,
@@ -54,13 +54,8 @@ pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
         chunk_index: passage.chunk,
         ..Loc::default()
     };
-    let snippet = (get.retrieval.mode == Mode::Snippet).then(|| passage.text.clone());
-    Ok(Item {
-        meta: Hit { snippet, loc: Some(loc), ..hit(note) },
-        content: passage.text.into(),
-        attachments: None,
-        range: Some(passage.range),
-    })
+    let meta = Hit { loc: Some(loc), ..hit(note) };
+    Ok(Item::of_passage(meta, passage, get.retrieval.mode))
 }
 
 fn find(

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Hit, ItemId, Retrieval};
-use crate::retrieve::FtsQuery;
+use super::{Hit, ItemId, Mode, Retrieval};
+use crate::retrieve::{FtsQuery, Passage};
 
 /// A request to read one item.
 #[derive(Clone, Debug)]
@@ -46,6 +46,19 @@ pub struct Item {
     /// Which part of the text `content` is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Range>,
+}
+
+impl Item {
+    /// An item of which a passage was read. What is a snippet is one in `meta` too.
+    pub fn of_passage(meta: Hit, passage: Passage, mode: Mode) -> Self {
+        let snippet = (mode == Mode::Snippet).then(|| passage.text.clone());
+        Self {
+            meta: Hit { snippet, ..meta },
+            content: passage.text.into(),
+            attachments: None,
+            range: Some(passage.range),
+        }
+    }
 }
 
 fn text_or_object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
