@@ -1,6 +1,7 @@
 //! Keeps web pages of other people out: a browser on this machine can be made
 //! to send requests here, but not to lie about `Host` and `Origin`.
 
+use actix_cors::Cors;
 use actix_web::{
     Error, HttpResponse,
     body::MessageBody,
@@ -10,7 +11,7 @@ use actix_web::{
     web,
 };
 
-use super::Door;
+use super::{Door, query::SESSION};
 
 /// Lets a request through if it was meant for this server, by somebody who may.
 pub(crate) async fn check(
@@ -29,6 +30,20 @@ pub(crate) async fn check(
             Ok(request.into_response(answer).map_into_boxed_body())
         }
     }
+}
+
+/// Tells browsers what the pages that may connect may do.
+pub(crate) fn cors(door: &web::Data<Door>) -> Cors {
+    let door = door.clone();
+    Cors::default()
+        .allowed_origin_fn(move |origin, _| {
+            let origin = origin.to_str().unwrap_or_default();
+            origin_allowed(origin, &door.server.allowed_origins)
+        })
+        .allowed_methods(["POST", "DELETE"])
+        .allow_any_header()
+        .expose_headers([SESSION])
+        .max_age(600)
 }
 
 fn judge(request: &ServiceRequest, door: &Door) -> Result<(), String> {

@@ -18,6 +18,7 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
         App::new()
             .app_data(door.clone())
             .app_data(web::PayloadConfig::new(door.server.max_body_bytes.get()))
+            .wrap(guard::cors(&door))
             .wrap(from_fn(guard::check))
             .service(
                 web::resource("/mcp")

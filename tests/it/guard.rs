@@ -99,3 +99,21 @@ fn ending_a_session_is_guarded_too() {
     let delete = server.request("DELETE", "/mcp").header("mcp-session-id", session.session_id());
     assert_eq!(delete.send().status, 204);
 }
+
+#[test]
+fn a_page_that_may_connect_is_told_what_it_may_do() {
+    let server = Library::new().serve();
+    let ask = server.request("OPTIONS", "/mcp").header("origin", "http://localhost:3000");
+    let ask = ask.header("access-control-request-method", "POST");
+    let told = ask.header("access-control-request-headers", "content-type,mcp-session-id").send();
+    assert_eq!(told.status, 200);
+    assert_eq!(told.header("access-control-allow-origin"), Some("http://localhost:3000"));
+    let allowed = told.header("access-control-allow-headers").unwrap_or_default().to_lowercase();
+    assert!(allowed.contains("mcp-session-id") && allowed.contains("content-type"), "{allowed}");
+
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let request = server.request("POST", "/mcp").header("origin", "http://localhost:3000");
+    let answer = request.json(&ping).send();
+    assert_eq!(answer.header("access-control-allow-origin"), Some("http://localhost:3000"));
+    assert_eq!(answer.header("access-control-expose-headers"), Some("mcp-session-id"));
+}
