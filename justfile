@@ -21,6 +21,7 @@ check crate:
 schemas:
     UPDATE_SCHEMAS=1 cargo test --test it schemas
 
-# What a search costs beyond the statements it runs
+# What a search costs beyond the statements it runs, and how soon the program answers
 bench:
-    cargo bench -p vademecum-benches --bench search
+    cargo build --release
+    cargo bench -p vademecum-benches

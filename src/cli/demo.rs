@@ -135,7 +135,7 @@ Connect a client while this runs:
                 '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":\
                  {{\"name\":\"knowledge.search\",\"arguments\":{{\"query\":\"rye bread\"}}}}}}'
 
-Then bring in what is yours, and let clients start the server themselves:
+Then install it (cargo install --path .), bring in what is yours, and let clients start it:
   vademecum import notes ~/Documents/Vault{data}
   {{ \"mcpServers\": {{ \"vademecum\": {{ \"command\": \"vademecum\", \"args\": [\"mcp\"] }} }} }}
 
