@@ -132,9 +132,9 @@ impl Service {
         Self { offer, sessions, options }
     }
 
-    /// Opens a session for a connection that is one by itself.
-    pub fn open(&self, principal: &Principal) -> SessionId {
-        self.sessions.open(principal)
+    /// Opens the session of a connection; whoever closes that ends it.
+    pub fn connect(&self, principal: &Principal) -> SessionId {
+        self.sessions.connect(principal)
     }
 
     /// Whether this session may be spoken in.

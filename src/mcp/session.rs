@@ -72,6 +72,8 @@ pub(crate) struct Record {
     pub(crate) revision: Revision,
     pub(crate) defaults: Defaults,
     used: Instant,
+    /// Whether it lasts as long as its connection, however idle.
+    connected: bool,
 }
 
 /// All sessions of all users.
@@ -89,8 +91,18 @@ impl Sessions {
         Self { records: DashMap::new(), idle, most }
     }
 
-    /// Opens a session.
+    /// Opens a session that ends when it lies idle.
     pub fn open(&self, owner: &Principal) -> SessionId {
+        self.add(owner, false)
+    }
+
+    /// Opens the session of a connection, which lasts until it is ended: a
+    /// client that keeps a line open may be silent for hours.
+    pub fn connect(&self, owner: &Principal) -> SessionId {
+        self.add(owner, true)
+    }
+
+    fn add(&self, owner: &Principal, connected: bool) -> SessionId {
         if self.records.len() >= self.most.get() {
             self.make_room();
         }
@@ -100,6 +112,7 @@ impl Sessions {
             revision: Revision::NEWEST,
             defaults: Defaults::default(),
             used: Instant::now(),
+            connected,
         };
         let id = SessionId::mint();
         self.records.insert(id.clone(), record);
@@ -124,7 +137,7 @@ impl Sessions {
     /// The session of that name, if it is this principal's and has not ended.
     pub(crate) fn find(&self, id: &SessionId, principal: &Principal) -> Option<Record> {
         let mut record = self.records.get_mut(id)?;
-        if record.owner != *principal || record.used.elapsed() > self.idle {
+        if record.owner != *principal || self.is_over(&record) {
             return None;
         }
         record.used = Instant::now();
@@ -138,11 +151,10 @@ impl Sessions {
 
     /// Ends the sessions that lie idle, and tells which.
     pub fn sweep(&self) -> Vec<(Principal, SessionId)> {
-        let over = |record: &Record| record.used.elapsed() > self.idle;
         let idle: Vec<_> = self
             .records
             .iter()
-            .filter(|entry| over(entry.value()))
+            .filter(|entry| self.is_over(entry.value()))
             .map(|entry| (entry.value().owner.clone(), entry.key().clone()))
             .collect();
         for (owner, id) in &idle {
@@ -151,10 +163,15 @@ impl Sessions {
         idle
     }
 
+    fn is_over(&self, record: &Record) -> bool {
+        !record.connected && record.used.elapsed() > self.idle
+    }
+
     fn make_room(&self) {
         let longest_unused = self
             .records
             .iter()
+            .filter(|entry| !entry.value().connected)
             .min_by_key(|entry| entry.value().used)
             .map(|entry| entry.key().clone());
         if let Some(id) = longest_unused {
@@ -192,6 +209,16 @@ mod tests {
         let id = sessions.open(&user("ada"));
         assert!(sessions.find(&id, &user("ada")).is_none());
         assert_eq!(sessions.sweep(), [(user("ada"), id)]);
+    }
+
+    #[test]
+    fn a_connection_may_be_silent_for_as_long_as_it_lasts() {
+        let sessions = sessions(Duration::ZERO, 1);
+        let id = sessions.connect(&user("ada"));
+        sessions.open(&user("ada"));
+        assert!(sessions.sweep().iter().all(|(_, swept)| *swept != id));
+        assert!(sessions.find(&id, &user("ada")).is_some());
+        assert!(sessions.end(&id, &user("ada")));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::mcp::{Defaults, Peer};
 pub async fn serve_stdio(door: &Door) -> io::Result<()> {
     let peer = Peer {
         principal: door.principal.clone(),
-        session: Some(door.service.open(&door.principal)),
+        session: Some(door.service.connect(&door.principal)),
         defaults: Defaults::default(),
         names: None,
     };

@@ -30,7 +30,7 @@ pub(crate) async fn open(
     }
     let mut peer = peer(&request, &door).map_err(actix_web::error::ErrorBadRequest)?;
     let own = peer.session.is_none();
-    let session = peer.session.unwrap_or_else(|| door.service.open(&peer.principal));
+    let session = peer.session.unwrap_or_else(|| door.service.connect(&peer.principal));
     if !door.service.knows(&session, &peer.principal) {
         return Err(actix_web::error::ErrorNotFound("this session is over or was never opened"));
     }

@@ -328,3 +328,16 @@ fn many_clients_are_answered_at_once() {
         }
     });
 }
+
+#[test]
+fn a_connection_may_be_silent_for_longer_than_a_session() {
+    let library = Library::lanterns();
+    let server = library.serve_set("[sessions]\nidle_seconds = 0");
+    let socket = server.socket();
+    assert_eq!(socket.ask("initialize", &hello("2025-11-25"))["serverInfo"]["name"], "vademecum");
+    assert_eq!(socket.ask("ping", &json!({})), json!({}));
+    let settings = library.write("silent.toml", "[sessions]\nidle_seconds = 0");
+    let pipe = library.pipe_with(&["--config", settings.to_str().unwrap()]);
+    assert_eq!(pipe.ask("initialize", &hello("2025-11-25"))["serverInfo"]["name"], "vademecum");
+    assert!(!pipe.uris("knowledge.search", &json!({ "query": "lantern" })).is_empty());
+}
