@@ -159,6 +159,11 @@ impl Service {
         }
     }
 
+    /// Answers a message that the transport could not take.
+    pub fn refuse(problem: &str) -> String {
+        jsonrpc::failure(None, &Failure::request(problem))
+    }
+
     /// Answers one message.
     pub async fn handle(&self, peer: &Peer, text: &str) -> Reply {
         match jsonrpc::parse(text) {

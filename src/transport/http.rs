@@ -1,13 +1,12 @@
 //! One message, one HTTP request.
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
-use serde_json::json;
 
 use super::{
     Door,
     query::{SESSION, peer},
 };
-use crate::mcp::{Revision, Status};
+use crate::mcp::{Revision, Service, Status};
 
 /// The header that names the revision a client speaks.
 const REVISION: &str = "mcp-protocol-version";
@@ -63,8 +62,11 @@ pub(crate) async fn delete(request: HttpRequest, door: web::Data<Door>) -> HttpR
 
 /// Says what can be done here.
 pub(crate) async fn other() -> HttpResponse {
-    let problem = "POST a JSON-RPC message here, or DELETE a session";
-    HttpResponse::MethodNotAllowed().insert_header(("allow", "POST, DELETE")).json(failure(problem))
+    let problem = "POST a message here, or DELETE a session";
+    HttpResponse::MethodNotAllowed()
+        .insert_header(("allow", "POST, DELETE"))
+        .content_type("application/json")
+        .body(Service::refuse(problem))
 }
 
 fn unknown_revision(request: &HttpRequest) -> Option<String> {
@@ -76,9 +78,5 @@ fn unknown_revision(request: &HttpRequest) -> Option<String> {
 }
 
 fn refuse(status: StatusCode, problem: &str) -> HttpResponse {
-    HttpResponse::build(status).json(failure(problem))
-}
-
-fn failure(problem: &str) -> serde_json::Value {
-    json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32_600, "message": problem } })
+    HttpResponse::build(status).content_type("application/json").body(Service::refuse(problem))
 }

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::Door;
-use crate::mcp::{Defaults, Peer};
+use crate::mcp::{Defaults, Peer, Service};
 
 /// Serves one client until it hangs up. What was asked before is answered.
 pub async fn serve_stdio(door: &Door) -> io::Result<()> {
@@ -23,11 +23,18 @@ pub async fn serve_stdio(door: &Door) -> io::Result<()> {
     let writer = actix::spawn(write(lines));
     let calls = Arc::new(Semaphore::new(door.concurrent_calls.get() as usize));
     let mut input = BufReader::new(tokio::io::stdin());
-    while let Some(line) = next_line(&mut input, door.server.max_message_bytes.get()).await? {
+    let longest = door.server.max_message_bytes.get();
+    while let Some(line) = next_line(&mut input, longest).await? {
         let Ok(permit) = Arc::clone(&calls).acquire_owned().await else { break };
         let (service, peer, answers) = (door.service.clone(), peer.clone(), answers.clone());
         actix::spawn(async move {
-            if let Some(answer) = service.handle(&peer, &line).await.message {
+            let answer = match line {
+                Line::Message(message) => service.handle(&peer, &message).await.message,
+                Line::TooLong => Some(Service::refuse(&format!(
+                    "the message is longer than server.max_message_bytes, {longest}"
+                ))),
+            };
+            if let Some(answer) = answer {
                 // The writer is gone only when nobody reads any more.
                 drop(answers.send(answer).await);
             }
@@ -49,26 +56,37 @@ async fn write(mut lines: mpsc::Receiver<String>) -> io::Result<()> {
     Ok(())
 }
 
+/// A line that was read.
+enum Line {
+    /// What looks like a message.
+    Message(String),
+    /// More than is read; the rest of it was passed over.
+    TooLong,
+}
+
 /// The next line that looks like a message. What does not is named in the log
 /// and passed over: some launchers write greetings into the pipe.
 async fn next_line(
     input: &mut BufReader<tokio::io::Stdin>,
     longest: usize,
-) -> io::Result<Option<String>> {
+) -> io::Result<Option<Line>> {
+    let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
     loop {
         let mut line = Vec::new();
-        let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
         if (&mut *input).take(most).read_until(b'\n', &mut line).await? == 0 {
             return Ok(None);
         }
         if line.len() > longest {
-            tracing::error!(longest, "a line is longer than server.max_message_bytes");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message is too long"));
+            while !line.is_empty() && !line.ends_with(b"\n") {
+                line.clear();
+                (&mut *input).take(most).read_until(b'\n', &mut line).await?;
+            }
+            return Ok(Some(Line::TooLong));
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();
         if text.starts_with(['{', '[']) {
-            return Ok(Some(text.to_owned()));
+            return Ok(Some(Line::Message(text.to_owned())));
         }
         if !text.is_empty() {
             tracing::warn!("passed over a line that is no message");

@@ -108,14 +108,18 @@ fn a_process_is_a_session_by_itself() {
 }
 
 #[test]
-fn a_line_that_is_too_long_ends_the_process() {
+fn a_line_that_is_too_long_is_refused_and_passed_over() {
     let library = Library::new();
     let settings = library.write("settings.toml", "[server]\nmax_message_bytes = 500");
     let pipe = library.pipe_with(&["--config", settings.to_str().unwrap()]);
-    assert_eq!(pipe.ask("ping", &json!({})), json!({}));
-    pipe.write(&"{".repeat(600));
+    for length in [501, 502, 1_001, 1_002, 5_000] {
+        pipe.write(&"{".repeat(length));
+        let refused = pipe.read();
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32_600)));
+        assert_eq!(pipe.ask("ping", &json!({})), json!({}));
+    }
     let (answers, code) = pipe.hang_up();
-    assert_eq!((answers, code), (vec![], Some(1)));
+    assert_eq!((answers, code), (vec![], Some(0)));
 }
 
 #[test]
