@@ -95,8 +95,9 @@ impl App {
         let door = self.door();
         let (service, roster) = (self.service.clone(), Arc::clone(&self.roster));
         let sweeper = actix::spawn(async move {
+            let mut rounds = tokio::time::interval(SWEEP);
             loop {
-                tokio::time::sleep(SWEEP).await;
+                rounds.tick().await;
                 service.sweep();
                 roster.sweep();
             }

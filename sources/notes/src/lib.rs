@@ -20,7 +20,6 @@ pub struct Notes;
 
 const STATEMENTS: Statements = Statements {
     matches: include_str!("../sql/matches.sql"),
-    dated_matches: include_str!("../sql/dated_matches.sql"),
     identify: include_str!("../sql/identify.sql"),
 };
 

@@ -14,8 +14,6 @@ use crate::{
 pub struct Statements {
     /// Every match of `:query` as `key` and `bm25` (FTS5's: lower is better).
     pub matches: &'static str,
-    /// The same, with `last_modified`.
-    pub dated_matches: &'static str,
     /// The match `:key`: its `last_modified` and what its URI is made of.
     pub identify: &'static str,
 }
@@ -45,12 +43,20 @@ pub fn rank(
             best.add(Match { place: bm25.unwrap_or(0.0), key: row.get("key")?, bm25 });
             Ok(())
         })?,
-        Order::Recent => reader.each(statements.dated_matches, &parameters, |row| {
-            let moment = row.get::<_, Option<Timestamp>>("last_modified")?;
-            let place = moment.map_or(f64::INFINITY, |moment| -moment.as_unix_milliseconds());
-            best.add(Match { place, key: row.get("key")?, bm25: row.get("bm25")? });
-            Ok(())
-        })?,
+        Order::Recent => {
+            let mut identify = reader.prepare(statements.identify)?;
+            reader.each(statements.matches, &parameters, |row| {
+                let key: i64 = row.get("key")?;
+                let mut found = identify.query([key])?;
+                let moment = match found.next()? {
+                    Some(row) => row.get::<_, Option<Timestamp>>("last_modified")?,
+                    None => None,
+                };
+                let place = moment.map_or(f64::INFINITY, |moment| -moment.as_unix_milliseconds());
+                best.add(Match { place, key, bm25: row.get("bm25")? });
+                Ok(())
+            })?;
+        }
     }
     let (kept, total, lowest) = best.into_parts();
     let scored =
