@@ -236,9 +236,14 @@ fn precedence(order: Order, one: &Ranked, other: &Ranked) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::Timestamp;
+    use vademecum_kit::{
+        model::{Draft, Saved, Timestamp},
+        source::Source,
+        store::{Database, Reader, Store, Writer},
+    };
 
     use super::*;
+    use crate::actors::desk::Desk;
 
     fn ranked(source: SourceName, id: &str, score: f64, day: &str) -> Ranked {
         let last_modified = Timestamp::parse(day).ok();
@@ -282,5 +287,72 @@ mod tests {
         answers.push(Err(failed.clone()));
         let merged = merge(answers, Order::Relevance, 10);
         assert_eq!((merged.ranked.len(), merged.failed), (5, vec![failed]));
+    }
+
+    /// A source that finds nothing, at once or only after the deadline.
+    #[derive(Debug)]
+    struct Empty {
+        name: SourceName,
+        endless: bool,
+    }
+
+    impl Source for Empty {
+        fn name(&self) -> SourceName {
+            self.name
+        }
+
+        fn database(&self) -> Database {
+            Database::Prompts
+        }
+
+        fn rank(&self, reader: &Reader<'_>, _: &Ask) -> Result<Ranking, SourceError> {
+            if self.endless {
+                let count = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)
+                             SELECT count(*) AS n FROM n";
+                reader.one(count, &[], |row| row.get::<_, i64>("n"))?;
+            }
+            Ok(Ranking::default())
+        }
+
+        fn show(&self, _: &Reader<'_>, _: &View) -> Result<Vec<Hit>, SourceError> {
+            Ok(Vec::new())
+        }
+
+        fn get(&self, _: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+            Err(SourceError::not_found("item", &get.id))
+        }
+
+        fn save(&self, _: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+            Err(SourceError::not_found("item", &draft.origin))
+        }
+    }
+
+    #[actix::test]
+    async fn a_source_that_is_late_is_named_and_the_rest_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::new(Database::Prompts, folder.path()));
+        // Opening the file is no part of what has to be in time.
+        store.check().unwrap();
+        let desk = Arc::new(Desk::default());
+        let start = |name, endless| {
+            let source = Arc::new(Empty { name, endless });
+            SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
+        };
+        let sources = vec![start(SourceName::Notes, true), start(SourceName::Media, false)];
+        let aggregator = Aggregator::new(sources, Duration::from_secs(1)).start();
+        let wanted = [SourceName::Notes, SourceName::Media].map(|source| Wanted {
+            source,
+            filters: Filters::default(),
+            order: None,
+        });
+        let ask = RankAll {
+            query: Arc::new(FtsQuery::parse("anything")),
+            wanted: wanted.to_vec(),
+            order: Order::Relevance,
+            take: 10,
+        };
+        let failed = aggregator.send(ask).await.unwrap().failed;
+        let late = Failed { source: SourceName::Notes, reason: "took too long".to_owned() };
+        assert_eq!(failed, [late]);
     }
 }
