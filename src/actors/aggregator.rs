@@ -10,7 +10,8 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use vademecum_kit::{
     model::{
-        Ask, Deadline, Filters, Get, Hit, Item, Order, Ranked, Ranking, SourceName, Uri, View,
+        Ask, Deadline, Filters, Get, Hit, Item, Order, Ranked, Ranking, SourceName, Statistics,
+        Uri, View,
     },
     retrieve::FtsQuery,
     source::SourceError,
@@ -84,21 +85,111 @@ impl Handler<RankAll> for Aggregator {
     type Result = ResponseFuture<Merged>;
 
     fn handle(&mut self, message: RankAll, _: &mut Self::Context) -> Self::Result {
-        let deadline = Deadline::after(self.patience);
-        let (order, take) = (message.order, message.take);
-        let asked: Vec<_> = message
-            .wanted
-            .into_iter()
-            .filter_map(|wanted| Some((self.find(wanted.source)?, wanted)))
-            .map(|(source, wanted)| {
-                let query = Arc::clone(&message.query);
-                let order = wanted.order.unwrap_or(order);
-                let ask = Ask { query, filters: wanted.filters, order, take };
-                let name = source.name();
-                in_time(name, deadline, async move { source.rank(ask, deadline).await })
-            })
-            .collect();
-        Box::pin(async move { merge(join_all(asked).await, order, take) })
+        let found = message.wanted.iter().filter_map(|wanted| {
+            let source = self.find(wanted.source)?;
+            let known = source.known(&message.query, &wanted.filters);
+            Some(Asked { source, wanted: wanted.clone(), known })
+        });
+        let asked: Vec<Asked> = found.collect();
+        Box::pin(rank_all(asked, message, self.patience))
+    }
+}
+
+/// A source that is asked, and what is known of its statistics.
+struct Asked {
+    source: SourceHandle,
+    wanted: Wanted,
+    known: Option<Statistics>,
+}
+
+/// Ranks all sources as one index would (`docs/adr/0008-one-ranking.md`).
+///
+/// Each source scores with the statistics of all, its own and those of the
+/// others as they were known. What is not known is asked for first; where what
+/// was known turns out to be stale, everything is ranked once more.
+async fn rank_all(asked: Vec<Asked>, message: RankAll, patience: Duration) -> Merged {
+    let deadline = Deadline::after(patience);
+    let (mut asked, failed) = if asked.len() > 1 {
+        get_to_know(asked, &message, Deadline::after(patience / 2)).await
+    } else {
+        (asked, Vec::new())
+    };
+    let mut answers = rank_once(&asked, &message, deadline).await;
+    if refresh(&mut asked, &answers) && asked.len() > 1 {
+        answers = rank_once(&asked, &message, deadline).await;
+    }
+    answers.extend(failed.into_iter().map(Err));
+    merge(answers, message.order, message.take)
+}
+
+/// Asks for the statistics that are not known. Who does not tell them in half
+/// of the time is not asked for more: the others would have to wait.
+async fn get_to_know(
+    asked: Vec<Asked>,
+    message: &RankAll,
+    deadline: Deadline,
+) -> (Vec<Asked>, Vec<Failed>) {
+    let answers = asked.into_iter().map(|mut asked| async move {
+        if asked.known.is_none() {
+            let (_, ranking) = asked.rank(message, 0, Statistics::default(), deadline).await?;
+            asked.known = Some(ranking.statistics);
+        }
+        Ok::<_, Failed>(asked)
+    });
+    let (mut told, mut failed) = (Vec::new(), Vec::new());
+    for answer in join_all(answers).await {
+        match answer {
+            Ok(asked) => told.push(asked),
+            Err(failure) => failed.push(failure),
+        }
+    }
+    (told, failed)
+}
+
+async fn rank_once(
+    asked: &[Asked],
+    message: &RankAll,
+    deadline: Deadline,
+) -> Vec<Result<(SourceName, Ranking), Failed>> {
+    let ranked = asked.iter().enumerate().map(|(index, one)| {
+        let mut others = Statistics::default();
+        let known = asked.iter().enumerate().filter(|(other, _)| *other != index);
+        known.filter_map(|(_, other)| other.known.as_ref()).for_each(|known| others += known);
+        one.rank(message, message.take, others, deadline)
+    });
+    join_all(ranked).await
+}
+
+/// Takes the statistics from the answers; tells whether they were not what
+/// they had been taken for. A source without an answer has no part in it.
+fn refresh(asked: &mut [Asked], answers: &[Result<(SourceName, Ranking), Failed>]) -> bool {
+    let mut stale = false;
+    for (asked, answer) in asked.iter_mut().zip(answers) {
+        if let Ok((_, ranking)) = answer {
+            stale |= asked.known.as_ref() != Some(&ranking.statistics);
+            asked.known = Some(ranking.statistics.clone());
+        }
+    }
+    stale
+}
+
+impl Asked {
+    fn rank(
+        &self,
+        message: &RankAll,
+        take: usize,
+        others: Statistics,
+        deadline: Deadline,
+    ) -> impl Future<Output = Result<(SourceName, Ranking), Failed>> + use<> {
+        let ask = Ask {
+            query: Arc::clone(&message.query),
+            filters: self.wanted.filters.clone(),
+            order: self.wanted.order.unwrap_or(message.order),
+            take,
+            others,
+        };
+        let (name, source) = (self.source.name(), self.source.clone());
+        in_time(name, deadline, async move { source.rank(ask, deadline).await })
     }
 }
 
@@ -203,9 +294,11 @@ async fn in_time<T>(
 fn merge(answers: Vec<Result<(SourceName, Ranking), Failed>>, order: Order, take: usize) -> Merged {
     let mut merged = Merged::default();
     let mut queues = Vec::new();
+    let best = answers.iter().flatten().map(|(_, ranking)| ranking.best).fold(0.0, f64::max);
     for answer in answers {
         match answer {
-            Ok((_, ranking)) => {
+            Ok((_, mut ranking)) => {
+                ranking.normalise(best);
                 merged.total += ranking.total;
                 queues.push(ranking.ranked.into_iter().peekable());
             }
@@ -239,7 +332,7 @@ mod tests {
     use vademecum_kit::{
         model::{Draft, Saved, Timestamp},
         source::Source,
-        store::{Database, Reader, Store, Writer},
+        store::{Database, Reader, Store, Table, Writer},
     };
 
     use super::*;
@@ -253,7 +346,8 @@ mod tests {
     fn found(source: SourceName, list: &[(&str, f64, &str)]) -> (SourceName, Ranking) {
         let ranked: Vec<_> =
             list.iter().map(|(id, score, day)| ranked(source, id, *score, day)).collect();
-        (source, Ranking { total: ranked.len(), ranked })
+        let best = ranked.first().map_or(0.0, |first: &Ranked| first.score);
+        (source, Ranking { total: ranked.len(), ranked, best, ..Ranking::default() })
     }
 
     fn ids(merged: &Merged) -> Vec<&str> {
@@ -289,6 +383,9 @@ mod tests {
         assert_eq!((merged.ranked.len(), merged.failed), (5, vec![failed]));
     }
 
+    const NOTHING: Table =
+        Table { name: "nothing", columns: &[], state: "", postings: "", lengths: "" };
+
     /// A source that finds nothing, at once or only after the deadline.
     #[derive(Debug)]
     struct Empty {
@@ -303,6 +400,10 @@ mod tests {
 
         fn database(&self) -> Database {
             Database::Prompts
+        }
+
+        fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
+            (&NOTHING, Vec::new())
         }
 
         fn rank(&self, reader: &Reader<'_>, _: &Ask) -> Result<Ranking, SourceError> {

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use vademecum_kit::{
-    model::{Ask, Deadline, Draft, Get, Hit, Item, Ranking, Saved, SourceName, View},
+    model::{
+        Ask, Deadline, Draft, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Statistics, View,
+    },
+    retrieve::FtsQuery,
     source::{Source, SourceError},
     store::{Durability, Store, StoreError},
 };
@@ -18,7 +21,8 @@ use super::desk::Desk;
 /// The only place that knows that a source is an actor.
 #[derive(Clone, Debug)]
 pub struct SourceHandle {
-    name: SourceName,
+    source: Arc<dyn Source>,
+    store: Arc<Store>,
     address: Addr<SourceActor>,
 }
 
@@ -26,13 +30,18 @@ impl SourceHandle {
     /// Starts the actor of a source on one user's store; its blocking work is
     /// done at the desk of the user's library.
     pub(crate) fn start(source: Arc<dyn Source>, store: Arc<Store>, desk: Arc<Desk>) -> Self {
-        let name = source.name();
-        Self { name, address: SourceActor { source, store, desk }.start() }
+        let actor = SourceActor { source: Arc::clone(&source), store: Arc::clone(&store), desk };
+        Self { source, store, address: actor.start() }
     }
 
     /// Which source it is.
     pub fn name(&self) -> SourceName {
-        self.name
+        self.source.name()
+    }
+
+    /// The statistics of a query as far as they are remembered: asks nobody.
+    pub(crate) fn known(&self, query: &FtsQuery, filters: &Filters) -> Option<Statistics> {
+        self.source.known(&self.store, query, filters)
     }
 
     /// Finds the matches that come first.
@@ -71,7 +80,7 @@ impl SourceHandle {
         T: Send + 'static,
         SourceActor: Handler<M>,
     {
-        self.address.send(message).await.unwrap_or_else(|_| Err(broken(self.name)))
+        self.address.send(message).await.unwrap_or_else(|_| Err(broken(self.name())))
     }
 }
 

@@ -1,4 +1,4 @@
--- Makes a character findable by its folded words.
+-- Makes a character findable by its words.
 INSERT OR REPLACE INTO character_fts (
     rowid, name, tags, description, personality, scenario, system_prompt, first_message,
     message_example, creator_notes

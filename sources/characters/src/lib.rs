@@ -8,19 +8,33 @@ mod save;
 
 use rusqlite::Row;
 use vademecum_kit::{
-    model::{Ask, Draft, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
-    retrieve::{Statements, rank},
+    model::{Ask, Draft, Field, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
+    retrieve::{Plan, rank},
     source::{Source, SourceError},
-    store::{Database, Reader, Writer},
+    store::{Column, Database, Reader, Table, Writer},
 };
 
 /// The characters of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Characters;
 
-const STATEMENTS: Statements = Statements {
-    matches: include_str!("../sql/matches.sql"),
-    identify: include_str!("../sql/identify.sql"),
+/// The full-text table, and how much a word counts in each of its columns.
+const TABLE: Table = Table {
+    name: "character_fts",
+    columns: &[
+        Column { name: "name", field: Field::Title, weight: 2.0 },
+        Column { name: "tags", field: Field::Tags, weight: 2.0 },
+        Column { name: "description", field: Field::Description, weight: 1.0 },
+        Column { name: "personality", field: Field::Personality, weight: 1.0 },
+        Column { name: "scenario", field: Field::Scenario, weight: 1.0 },
+        Column { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
+        Column { name: "first_message", field: Field::FirstMessage, weight: 1.0 },
+        Column { name: "message_example", field: Field::MessageExample, weight: 1.0 },
+        Column { name: "creator_notes", field: Field::CreatorNotes, weight: 1.0 },
+    ],
+    state: include_str!("../sql/state.sql"),
+    postings: include_str!("../sql/postings.sql"),
+    lengths: include_str!("../sql/lengths.sql"),
 };
 
 impl Source for Characters {
@@ -32,8 +46,20 @@ impl Source for Characters {
         Database::Chacha
     }
 
+    fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
+        (&TABLE, Vec::new())
+    }
+
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
-        Ok(rank(reader, ask, &STATEMENTS, &ask.query.expression(), &[], uri)?)
+        let (table, columns) = self.searched(&ask.filters);
+        let plan = Plan {
+            table,
+            columns: &columns,
+            passes: None,
+            identify: include_str!("../sql/identify.sql"),
+            uri,
+        };
+        Ok(rank(reader, ask, &plan)?)
     }
 
     fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {

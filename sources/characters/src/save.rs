@@ -3,7 +3,6 @@
 use rusqlite::named_params;
 use vademecum_kit::{
     model::{Body, CharacterDraft, Draft, Saved, SourceName, Timestamp},
-    retrieve::folded_text,
     source::SourceError,
     store::{StoreError, Writer, save_once},
 };
@@ -63,20 +62,19 @@ fn put(
 }
 
 fn index(writer: &Writer<'_>, id: i64, card: &CharacterDraft) -> Result<(), StoreError> {
-    let words = |text: &Option<String>| folded_text(text.as_deref().unwrap_or_default());
     writer.run(
         include_str!("../sql/index.sql"),
         named_params! {
             ":id": id,
-            ":name": folded_text(&card.name),
-            ":tags": folded_text(&card.tags.join(" ")),
-            ":description": words(&card.description),
-            ":personality": words(&card.personality),
-            ":scenario": words(&card.scenario),
-            ":system_prompt": words(&card.system_prompt),
-            ":first_message": words(&card.first_message),
-            ":message_example": words(&card.message_example),
-            ":creator_notes": words(&card.creator_notes),
+            ":name": card.name,
+            ":tags": card.tags.join(" "),
+            ":description": card.description,
+            ":personality": card.personality,
+            ":scenario": card.scenario,
+            ":system_prompt": card.system_prompt,
+            ":first_message": card.first_message,
+            ":message_example": card.message_example,
+            ":creator_notes": card.creator_notes,
         },
     )?;
     Ok(())

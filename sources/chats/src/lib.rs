@@ -10,19 +10,28 @@ mod window;
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Ask, By, Draft, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
-    retrieve::{Statements, rank},
+    model::{
+        Ask, By, Draft, Field, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View,
+    },
+    retrieve::{Plan, rank},
     source::{Source, SourceError},
-    store::{Database, Reader, Writer},
+    store::{Column, Database, Reader, Table, Writer},
 };
 
 /// The conversations of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chats;
 
-const STATEMENTS: Statements = Statements {
-    matches: include_str!("../sql/matches.sql"),
-    identify: include_str!("../sql/identify.sql"),
+/// The full-text table, and how much a word counts in each of its columns.
+const TABLE: Table = Table {
+    name: "chat_fts",
+    columns: &[
+        Column { name: "title", field: Field::Title, weight: 1.0 },
+        Column { name: "content", field: Field::Text, weight: 1.0 },
+    ],
+    state: include_str!("../sql/state.sql"),
+    postings: include_str!("../sql/postings.sql"),
+    lengths: include_str!("../sql/lengths.sql"),
 };
 
 impl Source for Chats {
@@ -34,19 +43,28 @@ impl Source for Chats {
         Database::Chacha
     }
 
+    fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>) {
+        let columns = match filters.by {
+            By::Both => Vec::new(),
+            By::Title => vec!["title"],
+            By::Message => vec!["content"],
+        };
+        (&TABLE, columns)
+    }
+
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
         let (character, sender) = (ask.filters.character_id, ask.filters.sender.as_deref());
-        let filters = named_params! {
-            ":filtered": character.is_some() || sender.is_some(),
-            ":character_id": character,
-            ":sender": sender,
+        let filtered = character.is_some() || sender.is_some();
+        let filters = named_params! { ":character_id": character, ":sender": sender };
+        let (table, columns) = self.searched(&ask.filters);
+        let plan = Plan {
+            table,
+            columns: &columns,
+            passes: filtered.then_some((include_str!("../sql/passes.sql"), &filters[..])),
+            identify: include_str!("../sql/identify.sql"),
+            uri,
         };
-        let expression = match ask.filters.by {
-            By::Both => ask.query.expression(),
-            By::Title => ask.query.expression_in(&["title"]),
-            By::Message => ask.query.expression_in(&["content"]),
-        };
-        Ok(rank(reader, ask, &STATEMENTS, &expression, filters, uri)?)
+        Ok(rank(reader, ask, &plan)?)
     }
 
     fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
@@ -84,9 +102,7 @@ fn message_key(row: i64) -> i64 {
 mod tests {
     use serde_json::Value;
     use vademecum_kit::{
-        model::{
-            Body, ChatDraft, Filters, MessageDraft, Mode, PageOf, RetrievalOptions, Timestamp,
-        },
+        model::{Body, ChatDraft, MessageDraft, Mode, PageOf, RetrievalOptions, Timestamp},
         testing::{self, Bench},
     };
 

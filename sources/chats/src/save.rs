@@ -6,7 +6,6 @@ use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
     model::{Body, ChatDraft, Draft, MessageDraft, Saved, SourceName, Timestamp},
-    retrieve::folded_text,
     source::SourceError,
     store::{StoreError, Writer, save_once},
 };
@@ -201,8 +200,8 @@ fn index(writer: &Writer<'_>, key: i64, title: &str, content: &str) -> Result<()
         include_str!("../sql/index.sql"),
         named_params! {
             ":key": key,
-            ":title": folded_text(title),
-            ":content": folded_text(content),
+            ":title": title,
+            ":content": content,
         },
     )?;
     Ok(())

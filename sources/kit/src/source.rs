@@ -7,8 +7,9 @@
 use std::fmt::Debug;
 
 use crate::{
-    model::{Ask, Draft, Get, Hit, Item, Ranking, Saved, SourceName, View},
-    store::{Database, Reader, StoreError, Writer},
+    model::{Ask, Draft, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Statistics, View},
+    retrieve::{self, FtsQuery},
+    store::{Database, Reader, Store, StoreError, Table, Writer},
 };
 
 /// Something that can be searched, read and added to.
@@ -19,11 +20,22 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// Which of the user's databases it lives in.
     fn database(&self) -> Database;
 
+    /// The full-text table that is searched, and the columns of it that count
+    /// with these filters; all, if none is named.
+    fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>);
+
     /// Finds the matches that come first, without reading them.
     ///
     /// The order is total and does not depend on how many are asked for: by
-    /// relevance it is score, then last modification, then URI.
+    /// relevance it is score, then last modification, then URI. Scores are raw.
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError>;
+
+    /// The statistics of a query as far as they are remembered; `None` if they
+    /// are not. Looks at no file.
+    fn known(&self, store: &Store, query: &FtsQuery, filters: &Filters) -> Option<Statistics> {
+        let (table, columns) = self.searched(filters);
+        retrieve::known(&*store.memory(table)?, query, table, &columns)
+    }
 
     /// Reads matches for a list of results, in the order they are given.
     /// What has vanished meanwhile is left out.

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     model::{
         Ask, Deadline, Draft, Filters, Get, Hit, ItemId, Mode, Order, PageOf, Preferences, Ranked,
-        Ranking, Retrieval, RetrievalOptions, Saved, View,
+        Ranking, Retrieval, RetrievalOptions, Saved, Statistics, View,
     },
     retrieve::FtsQuery,
     source::{Source, SourceError},
@@ -79,8 +79,12 @@ impl<S: Source> Bench<S> {
 
     /// Ranks.
     pub fn rank_with(&self, query: &str, filters: Filters, order: Order, take: usize) -> Ranking {
-        let ask = Ask { query: Arc::new(FtsQuery::parse(query)), filters, order, take };
-        self.read(|reader| self.source.rank(reader, &ask)).expect("the source ranks")
+        let query = Arc::new(FtsQuery::parse(query));
+        let ask = Ask { query, filters, order, take, others: Statistics::default() };
+        let mut ranking =
+            self.read(|reader| self.source.rank(reader, &ask)).expect("the source ranks");
+        ranking.normalise(ranking.best);
+        ranking
     }
 
     /// Ranks and reads what was found.

@@ -10,19 +10,28 @@ mod transcript;
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Ask, Draft, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
-    retrieve::{Statements, rank},
+    model::{Ask, Draft, Field, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
+    retrieve::{Plan, rank},
     source::{Source, SourceError},
-    store::{Database, Reader, Writer},
+    store::{Column, Database, Reader, Table, Writer},
 };
 
 /// The media of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Media;
 
-const STATEMENTS: Statements = Statements {
-    matches: include_str!("../sql/matches.sql"),
-    identify: include_str!("../sql/identify.sql"),
+/// The full-text table, and how much a word counts in each of its columns.
+const TABLE: Table = Table {
+    name: "media_fts",
+    columns: &[
+        Column { name: "title", field: Field::Title, weight: 2.0 },
+        Column { name: "content", field: Field::Text, weight: 1.0 },
+        Column { name: "author", field: Field::Author, weight: 1.0 },
+        Column { name: "keywords", field: Field::Tags, weight: 1.0 },
+    ],
+    state: include_str!("../sql/state.sql"),
+    postings: include_str!("../sql/postings.sql"),
+    lengths: include_str!("../sql/lengths.sql"),
 };
 
 impl Source for Media {
@@ -34,18 +43,24 @@ impl Source for Media {
         Database::Media
     }
 
+    fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
+        (&TABLE, Vec::new())
+    }
+
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
         let types = &ask.filters.media_types;
         let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
         let (from, to) = (ask.filters.date_from, ask.filters.date_to);
-        let filters = named_params! {
-            ":filtered": types.is_some() || from.is_some() || to.is_some(),
-            ":types": types,
-            ":date_from": from,
-            ":date_to": to,
+        let filtered = types.is_some() || from.is_some() || to.is_some();
+        let filters = named_params! { ":types": types, ":date_from": from, ":date_to": to };
+        let plan = Plan {
+            table: &TABLE,
+            columns: &[],
+            passes: filtered.then_some((include_str!("../sql/passes.sql"), &filters[..])),
+            identify: include_str!("../sql/identify.sql"),
+            uri,
         };
-        let expression = ask.query.expression();
-        Ok(rank(reader, ask, &STATEMENTS, &expression, filters, uri)?)
+        Ok(rank(reader, ask, &plan)?)
     }
 
     fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
@@ -75,7 +90,7 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{Body, Cue, Filters, MediaDraft, Mode, RetrievalOptions, Timestamp, Transcript},
+        model::{Body, Cue, MediaDraft, Mode, RetrievalOptions, Timestamp, Transcript},
         testing::{self, Bench},
     };
 

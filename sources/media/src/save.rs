@@ -4,7 +4,7 @@ use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
     model::{Body, Draft, MediaDraft, Saved, SourceName, Timestamp, Uri},
-    retrieve::{chunks, folded_text},
+    retrieve::chunks,
     source::SourceError,
     store::{StoreError, Writer, save_once},
 };
@@ -152,10 +152,10 @@ fn describe(
         include_str!("../sql/index.sql"),
         named_params! {
             ":id": id,
-            ":title": folded_text(&media.title),
-            ":content": folded_text(&media.content),
-            ":author": folded_text(media.author.as_deref().unwrap_or_default()),
-            ":keywords": folded_text(&media.tags.join(" ")),
+            ":title": media.title,
+            ":content": media.content,
+            ":author": media.author,
+            ":keywords": media.tags.join(" "),
         },
     )?;
     Ok(())

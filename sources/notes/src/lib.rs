@@ -8,19 +8,27 @@ mod save;
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Ask, Draft, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
-    retrieve::{Statements, rank},
+    model::{Ask, Draft, Field, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
+    retrieve::{Plan, rank},
     source::{Source, SourceError},
-    store::{Database, Reader, Writer},
+    store::{Column, Database, Reader, Table, Writer},
 };
 
 /// The notes of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Notes;
 
-const STATEMENTS: Statements = Statements {
-    matches: include_str!("../sql/matches.sql"),
-    identify: include_str!("../sql/identify.sql"),
+/// The full-text table, and how much a word counts in each of its columns.
+const TABLE: Table = Table {
+    name: "note_fts",
+    columns: &[
+        Column { name: "title", field: Field::Title, weight: 2.0 },
+        Column { name: "content", field: Field::Text, weight: 1.0 },
+        Column { name: "keywords", field: Field::Tags, weight: 1.0 },
+    ],
+    state: include_str!("../sql/state.sql"),
+    postings: include_str!("../sql/postings.sql"),
+    lengths: include_str!("../sql/lengths.sql"),
 };
 
 impl Source for Notes {
@@ -32,12 +40,23 @@ impl Source for Notes {
         Database::Chacha
     }
 
+    fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
+        (&TABLE, Vec::new())
+    }
+
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
         let keywords = &ask.filters.keywords;
-        let keywords = (!keywords.is_empty()).then(|| serde_json::json!(keywords).to_string());
-        let expression = ask.query.expression();
+        let filtered = !keywords.is_empty();
+        let keywords = serde_json::json!(keywords).to_string();
         let filters = named_params! { ":keywords": keywords };
-        Ok(rank(reader, ask, &STATEMENTS, &expression, filters, uri)?)
+        let plan = Plan {
+            table: &TABLE,
+            columns: &[],
+            passes: filtered.then_some((include_str!("../sql/passes.sql"), &filters[..])),
+            identify: include_str!("../sql/identify.sql"),
+            uri,
+        };
+        Ok(rank(reader, ask, &plan)?)
     }
 
     fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
@@ -60,7 +79,7 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{Body, Filters, Mode, NoteDraft, RetrievalOptions, Timestamp},
+        model::{Body, Mode, NoteDraft, RetrievalOptions, Timestamp},
         testing::{self, Bench},
     };
 

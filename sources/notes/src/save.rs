@@ -4,7 +4,6 @@ use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
     model::{Body, Draft, NoteDraft, Saved, SourceName, Timestamp},
-    retrieve::folded_text,
     source::SourceError,
     store::{StoreError, Writer, save_once},
 };
@@ -87,9 +86,9 @@ fn describe(
         include_str!("../sql/index.sql"),
         named_params! {
             ":row": row,
-            ":title": folded_text(&note.title),
-            ":content": folded_text(&note.content),
-            ":keywords": folded_text(&note.tags.join(" ")),
+            ":title": note.title,
+            ":content": note.content,
+            ":keywords": note.tags.join(" "),
         },
     )?;
     Ok(())

@@ -1,4 +1,4 @@
--- Makes a prompt findable by its folded words.
+-- Makes a prompt findable by its words.
 INSERT OR REPLACE INTO prompt_fts (
     rowid, name, details, system_prompt, user_prompt, author, keywords
 )

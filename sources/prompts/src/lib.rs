@@ -8,19 +8,33 @@ mod save;
 
 use rusqlite::Row;
 use vademecum_kit::{
-    model::{Ask, Draft, Get, Hit, Item, PromptField, Ranking, Saved, SourceName, Uri, View},
-    retrieve::{Statements, rank},
+    model::{
+        Ask, Draft, Field, Filters, Get, Hit, Item, PromptField, Ranking, Saved, SourceName, Uri,
+        View,
+    },
+    retrieve::{Plan, rank},
     source::{Source, SourceError},
-    store::{Database, Reader, Writer},
+    store::{Column, Database, Reader, Table, Writer},
 };
 
 /// The prompts of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prompts;
 
-const STATEMENTS: Statements = Statements {
-    matches: include_str!("../sql/matches.sql"),
-    identify: include_str!("../sql/identify.sql"),
+/// The full-text table, and how much a word counts in each of its columns.
+const TABLE: Table = Table {
+    name: "prompt_fts",
+    columns: &[
+        Column { name: "name", field: Field::Title, weight: 2.0 },
+        Column { name: "details", field: Field::Description, weight: 1.0 },
+        Column { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
+        Column { name: "user_prompt", field: Field::UserPrompt, weight: 1.0 },
+        Column { name: "author", field: Field::Author, weight: 1.0 },
+        Column { name: "keywords", field: Field::Tags, weight: 1.0 },
+    ],
+    state: include_str!("../sql/state.sql"),
+    postings: include_str!("../sql/postings.sql"),
+    lengths: include_str!("../sql/lengths.sql"),
 };
 
 impl Source for Prompts {
@@ -32,11 +46,20 @@ impl Source for Prompts {
         Database::Prompts
     }
 
+    fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>) {
+        (&TABLE, filters.fields.iter().map(|field| PromptField::as_str(*field)).collect())
+    }
+
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
-        let columns: Vec<&str> =
-            ask.filters.fields.iter().map(|field| PromptField::as_str(*field)).collect();
-        let expression = ask.query.expression_in(&columns);
-        Ok(rank(reader, ask, &STATEMENTS, &expression, &[], uri)?)
+        let (table, columns) = self.searched(&ask.filters);
+        let plan = Plan {
+            table,
+            columns: &columns,
+            passes: None,
+            identify: include_str!("../sql/identify.sql"),
+            uri,
+        };
+        Ok(rank(reader, ask, &plan)?)
     }
 
     fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
@@ -59,7 +82,7 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{Body, Filters, ItemId, Mode, PromptDraft, RetrievalOptions, Timestamp},
+        model::{Body, ItemId, Mode, PromptDraft, RetrievalOptions, Timestamp},
         testing::{self, Bench},
     };
 

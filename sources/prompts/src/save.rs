@@ -4,7 +4,6 @@ use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
     model::{Body, Draft, PromptDraft, Saved, SourceName, Timestamp},
-    retrieve::folded_text,
     source::SourceError,
     store::{StoreError, Writer, save_once},
 };
@@ -96,17 +95,16 @@ fn describe(
             named_params! { ":prompt_id": id, ":keyword": keyword },
         )?;
     }
-    let words = |text: &Option<String>| folded_text(text.as_deref().unwrap_or_default());
     writer.run(
         include_str!("../sql/index.sql"),
         named_params! {
             ":id": id,
-            ":name": folded_text(name),
-            ":details": words(&prompt.details),
-            ":system_prompt": words(&prompt.system_prompt),
-            ":user_prompt": words(&prompt.user_prompt),
-            ":author": words(&prompt.author),
-            ":keywords": folded_text(&prompt.keywords.join(" ")),
+            ":name": name,
+            ":details": prompt.details,
+            ":system_prompt": prompt.system_prompt,
+            ":user_prompt": prompt.user_prompt,
+            ":author": prompt.author,
+            ":keywords": prompt.keywords.join(" "),
         },
     )?;
     Ok(())

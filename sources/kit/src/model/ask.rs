@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Timestamp, Uri};
+use super::{Statistics, Timestamp, Uri};
 use crate::retrieve::FtsQuery;
 
 /// A request to rank a source's items.
@@ -17,8 +17,11 @@ pub struct Ask {
     pub filters: Filters,
     /// Best first or newest first.
     pub order: Order,
-    /// How many are wanted.
+    /// How many are wanted; with 0, only statistics are.
     pub take: usize,
+    /// What else is searched for the same: the sum of the statistics of all
+    /// other sources. Scores are computed as if everything were one index.
+    pub others: Statistics,
 }
 
 /// The order of search results.
@@ -105,6 +108,20 @@ pub struct Ranking {
     pub ranked: Vec<Ranked>,
     /// How many matches there are in all.
     pub total: usize,
+    /// The highest score of all matches.
+    pub best: f64,
+    /// The source's own statistics, without those of the others.
+    pub statistics: Statistics,
+}
+
+impl Ranking {
+    /// Brings scores into the range from 0 to 1: the best match has 1
+    /// (`docs/adr/0008-one-ranking.md`).
+    pub fn normalise(&mut self, best: f64) {
+        for found in &mut self.ranked {
+            found.score = if best > 0.0 { (found.score / best).clamp(0.0, 1.0) } else { 1.0 };
+        }
+    }
 }
 
 /// One match, not read yet.
@@ -114,7 +131,8 @@ pub struct Ranked {
     pub key: i64,
     /// What matched.
     pub uri: Uri,
-    /// 0 to 1, higher is better; the best match of the query has 1.
+    /// How well it matches: higher is better. As BM25 computes it until the
+    /// best match of the whole query is known, then from 0 to 1.
     pub score: f64,
     /// When it last changed.
     pub last_modified: Option<Timestamp>,

@@ -3,10 +3,12 @@
 
 mod ask;
 mod draft;
+mod field;
 mod hit;
 mod item;
 mod name;
 mod retrieval;
+mod statistics;
 mod timestamp;
 mod uri;
 
@@ -15,9 +17,11 @@ pub use draft::{
     Body, CharacterDraft, ChatDraft, Cue, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
     Saved, Transcript,
 };
+pub use field::Field;
 pub use hit::{Hit, Loc, ScoreType};
 pub use item::{Get, Item, PageOf, Range};
 pub use name::SourceName;
 pub use retrieval::{Mode, Preferences, Retrieval, RetrievalOptions};
+pub use statistics::Statistics;
 pub use timestamp::{Timestamp, TimestampError};
 pub use uri::{ItemId, Uri, UriError};

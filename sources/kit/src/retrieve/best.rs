@@ -7,8 +7,8 @@ pub(crate) struct Match {
     pub(crate) place: f64,
     /// The row of the full-text table.
     pub(crate) key: i64,
-    /// FTS5's rank, if it knows one: lower is better.
-    pub(crate) bm25: Option<f64>,
+    /// How well it matches: higher is better.
+    pub(crate) score: f64,
 }
 
 /// Keeps the matches that come first out of any number.
@@ -21,7 +21,7 @@ pub(crate) struct Best {
     /// How many are kept before those that have become too many are dropped.
     room: usize,
     total: usize,
-    lowest: Option<f64>,
+    highest: f64,
 }
 
 impl Best {
@@ -33,16 +33,14 @@ impl Best {
             threshold: f64::INFINITY,
             room: take.saturating_mul(2).max(256),
             total: 0,
-            lowest: None,
+            highest: 0.0,
         }
     }
 
     /// Looks at a match.
     pub(crate) fn add(&mut self, found: Match) {
         self.total += 1;
-        if let Some(bm25) = found.bm25 {
-            self.lowest = Some(self.lowest.map_or(bm25, |lowest| lowest.min(bm25)));
-        }
+        self.highest = self.highest.max(found.score);
         if found.place > self.threshold {
             return;
         }
@@ -54,13 +52,13 @@ impl Best {
         }
     }
 
-    /// What was kept, first to last; how many there were; the lowest rank.
-    pub(crate) fn into_parts(mut self) -> (Vec<Match>, usize, Option<f64>) {
+    /// What was kept, first to last; how many there were; the highest score.
+    pub(crate) fn into_parts(mut self) -> (Vec<Match>, usize, f64) {
         self.prune();
         self.kept.sort_by(|one, other| {
             one.place.total_cmp(&other.place).then_with(|| one.key.cmp(&other.key))
         });
-        (self.kept, self.total, self.lowest)
+        (self.kept, self.total, self.highest)
     }
 
     fn prune(&mut self) {
@@ -82,7 +80,7 @@ mod tests {
     fn best(take: usize, places: impl IntoIterator<Item = u32>) -> (Vec<f64>, usize) {
         let mut best = Best::new(take);
         for (key, place) in (0..).zip(places) {
-            best.add(Match { place: f64::from(place), key, bm25: Some(-f64::from(place)) });
+            best.add(Match { place: f64::from(place), key, score: -f64::from(place) });
         }
         let (kept, total, _) = best.into_parts();
         (kept.iter().map(|found| found.place).collect(), total)

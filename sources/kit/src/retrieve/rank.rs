@@ -1,86 +1,150 @@
-//! Running a source's ranking statement: the first of all matches, scores from
-//! 0 to 1, ties in a total order, and a true count, in one pass.
+//! Ranking the rows of a full-text table: the first of all matches, raw scores,
+//! ties in a total order, and a true count.
+
+use std::sync::Arc;
 
 use rusqlite::{Row, ToSql};
+use vademecum_fts5::Postings;
 
-use super::best::{Best, Match};
+use super::{
+    FtsQuery,
+    best::{Best, Match},
+    bm25::Scorer,
+    phrase::Phrase,
+};
 use crate::{
-    model::{Ask, Order, Ranked, Ranking, Timestamp, Uri},
-    store::{Reader, StoreError},
+    model::{Ask, Order, Ranked, Ranking, Statistics, Timestamp, Uri},
+    store::{Index, Memory, Reader, StoreError, Table},
 };
 
-/// The statements with which a source ranks.
-#[derive(Clone, Copy, Debug)]
-pub struct Statements {
-    /// Every match of `:query` as `key` and `bm25` (FTS5's: lower is better).
-    pub matches: &'static str,
+/// How a source finds and names its matches.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "parameters of a statement have none")]
+pub struct Plan<'a> {
+    /// The full-text table.
+    pub table: &'static Table,
+    /// The columns that count; all, if empty.
+    pub columns: &'a [&'static str],
+    /// A statement that gives a row if the match `:key` counts, and its other
+    /// parameters; without one, every match counts.
+    pub passes: Option<(&'static str, &'a [(&'a str, &'a dyn ToSql)])>,
     /// The match `:key`: its `last_modified` and what its URI is made of.
     pub identify: &'static str,
+    /// Reads the URI from a row of `identify`.
+    pub uri: fn(&Row<'_>) -> rusqlite::Result<Uri>,
 }
 
 /// Finds the matches that come first.
 ///
-/// SQLite hands over every match and sorts none: the best are kept here,
-/// together with those that tie with the last of them, so that the order is
-/// total and every page agrees on it.
-pub fn rank(
-    reader: &Reader<'_>,
-    ask: &Ask,
-    statements: &Statements,
-    expression: &str,
-    filters: &[(&str, &dyn ToSql)],
-    uri: impl Fn(&Row<'_>) -> rusqlite::Result<Uri>,
-) -> Result<Ranking, StoreError> {
-    if ask.query.is_empty() || ask.take == 0 {
+/// The best are kept here, together with those that tie with the last of
+/// them, so that the order is total and every page agrees on it.
+pub fn rank(reader: &Reader<'_>, ask: &Ask, plan: &Plan<'_>) -> Result<Ranking, StoreError> {
+    if ask.query.is_empty() {
         return Ok(Ranking::default());
     }
-    let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":query", &expression)];
-    parameters.extend_from_slice(filters);
-    let mut best = Best::new(ask.take);
-    match ask.order {
-        Order::Relevance => reader.each(statements.matches, &parameters, |row| {
-            let bm25 = row.get::<_, Option<f64>>("bm25")?;
-            best.add(Match { place: bm25.unwrap_or(0.0), key: row.get("key")?, bm25 });
-            Ok(())
-        })?,
-        Order::Recent => {
-            let mut identify = reader.prepare(statements.identify)?;
-            reader.each(statements.matches, &parameters, |row| {
-                let key: i64 = row.get("key")?;
-                let mut found = identify.query([key])?;
-                let moment = match found.next()? {
-                    Some(row) => row.get::<_, Option<Timestamp>>("last_modified")?,
-                    None => None,
-                };
-                let place = moment.map_or(f64::INFINITY, |moment| -moment.as_unix_milliseconds());
-                best.add(Match { place, key, bm25: row.get("bm25")? });
-                Ok(())
-            })?;
-        }
+    let index = reader.index(plan.table)?;
+    let phrases = postings(&index, ask.query.phrases(), plan)?;
+    let own = statistics(index.memory(), &phrases);
+    if ask.take == 0 {
+        return Ok(Ranking { statistics: own, ..Ranking::default() });
     }
-    let (kept, total, lowest) = best.into_parts();
-    let scored =
-        (0_u32..).zip(&kept).map(|(place, found)| (found.key, score(found.bm25, lowest, place)));
-    let mut ranked = reader.each_key(statements.identify, scored, |key, score, row| {
-        Ok(Ranked { key, uri: uri(row)?, score, last_modified: row.get("last_modified")? })
+    let mut all = own.clone();
+    all += &ask.others;
+    let excluded = postings(&index, ask.query.excluded().iter(), plan)?;
+    let scorer = Scorer::new(&phrases, ask.query.required(), &excluded, &all, index.lengths()?);
+    let best = choose(reader, ask, plan, scorer)?;
+    let (kept, total, best) = best.into_parts();
+    let keys = kept.iter().map(|found| (found.key, found.score));
+    let mut ranked = reader.each_key(plan.identify, keys, |key, score, row| {
+        Ok(Ranked { key, uri: (plan.uri)(row)?, score, last_modified: row.get("last_modified")? })
     })?;
     sort(&mut ranked, ask.order);
     ranked.truncate(ask.take);
-    Ok(Ranking { ranked, total })
+    Ok(Ranking { ranked, total, best, statistics: own })
 }
 
-/// Scores a match against the best one.
-///
-/// This is the contract's `(worst − bm25) / (worst − best)` with the worst
-/// that can be, 0, instead of the worst on the page: so a score does not
-/// depend on the page, and an only hit has 1 (`docs/adr/0003-scores.md`).
-/// Where SQLite knows no rank, the place in the list decides.
-fn score(bm25: Option<f64>, lowest: Option<f64>, place: u32) -> f64 {
-    match (bm25, lowest) {
-        (Some(bm25), Some(lowest)) if lowest < 0.0 => (bm25 / lowest).clamp(0.0, 1.0),
-        _ => 1.0 / (1.0 + f64::from(place)),
+/// The statistics of a table for a query as far as they are remembered,
+/// without a look into the file; `None` if they are not.
+pub(crate) fn known(
+    memory: &Memory,
+    query: &FtsQuery,
+    table: &Table,
+    columns: &[&str],
+) -> Option<Statistics> {
+    let remembered = |phrase: &Phrase| match phrase.expression_in(table.columns, columns) {
+        Some(expression) => memory.postings(&expression),
+        None => Some(Arc::default()),
+    };
+    let phrases: Option<Vec<_>> = query.phrases().map(remembered).collect();
+    Some(statistics(memory, &phrases?))
+}
+
+fn statistics(memory: &Memory, phrases: &[Arc<Postings>]) -> Statistics {
+    let count = |postings: &Arc<Postings>| u64::try_from(postings.len()).unwrap_or(u64::MAX);
+    Statistics {
+        rows: memory.rows(),
+        tokens: memory.tokens(),
+        matches: phrases.iter().map(count).collect(),
     }
 }
+
+fn postings<'p>(
+    index: &Index<'_>,
+    phrases: impl Iterator<Item = &'p Phrase>,
+    plan: &Plan<'_>,
+) -> Result<Vec<Arc<Postings>>, StoreError> {
+    phrases
+        .map(|phrase| match phrase.expression_in(plan.table.columns, plan.columns) {
+            Some(expression) => index.postings(&expression),
+            None => Ok(Arc::default()),
+        })
+        .collect()
+}
+
+/// Looks at every match and keeps the first.
+fn choose(
+    reader: &Reader<'_>,
+    ask: &Ask,
+    plan: &Plan<'_>,
+    scorer: Scorer<'_>,
+) -> Result<Best, StoreError> {
+    let mut best = Best::new(ask.take);
+    let mut identify = reader.prepare(plan.identify)?;
+    let mut filter = match plan.passes {
+        Some((sql, parameters)) => Some((reader.prepare(sql)?, parameters)),
+        None => None,
+    };
+    let mut looked_at = 0_u32;
+    scorer.each(|key, score| {
+        looked_at = looked_at.wrapping_add(1);
+        if looked_at.is_multiple_of(LOOKS) {
+            reader.still_in_time()?;
+        }
+        if let Some((statement, parameters)) = &mut filter {
+            let mut all: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
+            all.extend_from_slice(parameters);
+            if !statement.exists(all.as_slice())? {
+                return Ok(());
+            }
+        }
+        let place = match ask.order {
+            Order::Relevance => -score,
+            Order::Recent => {
+                let mut found = identify.query([key])?;
+                let row = found.next()?;
+                let moment: Option<Timestamp> =
+                    row.map(|row| row.get("last_modified")).transpose()?.flatten();
+                moment.map_or(f64::INFINITY, |moment| -moment.as_unix_milliseconds())
+            }
+        };
+        best.add(Match { place, key, score });
+        Ok::<_, StoreError>(())
+    })?;
+    Ok(best)
+}
+
+/// Matches between two looks at the clock.
+const LOOKS: u32 = 4_096;
 
 fn sort(ranked: &mut [Ranked], order: Order) {
     ranked.sort_by(|one, other| {

@@ -4,11 +4,8 @@ use std::{collections::VecDeque, ops::ControlFlow, ops::Range};
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{
-    FtsQuery,
-    query::Phrase,
-    words::{each_word_like, with_stem},
-};
+use super::{FtsQuery, phrase::Phrase};
+use vademecum_fts5::{Kind, each_word, exact_token, stem};
 
 /// Marks where a snippet was cut.
 const CUT: char = '…';
@@ -17,47 +14,49 @@ impl FtsQuery {
     /// Where the first phrase of the query stands in `text`, in bytes.
     pub fn find(&self, text: &str) -> Option<Range<usize>> {
         let phrases: Vec<&Phrase> = self.phrases().collect();
-        let longest = phrases.iter().map(|phrase| phrase.len()).max()?;
-        let may_matter =
-            |word: &str| longest > 1 || phrases.iter().any(|phrase| akin(phrase, word));
-        let mut last: VecDeque<(String, usize)> = VecDeque::with_capacity(longest);
+        let longest = phrases.iter().map(|phrase| phrase.tokens.len()).max()?;
+        let mut last: VecDeque<(Vec<String>, usize, usize)> = VecDeque::with_capacity(longest);
+        let mut solid: Option<(usize, String)> = None;
         let mut found = None;
-        each_word_like(text, may_matter, |word| {
-            if last.len() == longest {
+        each_word(text, |word| {
+            let mut tokens = vec![stem(word.folded, str::to_owned), exact_token(word.folded)];
+            tokens.push(format!("={}", word.folded));
+            if word.kind == Kind::Solid {
+                if let Some((_, before)) = solid.take_if(|(end, _)| *end == word.place.start) {
+                    tokens.push(format!("{before}{}", word.folded));
+                }
+                solid = Some((word.place.end, word.folded.to_owned()));
+            }
+            match last.back_mut().filter(|(_, _, position)| *position == word.position) {
+                Some((there, _, _)) => there.extend(tokens),
+                None => last.push_back((tokens, word.place.start, word.position)),
+            }
+            while last.len() > longest {
                 last.pop_front();
             }
-            with_stem(word.folded, |stem| last.push_back((stem.to_owned(), word.place.start)));
-            match start_of_match(&phrases, &last) {
-                Some(start) => {
-                    found = Some(start..word.place.end);
-                    ControlFlow::Break(())
-                }
-                None => ControlFlow::Continue(()),
+            let ends_here = |phrase: &&&Phrase| {
+                phrase.tokens.len() <= last.len()
+                    && phrase.tokens.iter().rev().zip(last.iter().rev()).all(
+                        |(wanted, (there, _, _))| {
+                            there.iter().any(|token| {
+                                token == wanted
+                                    || phrase.prefix
+                                        && token
+                                            .trim_start_matches('=')
+                                            .starts_with(wanted.as_str())
+                            })
+                        },
+                    )
+            };
+            if let Some(phrase) = phrases.iter().find(ends_here) {
+                let start = last.get(last.len() - phrase.tokens.len()).map(|(_, start, _)| *start);
+                found = start.map(|start| start..word.place.end);
+                return ControlFlow::Break(());
             }
+            ControlFlow::Continue(())
         });
         found
     }
-}
-
-/// Whether a word may have the stem that is looked for: cutting an ending off
-/// changes the last two letters of what is left at most.
-fn akin(phrase: &Phrase, word: &str) -> bool {
-    let Some(stem) = phrase.first().map(String::as_bytes) else { return false };
-    let same = stem.len().saturating_sub(2).max(1);
-    match (stem.get(..same), word.as_bytes().get(..same)) {
-        (Some(stem), Some(word)) => stem.eq_ignore_ascii_case(word),
-        _ => false,
-    }
-}
-
-/// Where the phrase that ends with the last word began, if one does.
-fn start_of_match(phrases: &[&Phrase], last: &VecDeque<(String, usize)>) -> Option<usize> {
-    let ends_here = |phrase: &&&Phrase| {
-        phrase.len() <= last.len()
-            && phrase.iter().rev().zip(last.iter().rev()).all(|(wanted, (word, _))| wanted == word)
-    };
-    let phrase = phrases.iter().find(ends_here)?;
-    last.get(last.len() - phrase.len()).map(|(_, start)| *start)
 }
 
 /// At most `length` characters of `text` around the place given in bytes, or
@@ -181,7 +180,6 @@ fn end_between_words(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::retrieve::folded_text;
 
     fn around(text: &str, query: &str, length: usize) -> String {
         snippet(text, FtsQuery::parse(query).find(text), length)
@@ -212,7 +210,10 @@ mod tests {
         for family in families {
             for asked in family {
                 for written in family {
-                    let stems = (folded_text(asked), folded_text(written));
+                    let stems = (
+                        stem(&asked.to_lowercase(), str::to_owned),
+                        stem(&written.to_lowercase(), str::to_owned),
+                    );
                     let found = FtsQuery::parse(asked).find(written).is_some();
                     assert_eq!(found, stems.0 == stems.1, "{asked} in {written}: {stems:?}");
                 }

@@ -31,9 +31,18 @@ impl Database {
     /// those that have run.
     pub(crate) fn migrations(self) -> &'static [&'static str] {
         match self {
-            Self::Chacha => &[include_str!("../../../../schemas/sqlite/chacha/0001_core.sql")],
-            Self::Media => &[include_str!("../../../../schemas/sqlite/media/0001_core.sql")],
-            Self::Prompts => &[include_str!("../../../../schemas/sqlite/prompts/0001_core.sql")],
+            Self::Chacha => &[
+                include_str!("../../../../schemas/sqlite/chacha/0001_core.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0002_words.sql"),
+            ],
+            Self::Media => &[
+                include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
+                include_str!("../../../../schemas/sqlite/media/0002_words.sql"),
+            ],
+            Self::Prompts => &[
+                include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
+                include_str!("../../../../schemas/sqlite/prompts/0002_words.sql"),
+            ],
         }
     }
 }

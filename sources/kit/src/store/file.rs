@@ -10,7 +10,7 @@ use std::{
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{Database, Durability, Reader, StoreError, Writer};
+use super::{Database, Durability, Memory, Reader, StoreError, Table, Writer, index::Indexes};
 use crate::model::Deadline;
 
 /// How long a statement waits for another process's lock.
@@ -38,6 +38,7 @@ pub struct Store {
 struct Open {
     readers: r2d2::Pool<SqliteConnectionManager>,
     writer: Mutex<Connection>,
+    indexes: Indexes,
 }
 
 /// What a look at a store found.
@@ -70,7 +71,7 @@ impl Store {
     ) -> Result<T, E> {
         let open = self.open()?;
         let connection = open.readers.get().map_err(StoreError::from)?;
-        Reader::run(&connection, deadline, work)
+        Reader::run(&connection, &open.indexes, deadline, work)
     }
 
     /// Writes in one transaction: everything, or nothing at all.
@@ -100,6 +101,11 @@ impl Store {
         // Readers may hold it up; then it happens at the next occasion.
         connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
         Ok(())
+    }
+
+    /// What is remembered of a full-text table, if the file is open.
+    pub(crate) fn memory(&self, table: &Table) -> Option<Arc<Memory>> {
+        lock(&self.open).as_ref()?.indexes.known(table)
     }
 
     /// Closes the file; the next use opens it again.
@@ -152,7 +158,7 @@ impl Store {
             .test_on_check_out(false)
             .thread_pool(pool_threads())
             .build_unchecked(manager);
-        Ok(Open { readers, writer: Mutex::new(writer) })
+        Ok(Open { readers, writer: Mutex::new(writer), indexes: Indexes::default() })
     }
 
     /// Runs the migrations that the file has not seen yet.
@@ -227,7 +233,7 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "cache_size", CACHE)?;
     connection.set_prepared_statement_cache_capacity(64);
-    Ok(())
+    vademecum_fts5::register(connection)
 }
 
 fn schema(connection: &Connection) -> rusqlite::Result<usize> {

@@ -5,12 +5,17 @@ mod database;
 mod error;
 mod file;
 mod imported;
+mod index;
 mod reader;
+mod table;
+mod varint;
 mod writer;
 
 pub use database::Database;
 pub use error::StoreError;
 pub use file::{Health, Store};
 pub use imported::save_once;
+pub(crate) use index::{Index, Lengths, Memory};
 pub use reader::Reader;
+pub use table::{Column, Table};
 pub use writer::{Durability, Writer};

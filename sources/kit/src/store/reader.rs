@@ -2,7 +2,7 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
 
-use super::StoreError;
+use super::{Index, StoreError, Table, index::Indexes};
 use crate::model::Deadline;
 
 /// Named parameters of a statement.
@@ -15,23 +15,36 @@ const STEPS: i32 = 1_000;
 #[derive(Debug)]
 pub struct Reader<'a> {
     connection: &'a Connection,
+    indexes: &'a Indexes,
+    deadline: Deadline,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn run<T, E: From<StoreError>>(
         connection: &'a Connection,
+        indexes: &'a Indexes,
         deadline: Deadline,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
         let watch = Some(move || deadline.is_over());
         connection.progress_handler(STEPS, watch).map_err(StoreError::from)?;
         let _moment = Moment::begin(connection)?;
-        work(&Self { connection })
+        work(&Self { connection, indexes, deadline })
     }
 
     /// A statement, compiled once for each connection.
     pub fn prepare(&self, sql: &str) -> Result<CachedStatement<'a>, StoreError> {
         Ok(self.connection.prepare_cached(sql)?)
+    }
+
+    /// A full-text table at this moment.
+    pub(crate) fn index(&self, table: &'static Table) -> Result<Index<'_>, StoreError> {
+        Index::open(self, self.indexes, table)
+    }
+
+    /// For work that runs beside SQLite: fails when the time is up.
+    pub(crate) fn still_in_time(&self) -> Result<(), StoreError> {
+        if self.deadline.is_over() { Err(StoreError::TimeIsUp) } else { Ok(()) }
     }
 
     /// All rows of a statement, in order.
@@ -127,7 +140,7 @@ impl Drop for Moment<'_> {
     }
 }
 
-fn interrupted(error: rusqlite::Error) -> StoreError {
+pub(crate) fn interrupted(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::OperationInterrupted) => StoreError::TimeIsUp,
         _ => StoreError::Statement(error),

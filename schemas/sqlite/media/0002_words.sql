@@ -1,0 +1,19 @@
+-- The full-text table of media holds words as the tokenizer `vademecum` reads
+-- them; the writer gives it text.
+
+DROP TABLE media_fts;
+CREATE VIRTUAL TABLE media_fts USING fts5 (
+    title, content, author, keywords,
+    content = '', contentless_delete = 1, tokenize = 'vademecum'
+);
+INSERT INTO media_fts (rowid, title, content, author, keywords)
+SELECT
+    id, title, content, author,
+    (
+        SELECT group_concat(Keywords.keyword, ' ')
+        FROM MediaKeywords
+        JOIN Keywords ON Keywords.id = MediaKeywords.keyword_id
+        WHERE MediaKeywords.media_id = Media.id AND Keywords.deleted = 0
+    )
+FROM Media
+WHERE deleted = 0 AND is_trash = 0;

@@ -1,0 +1,15 @@
+-- A row if the match :key is of this sender and character. A title has no sender.
+SELECT 1
+FROM messages
+JOIN conversations ON conversations.id = messages.conversation_id
+WHERE :key % 2 = 1
+  AND messages.row = :key / 2
+  AND (:sender IS NULL OR messages.sender = :sender COLLATE NOCASE)
+  AND (:character_id IS NULL OR conversations.character_id = :character_id)
+UNION ALL
+SELECT 1
+FROM conversations
+WHERE :key % 2 = 0
+  AND row = :key / 2
+  AND :sender IS NULL
+  AND character_id = :character_id;
