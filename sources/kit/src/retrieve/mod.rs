@@ -16,4 +16,5 @@ pub use passage::{Passage, Span, read};
 pub use query::FtsQuery;
 pub use rank::{Statements, rank};
 pub use snippet::snippet;
+pub use stop_words::is_stop_word;
 pub use words::folded_text;

@@ -1,7 +1,7 @@
 //! English words that say nothing about what a text is about.
 
 /// Whether the folded word is one of them.
-pub(crate) fn is_stop_word(folded: &str) -> bool {
+pub fn is_stop_word(folded: &str) -> bool {
     STOP_WORDS.binary_search(&folded).is_ok()
 }
 
