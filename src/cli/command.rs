@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use super::{check, demo, get, import, mcp, output, search, serve};
+use super::{check, demo, eval, get, import, mcp, output, search, serve};
 use crate::{app::App, config::Settings, telemetry};
 
 /// One server that holds what you know, and lets your AI agents find it.
@@ -59,6 +59,8 @@ enum Command {
     Get(get::Get),
     /// Look whether settings and databases are sound
     Check(check::Check),
+    /// Measure search on a judged collection
+    Eval(eval::Eval),
 }
 
 impl Common {
@@ -93,6 +95,7 @@ pub fn main() -> ExitCode {
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Check(command) => command.run(&line.common),
+            Command::Eval(command) => command.run(&line.common).await,
         }
     });
     done.unwrap_or_else(|error| {

@@ -62,14 +62,19 @@ impl Get {
 
 /// Calls a tool as a client does, and gives back its answer.
 pub(super) async fn call(app: &App, tool: &str, arguments: &Value) -> Result<Value> {
+    let answer = app.ask(&message(tool, arguments)).await.context("the server gave no answer")?;
+    answer_of(&answer)
+}
+
+/// The message that calls a tool.
+pub(super) fn message(tool: &str, arguments: &Value) -> String {
     let message = json!({
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
         "params": { "name": tool, "arguments": arguments },
     });
-    let answer = app.ask(&message.to_string()).await.context("the server gave no answer")?;
-    answer_of(&answer)
+    message.to_string()
 }
 
 /// The structured answer in a message, or what went wrong.

@@ -90,7 +90,7 @@ pub(super) async fn bring_in(
     for problem in listing.skipped {
         summary.skip(&problem.place, None, problem.reason);
     }
-    let bar = progress(listing.files.len());
+    let bar = progress(listing.files.len(), "files");
     let mut readings = read_ahead(kind, listing.files);
     let mut batch = Vec::new();
     while let Some((path, reading)) = readings.recv().await {
@@ -133,9 +133,10 @@ fn read_ahead(
     receiver
 }
 
-fn progress(files: usize) -> ProgressBar {
-    let bar = ProgressBar::new(u64::try_from(files).unwrap_or(0));
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files  {per_sec}  {eta} left");
+/// Shows how far it is, if standard error is a terminal.
+pub(super) fn progress(count: usize, things: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new(u64::try_from(count).unwrap_or(0)).with_message(things);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}  {per_sec}  {eta} left");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 

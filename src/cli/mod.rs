@@ -1,8 +1,9 @@
-//! The command line, one command a file.
+//! The command line, one command a file; a large one is a folder.
 
 mod check;
 mod command;
 mod demo;
+mod eval;
 mod get;
 mod import;
 mod mcp;

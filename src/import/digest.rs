@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Fingerprints `parts` as hex, together with the `version` of the importer
 /// that reads them: a better importer reads unchanged files again.
-pub(super) fn digest<'a>(version: &'a str, parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+pub(crate) fn digest<'a>(version: &'a str, parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     for part in [version.as_bytes()].into_iter().chain(parts) {
         // The length keeps `ab` + `c` apart from `a` + `bc`.

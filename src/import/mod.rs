@@ -25,6 +25,7 @@ mod prompts;
 mod registry;
 mod subtitles;
 
+pub(crate) use digest::digest;
 pub use error::{CardError, ImportError};
 pub use file::SourceFile;
 pub use importer::{Importer, Problem, Reading};

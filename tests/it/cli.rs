@@ -291,6 +291,7 @@ fn every_command_explains_itself() {
         ("search", "Examples:"),
         ("get", "Examples:"),
         ("check", "Ends with 0"),
+        ("eval", "qrels/test.tsv"),
     ] {
         for help in ["--help", "-h"] {
             let arguments: Vec<&str> =

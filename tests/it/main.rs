@@ -14,6 +14,7 @@ mod cli;
 mod conversations;
 mod deep_research;
 mod errors;
+mod eval;
 mod filters;
 mod floors;
 mod get;

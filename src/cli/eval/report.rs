@@ -1,0 +1,81 @@
+//! What was measured, for people and for programs.
+
+use serde::Serialize;
+
+use super::measures::Figures;
+use crate::cli::output::say;
+
+/// The library next to the plain table.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    #[serde(flatten)]
+    pub(super) ours: Figures,
+    pub(super) plain: Figures,
+}
+
+impl Report {
+    /// Prints a table: ours, plain, and ours divided by plain.
+    pub(super) fn print(&self) {
+        let Self { ours, plain } = self;
+        say(&line("", ["nDCG@10", "recall@100", "MRR@10", "empty", "p50 ms", "p99 ms"]));
+        say(&line("vademecum", cells(ours).each_ref().map(String::as_str)));
+        say(&line("plain FTS5", cells(plain).each_ref().map(String::as_str)));
+        let ratios = [
+            ratio(ours.ndcg_at_10, plain.ndcg_at_10),
+            ratio(ours.recall_at_100, plain.recall_at_100),
+            ratio(ours.mrr_at_10, plain.mrr_at_10),
+            String::new(),
+            ratio(ours.p50_ms, plain.p50_ms),
+            ratio(ours.p99_ms, plain.p99_ms),
+        ];
+        say(&line("ratio", ratios.each_ref().map(String::as_str)));
+    }
+}
+
+fn line(name: &str, cells: [&str; 6]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>10}")).collect();
+    format!("{name:10}  {}", cells.join("  ")).trim_end().to_owned()
+}
+
+fn cells(figures: &Figures) -> [String; 6] {
+    let Figures { ndcg_at_10, recall_at_100, mrr_at_10, empty, p50_ms, p99_ms } = figures;
+    [
+        format!("{ndcg_at_10:.3}"),
+        format!("{recall_at_100:.3}"),
+        format!("{mrr_at_10:.3}"),
+        empty.to_string(),
+        format!("{p50_ms:.2}"),
+        format!("{p99_ms:.2}"),
+    ]
+}
+
+fn ratio(ours: f64, plain: f64) -> String {
+    if plain > 0.0 { format!("{:.2}", ours / plain) } else { "-".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_keys_are_the_promised_ones() {
+        let report = Report { ours: Figures::default(), plain: Figures::default() };
+        let figures = json!({
+            "ndcg_at_10": 0.0, "recall_at_100": 0.0, "mrr_at_10": 0.0,
+            "empty": 0, "p50_ms": 0.0, "p99_ms": 0.0,
+        });
+        let mut expected = figures.clone();
+        expected["plain"] = figures;
+        assert_eq!(serde_json::to_value(report).unwrap(), expected);
+    }
+
+    #[test]
+    fn columns_are_aligned_and_nothing_is_divided_by_nothing() {
+        let head = line("", ["a"; 6]);
+        let body = line("vademecum", ["0.123"; 6]);
+        assert_eq!(head.len(), body.len());
+        assert_eq!((ratio(1.0, 0.0).as_str(), ratio(1.0, 2.0).as_str()), ("-", "0.50"));
+    }
+}

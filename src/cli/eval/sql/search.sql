@@ -1,0 +1,3 @@
+-- The places of the documents that match :query, best first; a title's words
+-- count twice.
+SELECT rowid AS place FROM f WHERE f MATCH :query ORDER BY bm25(f, 2.0, 1.0) LIMIT :limit;

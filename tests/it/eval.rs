@@ -1,0 +1,182 @@
+//! Measuring: a judged collection in, figures out.
+
+use std::{collections::BTreeSet, fmt::Write, fs, process::Command};
+
+use serde_json::{Value, json};
+
+use crate::program::{Library, SOURCES};
+
+/// Titles and texts. Their ids are their places, counted from 1.
+const DOCUMENTS: [(&str, &str); 15] = [
+    ("Rye bread", "Rye dough rises slowly and is ready when its dome is cracked."),
+    ("Sourdough", "A starter is fed with flour and water every day."),
+    ("Lighthouse", "The keeper polished the prisms and trimmed the wick."),
+    ("Lighthouse", "Whale oil burned in the lamp until kerosene came."),
+    ("Tides", "Spring tides follow the full moon."),
+    ("", "A barometer that falls announces a storm."),
+    ("Compost", "Worms turn kitchen waste into compost."),
+    ("Glacier", "Ice flows downhill under its own weight."),
+    ("Violin", "The bow is rubbed with rosin before it is played."),
+    ("Telescope", "A mirror gathers the light of a distant galaxy."),
+    ("Beehive", "Bees dance to tell the others where nectar is."),
+    ("Bicycle", "A chain that squeaks wants oil."),
+    ("", "Ink is made of oak galls and iron."),
+    ("Tea", "Green tea turns bitter in boiling water."),
+    ("Saffron", "Threads of the crocus are picked by hand."),
+];
+
+/// Questions, with the documents that answer them and how well.
+const QUESTIONS: [(&str, &[(usize, i32)]); 5] = [
+    ("When is rye dough ready?", &[(1, 2)]),
+    ("What do bees dance for?", &[(11, 1), (5, 0)]),
+    ("What burned in a lighthouse lamp?", &[(4, 1), (3, 1)]),
+    ("Where is the zebra?", &[(8, 1)]),
+    ("Who asks this?", &[(9, 0)]),
+];
+
+/// Writes the collection beside the library and tells where.
+fn collection(library: &Library) -> String {
+    let documents = (1..)
+        .zip(DOCUMENTS)
+        .map(|(id, (title, text))| json!({ "_id": id.to_string(), "title": title, "text": text }));
+    let questions = (1..)
+        .zip(QUESTIONS)
+        .map(|(id, (text, _))| json!({ "_id": format!("q{id}"), "text": text }));
+    let lines = |objects: Vec<Value>| -> String {
+        objects.iter().map(|object| object.to_string() + "\n").collect()
+    };
+    let mut judgements = "query-id\tcorpus-id\tscore\n".to_owned();
+    for (id, (_, judged)) in (1..).zip(QUESTIONS) {
+        for (document, grade) in judged {
+            writeln!(judgements, "q{id}\t{document}\t{grade}").unwrap();
+        }
+    }
+    library.write("judged/corpus.jsonl", lines(documents.collect()));
+    library.write("judged/queries.jsonl", lines(questions.collect()));
+    library.write("judged/qrels/test.tsv", judgements);
+    library.file("judged").to_str().unwrap().to_owned()
+}
+
+/// Asserts the four judged questions' figures: three are answered perfectly,
+/// one finds nothing.
+fn as_expected(figures: &Value) {
+    let keys = ["ndcg_at_10", "recall_at_100", "mrr_at_10"];
+    for key in keys {
+        let value = figures[key].as_f64().unwrap();
+        assert!((value - 0.75).abs() < 1e-9, "{key}: {figures}");
+    }
+    assert_eq!(figures["empty"], 1, "{figures}");
+    let (middle, slow) = (figures["p50_ms"].as_f64().unwrap(), figures["p99_ms"].as_f64().unwrap());
+    assert!(middle > 0.0 && slow >= middle, "{figures}");
+}
+
+#[test]
+fn a_judged_collection_is_measured_next_to_one_plain_table() {
+    let library = Library::new();
+    let folder = collection(&library);
+    let done = library.run(&["eval", "--json", &folder]);
+    assert!(done.code == 0 && done.stderr.is_empty(), "{done:?}");
+    let report = done.json();
+    let keys = |value: &Value| -> BTreeSet<String> {
+        value.as_object().unwrap().keys().cloned().collect()
+    };
+    let figures = ["ndcg_at_10", "recall_at_100", "mrr_at_10", "empty", "p50_ms", "p99_ms"];
+    let figures = BTreeSet::from(figures.map(str::to_owned));
+    assert_eq!(keys(&report["plain"]), figures);
+    assert_eq!(keys(&report), &figures | &BTreeSet::from(["plain".to_owned()]));
+    as_expected(&report);
+    as_expected(&report["plain"]);
+}
+
+#[test]
+fn a_collection_is_scattered_over_all_sources_and_imported_once() {
+    let library = Library::new();
+    let folder = collection(&library);
+    let first = library.run(&["eval", &folder]);
+    assert_eq!(first.code, 0, "{first:?}");
+    let head = "15 documents, 15 imported, 0 there before; 4 questions\n";
+    assert!(first.stdout.starts_with(head), "{first:?}");
+    for part in ["nDCG@10", "vademecum", "plain FTS5", "ratio"] {
+        assert!(first.stdout.contains(part), "{first:?}");
+    }
+    // Every text holds one of these, and nothing is there twice.
+    let words = "a the of when ice spring worms";
+    let found = library.run(&["search", "--json", "--limit", "100", words]).json();
+    for source in SOURCES {
+        let done = library.run(&["search", "--json", "--source", source, "a the is by in with"]);
+        assert!(done.json()["total_estimated"].as_u64() > Some(0), "{source}: {done:?}");
+    }
+    let again = library.run(&["eval", &folder]);
+    let head = "15 documents, 0 imported, 15 there before; 4 questions\n";
+    assert!(again.stdout.starts_with(head), "{again:?}");
+    let same = library.run(&["search", "--json", "--limit", "100", words]).json();
+    assert_eq!(same, found);
+}
+
+#[test]
+fn a_folder_that_holds_something_else_is_left_alone() {
+    let library = Library::new();
+    let folder = collection(&library);
+    library.import("notes", "own.md", "A note of my own.");
+    let done = library.run(&["eval", &folder]);
+    assert!(done.code == 1 && done.stdout.is_empty(), "{done:?}");
+    assert!(done.stderr.contains("holds something else"), "{done:?}");
+    assert_eq!(fs::read_dir(library.data()).unwrap().count(), 1, "nothing was added");
+
+    let library = Library::new();
+    let folder = collection(&library);
+    assert_eq!(library.run(&["eval", &folder]).code, 0);
+    library.write("judged/corpus.jsonl", r#"{ "_id": "1", "text": "Another one." }"#);
+    let done = library.run(&["eval", &folder]);
+    assert!(done.code == 1 && done.stderr.contains("holds another collection"), "{done:?}");
+}
+
+#[test]
+fn what_was_added_to_a_collection_by_hand_is_told() {
+    let library = Library::new();
+    let folder = collection(&library);
+    assert_eq!(library.run(&["eval", &folder]).code, 0);
+    library.import("notes", "own.md", "Rye dough of my own.");
+    let done = library.run(&["eval", &folder]);
+    assert!(done.code == 1 && done.stderr.contains("is not of this collection"), "{done:?}");
+}
+
+#[test]
+fn a_broken_collection_is_told_with_file_and_line() {
+    for (file, content, part) in [
+        ("corpus.jsonl", "{ \"_id\": \"1\" }", "corpus.jsonl, line 1: missing field `text`"),
+        ("queries.jsonl", "\n{ nonsense", "queries.jsonl, line 2: key must be a string"),
+        ("qrels/test.tsv", "q1\t1\tgood\n", "test.tsv, line 1: the grade `good`"),
+        ("qrels/test.tsv", "q1\t1\n", "test.tsv, line 1: expected question, document and grade"),
+        ("qrels/test.tsv", "q9\t1\t1\n", "test.tsv, line 1: there is no question `q9`"),
+        ("qrels/test.tsv", "q1\t1\t0\n", "test.tsv: no question has a relevant document"),
+    ] {
+        let library = Library::new();
+        let folder = collection(&library);
+        library.write(&format!("judged/{file}"), content);
+        let done = library.run(&["eval", &folder]);
+        assert!(done.code == 1 && done.stderr.contains(part), "{done:?}");
+        assert!(done.stdout.is_empty() && !library.data().exists(), "{done:?}");
+    }
+    let done = Library::new().run(&["eval", "/nowhere"]);
+    assert!(
+        done.code == 1 && done.stderr.contains("cannot read /nowhere/corpus.jsonl"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn without_a_folder_nothing_is_left_behind() {
+    let library = Library::new();
+    let folder = collection(&library);
+    let temporary = tempfile::tempdir().unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_vademecum"))
+        .args(["eval", "--json", &folder])
+        .env("TMPDIR", temporary.path())
+        .env("XDG_DATA_HOME", temporary.path().join("home"))
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    as_expected(&serde_json::from_slice(&done.stdout).unwrap());
+    assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+}
