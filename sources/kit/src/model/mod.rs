@@ -15,7 +15,7 @@ pub use draft::{
     Body, CharacterDraft, ChatDraft, Cue, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
     Saved, Transcript,
 };
-pub use hit::{Hit, Loc, ScoreType};
+pub use hit::{Highlight, Hit, Loc, ScoreType};
 pub use item::{Get, Item, PageOf, Range};
 pub use name::SourceName;
 pub use retrieval::{Mode, Preferences, Retrieval, RetrievalOptions};

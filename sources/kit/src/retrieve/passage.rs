@@ -3,7 +3,7 @@
 
 use std::{ops, sync::Arc};
 
-use super::{FtsQuery, chunks, snippet::snippet_of};
+use super::{Finder, FtsQuery, chunks, snippet::cut};
 use crate::model::{Loc, Mode, Range, Retrieval};
 
 /// What was read of a text.
@@ -34,7 +34,8 @@ pub struct Span {
 ///
 /// `stored` are the chunks that were stored with it; where there are none, or
 /// they are not preferred, the text is cut on the fly. Without a `loc`, the
-/// newest of the queries in `about` that occurs in the text says where.
+/// newest of the queries in `about` that occurs in the text says where: there
+/// where most of it stands together.
 pub fn read(
     text: &str,
     stored: &[Span],
@@ -63,13 +64,13 @@ fn full(text: &str, retrieval: &Retrieval) -> Passage {
 fn excerpt(text: &str, stored: &[Span], retrieval: &Retrieval, about: &[Arc<FtsQuery>]) -> Passage {
     let place = match anchor_offset(&retrieval.loc, stored, true) {
         Some(offset) => Some(byte_range(text, offset)),
-        None => first_match(text, about),
+        None => densest(text, about, retrieval),
     };
-    let (piece, shown) = snippet_of(text, place, retrieval.snippet_length);
-    let start = characters_before(text, shown.start);
-    let end = start + text.get(shown).unwrap_or_default().chars().count();
+    let piece = cut(text, place, retrieval.snippet_length);
+    let start = characters_before(text, piece.shown.start);
+    let end = start + text.get(piece.shown).unwrap_or_default().chars().count();
     let range = Range::new(start, end, text.chars().count());
-    Passage { text: piece, range, chunk: None }
+    Passage { text: piece.text, range, chunk: None }
 }
 
 fn by_chunks(
@@ -90,7 +91,9 @@ fn by_chunks(
         &cut
     };
     let offset = anchor_offset(&retrieval.loc, spans, as_stored)
-        .or_else(|| first_match(text, about).map(|place| characters_before(text, place.start)))
+        .or_else(|| {
+            densest(text, about, retrieval).map(|place| characters_before(text, place.start))
+        })
         .unwrap_or(0)
         .min(total);
     let Some(anchor) = spans.iter().rposition(|span| span.start <= offset) else {
@@ -133,8 +136,13 @@ fn anchor_offset(loc: &Loc, spans: &[Span], as_stored: bool) -> Option<usize> {
     }
 }
 
-fn first_match(text: &str, about: &[Arc<FtsQuery>]) -> Option<ops::Range<usize>> {
-    about.iter().find_map(|query| query.find(text))
+/// Where most of the newest query that occurs stands together.
+fn densest(
+    text: &str,
+    about: &[Arc<FtsQuery>],
+    retrieval: &Retrieval,
+) -> Option<ops::Range<usize>> {
+    about.iter().find_map(|query| Finder::new(query, retrieval.snippet_length).look(text).densest)
 }
 
 /// The anchor and its neighbours, left and right in turn, while they fit.

@@ -21,6 +21,7 @@ pub(crate) type Phrase = Vec<String>;
 /// A match expression that FTS5 will always accept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FtsQuery {
+    typed: String,
     any: Vec<Phrase>,
     required: Vec<Phrase>,
     excluded: Vec<Phrase>,
@@ -29,7 +30,7 @@ pub struct FtsQuery {
 impl FtsQuery {
     /// Reads what is looked for. A text without words finds nothing.
     pub fn parse(text: &str) -> Self {
-        let mut query = Self::default();
+        let mut query = Self { typed: text.to_owned(), ..Self::default() };
         let mut stop_words = Vec::new();
         for part in parts(text) {
             match part {
@@ -52,6 +53,11 @@ impl FtsQuery {
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.any.is_empty() && self.required.is_empty()
+    }
+
+    /// What was typed.
+    pub fn typed(&self) -> &str {
+        &self.typed
     }
 
     /// The expression over all columns.
@@ -77,7 +83,7 @@ impl FtsQuery {
         format!("{{{}}} : ({})", columns.join(" "), self.expression())
     }
 
-    /// Every phrase that a match may contain.
+    /// Every phrase that a match may contain. Weights come in this order.
     pub(crate) fn phrases(&self) -> impl Iterator<Item = &Phrase> {
         self.required.iter().chain(&self.any)
     }
