@@ -5,6 +5,7 @@ mod chunk;
 mod field;
 mod finder;
 mod lookout;
+mod markdown;
 mod opening;
 mod passage;
 mod query;
@@ -14,7 +15,7 @@ mod stop_words;
 mod window;
 mod words;
 
-pub use chunk::{Chunk, chunks};
+pub use chunk::{Chunk, Sizes, chunks};
 pub use field::{Fields, Shown};
 pub use finder::{Excerpt, Finder};
 pub use passage::{Passage, Span, read};
