@@ -10,7 +10,14 @@ use std::ops::Range;
 
 use text_splitter::{Characters, ChunkConfig, TextSplitter};
 
-use super::markdown::{Block, blocks};
+use super::{
+    markdown::{Block, blocks},
+    snippet::cluster_start,
+};
+
+/// How long a text is that is cut at once: in chunks, and in bytes at least.
+const STRETCH: usize = 16;
+const SHORTEST_STRETCH: usize = 1_024;
 
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,9 +180,31 @@ fn prose(text: &str, place: Range<usize>, sizes: Sizes) -> Vec<Range<usize>> {
         Err(_) => plain,
     };
     let splitter: TextSplitter<Characters> = TextSplitter::new(config);
-    let part = text.get(place.clone()).unwrap_or_default();
-    let range = |(at, piece): (usize, &str)| place.start + at..place.start + at + piece.len();
-    splitter.chunk_indices(part).map(range).collect()
+    let mut pieces = Vec::new();
+    let mut start = place.start;
+    while start < place.end {
+        let end = stretch(text, start..place.end, sizes.chunk);
+        let part = text.get(start..end).unwrap_or_default();
+        let range = |(at, piece): (usize, &str)| start + at..start + at + piece.len();
+        pieces.extend(splitter.chunk_indices(part).map(range));
+        start = end;
+    }
+    pieces
+}
+
+/// Where the part ends that is cut at once. The splitter reads all that is left
+/// for every chunk it makes: one endless line would take it forever.
+fn stretch(text: &str, place: Range<usize>, chunk: usize) -> usize {
+    let most = chunk.saturating_mul(STRETCH).max(SHORTEST_STRETCH);
+    if place.len() <= most {
+        return place.end;
+    }
+    let limit = text.floor_char_boundary(place.start + most);
+    let part = text.get(place.start..limit).unwrap_or_default();
+    let after = |mark: &str| Some(part.rfind(mark)? + mark.len()).filter(|end| *end > most / 2);
+    let end = ["\n\n", "\n\r\n", "\n", ". ", "。", " "].into_iter().find_map(after);
+    let end = end.map_or_else(|| cluster_start(text, limit), |end| place.start + end);
+    if end > place.start { end } else { limit }
 }
 
 /// A table or code: in one piece, else cut between lines.
@@ -258,6 +287,15 @@ mod tests {
         }
         assert_eq!(chunks("", sizes(80, 0, 0)), []);
         assert_eq!(texts(" \r\n", sizes(80, 0, 0)), [" \r\n"]);
+    }
+
+    #[test]
+    fn an_endless_line_is_cut_too() {
+        for unit in ["京", "wörd ", "a", "👨\u{200d}👩", "Ein Satz. ", "x\u{301}"] {
+            let text = unit.repeat(20_000 / unit.len());
+            let found = check(&text, sizes(40, 10, 40));
+            assert!(found.iter().all(|chunk| !chunk.text.starts_with(['\u{301}', '\u{200d}'])));
+        }
     }
 
     #[test]

@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn a_table_is_read_whole_if_the_budget_allows() {
-        let rows: String = (0..60).map(|row| format!("| größe {row} | {row} |\n")).collect();
-        let table = format!("| a | b |\n|---|---|\n{rows}");
+        let rows: Vec<_> = (0..60).map(|row| format!("| größe {row} | {row} |\n")).collect();
+        let table = format!("| a | b |\n|---|---|\n{}", rows.concat());
         let text = format!("# Head\n\n{}\n\n{table}\n# Tail\n\n{}", story(), story());
         for mode in [Mode::Chunk, Mode::ChunkWithSiblings] {
             for (chunk_tokens, max_tokens, is_whole) in [

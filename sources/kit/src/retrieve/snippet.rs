@@ -108,7 +108,7 @@ fn start_before(text: &str, place: &Range<usize>, length: usize) -> usize {
 }
 
 /// The beginning of the cluster that a place is in.
-fn cluster_start(text: &str, place: usize) -> usize {
+pub(super) fn cluster_start(text: &str, place: usize) -> usize {
     let mut cursor = GraphemeCursor::new(place, text.len(), true);
     match cursor.is_boundary(text, 0) {
         Ok(true) | Err(_) => place,
