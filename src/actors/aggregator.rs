@@ -201,6 +201,7 @@ pub(crate) struct ShowAll {
     pub(crate) wanted: Vec<Wanted>,
     pub(crate) ranked: Vec<Ranked>,
     pub(crate) snippet_length: usize,
+    pub(crate) highlight: bool,
 }
 
 impl Handler<ShowAll> for Aggregator {
@@ -219,8 +220,10 @@ impl Handler<ShowAll> for Aggregator {
             };
             let view = View {
                 query: Arc::clone(&message.query),
+                weights: Arc::default(),
                 filters: wanted.filters,
                 snippet_length: message.snippet_length,
+                highlight: message.highlight,
                 wanted: ranked,
             };
             let name = source.name();

@@ -76,6 +76,8 @@ pub struct Search {
     pub offset: usize,
     /// Longest snippet in characters, if the caller says so.
     pub snippet_length: Option<usize>,
+    /// Whether hits say what in them matches.
+    pub highlight: bool,
     /// What holds where the caller says nothing.
     pub preferences: Preferences,
     /// Whether what this conversation was shown before is passed over.
@@ -159,6 +161,7 @@ async fn run(
             wanted: search.wanted,
             ranked: pick.shown,
             snippet_length: Retrieval::snippet_length(wish),
+            highlight: search.highlight,
         };
         aggregator.send(show).await.map_err(|_| CallError::Unavailable)?
     };
@@ -236,7 +239,9 @@ fn answered(merged: &Merged, wanted: &[Wanted]) -> Result<(), CallError> {
 
 impl Memory {
     fn look_for(&mut self, query: &Arc<FtsQuery>) {
-        self.recent.retain(|known| known != query);
+        // What was typed may differ; what is looked for says whether it is known.
+        let expression = query.expression();
+        self.recent.retain(|known| known.expression() != expression);
         self.recent.push_front(Arc::clone(query));
         self.recent.truncate(self.most_recent);
     }

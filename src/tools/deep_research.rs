@@ -58,6 +58,7 @@ impl Contract for Search {
             limit: RESULTS,
             offset: 0,
             snippet_length: None,
+            highlight: false,
             preferences: call.defaults.preferences,
             fresh: true,
         };

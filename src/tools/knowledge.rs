@@ -33,6 +33,9 @@ pub struct SearchInput {
     /// Longest snippet in characters: 1 to 1000, default 300.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
+    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); only in the shape "full"; default false.
+    #[schemars(extend("default" = false))]
+    highlight: Option<bool>,
     /// Which sources to search; default all.
     sources: Option<Vec<SourceName>>,
     /// Best or newest first; default "relevance".
@@ -75,6 +78,7 @@ impl Contract for KnowledgeSearch {
             limit: input.limit.map_or(20, |limit| limit.0),
             offset: input.offset.unwrap_or_default().0,
             snippet_length: input.snippet_length,
+            highlight: input.highlight.unwrap_or_default(),
             preferences: call.defaults.preferences,
             fresh: true,
         };

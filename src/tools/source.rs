@@ -32,6 +32,7 @@ struct Window {
     limit: Option<Limit>,
     offset: Option<Offset>,
     snippet_length: Option<usize>,
+    highlight: Option<bool>,
 }
 
 async fn search(
@@ -48,6 +49,7 @@ async fn search(
         limit: window.limit.map_or(10, |limit| limit.0),
         offset: window.offset.unwrap_or_default().0,
         snippet_length: window.snippet_length,
+        highlight: window.highlight.unwrap_or_default(),
         preferences: call.defaults.preferences,
         fresh: false,
     };
@@ -92,6 +94,9 @@ pub struct NotesSearchInput {
     /// Longest snippet in characters: 1 to 1000, default 300.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
+    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    #[schemars(extend("default" = false))]
+    highlight: Option<bool>,
     /// Only notes with at least one of these keywords.
     keywords: Option<Vec<String>>,
 }
@@ -108,9 +113,10 @@ impl Contract for NotesSearch {
         input: NotesSearchInput,
         call: &Call,
     ) -> Result<Replied<Hits>, CallError> {
-        let NotesSearchInput { query, limit, offset, snippet_length, keywords } = input;
+        let NotesSearchInput { query, limit, offset, snippet_length, highlight, keywords } = input;
         let wanted = NotesFilters::keywords(keywords).into_wanted();
-        search(toolbox, call, query, Window { limit, offset, snippet_length }, wanted).await
+        search(toolbox, call, query, Window { limit, offset, snippet_length, highlight }, wanted)
+            .await
     }
 }
 
@@ -164,6 +170,9 @@ pub struct MediaSearchInput {
     /// Longest snippet in characters: 1 to 1000, default 300.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
+    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    #[schemars(extend("default" = false))]
+    highlight: Option<bool>,
     /// Only these types, such as video, audio, podcast, pdf, epub, docx, pptx, html, markdown, txt, image, article; `media://types` lists those there are.
     media_types: Option<Vec<String>>,
     /// Only what was added then or later (ISO 8601).
@@ -191,6 +200,7 @@ impl Contract for MediaSearch {
             limit: input.limit,
             offset: input.offset,
             snippet_length: input.snippet_length,
+            highlight: input.highlight,
         };
         let filters = MediaFilters {
             media_types: input.media_types,
@@ -253,6 +263,9 @@ pub struct ChatsSearchInput {
     /// Longest snippet in characters: 1 to 1000, default 300.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
+    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    #[schemars(extend("default" = false))]
+    highlight: Option<bool>,
     /// What is matched; default "both".
     by: Option<By>,
     /// Only conversations with this character.
@@ -273,14 +286,11 @@ impl Contract for ChatsSearch {
         input: ChatsSearchInput,
         call: &Call,
     ) -> Result<Replied<Hits>, CallError> {
-        let window = Window {
-            limit: input.limit,
-            offset: input.offset,
-            snippet_length: input.snippet_length,
-        };
+        let ChatsSearchInput { query, limit, offset, snippet_length, highlight, .. } = input;
+        let window = Window { limit, offset, snippet_length, highlight };
         let filters =
             ChatsFilters { by: input.by, character_id: input.character_id, sender: input.sender };
-        search(toolbox, call, input.query, window, filters.into_wanted()).await
+        search(toolbox, call, query, window, filters.into_wanted()).await
     }
 }
 
@@ -348,6 +358,9 @@ pub struct CharactersSearchInput {
     /// Longest snippet in characters: 1 to 1000, default 300.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
+    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    #[schemars(extend("default" = false))]
+    highlight: Option<bool>,
 }
 
 impl Contract for CharactersSearch {
@@ -362,8 +375,8 @@ impl Contract for CharactersSearch {
         input: CharactersSearchInput,
         call: &Call,
     ) -> Result<Replied<Hits>, CallError> {
-        let CharactersSearchInput { query, limit, offset, snippet_length } = input;
-        let window = Window { limit, offset, snippet_length };
+        let CharactersSearchInput { query, limit, offset, snippet_length, highlight } = input;
+        let window = Window { limit, offset, snippet_length, highlight };
         let wanted = CharactersFilters::default().into_wanted();
         search(toolbox, call, query.into_text(), window, wanted).await
     }
@@ -417,6 +430,9 @@ pub struct PromptsSearchInput {
     /// Longest snippet in characters: 1 to 1000, default 300.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
+    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    #[schemars(extend("default" = false))]
+    highlight: Option<bool>,
     /// Only match these fields; default all.
     fields: Option<Vec<PromptField>>,
 }
@@ -433,8 +449,8 @@ impl Contract for PromptsSearch {
         input: PromptsSearchInput,
         call: &Call,
     ) -> Result<Replied<Hits>, CallError> {
-        let PromptsSearchInput { query, limit, offset, snippet_length, fields } = input;
-        let window = Window { limit, offset, snippet_length };
+        let PromptsSearchInput { query, limit, offset, snippet_length, highlight, fields } = input;
+        let window = Window { limit, offset, snippet_length, highlight };
         search(toolbox, call, query, window, PromptsFilters::fields(fields).into_wanted()).await
     }
 }

@@ -397,3 +397,20 @@ fn the_range_of_an_answer_is_where_its_text_stands() {
         }
     }
 }
+
+#[test]
+fn a_chunk_ends_at_the_next_heading_and_holds_tables_whole() {
+    let rows: Vec<_> = (0..99).map(|row| format!("| drawer {row} | pin |\n")).collect();
+    let table = format!("| where | what |\n|---|---|\n{}", rows.concat());
+    let text = format!("# Attic\n\nDust.\n\n## Drawers\n\n{table}\n## Cellar\n\nA thimble.\n");
+    let library = Library::of_notes([("Inventory", text)]);
+    let server = library.serve();
+    let client = server.client();
+    let chunk = |query: &str| {
+        let hit = client.only_hit("notes.search", &json!({ "query": query }));
+        let retrieval = json!({ "mode": "chunk", "chunk_size_tokens": 50, "loc": hit["loc"] });
+        self::text(&client.item("notes", &hit["id"], &retrieval))
+    };
+    assert_eq!(chunk("thimble"), "## Cellar\n\nA thimble.\n");
+    assert_eq!(chunk("\"drawer 70\""), format!("## Drawers\n\n{table}\n"));
+}

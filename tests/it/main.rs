@@ -20,6 +20,7 @@ mod floors;
 mod get;
 mod guard;
 mod handshake;
+mod highlights;
 mod import;
 mod resources;
 mod schemas;

@@ -4,7 +4,7 @@ use rusqlite::{Row, named_params};
 use serde_json::{Value, json};
 use vademecum_kit::{
     model::{Get, Hit, Item, ItemId, Mode, SourceName, Timestamp, Uri, View},
-    retrieve::Fields,
+    retrieve::{Fields, Finder, Shown},
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -35,12 +35,14 @@ struct Character {
 
 /// Reads matches for a list of results.
 pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+    let finder = Finder::from(view);
     let mut hits = Vec::with_capacity(view.wanted.len());
     for wanted in &view.wanted {
         let Some(character) = find(reader, wanted.key)? else { continue };
-        let fields = fields(&character);
-        let (snippet, loc) = fields.snippet(&view.query, |_| true, view.snippet_length);
-        hits.push(Hit { snippet, loc, score: wanted.score, ..hit(&character) });
+        let shown = fields(&character).show(&finder, |_| true);
+        let Shown { snippet, loc, highlights, matched } = shown;
+        let score = wanted.score;
+        hits.push(Hit { snippet, highlights, matched, loc, score, ..hit(&character) });
     }
     Ok(hits)
 }

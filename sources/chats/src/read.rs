@@ -3,7 +3,7 @@
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{Hit, ItemId, Loc, Ranked, SourceName, Timestamp, Uri, View},
-    retrieve::snippet,
+    retrieve::Finder,
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -36,11 +36,12 @@ pub(crate) struct Message {
 
 /// Reads matches for a list of results.
 pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+    let finder = Finder::from(view);
     let mut hits = Vec::with_capacity(view.wanted.len());
     for wanted in &view.wanted {
         let hit = match wanted.uri.part {
-            Some(_) => show_message(reader, view, wanted)?,
-            None => show_title(reader, view, wanted)?,
+            Some(_) => show_message(reader, &finder, wanted)?,
+            None => show_title(reader, &finder, wanted)?,
         };
         hits.extend(hit.map(|hit| Hit { score: wanted.score, ..hit }));
     }
@@ -49,21 +50,24 @@ pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceE
 
 fn show_message(
     reader: &Reader<'_>,
-    view: &View,
+    finder: &Finder<'_>,
     wanted: &Ranked,
 ) -> Result<Option<Hit>, SourceError> {
     let Some(message) = message(reader, Some(wanted.key / 2), None)? else { return Ok(None) };
     let Some(conversation) = conversation(reader, None, Some(&message.conversation_id))? else {
         return Ok(None);
     };
-    let place = view.query.find(&message.content);
-    let snippet = snippet(&message.content, place, view.snippet_length);
-    Ok(Some(Hit { snippet: Some(snippet), ..message_hit(reader, conversation, message)? }))
+    let found = finder.look(&message.content);
+    let matched = finder.matched(&found, &[]);
+    let excerpt = finder.excerpt(&message.content, found.densest);
+    let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
+    let hit = message_hit(reader, conversation, message)?;
+    Ok(Some(Hit { snippet, highlights, matched, ..hit }))
 }
 
 fn show_title(
     reader: &Reader<'_>,
-    view: &View,
+    finder: &Finder<'_>,
     wanted: &Ranked,
 ) -> Result<Option<Hit>, SourceError> {
     let Some(conversation) = conversation(reader, Some(wanted.key / 2), None)? else {
@@ -76,8 +80,11 @@ fn show_title(
         (None, Some(first)) => first.content.clone(),
         (None, None) => String::new(),
     };
-    let snippet = snippet(&text, None, view.snippet_length);
-    Ok(Some(Hit { snippet: Some(snippet), ..title_hit(conversation) }))
+    let found = finder.look(conversation.title.as_deref().unwrap_or_default());
+    let matched = finder.matched(&found, &[]);
+    let excerpt = finder.excerpt(&text, None);
+    let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
+    Ok(Some(Hit { snippet, highlights, matched, ..title_hit(conversation) }))
 }
 
 /// A hit for a whole conversation.

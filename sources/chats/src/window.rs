@@ -5,7 +5,7 @@ use std::ops::Range as Window;
 use serde_json::{Value, json};
 use vademecum_kit::{
     model::{Get, Hit, Item, Mode, PageOf, Range, Retrieval},
-    retrieve::{FtsQuery, snippet},
+    retrieve::{Finder, Found, FtsQuery, snippet},
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -36,7 +36,7 @@ pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
     }
     let anchor = match named {
         Some(place) => Some(place),
-        None => first_match(reader, &conversation, total, &get.about)?,
+        None => densest(reader, &conversation, total, &get.about)?,
     };
     let anchor = anchor.unwrap_or(0).min(total.saturating_sub(1));
     match retrieval.mode {
@@ -137,20 +137,27 @@ fn siblings(
     Ok(first + window.start..first + window.end)
 }
 
-/// The first message that the newest of the recent queries occurs in.
-fn first_match(
+/// The message in which most of the newest query that occurs stands together.
+fn densest(
     reader: &Reader<'_>,
     conversation: &Conversation,
     total: usize,
     about: &[std::sync::Arc<FtsQuery>],
 ) -> Result<Option<usize>, StoreError> {
     for query in about {
+        let finder = Finder::new(query, Retrieval::SNIPPET);
+        let mut best = (None, Found::default());
         for start in (0..total).step_by(STRIDE) {
             let some = messages(reader, &conversation.id, start, STRIDE)?;
-            let found = some.iter().position(|message| query.find(&message.content).is_some());
-            if let Some(place) = found {
-                return Ok(Some(start + place));
+            for (place, message) in (start..).zip(some) {
+                let found = finder.look(&message.content);
+                if found.is_denser_than(&best.1) {
+                    best = (Some(place), found);
+                }
             }
+        }
+        if best.0.is_some() {
+            return Ok(best.0);
         }
     }
     Ok(None)
@@ -166,8 +173,10 @@ fn excerpt(
     let Some(message) = messages(reader, &conversation.id, anchor, 1)?.into_iter().next() else {
         return show(reader, conversation, 0..0, total, Budget::leaving_out(0));
     };
-    let place = get.about.iter().find_map(|query| query.find(&message.content));
-    let text = snippet(&message.content, place, get.retrieval.snippet_length);
+    let length = get.retrieval.snippet_length;
+    let look = |query: &std::sync::Arc<FtsQuery>| Finder::new(query, length).look(&message.content);
+    let place = get.about.iter().find_map(|query| look(query).densest);
+    let text = snippet(&message.content, place, length);
     let hit = message_hit(reader, conversation, message)?;
     Ok(Item {
         meta: Hit { snippet: Some(text.clone()), ..hit },

@@ -12,5 +12,5 @@ mod words;
 
 pub use ffi::register;
 pub use postings::{Cursor, Postings, collect};
-pub use tokens::{exact_token, index_tokens};
-pub use words::{Kind, Word, each_word, each_word_like, fold_word, stem};
+pub use tokens::{EXACT, exact_token, index_tokens};
+pub use words::{Kind, Word, each_word, each_word_like, fold_word, is_letter, is_solid, stem};

@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use crate::words::{Kind, each_word, stem};
 
 /// Stands before a word that is meant exactly as it is. No word contains it.
-const EXACT: char = '=';
+pub const EXACT: char = '=';
 
 /// The token under which a folded word is found exactly as it is written.
 pub fn exact_token(folded: &str) -> String {

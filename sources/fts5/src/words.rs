@@ -208,13 +208,14 @@ fn fold_run(text: &str, start: usize, folded: &mut String) -> (usize, Kind) {
     (end, if solid { Kind::Solid } else { Kind::Plain })
 }
 
-fn is_letter(letter: char) -> bool {
+/// Whether it is part of a word.
+pub fn is_letter(letter: char) -> bool {
     if letter.is_ascii() { letter.is_ascii_alphanumeric() } else { letter.is_alphanumeric() }
 }
 
 /// Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar: written without spaces, or
 /// with endings that cling to the word.
-fn is_solid(letter: char) -> bool {
+pub fn is_solid(letter: char) -> bool {
     matches!(u32::from(letter),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF
         | 0x3005..=0x3007 | 0x3040..=0x30FF | 0x3130..=0x318F | 0x31F0..=0x31FF

@@ -132,8 +132,14 @@ impl<S: Source> Bench<S> {
     }
 
     fn show(&self, query: &str, filters: Filters, wanted: Vec<Ranked>, length: usize) -> Vec<Hit> {
-        let query = Arc::new(FtsQuery::parse(query));
-        let view = View { query, filters, snippet_length: length, wanted };
+        let view = View {
+            query: Arc::new(FtsQuery::parse(query)),
+            weights: Arc::default(),
+            filters,
+            snippet_length: length,
+            highlight: true,
+            wanted,
+        };
         self.read(|reader| self.source.show(reader, &view)).expect("the source shows")
     }
 }

@@ -4,7 +4,7 @@ use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_kit::{
     model::{Get, Hit, Item, ItemId, Loc, Mode, SourceName, Timestamp, Uri, View},
-    retrieve::{self, Span, snippet},
+    retrieve::{self, Finder, Span},
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -27,18 +27,26 @@ struct Document {
 
 /// Reads matches for a list of results.
 pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+    let finder = Finder::from(view);
     let mut hits = Vec::with_capacity(view.wanted.len());
     for wanted in &view.wanted {
         let Some(document) = find(reader, wanted.key)? else { continue };
-        let place = view.query.find(&document.content);
-        let loc = match &place {
-            Some(place) => Some(loc_at(reader, &document, place.start)?),
-            None => None,
-        };
-        let snippet = snippet(&document.content, place, view.snippet_length);
-        hits.push(Hit { snippet: Some(snippet), loc, score: wanted.score, ..hit(document) });
+        hits.push(Hit { score: wanted.score, ..shown(reader, &finder, document)? });
     }
     Ok(hits)
+}
+
+fn shown(reader: &Reader<'_>, finder: &Finder<'_>, document: Document) -> Result<Hit, StoreError> {
+    let found = finder.look(&document.content);
+    let author = document.author.as_deref().unwrap_or_default();
+    let matched = finder.matched(&found, &[&document.title, author, &document.tags.join(" ")]);
+    let loc = match &found.densest {
+        Some(place) => Some(loc_at(reader, &document, place.start)?),
+        None => None,
+    };
+    let excerpt = finder.excerpt(&document.content, found.densest);
+    let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
+    Ok(Hit { snippet, highlights, matched, loc, ..hit(document) })
 }
 
 /// Reads one document, or its transcript.

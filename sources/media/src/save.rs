@@ -4,7 +4,7 @@ use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
     model::{Body, Draft, MediaDraft, Saved, SourceName, Timestamp, Uri},
-    retrieve::chunks,
+    retrieve::{Sizes, chunks},
     source::SourceError,
     store::{StoreError, Writer, save_once},
 };
@@ -96,7 +96,8 @@ fn update(
 fn cut(writer: &Writer<'_>, id: i64, media: &MediaDraft, now: Timestamp) -> Result<(), StoreError> {
     let of_this = named_params! { ":media_id": id };
     writer.run(include_str!("../sql/forget_chunks.sql"), of_this)?;
-    for (index, chunk) in (0_i64..).zip(chunks(&media.content, CHUNK, 0)) {
+    let sizes = Sizes { chunk: CHUNK, overlap: 0, whole: CHUNK };
+    for (index, chunk) in (0_i64..).zip(chunks(&media.content, sizes)) {
         writer.run(
             include_str!("../sql/add_chunk.sql"),
             named_params! {

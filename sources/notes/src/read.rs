@@ -3,7 +3,7 @@
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{Get, Hit, Item, ItemId, Loc, SourceName, Timestamp, Uri, View},
-    retrieve::{self, snippet},
+    retrieve::{self, Finder},
     source::SourceError,
     store::Reader,
 };
@@ -21,26 +21,34 @@ struct Note {
 
 /// Reads matches for a list of results.
 pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+    let finder = Finder::from(view);
     let mut hits = Vec::with_capacity(view.wanted.len());
     for wanted in &view.wanted {
         let Some(note) = find(reader, Some(wanted.key), None)? else { continue };
-        let content = note.content.as_str();
-        let body = body(content);
-        // A match in the front matter says less than one in the text.
-        let in_body = view.query.find(body);
-        let anywhere = if in_body.is_none() { view.query.find(content) } else { None };
-        let at = match &in_body {
-            Some(place) => Some(content.len() - body.len() + place.start),
-            None => anywhere.as_ref().map(|place| place.start),
-        };
-        let loc = at.map(|at| loc_at(content, at));
-        let snippet = match anywhere {
-            Some(place) => snippet(content, Some(place), view.snippet_length),
-            None => snippet(body, in_body, view.snippet_length),
-        };
-        hits.push(Hit { snippet: Some(snippet), loc, score: wanted.score, ..hit(note) });
+        hits.push(Hit { score: wanted.score, ..shown(&finder, note) });
     }
     Ok(hits)
+}
+
+fn shown(finder: &Finder<'_>, note: Note) -> Hit {
+    let content = note.content.as_str();
+    let body = body(content);
+    let front = content.get(..content.len() - body.len()).unwrap_or_default();
+    let in_body = finder.look(body);
+    let matched = finder.matched(&in_body, &[&note.title, front, &note.tags.join(" ")]);
+    // A match in the front matter says less than one in the text.
+    let in_front = if in_body.densest.is_none() { finder.look(front).densest } else { None };
+    let at = match &in_body.densest {
+        Some(place) => Some(front.len() + place.start),
+        None => in_front.as_ref().map(|place| place.start),
+    };
+    let loc = at.map(|at| loc_at(content, at));
+    let excerpt = match in_front {
+        Some(place) => finder.excerpt(content, Some(place)),
+        None => finder.excerpt(body, in_body.densest),
+    };
+    let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
+    Hit { snippet, highlights, matched, loc, ..hit(note) }
 }
 
 /// Reads one note.

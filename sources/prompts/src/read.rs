@@ -4,7 +4,7 @@ use rusqlite::{Row, named_params};
 use serde_json::{Value, json};
 use vademecum_kit::{
     model::{Get, Hit, Item, ItemId, Mode, SourceName, Timestamp, Uri, View},
-    retrieve::Fields,
+    retrieve::{Fields, Finder, Shown},
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -26,13 +26,16 @@ struct Prompt {
 /// Reads matches for a list of results.
 pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
     let searched = &view.filters.fields;
-    let matched =
+    let is_searched =
         |name: &str| searched.is_empty() || searched.iter().any(|field| field.as_str() == name);
+    let finder = Finder::from(view);
     let mut hits = Vec::with_capacity(view.wanted.len());
     for wanted in &view.wanted {
         let Some(prompt) = find(reader, Some(wanted.key), None)? else { continue };
-        let (snippet, loc) = fields(&prompt).snippet(&view.query, matched, view.snippet_length);
-        hits.push(Hit { snippet, loc, score: wanted.score, ..hit(&prompt) });
+        let shown = fields(&prompt).show(&finder, is_searched);
+        let Shown { snippet, loc, highlights, matched } = shown;
+        let score = wanted.score;
+        hits.push(Hit { snippet, highlights, matched, loc, score, ..hit(&prompt) });
     }
     Ok(hits)
 }

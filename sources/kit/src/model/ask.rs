@@ -145,8 +145,13 @@ pub struct View {
     pub query: Arc<FtsQuery>,
     /// Which items counted: snippets show what was matched.
     pub filters: Filters,
+    /// How much each phrase of the query weighs, in the order of the query;
+    /// rare ones more. Where there is none, it is 1.
+    pub weights: Arc<[f64]>,
     /// Longest snippet, in characters.
     pub snippet_length: usize,
+    /// Whether hits say what in them matches.
+    pub highlight: bool,
     /// The matches to read.
     pub wanted: Vec<Ranked>,
 }

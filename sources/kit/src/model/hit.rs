@@ -14,8 +14,14 @@ pub struct Hit {
     pub source: SourceName,
     /// Short title or name.
     pub title: Option<String>,
-    /// Plain text around the first match, at most `snippet_length` characters.
+    /// Plain text where most of the query stands together, at most `snippet_length` characters.
     pub snippet: Option<String>,
+    /// With `highlight` only: where the query matches in the snippet, in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub highlights: Option<Vec<Highlight>>,
+    /// With `highlight` only: the words of the query that occur in the item, as they were typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matched: Option<Vec<String>>,
     /// Canonical pointer, such as `media://3`.
     pub uri: Uri,
     /// How well it matches: 0 to 1, higher is better.
@@ -57,6 +63,8 @@ impl Hit {
             source: uri.source,
             title: None,
             snippet: None,
+            highlights: None,
+            matched: None,
             uri,
             score: 1.0,
             score_type: ScoreType::Fts,
@@ -72,6 +80,15 @@ impl Hit {
             loc: None,
         }
     }
+}
+
+/// A part of a snippet, in characters (code points).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Highlight {
+    /// Where it begins.
+    pub start: usize,
+    /// Where it ends: the first character after it.
+    pub end: usize,
 }
 
 /// What a score was computed from.

@@ -18,7 +18,7 @@ pub use draft::{
     Saved, Transcript,
 };
 pub use field::Field;
-pub use hit::{Hit, Loc, ScoreType};
+pub use hit::{Highlight, Hit, Loc, ScoreType};
 pub use item::{Get, Item, PageOf, Range};
 pub use name::SourceName;
 pub use retrieval::{Mode, Preferences, Retrieval, RetrievalOptions};

@@ -36,8 +36,8 @@ struct List<'a> {
     rows: Cursor<'a>,
     next: Option<(i64, usize)>,
     frequencies: &'a [f64],
-    /// What it adds to a row, or `None` if it drops the row.
-    weight: Option<f64>,
+    /// What it adds to a row and how often, or `None` if it drops the row.
+    weight: Option<(f64, usize)>,
     required: bool,
 }
 
@@ -64,22 +64,22 @@ fn count(number: u64) -> f64 {
 
 impl<'a> Scorer<'a> {
     /// Scores rows by `phrases`, of which the first `required` must occur, and
-    /// none of `excluded` may. `statistics` are over everything that is ranked.
+    /// none of `excluded` may. Each comes with how often it was said. `statistics` are over everything that is ranked.
     pub(crate) fn new(
-        phrases: &'a [Arc<Postings>],
+        phrases: &'a [(Arc<Postings>, usize)],
         required: usize,
         excluded: &'a [Arc<Postings>],
         statistics: &Statistics,
         lengths: &'a Lengths,
     ) -> Self {
         let scored = phrases.iter().zip(&statistics.matches).zip(0..);
-        let scored = scored.map(|((postings, matches), index)| {
+        let scored = scored.map(|(((postings, times), matches), index)| {
             let weight = weight(statistics.rows, *matches);
-            List::new(postings, Some(weight), index < required)
+            List::new(postings, Some((weight, *times)), index < required)
         });
         let dropped = excluded.iter().map(|postings| List::new(postings, None, false));
         let average = count(statistics.tokens) / count(statistics.rows.max(1));
-        let postings: usize = phrases.iter().map(|postings| postings.len()).sum();
+        let postings: usize = phrases.iter().map(|(postings, _)| postings.len()).sum();
         // For few rows it is not worth it.
         let known = if postings > LENGTHS { LENGTHS } else { 0 };
         let lengths_known = 0..u32::try_from(known).unwrap_or(0);
@@ -129,7 +129,7 @@ fn norm(length: u32, average: f64) -> f64 {
 }
 
 impl<'a> List<'a> {
-    fn new(postings: &'a Postings, weight: Option<f64>, required: bool) -> Self {
+    fn new(postings: &'a Postings, weight: Option<(f64, usize)>, required: bool) -> Self {
         let mut rows = postings.rows();
         let next = rows.next();
         Self { rows, next, frequencies: postings.frequencies(), weight, required }
@@ -157,8 +157,12 @@ impl<'a> List<'a> {
                 touched.push(u16::try_from(place).unwrap_or(0));
             }
             match (self.weight, self.frequencies.get(number)) {
-                (Some(weight), Some(&frequency)) => {
-                    slot.score += weight * ((frequency * (K1 + 1.0)) / (frequency + norm(row)));
+                (Some((weight, times)), Some(&frequency)) => {
+                    let once = weight * ((frequency * (K1 + 1.0)) / (frequency + norm(row)));
+                    // As if it were a phrase of its own each time.
+                    for _ in 0..times {
+                        slot.score += once;
+                    }
                     slot.matched = true;
                     slot.required += u16::from(self.required);
                 }

@@ -3,7 +3,7 @@
 
 use std::{ops, sync::Arc};
 
-use super::{FtsQuery, chunks, snippet::snippet_of};
+use super::{Finder, FtsQuery, Sizes, chunks, snippet::cut};
 use crate::model::{Loc, Mode, Range, Retrieval};
 
 /// What was read of a text.
@@ -34,7 +34,8 @@ pub struct Span {
 ///
 /// `stored` are the chunks that were stored with it; where there are none, or
 /// they are not preferred, the text is cut on the fly. Without a `loc`, the
-/// newest of the queries in `about` that occurs in the text says where.
+/// newest of the queries in `about` that occurs in the text says where: there
+/// where most of it stands together.
 pub fn read(
     text: &str,
     stored: &[Span],
@@ -63,13 +64,13 @@ fn full(text: &str, retrieval: &Retrieval) -> Passage {
 fn excerpt(text: &str, stored: &[Span], retrieval: &Retrieval, about: &[Arc<FtsQuery>]) -> Passage {
     let place = match anchor_offset(&retrieval.loc, stored, true) {
         Some(offset) => Some(byte_range(text, offset)),
-        None => first_match(text, about),
+        None => densest(text, about, retrieval),
     };
-    let (piece, shown) = snippet_of(text, place, retrieval.snippet_length);
-    let start = characters_before(text, shown.start);
-    let end = start + text.get(shown).unwrap_or_default().chars().count();
+    let piece = cut(text, place, retrieval.snippet_length);
+    let start = characters_before(text, piece.shown.start);
+    let end = start + text.get(piece.shown).unwrap_or_default().chars().count();
     let range = Range::new(start, end, text.chars().count());
-    Passage { text: piece, range, chunk: None }
+    Passage { text: piece.text, range, chunk: None }
 }
 
 fn by_chunks(
@@ -86,18 +87,28 @@ fn by_chunks(
     let spans = if as_stored {
         stored
     } else {
-        cut = cut_spans(text, retrieval);
+        let sizes = Sizes {
+            chunk: retrieval.chunk_chars,
+            overlap: retrieval.overlap_chars,
+            whole: retrieval.sibling_budget(),
+        };
+        cut = cut_spans(text, sizes);
         &cut
     };
     let offset = anchor_offset(&retrieval.loc, spans, as_stored)
-        .or_else(|| first_match(text, about).map(|place| characters_before(text, place.start)))
+        .or_else(|| {
+            densest(text, about, retrieval).map(|place| characters_before(text, place.start))
+        })
         .unwrap_or(0)
         .min(total);
     let Some(anchor) = spans.iter().rposition(|span| span.start <= offset) else {
         return full(text, retrieval);
     };
-    let range = widen(spans, anchor, window, budget.unwrap_or(usize::MAX));
-    let range = within(range, offset, budget.unwrap_or(usize::MAX));
+    let budget = budget.unwrap_or(usize::MAX);
+    let mut range = widen(spans, anchor, window, budget);
+    if range.len() > budget {
+        range = part_of(text, range, offset, budget);
+    }
     Passage {
         text: slice(text, range.clone()),
         range: Range::new(range.start, range.end, total),
@@ -105,8 +116,8 @@ fn by_chunks(
     }
 }
 
-fn cut_spans(text: &str, retrieval: &Retrieval) -> Vec<Span> {
-    chunks(text, retrieval.chunk_chars, retrieval.overlap_chars)
+fn cut_spans(text: &str, sizes: Sizes) -> Vec<Span> {
+    chunks(text, sizes)
         .into_iter()
         .enumerate()
         .map(|(index, chunk)| Span { index, uuid: None, start: chunk.start, end: chunk.end })
@@ -133,8 +144,13 @@ fn anchor_offset(loc: &Loc, spans: &[Span], as_stored: bool) -> Option<usize> {
     }
 }
 
-fn first_match(text: &str, about: &[Arc<FtsQuery>]) -> Option<ops::Range<usize>> {
-    about.iter().find_map(|query| query.find(text))
+/// Where most of the newest query that occurs stands together.
+fn densest(
+    text: &str,
+    about: &[Arc<FtsQuery>],
+    retrieval: &Retrieval,
+) -> Option<ops::Range<usize>> {
+    about.iter().find_map(|query| Finder::new(query, retrieval.snippet_length).look(text).densest)
 }
 
 /// The anchor and its neighbours, left and right in turn, while they fit.
@@ -158,14 +174,20 @@ fn widen(spans: &[Span], anchor: usize, window: usize, budget: usize) -> ops::Ra
     range
 }
 
-/// At most `budget` characters of `range`, with `offset` in them.
-fn within(range: ops::Range<usize>, offset: usize, budget: usize) -> ops::Range<usize> {
-    if range.len() <= budget {
-        return range;
-    }
-    let wish = offset.saturating_sub(budget / 4).max(range.start);
-    let start = wish.min(range.end - budget);
-    start..start + budget
+/// The part of a chunk around `offset` that the budget allows: as much as fits,
+/// cut as chunks are.
+fn part_of(
+    text: &str,
+    chunk: ops::Range<usize>,
+    offset: usize,
+    budget: usize,
+) -> ops::Range<usize> {
+    let sizes = Sizes { chunk: budget, overlap: 0, whole: budget };
+    let parts = cut_spans(&slice(text, chunk.clone()), sizes);
+    let inside = offset.saturating_sub(chunk.start);
+    let anchor = parts.iter().rposition(|part| part.start <= inside).unwrap_or(0);
+    let part = widen(&parts, anchor, parts.len(), budget);
+    chunk.start + part.start..chunk.start + part.end
 }
 
 fn slice(text: &str, range: ops::Range<usize>) -> String {
@@ -237,6 +259,43 @@ mod tests {
         let (none, one, two) = (with_window(0), with_window(1), with_window(2));
         assert!(one.start < none.start && none.end < one.end);
         assert!(two.start < one.start && one.end < two.end);
+    }
+
+    #[test]
+    fn a_table_is_read_whole_if_the_budget_allows() {
+        let rows: Vec<_> = (0..60).map(|row| format!("| größe {row} | {row} |\n")).collect();
+        let table = format!("| a | b |\n|---|---|\n{}", rows.concat());
+        let text = format!("# Head\n\n{}\n\n{table}\n# Tail\n\n{}", story(), story());
+        for mode in [Mode::Chunk, Mode::ChunkWithSiblings] {
+            for (chunk_tokens, max_tokens, is_whole) in [
+                (100, None, true),
+                (100, Some(400), true),
+                (2_000, Some(400), true),
+                (100, Some(90), false),
+            ] {
+                let retrieval = resolve(RetrievalOptions {
+                    chunk_size_tokens: Some(chunk_tokens),
+                    max_tokens,
+                    ..options(mode)
+                });
+                let passage = read(&text, &[], &retrieval, &about("\"größe 30\""));
+                assert_eq!(passage.text.contains(&table), is_whole, "{mode:?} {max_tokens:?}");
+                assert!(passage.text.contains("| größe 30 | 30 |\n"), "{}", passage.text);
+                let budget = max_tokens.map_or(usize::MAX, |tokens| tokens * 4);
+                assert!(passage.text.chars().count() <= budget);
+            }
+        }
+    }
+
+    #[test]
+    fn a_query_alone_leads_to_where_most_of_it_stands_together() {
+        let text = format!("A thimble. {0} Brass thimble, brass bell. {0}", story());
+        for mode in [Mode::Snippet, Mode::Chunk, Mode::ChunkWithSiblings] {
+            let retrieval =
+                resolve(RetrievalOptions { chunk_size_tokens: Some(40), ..options(mode) });
+            let passage = read(&text, &[], &retrieval, &about("thimble bell brass"));
+            assert!(passage.text.contains("Brass thimble, brass bell."), "{}", passage.text);
+        }
     }
 
     #[test]

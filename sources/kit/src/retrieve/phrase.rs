@@ -4,7 +4,7 @@ use crate::{model::Field, store::Column};
 
 /// Tokens that must stand next to each other, as the full-text tables hold
 /// them (`vademecum_fts5::index_tokens`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Phrase {
     /// The tokens, in order.
     pub(crate) tokens: Vec<String>,
@@ -12,6 +12,14 @@ pub(crate) struct Phrase {
     pub(crate) prefix: bool,
     /// Where it must stand, if that was said.
     pub(crate) field: Option<Field>,
+    /// How often it was said.
+    pub(crate) times: usize,
+}
+
+impl Default for Phrase {
+    fn default() -> Self {
+        Self { tokens: Vec::new(), prefix: false, field: None, times: 1 }
+    }
 }
 
 impl Phrase {

@@ -4,11 +4,11 @@
 //! `"phrases"` must occur, exactly as they are written, and so must what a
 //! field is named for, as in `title:bread`; `-words` must not occur. `knead*`
 //! is any word that begins so. Everything else that looks like an operator is
-//! read as words.
+//! read as words, and so is everything in a text that is too long for a query.
 
-use std::{collections::HashSet, ops::ControlFlow};
+use std::{collections::HashMap, ops::ControlFlow};
 
-use vademecum_fts5::{Kind, Word, each_word, exact_token, fold_word, stem};
+use vademecum_fts5::{EXACT, Kind, Word, each_word, exact_token, fold_word, stem};
 
 use super::{phrase::Phrase, stop_words::StopWords};
 use crate::model::Field;
@@ -17,9 +17,13 @@ use crate::model::Field;
 /// cost time and change nothing about what comes first.
 const MOST_PHRASES: usize = 256;
 
+/// Words of a query at most; a longer one is prose.
+const LONGEST_QUERY: usize = 32;
+
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FtsQuery {
+    typed: String,
     any: Vec<Phrase>,
     required: Vec<Phrase>,
     excluded: Vec<Phrase>,
@@ -28,10 +32,11 @@ pub struct FtsQuery {
 impl FtsQuery {
     /// Reads what is looked for. A text without words finds nothing.
     pub fn parse(text: &str) -> Self {
-        let mut query = Self::default();
+        let mut query = Self { typed: text.to_owned(), ..Self::default() };
         let stop_words = StopWords::of(text);
         let mut dropped = Vec::new();
-        for Part { kind, field, text } in parts(text) {
+        let parts = if is_prose(text) { words_of(text).collect() } else { parts(text) };
+        for Part { kind, field, text } in parts {
             match (kind, field) {
                 (PartKind::Words, None) => query.add_words(text, &stop_words, &mut dropped),
                 (PartKind::Words, Some(_)) => {
@@ -62,12 +67,32 @@ impl FtsQuery {
         self.any.is_empty() && self.required.is_empty()
     }
 
+    /// What was typed.
+    pub fn typed(&self) -> &str {
+        &self.typed
+    }
+
+    /// The same, but what had to occur only may; `None` if it is the same.
+    #[must_use]
+    pub fn relaxed(&self) -> Option<Self> {
+        let mut relaxed = self.clone();
+        let required = relaxed.required.drain(..).flat_map(|phrase| {
+            let words = phrase.tokens.iter().filter(|_| phrase.tokens.len() > 1);
+            let words: Vec<Phrase> =
+                words.map(|word| Phrase::of(stemmed(word.trim_start_matches(EXACT)))).collect();
+            words.into_iter().chain([phrase])
+        });
+        relaxed.any.extend(required);
+        relaxed.trim();
+        (!self.required.is_empty()).then_some(relaxed)
+    }
+
     /// The whole query as one expression over all columns of a table, which
     /// FTS5 can rank by itself: what its own `bm25()` is measured with.
     pub fn expression(&self) -> String {
         let list = |phrases: &[Phrase], operator: &str| {
-            let phrases: Vec<String> = phrases.iter().map(Phrase::expression).collect();
-            phrases.join(operator)
+            let repeated = |phrase: &Phrase| vec![phrase.expression(); phrase.times];
+            phrases.iter().flat_map(repeated).collect::<Vec<_>>().join(operator)
         };
         let required = list(&self.required, " AND ");
         let wanted = match (self.required.is_empty(), self.any.is_empty()) {
@@ -132,11 +157,21 @@ impl FtsQuery {
         self.any.extend(phrase(text, stemmed).filter(|words| together && words.tokens.len() > 1));
     }
 
+    /// Counts what is said several times, and keeps what fits.
     fn trim(&mut self) {
         for phrases in [&mut self.required, &mut self.any, &mut self.excluded] {
-            let mut seen = HashSet::new();
-            phrases.retain(|phrase| seen.insert(phrase.clone()));
-            phrases.truncate(MOST_PHRASES);
+            let mut places: HashMap<Phrase, usize> = HashMap::new();
+            let mut kept: Vec<Phrase> = Vec::new();
+            for phrase in phrases.drain(..) {
+                let place =
+                    *places.entry(Phrase { times: 1, ..phrase.clone() }).or_insert(kept.len());
+                match kept.get_mut(place) {
+                    Some(known) => known.times += phrase.times,
+                    None => kept.push(phrase),
+                }
+            }
+            kept.truncate(MOST_PHRASES);
+            *phrases = kept;
         }
     }
 }
@@ -204,6 +239,17 @@ enum PartKind {
     ExcludedQuoted,
 }
 
+/// Whether a text is too long to have been typed as a query: then what looks
+/// like an operator is punctuation.
+fn is_prose(text: &str) -> bool {
+    text.split_whitespace().nth(LONGEST_QUERY).is_some()
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = Part<'_>> {
+    let words = text.split_whitespace();
+    words.map(|text| Part { kind: PartKind::Words, field: None, text })
+}
+
 /// Takes the text apart into quoted pieces, exclusions and the rest.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
@@ -228,8 +274,8 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 
 /// The text before, inside and after the first pair of quotes.
 fn next_quoted(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once(['"', '“', '”'])?;
-    let (inside, after) = rest.split_once(['"', '“', '”'])?;
+    let (before, rest) = text.split_once(['"', '“', '”', '„'])?;
+    let (inside, after) = rest.split_once(['"', '“', '”', '„'])?;
     Some((before, inside, after))
 }
 
@@ -287,7 +333,10 @@ mod tests {
     #[test]
     fn any_word_may_match_and_stop_words_do_not_count() {
         assert_eq!(expression("How do I knead the dough?"), r#"("knead" OR "dough")"#);
-        assert_eq!(expression("to be or not to be"), r#"("to" OR "be" OR "or" OR "not")"#);
+        assert_eq!(
+            expression("to be or not to be"),
+            r#"("to" OR "to" OR "be" OR "be" OR "or" OR "not")"#
+        );
         assert_eq!(
             expression("Wie heißt der König von Spanien?"),
             r#"("heisst" OR "konig" OR "spanien")"#

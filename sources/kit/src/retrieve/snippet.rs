@@ -1,84 +1,52 @@
-//! Where a query's words stand in a text, and a short piece around them.
+//! A short piece of a text around a place in it.
 
-use std::{collections::VecDeque, ops::ControlFlow, ops::Range};
+use std::ops::Range;
 
-use unicode_segmentation::UnicodeSegmentation;
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-use super::{FtsQuery, phrase::Phrase};
-use vademecum_fts5::{Kind, each_word, exact_token, stem};
+use vademecum_fts5::{is_letter, is_solid};
+
+use super::opening::{Side, opening};
 
 /// Marks where a snippet was cut.
 const CUT: char = '…';
+/// What may follow a match up to the next space, in characters.
+const TAIL: usize = 20;
 
-impl FtsQuery {
-    /// Where the first phrase of the query stands in `text`, in bytes.
-    pub fn find(&self, text: &str) -> Option<Range<usize>> {
-        let phrases: Vec<&Phrase> = self.phrases().collect();
-        let longest = phrases.iter().map(|phrase| phrase.tokens.len()).max()?;
-        let mut last: VecDeque<(Vec<String>, usize, usize)> = VecDeque::with_capacity(longest);
-        let mut solid: Option<(usize, String)> = None;
-        let mut found = None;
-        each_word(text, |word| {
-            let mut tokens = vec![stem(word.folded, str::to_owned), exact_token(word.folded)];
-            tokens.push(format!("={}", word.folded));
-            if word.kind == Kind::Solid {
-                if let Some((_, before)) = solid.take_if(|(end, _)| *end == word.place.start) {
-                    tokens.push(format!("{before}{}", word.folded));
-                }
-                solid = Some((word.place.end, word.folded.to_owned()));
-            }
-            match last.back_mut().filter(|(_, _, position)| *position == word.position) {
-                Some((there, _, _)) => there.extend(tokens),
-                None => last.push_back((tokens, word.place.start, word.position)),
-            }
-            while last.len() > longest {
-                last.pop_front();
-            }
-            let ends_here = |phrase: &&&Phrase| {
-                phrase.tokens.len() <= last.len()
-                    && phrase.tokens.iter().rev().zip(last.iter().rev()).all(
-                        |(wanted, (there, _, _))| {
-                            there.iter().any(|token| {
-                                token == wanted
-                                    || phrase.prefix
-                                        && token
-                                            .trim_start_matches('=')
-                                            .starts_with(wanted.as_str())
-                            })
-                        },
-                    )
-            };
-            if let Some(phrase) = phrases.iter().find(ends_here) {
-                let start = last.get(last.len() - phrase.tokens.len()).map(|(_, start, _)| *start);
-                found = start.map(|start| start..word.place.end);
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        });
-        found
-    }
+/// A piece of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// What is shown.
+    pub(crate) text: String,
+    /// Where the last whole word of it ends at the latest, in bytes.
+    pub(crate) whole: usize,
+    /// Which part of the text it shows, in bytes.
+    pub(crate) shown: Range<usize>,
 }
 
 /// At most `length` characters of `text` around the place given in bytes, or
 /// of its beginning: plain, white space collapsed, cut between words.
 pub fn snippet(text: &str, place: Option<Range<usize>>, length: usize) -> String {
-    snippet_of(text, place, length).0
+    cut(text, place, length).text
 }
 
-/// The same, and which part of the text it shows, in bytes.
-pub(crate) fn snippet_of(
-    text: &str,
-    place: Option<Range<usize>>,
-    length: usize,
-) -> (String, Range<usize>) {
-    let place = place.unwrap_or(0..0);
-    let start = window_start(text, &place, length);
+/// The same, and which part of the text it shows.
+pub(crate) fn cut(text: &str, place: Option<Range<usize>>, length: usize) -> Piece {
+    let start = place.map_or(0, |place| start_before(text, &place, length));
+    let (piece, end) = fill(text, start, length);
+    let mid_word = piece.ends_with(CUT) && is_inside_a_word(text, end);
+    let whole = if mid_word { start_of_last_word(&piece) } else { piece.len() };
+    Piece { text: piece, whole, shown: start..end }
+}
+
+/// Fills a snippet from `start` on; tells where in the text it ends.
+fn fill(text: &str, start: usize, length: usize) -> (String, usize) {
     let mut piece = String::new();
     // Where the last whole word ends: in the snippet, and in the text.
     let mut cut_at = (0, start);
     let mut at = start;
-    let mut left = length - usize::from(start > 0);
-    if start > 0 {
+    let mut left = length.saturating_sub(usize::from(start > 0));
+    if start > 0 && length > 0 {
         piece.push(CUT);
     }
     let mut space = false;
@@ -109,7 +77,55 @@ pub(crate) fn snippet_of(
     if !complete {
         at = end_between_words(&mut piece, cut_at, at, left, length);
     }
-    (piece, start..at)
+    (piece, at)
+}
+
+/// Where to begin so that the place is shown: at a sentence if one begins a
+/// little before it, else at a word, and never inside of what a reader sees as
+/// one character.
+fn start_before(text: &str, place: &Range<usize>, length: usize) -> usize {
+    if text.len() / 4 <= length && text.chars().count() <= length {
+        return 0;
+    }
+    let part = |range: Range<usize>| text.get(range).unwrap_or_default();
+    let after = part(place.end..text.len());
+    let shown = part(place.clone()).chars().take(length).count();
+    let tail = after.chars().take(TAIL).take_while(|letter| !letter.is_whitespace()).count();
+    let spare = length.saturating_sub(shown + tail + 2);
+    let rest = after.chars().skip(tail).take(spare).count();
+    // Where the text ends soon, what is left over goes before the place.
+    let (reach, side) =
+        if rest < spare / 2 { (spare - rest, Side::Early) } else { (spare / 2, Side::Late) };
+    let before = part(0..place.start);
+    let mut back = before.char_indices().rev();
+    let far = match reach.checked_sub(1) {
+        Some(steps) => back.nth(steps).map_or(0, |(at, _)| at),
+        None => place.start,
+    };
+    let start = if far == 0 { 0 } else { opening(text, far..place.start, side) };
+    cluster_start(text, start)
+}
+
+/// The beginning of the cluster that a place is in.
+pub(super) fn cluster_start(text: &str, place: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(place, text.len(), true);
+    match cursor.is_boundary(text, 0) {
+        Ok(true) | Err(_) => place,
+        Ok(false) => cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0),
+    }
+}
+
+/// Whether a word goes on at a place.
+fn is_inside_a_word(text: &str, place: usize) -> bool {
+    let (before, after) = text.split_at_checked(place).unwrap_or_default();
+    let goes_on = |letter: char| is_letter(letter) && !is_solid(letter);
+    before.chars().next_back().is_some_and(goes_on) && after.chars().next().is_some_and(goes_on)
+}
+
+/// Where the word begins that was cut at the end of a snippet.
+fn start_of_last_word(piece: &str) -> usize {
+    let kept = piece.trim_end_matches(CUT);
+    kept.trim_end_matches(|letter: char| is_letter(letter) && !is_solid(letter)).len()
 }
 
 /// What a reader sees as one character each. Most text is ASCII, where that is
@@ -127,24 +143,6 @@ fn clusters(text: &str) -> impl Iterator<Item = &str> {
         rest = after;
         Some(cluster)
     })
-}
-
-/// Where to begin so that the place is about a third into the snippet.
-fn window_start(text: &str, place: &Range<usize>, length: usize) -> usize {
-    let matched = text.get(place.clone()).map_or(0, |matched| matched.chars().count());
-    let lead = length.saturating_sub(matched) / 3;
-    let before = text.get(..place.start).unwrap_or_default();
-    let mut start = before.char_indices().rev().take(lead).last().map_or(place.start, |(at, _)| at);
-    if before.chars().count() <= lead {
-        return 0;
-    }
-    // Begin with a whole word, if one begins before the place.
-    let ahead = text.get(start..place.start).unwrap_or_default();
-    if let Some((at, letter)) = ahead.char_indices().find(|(_, letter)| letter.is_whitespace()) {
-        start += at + letter.len_utf8();
-    }
-    let skipped = text.get(start..place.start).unwrap_or_default();
-    start + (skipped.len() - skipped.trim_start().len())
 }
 
 /// Ends a snippet that was cut; tells where in the text that is.
@@ -180,51 +178,12 @@ fn end_between_words(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::retrieve::{Finder, FtsQuery};
 
     fn around(text: &str, query: &str, length: usize) -> String {
-        snippet(text, FtsQuery::parse(query).find(text), length)
-    }
-
-    #[test]
-    fn a_match_is_found_in_any_inflection_and_accent() {
-        let text = "We were kneading the Pâte slowly.";
-        let found = |query: &str| FtsQuery::parse(query).find(text).map(|place| &text[place]);
-        assert_eq!(found("kneads"), Some("kneading"));
-        assert_eq!(found("pate"), Some("Pâte"));
-        assert_eq!(found("\"the pate\""), Some("the Pâte"));
-        assert_eq!(found("oven"), None);
-    }
-
-    #[test]
-    fn every_word_is_found_by_each_of_its_forms() {
-        let families = [
-            ["hope", "hoping", "hoped"],
-            ["die", "dying", "died"],
-            ["sky", "skies", "sky"],
-            ["happy", "happiness", "happily"],
-            ["sensible", "sensibility", "sensibly"],
-            ["early", "Early", "EARLY"],
-            ["relate", "relational", "relating"],
-            ["run", "running", "runs"],
-        ];
-        for family in families {
-            for asked in family {
-                for written in family {
-                    let stems = (
-                        stem(&asked.to_lowercase(), str::to_owned),
-                        stem(&written.to_lowercase(), str::to_owned),
-                    );
-                    let found = FtsQuery::parse(asked).find(written).is_some();
-                    assert_eq!(found, stems.0 == stems.1, "{asked} in {written}: {stems:?}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_run_without_spaces_is_found_inside_another() {
-        let text = "昨日、東京都へ行った";
-        assert_eq!(FtsQuery::parse("京都").find(text).map(|place| &text[place]), Some("京都"));
+        let query = FtsQuery::parse(query);
+        let finder = Finder::new(&query, length);
+        snippet(text, finder.look(text).densest, length)
     }
 
     #[test]

@@ -1,0 +1,104 @@
+//! What of a query is found, and where: dense snippets, highlights, matched words.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Library, SOURCES};
+
+/// What is highlighted in the snippet of a hit.
+fn highlighted(hit: &Value) -> Vec<String> {
+    let letters: Vec<char> = hit["snippet"].as_str().unwrap().chars().collect();
+    let number =
+        |place: &Value, side: &str| usize::try_from(place[side].as_u64().unwrap()).unwrap();
+    let places = hit["highlights"].as_array().unwrap_or_else(|| panic!("{hit}"));
+    let places: Vec<(usize, usize)> =
+        places.iter().map(|place| (number(place, "start"), number(place, "end"))).collect();
+    assert!(places.is_sorted_by(|one, next| one.1 <= next.0), "{hit}");
+    places.into_iter().map(|(start, end)| letters[start..end].iter().collect()).collect()
+}
+
+/// A text whose first matches stand alone, and whose others stand together.
+fn scattered() -> String {
+    let hay = "Nothing but hay lies here. ".repeat(60);
+    format!("A thimble. {hay} A brass bell. {hay} Über her brass thimble hung a bell. {hay}")
+}
+
+#[test]
+fn hits_say_what_matches_only_if_they_are_asked() {
+    let server = Library::lanterns().serve();
+    let tools = SOURCES.map(|source| format!("{source}.search"));
+    for tool in tools.iter().map(String::as_str).chain(["knowledge.search"]) {
+        for arguments in [
+            json!({ "query": "lantern" }),
+            json!({ "query": "lantern", "highlight": false }),
+            json!({ "query": "lantern", "highlight": null }),
+        ] {
+            let found = server.client().call(tool, &arguments);
+            for hit in found["results"].as_array().unwrap() {
+                assert!(hit.get("highlights").is_none() && hit.get("matched").is_none(), "{hit}");
+            }
+        }
+        let asked = json!({ "query": "The LANTERNS? zebra", "highlight": true });
+        let found = server.client().call(tool, &asked);
+        assert!(!found["results"].as_array().unwrap().is_empty(), "{tool}");
+        for hit in found["results"].as_array().unwrap() {
+            assert_eq!(hit["matched"], json!(["LANTERNS"]), "{tool}: {hit}");
+            let words = highlighted(hit);
+            assert!(words.iter().all(|word| word.to_lowercase().starts_with("lantern")), "{hit}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_boolean_is_refused() {
+    let server = Library::lanterns().serve();
+    let problem = server.client().refuses("notes.search", &json!({ "query": "x", "highlight": 1 }));
+    assert!(problem.contains("highlight"), "{problem}");
+}
+
+#[test]
+fn a_snippet_shows_where_most_of_the_query_stands_together() {
+    let server = Library::with("Attic", &scattered()).serve();
+    let client = server.session();
+    for source in SOURCES {
+        let query = json!({ "query": "bell, thimble, brass", "highlight": true });
+        let hit = client.only_hit(&format!("{source}.search"), &query);
+        let snippet = hit["snippet"].as_str().unwrap();
+        assert!(snippet.contains("…Über her brass thimble hung a bell."), "{source}: {snippet}");
+        assert_eq!(highlighted(&hit), ["brass", "thimble", "bell"], "{source}: {snippet}");
+        assert_eq!(hit["matched"], json!(["bell", "thimble", "brass"]));
+        // The place of the hit leads there, and so does the query alone.
+        for retrieval in [json!({ "loc": hit["loc"] }), json!({})] {
+            let item = client.item(source, &hit["id"], &retrieval);
+            let content = item["content"].as_str().unwrap();
+            assert!(content.contains("her brass thimble hung a bell"), "{source}: {content}");
+        }
+    }
+}
+
+#[test]
+fn a_word_of_the_title_or_the_keywords_is_matched_too() {
+    let server = Library::lanterns().serve();
+    let query = json!({ "query": "camping tent kettle", "highlight": true });
+    let hit = server.client().only_hit("notes.search", &query);
+    assert_eq!(hit["matched"], json!(["camping", "tent", "kettle"]), "{hit}");
+    let query = json!({ "query": "brass lights", "highlight": true });
+    let title = server.client().only_hit(
+        "chats.search",
+        &json!({
+            "query": "brass", "by": "title", "highlight": true
+        }),
+    );
+    assert_eq!((&title["matched"], highlighted(&title)), (&json!(["brass"]), vec!["brass".into()]));
+    let found = server.client().call("chats.search", &query);
+    assert!(found["results"].as_array().unwrap().iter().all(|hit| hit["matched"].is_array()));
+}
+
+#[test]
+fn a_field_that_is_not_searched_matches_nothing() {
+    let server = Library::lanterns().serve();
+    let query = json!({ "query": "lamp lantern", "fields": ["name"], "highlight": true });
+    let found = server.client().call("prompts.search", &query);
+    let hits = found["results"].as_array().unwrap();
+    let doctor = hits.iter().find(|hit| hit["title"] == "Lamp doctor").unwrap();
+    assert_eq!(doctor["matched"], json!(["lamp"]), "{doctor}");
+}
