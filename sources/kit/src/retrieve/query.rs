@@ -123,8 +123,8 @@ impl FtsQuery {
     }
 
     /// Adds what stands between two spaces: a word, or several that are joined
-    /// by signs. Those count one by one, and once more where they stand
-    /// together, as in `foo-bar`.
+    /// by signs. Those count one by one; those of a name, as in `foo_bar`, once
+    /// more where they stand together.
     fn add_words(&mut self, text: &str, stop_words: &StopWords, dropped: &mut Vec<Phrase>) {
         let pieces = Pieces::of(text);
         for piece in &pieces.0 {
@@ -153,8 +153,9 @@ impl FtsQuery {
                 },
             }
         }
-        let together = pieces.0.len() > 1 && !text.contains(['\'', '’']);
-        self.any.extend(phrase(text, stemmed).filter(|words| together && words.tokens.len() > 1));
+        if pieces.0.len() > 1 && is_name(text) {
+            self.any.extend(phrase(text, stemmed));
+        }
     }
 
     /// Counts what is said several times, and keeps what fits.
@@ -174,6 +175,14 @@ impl FtsQuery {
             *phrases = kept;
         }
     }
+}
+
+/// Whether words that are joined by signs are a name: an identifier, a version,
+/// an address, a path. Words with hyphens and slashes are words: that they stand
+/// together made results worse wherever it was measured.
+fn is_name(text: &str) -> bool {
+    let inside = text.trim_matches(|letter: char| !letter.is_alphanumeric());
+    inside.contains(['_', '&', '@', '\\', '.']) || inside.contains("::") || inside.contains("//")
 }
 
 /// What a text between two spaces consists of.
@@ -348,14 +357,15 @@ mod tests {
     fn operators_are_read_as_words() {
         assert_eq!(expression("king AND"), r#"("king")"#);
         assert_eq!(expression("OR"), r#"("or")"#);
-        assert_eq!(expression("a:b"), r#"("b" OR "a b")"#);
-        assert_eq!(expression("NEAR(x, 5)"), r#"("near" OR "x" OR "near x" OR "5")"#);
+        assert_eq!(expression("a:b"), r#"("b")"#);
+        assert_eq!(expression("NEAR(x, 5)"), r#"("near" OR "x" OR "5")"#);
         assert_eq!(expression("\"unbalanced"), r#"("unbalanc")"#);
     }
 
     #[test]
     fn names_are_looked_for_whole_and_in_parts() {
-        assert_eq!(expression("foo-bar"), r#"("foo" OR "bar" OR "foo bar")"#);
+        assert_eq!(expression("foo-bar"), r#"("foo" OR "bar")"#);
+        assert_eq!(expression("foo_bar"), r#"("foo" OR "bar" OR "foo bar")"#);
         assert_eq!(expression("readFiles"), r#"("readfil" OR "read file")"#);
         assert_eq!(expression("C++ R&D"), r#"("c++" OR "r" OR "r d")"#);
         assert_eq!(expression("v1.2.3"), r#"("v1" OR "2" OR "3" OR "v1 2 3")"#);
