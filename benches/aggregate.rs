@@ -226,9 +226,10 @@ impl Found {
         let [search, own, slowest] = [self.search, self.own, self.slowest].map(Figures::of);
         let target = own.median * TIMES + MORE;
         println!("{} ({asked} queries)", kind.as_str());
-        for (who, figures) in [("search", search), ("own", own), ("slowest", slowest)] {
+        println!("  search  {:>10.1} µs median {:>10.1} µs p99", search.median, search.p99);
+        for (who, figures) in [("own", own), ("slowest", slowest)] {
             println!(
-                "  {who:8} {:>10.1} µs median {:>10.1} µs p99; search to it: {:.2} times, {:+.1} µs",
+                "  {who:7} {:>10.1} µs median {:>10.1} µs p99; search costs {:.2} times, {:+.1} µs",
                 figures.median,
                 figures.p99,
                 search.to(figures),
@@ -236,11 +237,13 @@ impl Found {
             );
         }
         println!(
-            "  target {target:.1} µs: {}, and so are {:.0} % of the searches by themselves",
+            "  target {target:>11.1} µs: {}; {:.0} % of the searches keep to their own",
             if search.median <= target { "kept" } else { "missed" },
             within * 100.0,
         );
-        println!("  first ten as of one index: {identical}/{asked}, overlap {overlap:.3}");
+        println!(
+            "  the first ten are those of one index: {identical}/{asked}; overlap {overlap:.3}"
+        );
         report.add(json!({
             "rows": rows, "kind": kind, "queries": asked,
             "search": search, "own": own, "slowest": slowest,

@@ -1,8 +1,12 @@
 //! Libraries of a given size, filled through their sources as an import does.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, mpsc::sync_channel},
+    thread,
+};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 use vademecum::registry;
 use vademecum_kit::{
@@ -118,8 +122,8 @@ pub fn fill(library: &Path, text: &Text, sizes: Sizes, sample: &mut Sample) -> R
     Ok(filled)
 }
 
-/// Fills the notes of the library in this folder, and an index of tantivy's
-/// with the same passages; tells how many there were.
+/// Fills the notes of the library in this folder and, beside it, an index of
+/// tantivy's with the same passages; tells how many there were.
 pub fn fill_notes(
     library: &Path,
     index: &mut TantivyWriter,
@@ -128,21 +132,28 @@ pub fn fill_notes(
 ) -> Result<usize> {
     let notes = source(SourceName::Notes)?;
     let store = Store::new(notes.database(), library);
-    let (mut filled, mut failed) = (0, Ok(()));
-    let passages = passages.inspect(|passage| {
-        filled += 1;
-        sample.look(passage);
-        if failed.is_ok() {
-            failed = index.add(passage);
-        }
-    });
-    save(&store, &*notes, &mut drafts(SourceName::Notes, passages))?;
-    failed?;
-    Ok(filled)
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(BATCH);
+        let beside = scope.spawn(move || {
+            let mut filled = 0;
+            for passage in passages {
+                filled += 1;
+                sample.look(&passage);
+                index.add(&passage)?;
+                // Nobody takes it if saving has failed, which is told below.
+                if sender.send(passage).is_err() {
+                    break;
+                }
+            }
+            Ok(filled)
+        });
+        save(&store, &*notes, &mut drafts(SourceName::Notes, receiver.into_iter()))?;
+        beside.join().unwrap_or_else(|_| bail!("filling tantivy broke off"))
+    })
 }
 
 /// A source of the server.
-pub fn source(name: SourceName) -> Result<std::sync::Arc<dyn Source>> {
+pub fn source(name: SourceName) -> Result<Arc<dyn Source>> {
     let mut sources = registry::sources().into_iter();
     sources.find(|source| source.name() == name).context("a source is missing")
 }

@@ -102,3 +102,38 @@ fn add(one: &Connection, from: &Plain, items: &str) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Sample, Sizes, Text, fill};
+
+    use super::*;
+
+    fn filled(sizes: Sizes) -> (tempfile::TempDir, OneIndex) {
+        let folder = tempfile::tempdir().unwrap();
+        fill(folder.path(), &Text::Invented, sizes, &mut Sample::of(1)).unwrap();
+        let one = OneIndex::make(&folder.path().join("one.db"), folder.path()).unwrap();
+        (folder, one)
+    }
+
+    const NONE: Sizes = Sizes { notes: 0, media: 0, messages: 0, characters: 0, prompts: 0 };
+
+    #[test]
+    fn a_source_alone_has_the_scores_of_its_own_table() {
+        let (folder, one) = filled(Sizes { notes: 300, ..NONE });
+        let notes = Plain::open(&folder.path().join(Database::Chacha.file_name())).unwrap();
+        let scores = |found: &[f64]| found.iter().map(|it| format!("{it:.9}")).collect::<Vec<_>>();
+        for word in ["ba", "ko", "ri", "lu", "vi"] {
+            let own: Vec<f64> = notes.scored(word).unwrap().iter().map(|it| it.score).collect();
+            let all: Vec<f64> = one.scored(word).unwrap().iter().map(|it| it.score).collect();
+            assert_eq!(scores(&own), scores(&all));
+        }
+    }
+
+    #[test]
+    fn every_passage_and_every_title_of_a_conversation_is_there() {
+        let sizes = Sizes { notes: 1, media: 2, messages: 40, characters: 3, prompts: 4 };
+        let (_folder, one) = filled(sizes);
+        assert_eq!(one.tallies().unwrap().rows, 52);
+    }
+}

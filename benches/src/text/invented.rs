@@ -56,7 +56,7 @@ impl Invented {
         Self {
             die: Die::new(part),
             empty: Zipf::new(EMPTY_WORDS.len(), 1),
-            any: Zipf::new(WORDS, 25),
+            any: Zipf::new(WORDS, 6),
             of_topic: Zipf::new(TOPIC_WORDS, 12),
             topics,
             own: part * TOPICS / parts..(part + 1) * TOPICS / parts,
