@@ -58,17 +58,62 @@ enum Who {
 }
 
 impl Who {
-    /// Everyone; the built-in ranking is what the others are compared with.
-    fn all() -> Vec<Self> {
-        [Self::Builtin, Self::Tantivy].into_iter().chain(WAYS.map(Self::Ours)).collect()
-    }
-
     fn name(self) -> &'static str {
         match self {
             Self::Builtin => "bm25",
             Self::Tantivy => "tantivy",
             Self::Ours(way) => way.name,
         }
+    }
+}
+
+/// Somebody who is asked, and how it went.
+struct Contestant {
+    place: usize,
+    who: Who,
+    times: Vec<Duration>,
+    agreements: Vec<Agreement>,
+}
+
+impl Contestant {
+    /// Everyone; the first, the built-in ranking, is what the others are
+    /// compared with.
+    fn all() -> Vec<Self> {
+        let everyone = [Who::Builtin, Who::Tantivy].into_iter().chain(WAYS.map(Who::Ours));
+        let contestant =
+            |(place, who)| Self { place, who, times: Vec::new(), agreements: Vec::new() };
+        (0..).zip(everyone).map(contestant).collect()
+    }
+}
+
+/// What one kind of queries costs somebody.
+struct Line {
+    kind: Kind,
+    matching: f64,
+    who: Who,
+    figures: Figures,
+    base: Figures,
+    overlap: f64,
+    identical: usize,
+}
+
+impl Line {
+    #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
+    fn tell(&self, rows: usize, queries: usize, report: &mut Report) {
+        let (kind, who, to_base) = (self.kind, self.who.name(), self.figures.to(self.base));
+        let Figures { median, p99 } = self.figures;
+        let (matching, overlap) = (self.matching * 100.0, self.overlap);
+        println!(
+            "{:10} {matching:>7.2}% {who:12} {median:>12.1} {p99:>12.1} {to_base:>8.3} \
+             {overlap:>8.3} {:>10}",
+            kind.as_str(),
+            format!("{}/{queries}", self.identical),
+        );
+        report.add(json!({
+            "rows": rows, "kind": kind, "who": who, "queries": queries, "matching": self.matching,
+            "median": median, "p99": p99, "to_bm25": to_base,
+            "overlap_at_10": overlap, "identical": self.identical,
+        }));
     }
 }
 
@@ -117,61 +162,39 @@ impl Arena {
     }
 
     /// Asks everyone every query, in turns, and tells what it took.
-    #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
     fn measure(&self, kind: Kind, queries: &[String], report: &mut Report) -> Result<()> {
-        let everyone = Who::all();
-        let mut times: Vec<Vec<Duration>> = vec![Vec::new(); everyone.len()];
-        let mut agreements: Vec<Vec<Agreement>> = vec![Vec::new(); everyone.len()];
+        let mut everyone = Contestant::all();
         let mut matching = Vec::new();
         for round in 0..ROUNDS {
-            for (number, query) in queries.iter().enumerate() {
+            for query in queries {
                 let query = Arc::new(FtsQuery::parse(query));
                 let expression = query.expression();
-                let exact = if round == 0 {
-                    matching.push(self.share(&expression)?);
-                    self.plain.scored(&expression)?
-                } else {
-                    Vec::new()
-                };
-                for turn in 0..everyone.len() {
-                    // Nobody always comes first.
-                    let at = (turn + number + round) % everyone.len();
-                    let (Some(who), Some(times), Some(agreements)) =
-                        (everyone.get(at), times.get_mut(at), agreements.get_mut(at))
-                    else {
-                        continue;
-                    };
-                    let (found, time) = self.ask(*who, &query, &expression)?;
-                    if round == 0 {
-                        agreements.push(agree(&found, &exact));
-                    } else {
-                        times.push(time);
+                // Nobody always comes first.
+                everyone.rotate_left(1);
+                if round > 0 {
+                    for one in &mut everyone {
+                        one.times.push(self.ask(one.who, &query, &expression)?.1);
                     }
+                    continue;
+                }
+                matching.push(self.share(&expression)?);
+                let exact = self.plain.scored(&expression)?;
+                for one in &mut everyone {
+                    let (found, _) = self.ask(one.who, &query, &expression)?;
+                    one.agreements.push(agree(&found, &exact));
                 }
             }
         }
-        let figures: Vec<Figures> = times.into_iter().map(Figures::of).collect();
-        let base = figures.first().copied().unwrap_or_default();
+        everyone.sort_by_key(|one| one.place);
         let matching = mean(matching);
-        for ((who, figures), agreements) in everyone.iter().zip(figures).zip(agreements) {
-            let overlap = mean(agreements.iter().map(|it| it.overlap));
-            let identical = agreements.iter().filter(|it| it.identical).count();
-            println!(
-                "{:10} {:>7.2}% {:12} {:>12.1} {:>12.1} {:>8.3} {:>8.3} {:>10}",
-                kind.as_str(),
-                matching * 100.0,
-                who.name(),
-                figures.median,
-                figures.p99,
-                figures.to(base),
-                overlap,
-                format!("{identical}/{}", agreements.len()),
-            );
-            report.add(json!({
-                "rows": self.rows, "kind": kind, "who": who.name(), "queries": agreements.len(),
-                "matching": matching, "median": figures.median, "p99": figures.p99,
-                "to_bm25": figures.to(base), "overlap_at_10": overlap, "identical": identical,
-            }));
+        let mut base = None;
+        for one in everyone {
+            let figures = Figures::of(one.times);
+            let base = *base.get_or_insert(figures);
+            let overlap = mean(one.agreements.iter().map(|it| it.overlap));
+            let identical = one.agreements.iter().filter(|it| it.identical).count();
+            let line = Line { kind, matching, who: one.who, figures, base, overlap, identical };
+            line.tell(self.rows, queries.len(), report);
         }
         Ok(())
     }
