@@ -21,7 +21,7 @@ check crate:
 schemas:
     UPDATE_SCHEMAS=1 cargo test --test it schemas
 
-# What a search costs beyond the statements it runs, and how soon the program answers
+# What ranking and searching cost beside FTS5 and tantivy, and how soon the program answers
 bench:
     cargo build --release
     cargo bench -p vademecum-benches

@@ -1,188 +1,232 @@
-//! What `knowledge.search` costs beyond the FTS5 statements it runs.
+//! What it costs to rank one source, beside FTS5's own ranking and tantivy.
 //!
-//! A library of 20,000 notes, 5,000 media and 50,000 messages (and 200
-//! characters, 500 prompts); four kinds of queries; each asked in turn through
-//! the whole path (JSON message in, JSON message out with titles, snippets and
-//! places, the default limit) and as what anybody would run without it: five
-//! plain `ORDER BY bm25() LIMIT` statements, one after the other, that give row
-//! numbers (`rank`), and after them a plain `SELECT` of title and text for
-//! the twenty best (`read`). Both in one run, alternating. Prints the ratios.
+//! One table of notes is filled with passages of about a thousand characters.
+//! Each query is asked of `Source::rank`, of a plain `ORDER BY bm25() LIMIT`
+//! on a connection of its own to the same file, and of tantivy, which was
+//! given the same words: one after the other, in turns, in one thread. The
+//! first round warms up. Prints what they cost on the processor, and how far
+//! their first ten agree with the exact first ten of `bm25()`.
 //!
-//! `cargo bench -p vademecum-benches --bench search`
+//! `cargo bench -p vademecum-benches --bench search -- --rows 10k,100k,1m`
 
-use std::{path::Path, time::Instant};
+use std::{sync::Arc, time::Duration, time::Instant};
 
-use anyhow::{Context, Result};
-use rusqlite::{Connection, OpenFlags};
+use anyhow::Result;
 use serde_json::json;
-use vademecum::{app::App, config::Settings};
-use vademecum_benches::{Cost, Kind, Size, Words, fill, median};
-use vademecum_kit::retrieve::FtsQuery;
+use vademecum_benches::{
+    Agreement, Figures, Kind, Options, PATIENCE, Place, Plain, Queries, Report, STATEMENTS, Sample,
+    TantivyIndex, TantivyWriter, WAYS, Way, agree, fill_notes, mean, of_this_thread, source,
+};
+use vademecum_kit::{
+    model::{Ask, Deadline, SourceName},
+    retrieve::FtsQuery,
+    source::Source,
+    store::Store,
+};
 
-const SIZE: Size =
-    Size { notes: 20_000, media: 5_000, chats: 2_500, characters: 200, prompts: 500 };
-/// Queries of each kind.
-const QUERIES: usize = 60;
-/// The default limit of `knowledge.search`, and one to know whether there is more.
-const TAKE: i64 = 21;
-
-/// For each source: the file, the plain FTS5 statement, and the plain read.
-const STATEMENTS: [(&str, &str, &str); 5] = [
-    (
-        "chacha.db",
-        "SELECT rowid, bm25(note_fts, 2.0, 1.0, 1.0) AS rank FROM note_fts
-         WHERE note_fts MATCH ?1 ORDER BY rank LIMIT ?2",
-        "SELECT title, content FROM notes WHERE row = ?1",
-    ),
-    (
-        "media.db",
-        "SELECT rowid, bm25(media_fts, 2.0, 1.0, 1.0, 1.0) AS rank FROM media_fts
-         WHERE media_fts MATCH ?1 ORDER BY rank LIMIT ?2",
-        "SELECT title, content FROM Media WHERE id = ?1",
-    ),
-    (
-        "chacha.db",
-        "SELECT rowid, bm25(chat_fts, 1.0, 1.0) AS rank FROM chat_fts
-         WHERE chat_fts MATCH ?1 ORDER BY rank LIMIT ?2",
-        "SELECT title, content FROM messages
-         JOIN conversations ON conversations.id = conversation_id WHERE messages.row = ?1 / 2",
-    ),
-    (
-        "chacha.db",
-        "SELECT rowid, bm25(character_fts, 2.0, 2.0) AS rank FROM character_fts
-         WHERE character_fts MATCH ?1 ORDER BY rank LIMIT ?2",
-        "SELECT name, description FROM character_cards WHERE id = ?1",
-    ),
-    (
-        "prompts.db",
-        "SELECT rowid, bm25(prompt_fts, 2.0) AS rank FROM prompt_fts
-         WHERE prompt_fts MATCH ?1 ORDER BY rank LIMIT ?2",
-        "SELECT name, user_prompt FROM Prompts WHERE id = ?1",
-    ),
-];
+/// Queries of each kind, if nothing else is asked for.
+const QUERIES: usize = 100;
+/// Rounds, the first of which warms up.
+const ROUNDS: usize = 3;
+/// How many matches are wanted.
+const TAKE: usize = 20;
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 fn main() -> Result<()> {
-    actix::System::new().block_on(async {
-        let folder = tempfile::tempdir()?;
-        let mut settings = Settings::default();
-        settings.storage.data = Some(folder.path().to_owned());
-        let app = App::new(settings)?;
-        let mut words = Words::new(30_000);
-        let began = Instant::now();
-        fill(&app.library(), &mut words, SIZE).await?;
-        println!("{SIZE:?}, filled in {:.1} s", began.elapsed().as_secs_f64());
-        let raw = Raw::open(&folder.path().join("users/local"))?;
+    let options = Options::read();
+    let mut report = Report::new("search");
+    for rows in &options.rows {
+        let (arena, queries) = Arena::prepare(&options, *rows)?;
         println!(
-            "median µs of CPU (wall); ratio: CPU of search to CPU of rank, and of rank + read"
-        );
-        println!(
-            "{:10} {:>16} {:>16} {:>16} {:>8} {:>8}",
-            "kind", "rank", "read", "search", "to rank", "to both"
+            "\n{:10} {:>8} {:12} {:>12} {:>12} {:>8} {:>8} {:>10}",
+            "kind", "matching", "who", "median µs", "p99 µs", "to bm25", "overlap", "identical"
         );
         for kind in Kind::ALL {
-            measure(&app, &raw, &mut words, kind).await?;
+            let asked = queries.of(kind, options.queries.unwrap_or(QUERIES));
+            arena.measure(kind, asked, &mut report)?;
+        }
+    }
+    report.write(&options)
+}
+
+/// Who is asked.
+#[derive(Clone, Copy)]
+enum Who {
+    Builtin,
+    Tantivy,
+    Ours(Way),
+}
+
+impl Who {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Builtin => "bm25",
+            Self::Tantivy => "tantivy",
+            Self::Ours(way) => way.name,
+        }
+    }
+}
+
+/// Somebody who is asked, and how it went.
+struct Contestant {
+    place: usize,
+    who: Who,
+    times: Vec<Duration>,
+    agreements: Vec<Agreement>,
+}
+
+impl Contestant {
+    /// Everyone; the first, the built-in ranking, is what the others are
+    /// compared with.
+    fn all() -> Vec<Self> {
+        let everyone = [Who::Builtin, Who::Tantivy].into_iter().chain(WAYS.map(Who::Ours));
+        let contestant =
+            |(place, who)| Self { place, who, times: Vec::new(), agreements: Vec::new() };
+        (0..).zip(everyone).map(contestant).collect()
+    }
+}
+
+/// What one kind of queries costs somebody.
+struct Line {
+    kind: Kind,
+    matching: f64,
+    who: Who,
+    figures: Figures,
+    base: Figures,
+    overlap: f64,
+    identical: usize,
+}
+
+impl Line {
+    #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
+    fn tell(&self, rows: usize, queries: usize, report: &mut Report) {
+        let (kind, who, to_base) = (self.kind, self.who.name(), self.figures.to(self.base));
+        let Figures { median, p99 } = self.figures;
+        let (matching, overlap) = (self.matching * 100.0, self.overlap);
+        println!(
+            "{:10} {matching:>7.2}% {who:12} {median:>12.1} {p99:>12.1} {to_base:>8.3} \
+             {overlap:>8.3} {:>10}",
+            kind.as_str(),
+            format!("{}/{queries}", self.identical),
+        );
+        report.add(json!({
+            "rows": rows, "kind": kind, "who": who, "queries": queries, "matching": self.matching,
+            "median": median, "p99": p99, "to_bm25": to_base,
+            "overlap_at_10": overlap, "identical": self.identical,
+        }));
+    }
+}
+
+/// One text, and all who search in it.
+struct Arena {
+    rows: usize,
+    notes: Arc<dyn Source>,
+    store: Store,
+    plain: Plain,
+    tantivy: TantivyIndex,
+    // Last, so that it goes when nobody reads from it any more.
+    _place: Place,
+}
+
+impl Arena {
+    /// Fills one, or opens what was filled before.
+    #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
+    fn prepare(options: &Options, rows: usize) -> Result<(Self, Queries)> {
+        let place = Place::new(options, "search", rows)?;
+        let index = place.folder().join("tantivy");
+        let mut sample = Sample::of(rows);
+        let began = Instant::now();
+        let filled_before = place.is_filled();
+        if !filled_before {
+            let mut writer = TantivyWriter::new(&index)?;
+            let passages = Box::new(options.text().whole()?.take(rows));
+            let filled = fill_notes(place.folder(), &mut writer, passages, &mut sample)?;
+            writer.finish()?;
+            let seconds = began.elapsed().as_secs_f64();
+            println!("{filled} of {rows} passages filled in {seconds:.1} s, tantivy's included");
+        }
+        let notes = source(SourceName::Notes)?;
+        let store = Store::new(notes.database(), place.folder());
+        let plain = Plain::open(store.path())?;
+        let rows = plain.rows()?;
+        if filled_before {
+            println!("{rows} passages that were filled before");
+        } else {
+            let tallies = plain.tallies()?;
+            Queries::make(&sample, &tallies, |expression| plain.count(expression))?
+                .save(&place.queries())?;
+        }
+        let queries = Queries::load(&place.queries())?;
+        let tantivy = TantivyIndex::open(&index)?;
+        Ok((Self { rows, notes, store, plain, tantivy, _place: place }, queries))
+    }
+
+    /// Asks everyone every query, in turns, and tells what it took.
+    fn measure(&self, kind: Kind, queries: &[String], report: &mut Report) -> Result<()> {
+        let mut everyone = Contestant::all();
+        let mut matching = Vec::new();
+        for round in 0..ROUNDS {
+            for query in queries {
+                let query = Arc::new(FtsQuery::parse(query));
+                let expression = query.expression();
+                // Nobody always comes first.
+                everyone.rotate_left(1);
+                if round > 0 {
+                    for one in &mut everyone {
+                        one.times.push(self.ask(one.who, &query, &expression)?.1);
+                    }
+                    continue;
+                }
+                matching.push(self.share(&expression)?);
+                let exact = self.plain.scored(&expression)?;
+                for one in &mut everyone {
+                    let (found, _) = self.ask(one.who, &query, &expression)?;
+                    one.agreements.push(agree(&found, &exact));
+                }
+            }
+        }
+        everyone.sort_by_key(|one| one.place);
+        let matching = mean(matching);
+        let mut base = None;
+        for one in everyone {
+            let figures = Figures::of(one.times);
+            let base = *base.get_or_insert(figures);
+            let overlap = mean(one.agreements.iter().map(|it| it.overlap));
+            let identical = one.agreements.iter().filter(|it| it.identical).count();
+            let line = Line { kind, matching, who: one.who, figures, base, overlap, identical };
+            line.tell(self.rows, queries.len(), report);
         }
         Ok(())
-    })
-}
+    }
 
-#[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-async fn measure(app: &App, raw: &Raw, words: &mut Words, kind: Kind) -> Result<()> {
-    let queries: Vec<String> = (0..QUERIES).map(|_| words.query(kind)).collect();
-    let (mut ranks, mut reads, mut searches) = (Vec::new(), Vec::new(), Vec::new());
-    // The first round warms the caches of both.
-    for round in 0..2 {
-        for query in &queries {
-            let (found, rank) = Cost::of(async { raw.rank(query) }).await;
-            let found = found?;
-            let (seen, read) = Cost::of(async { raw.read(&found) }).await;
-            seen?;
-            let (shown, search) = Cost::of(search(app, query)).await;
-            anyhow::ensure!(shown? == found.len().min(20), "both find the same number of hits");
-            if round > 0 {
-                ranks.push(rank);
-                reads.push(read);
-                searches.push(search);
+    /// The share of all passages that match.
+    fn share(&self, expression: &str) -> Result<f64> {
+        let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        Ok(count(self.plain.count(expression)?) / count(self.rows))
+    }
+
+    /// The first rows that somebody finds, and what it took.
+    fn ask(
+        &self,
+        who: Who,
+        query: &Arc<FtsQuery>,
+        expression: &str,
+    ) -> Result<(Vec<i64>, Duration)> {
+        let [notes, ..] = STATEMENTS;
+        let (found, time) = match who {
+            Who::Builtin => of_this_thread(|| self.plain.best(notes.best, expression, TAKE)),
+            Who::Tantivy => of_this_thread(|| self.tantivy.best(expression, TAKE)),
+            Who::Ours(way) => {
+                let ask = (way.ask)(Arc::clone(query), TAKE);
+                of_this_thread(|| self.rank(&ask))
             }
-        }
-    }
-    let cpu = |costs: &[Cost]| median(costs.iter().map(|cost| cost.cpu).collect()).0;
-    let wall = |costs: &[Cost]| median(costs.iter().map(|cost| cost.wall).collect()).0;
-    let shown =
-        |costs: &[Cost]| format!("{} ({})", cpu(costs).as_micros(), wall(costs).as_micros());
-    let ratio = |base: f64| cpu(&searches).as_secs_f64() / base;
-    println!(
-        "{:10} {:>16} {:>16} {:>16} {:>8.2} {:>8.2}",
-        format!("{kind:?}").to_lowercase(),
-        shown(&ranks),
-        shown(&reads),
-        shown(&searches),
-        ratio(cpu(&ranks).as_secs_f64()),
-        ratio((cpu(&ranks) + cpu(&reads)).as_secs_f64()),
-    );
-    Ok(())
-}
-
-/// Asks as a client without a session does; tells how many hits came back.
-async fn search(app: &App, query: &str) -> Result<usize> {
-    let message = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "knowledge.search", "arguments": { "query": query } },
-    });
-    let answer = app.ask(&message.to_string()).await.context("no answer")?;
-    Ok(answer.matches("\"score_type\":").count())
-}
-
-/// The ranking statements on connections of their own.
-struct Raw {
-    connections: Vec<(&'static str, Connection)>,
-}
-
-impl Raw {
-    fn open(folder: &Path) -> Result<Self> {
-        let names = ["chacha.db", "media.db", "prompts.db"];
-        let connections = names.into_iter().map(|name| {
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            Ok((name, Connection::open_with_flags(folder.join(name), flags)?))
-        });
-        Ok(Self { connections: connections.collect::<Result<_>>()? })
+        };
+        Ok((found?, time))
     }
 
-    fn connection(&self, file: &str) -> Result<&Connection> {
-        let found = self.connections.iter().find(|(name, _)| *name == file);
-        Ok(&found.context("no such file")?.1)
-    }
-
-    /// What each source finds: which source, which row, how good.
-    fn rank(&self, query: &str) -> Result<Vec<(usize, i64, f64)>> {
-        let expression = FtsQuery::parse(query).expression();
-        let mut found = Vec::new();
-        for (source, (file, rank, _)) in STATEMENTS.iter().enumerate() {
-            let mut statement = self.connection(file)?.prepare_cached(rank)?;
-            let mut rows = statement.query((&expression, TAKE))?;
-            while let Some(row) = rows.next()? {
-                found.push((source, row.get(0)?, row.get(1)?));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Title and text of the twenty best.
-    fn read(&self, found: &[(usize, i64, f64)]) -> Result<usize> {
-        let mut best = found.to_vec();
-        best.sort_by(|one, other| one.2.total_cmp(&other.2));
-        let mut bytes = 0;
-        for (source, row, _) in best.into_iter().take(20) {
-            let Some((file, _, read)) = STATEMENTS.get(source) else { continue };
-            let mut statement = self.connection(file)?.prepare_cached(read)?;
-            let mut rows = statement.query([row])?;
-            if let Some(row) = rows.next()? {
-                let title: Option<String> = row.get(0)?;
-                let text: Option<String> = row.get(1)?;
-                bytes += title.map_or(0, |title| title.len()) + text.map_or(0, |text| text.len());
-            }
-        }
-        Ok(bytes)
+    fn rank(&self, ask: &Ask) -> Result<Vec<i64>> {
+        let deadline = Deadline::after(PATIENCE);
+        let ranking = self.store.read(deadline, |reader| self.notes.rank(reader, ask))?;
+        Ok(ranking.ranked.into_iter().map(|found| found.key).collect())
     }
 }

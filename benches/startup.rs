@@ -14,24 +14,19 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use vademecum::{app::App, config::Settings};
-use vademecum_benches::{Kind, Size, Words, fill};
+use vademecum_benches::{Sample, Sizes, Text, fill};
 
 const RUNS: usize = 30;
-const SIZE: Size = Size { notes: 2_000, media: 200, chats: 100, characters: 20, prompts: 50 };
+const SIZES: Sizes =
+    Sizes { notes: 2_000, media: 200, messages: 2_000, characters: 20, prompts: 50 };
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 fn main() -> Result<()> {
     let program = program()?;
     let folder = tempfile::tempdir()?;
-    let mut words = Words::new(30_000);
-    let mut settings = Settings::default();
-    settings.storage.data = Some(folder.path().to_owned());
-    actix::System::new().block_on(async {
-        let app = App::new(settings)?;
-        fill(&app.library(), &mut words, SIZE).await
-    })?;
-    let query = words.query(Kind::Mixed);
+    let library = folder.path().join("users/local");
+    fill(&library, &Text::Invented, SIZES, &mut Sample::of(1))?;
+    let query = query()?;
     let (mut nothing, mut handshakes, mut hits) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..RUNS {
         let began = Instant::now();
@@ -48,6 +43,11 @@ fn main() -> Result<()> {
         println!("{what:20} {median:>8.1} ms median {slowest:>8.1} ms slowest of {RUNS}");
     }
     Ok(())
+}
+
+/// Words that are in the library: those of a title.
+fn query() -> Result<String> {
+    Ok(Text::Invented.parts(5)?.remove(0).next().context("no text")?.title)
 }
 
 /// The release build, which lies beside this bench.

@@ -16,14 +16,22 @@ pub struct Cost {
 impl Cost {
     /// Does something and tells what it took, with all threads of this process.
     pub async fn of<T>(work: impl Future<Output = T>) -> (T, Self) {
-        let (wall, cpu) = (Instant::now(), processor());
+        let (wall, cpu) = (Instant::now(), time(ClockId::ProcessCPUTime));
         let done = work.await;
-        (done, Self { cpu: processor().saturating_sub(cpu), wall: wall.elapsed() })
+        let cpu = time(ClockId::ProcessCPUTime).saturating_sub(cpu);
+        (done, Self { cpu, wall: wall.elapsed() })
     }
 }
 
-fn processor() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+/// Does something and tells how long the processor was at it, in this thread.
+pub fn of_this_thread<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let before = time(ClockId::ThreadCPUTime);
+    let done = work();
+    (done, time(ClockId::ThreadCPUTime).saturating_sub(before))
+}
+
+fn time(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }

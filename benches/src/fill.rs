@@ -1,66 +1,198 @@
-//! A library of a given size, filled through its sources as an import does.
+//! Libraries of a given size, filled through their sources as an import does.
 
-use anyhow::{Context, Result};
-use vademecum::actors::Library;
-use vademecum_kit::model::{
-    Body, CharacterDraft, ChatDraft, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
-    SourceName, Timestamp,
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, mpsc::sync_channel},
+    thread,
 };
 
-use super::Words;
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+use vademecum::registry;
+use vademecum_kit::{
+    model::{
+        Body, CharacterDraft, ChatDraft, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
+        SourceName, Timestamp,
+    },
+    source::{Source, SourceError},
+    store::{Durability, Store},
+};
 
-/// How much of everything there is.
+use super::{Options, Passage, Passages, Sample, TantivyWriter, Text};
+
+/// Drafts that are saved in one transaction.
+const BATCH: usize = 1_000;
+/// Messages of a conversation.
+const MESSAGES: usize = 20;
+
+/// Where a filled library is.
+#[derive(Debug)]
+pub struct Place {
+    path: PathBuf,
+    /// Gone when the bench ends, unless it is to be kept.
+    _temporary: Option<TempDir>,
+}
+
+impl Place {
+    /// The place for so many passages of the wanted text. What an earlier run
+    /// left half filled is removed.
+    pub fn new(options: &Options, bench: &str, rows: usize) -> Result<Self> {
+        let Some(keep) = &options.keep else {
+            let folder = tempfile::tempdir()?;
+            return Ok(Self { path: folder.path().to_owned(), _temporary: Some(folder) });
+        };
+        let path = keep.join(format!("{bench}-{}-{rows}", options.text().label()));
+        let place = Self { path, _temporary: None };
+        if !place.is_filled() && place.path.exists() {
+            std::fs::remove_dir_all(&place.path)?;
+        }
+        std::fs::create_dir_all(&place.path)?;
+        Ok(place)
+    }
+
+    /// Whether an earlier run has filled it: the queries are written last.
+    pub fn is_filled(&self) -> bool {
+        self.queries().exists()
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file with the queries.
+    pub fn queries(&self) -> PathBuf {
+        self.path.join("queries.json")
+    }
+
+    /// The folder of the library of a server whose data is here.
+    pub fn library(&self) -> PathBuf {
+        self.path.join("users/local")
+    }
+}
+
+/// How many passages each source has.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
-    /// Notes of about 150 words.
+pub struct Sizes {
+    /// Notes.
     pub notes: usize,
-    /// Media of about 1,000 words.
+    /// Media documents.
     pub media: usize,
-    /// Conversations of 20 messages of about 60 words.
-    pub chats: usize,
-    /// Characters of about 200 words.
+    /// Messages, twenty to a conversation.
+    pub messages: usize,
+    /// Characters.
     pub characters: usize,
-    /// Prompts of about 80 words.
+    /// Prompts.
     pub prompts: usize,
 }
 
-/// Makes the item of a draft.
-type Make = fn(&mut Words, usize) -> Body;
+impl Sizes {
+    /// So many passages in all, most of them in three sources.
+    pub fn of(rows: usize) -> Self {
+        let small = rows / 20;
+        let large = (rows - 2 * small) / 3;
+        let notes = rows - 2 * small - 2 * large;
+        Self { notes, media: large, messages: large, characters: small, prompts: small }
+    }
 
-/// Drafts that are saved in one transaction.
-const BATCH: usize = 500;
-
-/// Fills a library.
-pub async fn fill(library: &Library, words: &mut Words, size: Size) -> Result<()> {
-    let parts: [(SourceName, usize, Make); 5] = [
-        (SourceName::Notes, size.notes, note),
-        (SourceName::Media, size.media, media),
-        (SourceName::Chats, size.chats, chat),
-        (SourceName::Characters, size.characters, character),
-        (SourceName::Prompts, size.prompts, prompt),
-    ];
-    for (source, count, make) in parts {
-        let handle = library.source(source).context("a source is missing")?;
-        let mut numbers = 0..count;
-        loop {
-            let batch: Vec<Draft> = numbers
-                .by_ref()
-                .take(BATCH)
-                .map(|number| Draft {
-                    origin: format!("bench:{number}"),
-                    digest: String::new(),
-                    body: make(words, number),
-                })
-                .collect();
-            if batch.is_empty() {
-                break;
-            }
-            for answer in handle.save(batch).await? {
-                answer?;
-            }
+    fn in_source(&self, source: SourceName) -> usize {
+        match source {
+            SourceName::Notes => self.notes,
+            SourceName::Media => self.media,
+            SourceName::Chats => self.messages,
+            SourceName::Characters => self.characters,
+            SourceName::Prompts => self.prompts,
         }
     }
-    Ok(())
+}
+
+/// Fills every source of the library in this folder with text of its own;
+/// tells how many passages there were.
+pub fn fill(library: &Path, text: &Text, sizes: Sizes, sample: &mut Sample) -> Result<usize> {
+    let mut filled = 0;
+    let sources = registry::sources();
+    for (source, passages) in sources.iter().zip(text.parts(sources.len())?) {
+        let store = Store::new(source.database(), library);
+        let passages = passages.take(sizes.in_source(source.name())).inspect(|passage| {
+            filled += 1;
+            sample.look(passage);
+        });
+        save(&store, &**source, &mut drafts(source.name(), passages))?;
+    }
+    Ok(filled)
+}
+
+/// Fills the notes of the library in this folder and, beside it, an index of
+/// tantivy's with the same passages; tells how many there were.
+pub fn fill_notes(
+    library: &Path,
+    index: &mut TantivyWriter,
+    passages: Passages,
+    sample: &mut Sample,
+) -> Result<usize> {
+    let notes = source(SourceName::Notes)?;
+    let store = Store::new(notes.database(), library);
+    thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(BATCH);
+        let beside = scope.spawn(move || {
+            let mut filled = 0;
+            for passage in passages {
+                filled += 1;
+                sample.look(&passage);
+                index.add(&passage)?;
+                // Nobody takes it if saving has failed, which is told below.
+                if sender.send(passage).is_err() {
+                    break;
+                }
+            }
+            Ok(filled)
+        });
+        save(&store, &*notes, &mut drafts(SourceName::Notes, receiver.into_iter()))?;
+        beside.join().unwrap_or_else(|_| bail!("filling tantivy broke off"))
+    })
+}
+
+/// A source of the server.
+pub fn source(name: SourceName) -> Result<Arc<dyn Source>> {
+    let mut sources = registry::sources().into_iter();
+    sources.find(|source| source.name() == name).context("a source is missing")
+}
+
+fn save(store: &Store, source: &dyn Source, drafts: &mut dyn Iterator<Item = Draft>) -> Result<()> {
+    loop {
+        let batch: Vec<Draft> = drafts.take(BATCH).collect();
+        if batch.is_empty() {
+            break;
+        }
+        store.write(Durability::Bulk, |writer| {
+            for draft in &batch {
+                source.save(writer, draft)?;
+            }
+            Ok::<_, SourceError>(())
+        })?;
+    }
+    Ok(store.settle()?)
+}
+
+/// What passages are in a source: one item each, or one message.
+fn drafts<'a>(
+    source: SourceName,
+    passages: impl Iterator<Item = Passage> + 'a,
+) -> Box<dyn Iterator<Item = Draft> + 'a> {
+    let one: fn(Passage, usize) -> Body = match source {
+        SourceName::Chats => return Box::new(Conversations { passages, number: 0 }),
+        SourceName::Notes => note,
+        SourceName::Media => media,
+        SourceName::Characters => character,
+        SourceName::Prompts => prompt,
+    };
+    Box::new(passages.zip(0..).map(move |(passage, number)| draft(number, one(passage, number))))
+}
+
+/// A draft whose origin and fingerprint no other has.
+fn draft(number: usize, body: Body) -> Draft {
+    let origin = format!("bench:{number}");
+    Draft { digest: origin.clone(), origin, body }
 }
 
 /// A moment that is another one for every number.
@@ -69,50 +201,68 @@ fn moment(number: usize) -> Option<Timestamp> {
     Timestamp::from_unix_seconds(1.7e9 + f64::from(minutes) * 60.0)
 }
 
-fn note(words: &mut Words, number: usize) -> Body {
+fn note(passage: Passage, number: usize) -> Body {
     Body::Note(NoteDraft {
-        title: words.text(4),
-        content: words.text(150),
+        title: passage.title,
+        content: passage.body,
         modified_at: moment(number),
         ..NoteDraft::default()
     })
 }
 
-fn media(words: &mut Words, number: usize) -> Body {
+fn media(passage: Passage, number: usize) -> Body {
     Body::Media(MediaDraft {
-        title: words.text(6),
+        title: passage.title,
         media_type: "txt".to_owned(),
-        content: words.text(1_000),
+        content: passage.body,
         modified_at: moment(number),
         ..MediaDraft::default()
     })
 }
 
-fn chat(words: &mut Words, number: usize) -> Body {
-    let messages = (0..20).map(|place| MessageDraft {
-        origin: place.to_string(),
-        sender: if place % 2 == 0 { "user" } else { "assistant" }.to_owned(),
-        content: words.text(60),
-        sent_at: moment(number * 20 + place),
-    });
-    let messages = messages.collect();
-    Body::Chat(ChatDraft { title: Some(words.text(5)), messages, ..ChatDraft::default() })
-}
-
-fn character(words: &mut Words, number: usize) -> Body {
+fn character(passage: Passage, number: usize) -> Body {
     Body::Character(Box::new(CharacterDraft {
-        name: words.text(2),
-        description: Some(words.text(200)),
+        name: passage.title,
+        description: Some(passage.body),
         modified_at: moment(number),
         ..CharacterDraft::default()
     }))
 }
 
-fn prompt(words: &mut Words, number: usize) -> Body {
+fn prompt(passage: Passage, number: usize) -> Body {
     Body::Prompt(PromptDraft {
-        name: format!("{} {number}", words.text(3)),
-        user_prompt: Some(words.text(80)),
+        // Names are unique.
+        name: format!("{} {number}", passage.title),
+        user_prompt: Some(passage.body),
         modified_at: moment(number),
         ..PromptDraft::default()
     })
+}
+
+/// Passages as the messages of conversations.
+struct Conversations<I> {
+    passages: I,
+    number: usize,
+}
+
+impl<I: Iterator<Item = Passage>> Iterator for Conversations<I> {
+    type Item = Draft;
+
+    fn next(&mut self) -> Option<Draft> {
+        let passages: Vec<Passage> = self.passages.by_ref().take(MESSAGES).collect();
+        let title = passages.first()?.title.clone();
+        let number = self.number;
+        self.number += 1;
+        let messages = passages.into_iter().zip(0..).map(|(passage, place)| MessageDraft {
+            origin: place.to_string(),
+            sender: if place % 2 == 0 { "user" } else { "assistant" }.to_owned(),
+            content: passage.body,
+            sent_at: moment(number * MESSAGES + place),
+        });
+        let messages = messages.collect();
+        Some(draft(
+            number,
+            Body::Chat(ChatDraft { title: Some(title), messages, ..ChatDraft::default() }),
+        ))
+    }
 }

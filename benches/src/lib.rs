@@ -1,9 +1,30 @@
-//! What the benches share: a library made of invented text, and clocks.
+//! What the benches share: text, libraries filled with it, what they are
+//! measured against, and clocks.
+//!
+//! Start with [`Options`], which says what can be asked of a bench, and
+//! [`Text`], which says what the passages are.
 
+mod agree;
+mod ask;
 mod clock;
 mod fill;
-mod words;
+mod one_index;
+mod options;
+mod plain;
+mod queries;
+mod report;
+mod stems;
+mod tantivy_index;
+mod text;
 
-pub use clock::{Cost, median};
-pub use fill::{Size, fill};
-pub use words::{Kind, Words};
+pub use agree::{Agreement, Scored, agree};
+pub use ask::{DEPTH, PATIENCE, WAYS, Way};
+pub use clock::{Cost, median, of_this_thread};
+pub use fill::{Place, Sizes, fill, fill_notes, source};
+pub use one_index::OneIndex;
+pub use options::Options;
+pub use plain::{Plain, STATEMENTS, Statements};
+pub use queries::{Kind, Queries, Sample, Tallies};
+pub use report::{Figures, Report, mean};
+pub use tantivy_index::{TantivyIndex, TantivyWriter};
+pub use text::{Passage, Passages, Text};

@@ -17,3 +17,6 @@ SELECT
     )
 FROM Media
 WHERE deleted = 0 AND is_trash = 0;
+
+-- A document that is there already is recognised by its text.
+CREATE INDEX media_by_content ON Media (content_hash);
