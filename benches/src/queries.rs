@@ -175,11 +175,11 @@ impl Words {
         let rows = tallies.rows;
         let mut words = Self::default();
         // A stem that is written in several ways is one word.
-        let mut stems = BTreeSet::new();
+        let mut known_stems = BTreeSet::new();
         for word in seen {
             let stem = stems(word);
             let known = tallies.words.get(&stem).copied().unwrap_or(0);
-            if is_stop_word(word) || !stems.insert(stem) {
+            if is_stop_word(word) || !known_stems.insert(stem) {
                 continue;
             }
             let put = |list: &mut Vec<String>, band: RangeInclusive<usize>| {
