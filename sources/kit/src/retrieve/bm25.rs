@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use vademecum_fts5::{Cursor, Postings};
 
-use crate::{model::Statistics, store::Lengths};
+use crate::{
+    model::{Statistics, count},
+    store::Lengths,
+};
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// The weight of a phrase that is in more than half of the rows.
-const LEAST: f64 = 1e-6;
 
 /// Rows that are scored at once.
 const WINDOW: i64 = 4_096;
@@ -50,18 +51,6 @@ struct Slot {
     dropped: bool,
 }
 
-/// How much a phrase counts that is in so many rows.
-pub(crate) fn weight(rows: u64, matches: u64) -> f64 {
-    let (rows, matches) = (count(rows), count(matches));
-    let weight = ((rows - matches + 0.5) / (matches + 0.5)).ln();
-    if weight > 0.0 { weight } else { LEAST }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 words")]
-fn count(number: u64) -> f64 {
-    number as f64
-}
-
 impl<'a> Scorer<'a> {
     /// Scores rows by `phrases`, of which the first `required` must occur, and
     /// none of `excluded` may. Each comes with how often it was said. `statistics` are over everything that is ranked.
@@ -72,9 +61,8 @@ impl<'a> Scorer<'a> {
         statistics: &Statistics,
         lengths: &'a Lengths,
     ) -> Self {
-        let scored = phrases.iter().zip(&statistics.matches).zip(0..);
-        let scored = scored.map(|(((postings, times), matches), index)| {
-            let weight = weight(statistics.rows, *matches);
+        let scored = phrases.iter().zip(statistics.weights()).zip(0..);
+        let scored = scored.map(|(((postings, times), weight), index)| {
             List::new(postings, Some((weight, *times)), index < required)
         });
         let dropped = excluded.iter().map(|postings| List::new(postings, None, false));

@@ -11,7 +11,7 @@ use std::{collections::HashMap, ops::ControlFlow};
 use vademecum_fts5::{EXACT, Kind, Word, each_word, exact_token, fold_word, stem};
 
 use super::{phrase::Phrase, stop_words::StopWords};
-use crate::model::Field;
+use crate::model::{Field, Statistics};
 
 /// Phrases of one kind that a query looks for at most: beyond that, more words
 /// cost time and change nothing about what comes first.
@@ -85,6 +85,39 @@ impl FtsQuery {
         relaxed.any.extend(required);
         relaxed.trim();
         (!self.required.is_empty()).then_some(relaxed)
+    }
+
+    /// The words that nothing contains, as they are stored.
+    pub fn unmatched(&self, statistics: &Statistics) -> Vec<String> {
+        let counts = self.phrases().zip(&statistics.matches);
+        let unknown = counts.filter(|(phrase, matches)| **matches == 0 && !phrase.prefix);
+        unknown
+            .filter_map(|(phrase, _)| match phrase.tokens.as_slice() {
+                [word] => Some(word.trim_start_matches(EXACT).to_owned()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The same with other words; `None` if it is the same.
+    #[must_use]
+    pub fn corrected(&self, corrections: &HashMap<String, String>) -> Option<Self> {
+        let mut corrected = self.clone();
+        for phrase in corrected.required.iter_mut().chain(&mut corrected.any) {
+            for token in &mut phrase.tokens {
+                if let Some(other) = corrections.get(token.trim_start_matches(EXACT)) {
+                    token.clone_from(other);
+                }
+            }
+        }
+        corrected.trim();
+        (corrected != *self).then_some(corrected)
+    }
+
+    /// The words that are looked for, as they are stored.
+    pub fn words(&self) -> String {
+        let words = self.phrases().map(|phrase| phrase.tokens.join(" "));
+        words.map(|words| words.replace(EXACT, "")).collect::<Vec<_>>().join(" ")
     }
 
     /// The whole query as one expression over all columns of a table, which

@@ -253,7 +253,7 @@ fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 
 fn full_text_tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%'",
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5 (%'",
     )?;
     let names = statement.query_map([], |row| row.get(0))?;
     names.collect()

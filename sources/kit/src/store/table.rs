@@ -16,6 +16,9 @@ pub struct Table {
     pub postings: &'static str,
     /// How many words each row has, as `id` and `sz`.
     pub lengths: &'static str,
+    /// The words from `:from` on and before `:to`, as `term`, and in how many
+    /// rows each is, as `doc`.
+    pub words: &'static str,
 }
 
 /// A column of a full-text table.
