@@ -1,6 +1,6 @@
 //! The postings of a phrase: which rows it stands in, and how often.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, ops::RangeInclusive, rc::Rc};
 
 use rusqlite::{Statement, ToSql, types::ToSqlOutput};
 
@@ -43,6 +43,26 @@ impl Postings {
     /// The rows, ascending, each with the number of its frequency.
     pub fn rows(&self) -> Cursor<'_> {
         Cursor { bytes: &self.bytes, row: 0 }
+    }
+
+    /// The same, but with `others` in the place of `rows`, which are sorted.
+    #[must_use]
+    pub fn with(&self, rows: &[i64], others: &[(i64, f64)]) -> Self {
+        let mut changed = Self::default();
+        let mut others = others.iter().copied().peekable();
+        for (row, number) in self.rows() {
+            while let Some((before, frequency)) = others.next_if(|(other, _)| *other <= row) {
+                changed.push(before, frequency);
+            }
+            if rows.binary_search(&row).is_err()
+                && let Some(frequency) = self.frequencies.get(number)
+            {
+                changed.push(row, *frequency);
+            }
+        }
+        others.for_each(|(row, frequency)| changed.push(row, frequency));
+        changed.bytes.shrink_to_fit();
+        changed
     }
 
     /// Adds a row that comes after all others.
@@ -130,9 +150,8 @@ impl ToSql for Handed {
 /// that stand for the same word, so that a place where two of them stand
 /// counts once.
 ///
-/// The statement reads `… WHERE <table> MATCH :phrase AND
-/// vademecum_postings(<table>, :sink)`. Its other parameters must be bound
-/// already. Column `i` counts with `weights[i]`; columns without a weight
+/// The statement reads `… WHERE <table> MATCH :phrase AND rowid BETWEEN :first
+/// AND :last AND vademecum_postings(<table>, :sink)`. Column `i` counts with `weights[i]`; columns without a weight
 /// count 1, as in FTS5's `bm25()`.
 ///
 /// # Errors
@@ -140,13 +159,19 @@ impl ToSql for Handed {
 pub fn collect(
     statement: &mut Statement<'_>,
     phrase: &str,
+    rows: RangeInclusive<i64>,
     weights: &[f64],
 ) -> rusqlite::Result<Postings> {
     let sink =
         Sink { weights: weights.to_vec(), postings: Postings::default(), places: Vec::new() };
     let sink = Rc::new(RefCell::new(sink));
     let ran = statement
-        .query(rusqlite::named_params! { ":phrase": phrase, ":sink": Handed(Rc::clone(&sink)) })
+        .query(rusqlite::named_params! {
+            ":phrase": phrase,
+            ":first": rows.start(),
+            ":last": rows.end(),
+            ":sink": Handed(Rc::clone(&sink)),
+        })
         .and_then(|mut rows| rows.next().map(|_| ()));
     // The statement lets go of its sink here, not when it is next used.
     statement.clear_bindings();
