@@ -254,3 +254,85 @@ impl Lengths {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: Table =
+        Table { name: "fts", columns: &[], state: "", postings: "", lengths: "", words: "" };
+
+    fn state(number: u8) -> State {
+        State::new(vec![vec![1, number], vec![number]])
+    }
+
+    fn postings(rows: &[i64]) -> Arc<Postings> {
+        let mut postings = Postings::default();
+        rows.iter().for_each(|row| postings.push(*row, 1.0));
+        Arc::new(postings)
+    }
+
+    #[test]
+    fn another_state_is_another_memory() {
+        let indexes = Indexes::default();
+        indexes.at(&TABLE, state(1)).remember("x", &postings(&[1]));
+        assert!(indexes.at(&TABLE, state(1)).postings("x").is_some());
+        assert!(indexes.at(&TABLE, state(2)).postings("x").is_none());
+        assert!(indexes.at(&TABLE, state(1)).postings("x").is_none(), "it was forgotten");
+    }
+
+    #[test]
+    fn after_a_write_of_our_own_only_what_was_written_is_unknown() {
+        let indexes = Indexes::default();
+        indexes.at(&TABLE, state(1)).remember("x", &postings(&[1, 2]));
+        indexes.follow(&TABLE, &state(1), state(2), &[2]);
+        indexes.follow(&TABLE, &state(2), state(3), &[2, 7]);
+        let memory = indexes.at(&TABLE, state(3));
+        assert!(memory.postings("x").is_none(), "not known for all rows");
+        let (known, changed) = memory.recall("x").unwrap();
+        assert_eq!((known.len(), &*changed), (2, &[2, 7][..]));
+        memory.remember("x", &postings(&[1, 7]));
+        assert_eq!(memory.postings("x").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_write_on_top_of_a_state_that_is_not_known_is_not_followed() {
+        let indexes = Indexes::default();
+        indexes.at(&TABLE, state(1)).remember("x", &postings(&[1]));
+        indexes.follow(&TABLE, &state(2), state(3), &[2]);
+        assert!(indexes.at(&TABLE, state(3)).recall("x").is_none());
+    }
+
+    #[test]
+    fn many_changes_are_not_followed_row_by_row() {
+        let indexes = Indexes::default();
+        indexes.at(&TABLE, state(1)).remember("x", &postings(&[1]));
+        let rows: Vec<i64> = (0..1_000).collect();
+        indexes.follow(&TABLE, &state(1), state(2), &rows);
+        assert!(indexes.at(&TABLE, state(2)).recall("x").is_none());
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_is_forgotten_when_there_is_too_much() {
+        let mut known = Known::default();
+        let rows: Vec<i64> = (0..1_000_000).collect();
+        let postings = postings(&rows);
+        let fits = MEMORY / size("00", &postings);
+        for number in 0..fits + 5 {
+            known.add(&format!("{number:02}"), (Arc::clone(&postings), Arc::default()));
+        }
+        assert!(known.size <= MEMORY);
+        assert!(!known.postings.contains_key("00"));
+        assert!(known.postings.contains_key(&format!("{:02}", fits + 4)));
+    }
+
+    #[test]
+    fn lengths_are_changed_and_added() {
+        for rows in [vec![(1, 5), (2, 6)], vec![(1, 5), (9_000_000_000, 6)]] {
+            let (last, before) = (rows[1].0, Lengths::new(rows));
+            let after = before.with(&[(1, 0), (last + 1, 8), (last, 7)]);
+            assert_eq!((after.of(1), after.of(last), after.of(last + 1)), (0, 7, 8));
+            assert_eq!((before.of(1), before.of(-1), before.of(last + 1)), (5, 0, 0));
+        }
+    }
+}
