@@ -45,13 +45,9 @@ impl<'a> Index<'a> {
             None => self.collect(phrase, ALL)?,
             Some((known, changed)) if changed.is_empty() => return Ok(known),
             Some((known, changed)) => {
-                let mut others = Vec::new();
+                let mut others = Postings::default();
                 for row in changed.iter().copied() {
-                    let there = self.collect(phrase, row..=row)?;
-                    let frequency = |number| there.frequencies().get(number).copied();
-                    others.extend(
-                        there.rows().filter_map(|(row, number)| Some((row, frequency(number)?))),
-                    );
+                    others.append(&self.collect(phrase, row..=row)?);
                 }
                 known.with(&changed, &others)
             }

@@ -197,7 +197,7 @@ pub(crate) enum Lengths {
 }
 
 impl Lengths {
-    pub(super) fn new(rows: Vec<(i64, u32)>) -> Self {
+    pub(crate) fn new(rows: Vec<(i64, u32)>) -> Self {
         let places: Option<Vec<usize>> =
             rows.iter().map(|(row, _)| usize::try_from(*row).ok()).collect();
         let highest = places.as_ref().and_then(|places| places.iter().max().copied());
@@ -268,7 +268,7 @@ mod tests {
 
     fn postings(rows: &[i64]) -> Arc<Postings> {
         let mut postings = Postings::default();
-        rows.iter().for_each(|row| postings.push(*row, 1.0));
+        rows.iter().for_each(|row| postings.push(*row, 1.0, &[]));
         Arc::new(postings)
     }
 
