@@ -17,6 +17,9 @@ use crate::model::{Field, Statistics};
 /// cost time and change nothing about what comes first.
 const MOST_PHRASES: usize = 256;
 
+/// What a phrase stands between.
+const QUOTES: [char; 4] = ['"', '“', '”', '„'];
+
 /// Words of a query at most; a longer one is prose.
 const LONGEST_QUERY: usize = 32;
 
@@ -308,6 +311,10 @@ fn parts(text: &str) -> Vec<Part<'_>> {
             spaced(last, &mut parts);
         }
         parts.push(Part { kind, field, text: quoted });
+        // What clings to the quote is a word, never an operator: `"Model C"-schools`.
+        let end = after.find(|it: char| it.is_whitespace() || QUOTES.contains(&it));
+        let (cling, after) = after.split_at_checked(end.unwrap_or(after.len())).unwrap_or_default();
+        parts.extend(words_of(cling));
         rest = after;
     }
     spaced(rest, &mut parts);
@@ -316,8 +323,8 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 
 /// The text before, inside and after the first pair of quotes.
 fn next_quoted(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once(['"', '“', '”', '„'])?;
-    let (inside, after) = rest.split_once(['"', '“', '”', '„'])?;
+    let (before, rest) = text.split_once(QUOTES)?;
+    let (inside, after) = rest.split_once(QUOTES)?;
     Some((before, inside, after))
 }
 
@@ -414,6 +421,7 @@ mod tests {
         assert_eq!(expression(r#""rye breads""#), r#""rye =breads""#);
         assert_eq!(expression("-yeast"), r#"("yeast")"#);
         assert_eq!(expression(r#"bread -"baking soda""#), r#"(("bread")) NOT ("=baking soda")"#);
+        assert_eq!(expression("„Model C“-Schulen"), r#""model c" AND ("model c" OR "schulen")"#);
         assert_eq!(expression(r#""C++ readFiles""#), r#""c++ read =files""#);
     }
 
