@@ -16,19 +16,37 @@ const TABLES: &str = "
         tokenize = 'vademecum'
     );";
 
-/// What there is in each database: URI, title, text. The titles of
-/// conversations weigh as much as their messages do.
+/// What there is in each database: URI, title, text. A conversation is one item
+/// with its opening message, every other message is one by itself.
 const ITEMS: [(Database, &str); 6] = [
     (Database::Chacha, "SELECT 'notes://' || id, title, content FROM notes"),
     (Database::Media, "SELECT 'media://' || id, title, content FROM Media"),
-    (
-        Database::Chacha,
-        "SELECT 'chats://' || conversation_id || '#' || id, '', content FROM messages",
-    ),
-    (Database::Chacha, "SELECT 'chats://' || id, '', title FROM conversations"),
+    (Database::Chacha, CONVERSATIONS),
+    (Database::Chacha, MESSAGES),
     (Database::Chacha, "SELECT 'characters://' || id, name, description FROM character_cards"),
     (Database::Prompts, "SELECT 'prompts://' || id, name, user_prompt FROM Prompts"),
 ];
+
+const CONVERSATIONS: &str = "
+    SELECT 'chats://' || conversations.id, conversations.title, messages.content
+    FROM conversations
+    JOIN messages ON messages.row = (
+        SELECT messages.row
+        FROM messages
+        WHERE conversation_id = conversations.id
+        ORDER BY timestamp, messages.row
+        LIMIT 1
+    )";
+
+const MESSAGES: &str = "
+    SELECT 'chats://' || conversation_id || '#' || id, '', content
+    FROM messages
+    WHERE EXISTS (
+        SELECT 1
+        FROM messages AS earlier
+        WHERE earlier.conversation_id = messages.conversation_id
+          AND (earlier.timestamp, earlier.row) < (messages.timestamp, messages.row)
+    )";
 
 const ONE: Table = Table {
     scored: "SELECT rowid, bm25(one_fts, 2.0, 1.0) AS score FROM one_fts
@@ -132,9 +150,35 @@ mod tests {
     }
 
     #[test]
-    fn every_passage_and_every_title_of_a_conversation_is_there() {
+    fn every_passage_is_there() {
         let sizes = Sizes { notes: 1, media: 2, messages: 40, characters: 3, prompts: 4 };
         let (_folder, one) = filled(sizes);
-        assert_eq!(one.tallies().unwrap().rows, 52);
+        assert_eq!(one.tallies().unwrap().rows, 50);
     }
+
+    #[test]
+    fn chats_have_the_scores_of_their_own_table_and_an_item_for_each_row() {
+        let (folder, one) = filled(Sizes { messages: 300, ..NONE });
+        let file = folder.path().join(Database::Chacha.file_name());
+        let chats = Plain::open_with(&file, CHATS).unwrap();
+        let scores = |found: &[f64]| found.iter().map(|it| format!("{it:.9}")).collect::<Vec<_>>();
+        for word in ["ba", "ko", "ri", "lu", "vi"] {
+            let own: Vec<f64> = chats.scored(word).unwrap().iter().map(|it| it.score).collect();
+            let all: Vec<f64> = one.scored(word).unwrap().iter().map(|it| it.score).collect();
+            assert_eq!(scores(&own), scores(&all));
+        }
+        let sql = "SELECT count(*) FROM item WHERE uri LIKE '%#%'";
+        let connection = one.plain.connection();
+        let apart: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(apart, 285);
+        assert_eq!(one.tallies().unwrap().rows, 300);
+    }
+
+    const CHATS: Table = Table {
+        scored: "SELECT rowid, bm25(chat_fts, 2.0, 1.0) AS score FROM chat_fts
+                 WHERE chat_fts MATCH ?1 ORDER BY score LIMIT ?2",
+        rows: "SELECT count(*) FROM messages",
+        count: "SELECT count(*) FROM chat_fts WHERE chat_fts MATCH ?1",
+        tally: "CREATE VIRTUAL TABLE temp.tally USING fts5vocab(main, chat_fts, row)",
+    };
 }

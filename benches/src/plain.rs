@@ -41,7 +41,7 @@ pub const STATEMENTS: [Statements; 5] = [
         source: SourceName::Chats,
         database: Database::Chacha,
         best: "SELECT rowid FROM chat_fts WHERE chat_fts MATCH ?1
-               ORDER BY bm25(chat_fts, 1.0, 1.0) LIMIT ?2",
+               ORDER BY bm25(chat_fts, 2.0, 1.0) LIMIT ?2",
     },
     Statements {
         source: SourceName::Characters,

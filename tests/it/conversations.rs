@@ -95,6 +95,31 @@ fn a_conversation_is_read_around_a_message() {
 }
 
 #[test]
+fn an_opening_message_is_found_with_the_conversation_or_by_itself() {
+    let server = Library::lanterns().serve();
+    let client = server.client();
+    let found = |arguments: Value| client.only_hit("chats.search", &arguments);
+    let whole = found(json!({ "query": "brass light", "highlight": true }));
+    assert_eq!(whole["uri"], format!("chats://{}", whole["id"].as_str().unwrap()));
+    assert_eq!(
+        (&whole["snippet"], &whole["matched"], &whole["sender"]),
+        (&json!("My lantern does not light any more."), &json!(["brass", "light"]), &json!("user"),)
+    );
+    let message = found(json!({ "query": "brass light", "by": "message" }));
+    let uri =
+        format!("{}#{}", whole["uri"].as_str().unwrap(), whole["message_id"].as_str().unwrap());
+    assert_eq!((&message["uri"], &message["loc"]), (&json!(uri), &whole["loc"]));
+    assert_eq!(message["loc"]["message_index"], 0);
+    for retrieval in [json!({ "mode": "chunk", "loc": whole["loc"] }), json!({ "mode": "chunk" })] {
+        assert_eq!(indexes(&client.item("chats", &message["uri"], &retrieval)), [0]);
+    }
+    assert_eq!(
+        indexes(&client.item("chats", &whole["uri"], &json!({ "mode": "full" }))),
+        [0, 1, 2]
+    );
+}
+
+#[test]
 fn the_pages_of_a_long_conversation_make_it_whole_again() {
     let (library, id) = long_talk();
     let server = library.serve();

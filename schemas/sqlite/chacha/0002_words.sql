@@ -19,7 +19,9 @@ SELECT
 FROM notes
 WHERE deleted = 0;
 
--- rowid = 2 * conversations.row for a title, 2 * messages.row + 1 for a message.
+-- A conversation's title and its opening message are one passage, every other
+-- message is one by itself: rowid = 2 * conversations.row for a conversation,
+-- 2 * messages.row + 1 for a message.
 DROP TABLE chat_fts;
 CREATE VIRTUAL TABLE chat_fts USING fts5 (
     title, content,
@@ -27,14 +29,26 @@ CREATE VIRTUAL TABLE chat_fts USING fts5 (
 );
 CREATE VIRTUAL TABLE chat_words USING fts5vocab(chat_fts, row);
 INSERT INTO chat_fts (rowid, title, content)
-SELECT 2 * row, title, NULL
+SELECT 2 * conversations.row, conversations.title, opening.content
 FROM conversations
-WHERE deleted = 0;
+LEFT JOIN messages AS opening ON opening.row = (
+    SELECT messages.row
+    FROM messages
+    WHERE conversation_id = conversations.id AND deleted = 0
+    ORDER BY timestamp, messages.row
+    LIMIT 1
+)
+WHERE conversations.deleted = 0 AND (conversations.title <> '' OR opening.row IS NOT NULL);
 INSERT INTO chat_fts (rowid, title, content)
 SELECT 2 * messages.row + 1, NULL, messages.content
 FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id AND conversations.deleted = 0
-WHERE messages.deleted = 0;
+WHERE messages.deleted = 0 AND EXISTS (
+    SELECT 1
+    FROM messages AS earlier
+    WHERE earlier.conversation_id = messages.conversation_id AND earlier.deleted = 0
+      AND (earlier.timestamp, earlier.row) < (messages.timestamp, messages.row)
+);
 
 DROP TABLE character_fts;
 CREATE VIRTUAL TABLE character_fts USING fts5 (

@@ -1,4 +1,4 @@
--- What the match :key is: a message of a conversation, or a conversation by its title.
+-- What the match :key is: a message of a conversation, or a conversation with its opening message.
 SELECT conversation_id, id AS message_id, last_modified
 FROM messages
 WHERE :key % 2 = 1 AND row = :key / 2

@@ -1,3 +1,3 @@
--- Makes a title or a message findable by its words.
+-- Makes a message, or a title with its opening message, findable by its words.
 INSERT OR REPLACE INTO chat_fts (rowid, title, content)
 VALUES (:key, :title, :content);

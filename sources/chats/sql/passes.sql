@@ -1,4 +1,5 @@
--- A row if the match :key is of this sender and character. A title has no sender.
+-- A row if the match :key is of this sender and character. A conversation is of the sender of
+-- its opening message, but not by its title (:by_title): a title has no sender.
 SELECT 1
 FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id
@@ -11,5 +12,14 @@ SELECT 1
 FROM conversations
 WHERE :key % 2 = 0
   AND row = :key / 2
-  AND :sender IS NULL
-  AND character_id = :character_id;
+  AND (:character_id IS NULL OR character_id = :character_id)
+  AND (
+      :sender IS NULL
+      OR NOT :by_title AND :sender = (
+          SELECT sender
+          FROM messages
+          WHERE conversation_id = conversations.id AND deleted = 0
+          ORDER BY timestamp, messages.row
+          LIMIT 1
+      ) COLLATE NOCASE
+  );

@@ -1,4 +1,4 @@
--- Notes for :sink in which titles and messages :phrase stands, from row :first
+-- Notes for :sink in which conversations and messages :phrase stands, from row :first
 -- to row :last. Gives no rows.
 SELECT rowid
 FROM chat_fts

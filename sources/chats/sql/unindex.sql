@@ -1,2 +1,2 @@
--- Makes a message that is gone unfindable.
+-- Makes what stands for nothing any more unfindable.
 DELETE FROM chat_fts WHERE rowid = :key;

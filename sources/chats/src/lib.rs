@@ -1,8 +1,9 @@
 //! Chats: conversations, message by message.
 //!
 //! A message is a passage: it is ranked, shown and read by itself, with the
-//! messages next to it as its siblings. Titles are passages of the same
-//! full-text index, so that one ranking holds for both.
+//! messages next to it as its siblings. A conversation's title and its opening
+//! message are one passage of the same full-text index, as a note is with its
+//! title: that one is the whole conversation's.
 
 mod read;
 mod save;
@@ -26,7 +27,7 @@ pub struct Chats;
 const TABLE: Table = Table {
     name: "chat_fts",
     columns: &[
-        Column { name: "title", field: Field::Title, weight: 1.0 },
+        Column { name: "title", field: Field::Title, weight: 2.0 },
         Column { name: "content", field: Field::Text, weight: 1.0 },
     ],
     state: include_str!("../sql/state.sql"),
@@ -45,24 +46,27 @@ impl Source for Chats {
     }
 
     fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>) {
-        let columns = match filters.by {
-            By::Both => Vec::new(),
-            By::Title => vec!["title"],
-            By::Message => vec!["content"],
-        };
-        (&TABLE, columns)
+        (&TABLE, columns(filters))
     }
 
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
         let (character, sender) = (ask.filters.character_id, ask.filters.sender.as_deref());
         let filtered = character.is_some() || sender.is_some();
-        let filters = named_params! { ":character_id": character, ":sender": sender };
+        let by = ask.filters.by;
+        let filters = named_params! {
+            ":character_id": character,
+            ":sender": sender,
+            ":by_title": by == By::Title,
+        };
         let (table, columns) = self.searched(&ask.filters);
         let plan = Plan {
             table,
             columns: &columns,
-            passes: filtered.then_some((include_str!("../sql/passes.sql"), &filters[..])),
-            identify: include_str!("../sql/identify.sql"),
+            passes: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
+            identify: match by {
+                By::Both | By::Title => include_str!("../sql/identify.sql"),
+                By::Message => include_str!("../sql/identify_message.sql"),
+            },
             uri,
         };
         Ok(rank(reader, ask, &plan)?)
@@ -81,6 +85,15 @@ impl Source for Chats {
     }
 }
 
+/// The columns in which matches count; all, if there are none. A title has no sender.
+fn columns(filters: &Filters) -> Vec<&'static str> {
+    match (filters.by, &filters.sender) {
+        (By::Both, None) => Vec::new(),
+        (By::Title, _) => vec!["title"],
+        (By::Both, Some(_)) | (By::Message, _) => vec!["content"],
+    }
+}
+
 fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
     let conversation: String = row.get("conversation_id")?;
     Ok(match row.get::<_, Option<String>>("message_id")? {
@@ -89,12 +102,14 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
     })
 }
 
-/// The row of the full-text table that stands for a conversation's title.
-fn title_key(row: i64) -> i64 {
+/// The row of the full-text table that stands for a conversation: its title and
+/// its opening message.
+fn conversation_key(row: i64) -> i64 {
     row * 2
 }
 
-/// The row of the full-text table that stands for a message.
+/// The row of the full-text table that stands for a message which is not the
+/// opening one.
 fn message_key(row: i64) -> i64 {
     row * 2 + 1
 }
@@ -134,7 +149,11 @@ mod tests {
             chat(
                 "Dough trouble",
                 "2026-01-01",
-                &[("user", "My dough is sticky."), ("assistant", "Add flour to the dough.")],
+                &[
+                    ("user", "My dough is sticky."),
+                    ("assistant", "Add flour to the dough."),
+                    ("user", "The dough is fine."),
+                ],
             ),
             chat("Garden", "2026-01-02", &[("user", "When do tomatoes ripen?")]),
         ]
@@ -169,30 +188,78 @@ mod tests {
         testing::check(Chats, &kitchen(), "dough");
     }
 
+    fn found(bench: &Bench<Chats>, query: &str, by: By) -> Vec<Hit> {
+        bench.search_with(query, Filters { by, ..Filters::default() })
+    }
+
     #[test]
     fn titles_and_messages_are_found_apart_and_together() {
         let bench = Bench::filled(Chats, &kitchen());
-        let by = |by| bench.search_with("dough", Filters { by, ..Filters::default() });
-        assert_eq!((by(By::Both).len(), by(By::Title).len(), by(By::Message).len()), (3, 1, 2));
+        let by = |by| found(&bench, "dough", by);
+        assert_eq!((by(By::Both).len(), by(By::Title).len(), by(By::Message).len()), (3, 1, 3));
         let title = by(By::Title).remove(0);
-        assert_eq!(title.message_id, None);
+        assert_eq!((title.message_id, title.sender), (None, None));
         assert_eq!(title.snippet.as_deref(), Some("Dough trouble: My dough is sticky."));
-        let message = by(By::Message).remove(0);
-        let loc = message.loc.unwrap();
-        assert_eq!(message.uri.part, message.message_id);
-        assert_eq!(
-            (loc.message_id, loc.conversation_id),
-            (message.message_id, message.conversation_id)
-        );
+        for message in by(By::Message) {
+            let loc = message.loc.unwrap();
+            assert!(message.message_id.is_some());
+            assert_eq!(message.uri.part, message.message_id);
+            assert_eq!(
+                (loc.message_id, loc.conversation_id),
+                (message.message_id, message.conversation_id)
+            );
+        }
+    }
+
+    #[test]
+    fn a_title_and_its_opening_message_are_found_as_one() {
+        let bench = Bench::filled(Chats, &kitchen());
+        for query in ["sticky", "trouble sticky", "sticky trouble -tomatoes"] {
+            let hits = bench.search(query);
+            assert_eq!(hits.len(), 1, "{query}");
+            let (hit, loc) = (&hits[0], hits[0].loc.clone().unwrap());
+            assert_eq!((hit.uri.part.as_deref(), hit.sender.as_deref()), (None, Some("user")));
+            assert_eq!((&loc.message_id, loc.message_index), (&hit.message_id, Some(0)));
+            assert!(loc.message_id.is_some());
+            assert_eq!(hit.snippet.as_deref(), Some("My dough is sticky."));
+        }
+        let matched = |query, by| found(&bench, query, by).remove(0).matched.unwrap();
+        assert_eq!(matched("trouble sticky", By::Both), ["trouble", "sticky"]);
+        assert_eq!(matched("trouble sticky", By::Title), ["trouble"]);
+        assert_eq!(matched("trouble sticky", By::Message), ["sticky"]);
+        let title = bench.search("trouble").remove(0);
+        assert_eq!(title.message_id, None);
+        assert_eq!(title.loc.unwrap().message_index, None);
+    }
+
+    #[test]
+    fn an_opening_message_is_read_by_its_own_uri_where_messages_are_asked_for() {
+        let bench = Bench::filled(Chats, &kitchen());
+        let hit = found(&bench, "sticky", By::Message).remove(0);
+        assert_eq!((hit.version, hit.loc.unwrap().message_index), (Some(1), Some(0)));
+        assert_eq!(hit.snippet.as_deref(), Some("My dough is sticky."));
+        let options = RetrievalOptions { mode: Some(Mode::Chunk), ..RetrievalOptions::default() };
+        let item = bench.get(hit.uri.part.unwrap().as_str(), options).unwrap();
+        assert_eq!(contents(&item), ["My dough is sticky."]);
     }
 
     #[test]
     fn the_sender_filter_keeps_messages_of_the_sender() {
         let bench = Bench::filled(Chats, &kitchen());
-        let sender = Some("Assistant".to_owned());
-        let hits = bench.search_with("dough", Filters { sender, ..Filters::default() });
+        let from = |sender: &str, by| {
+            let sender = Some(sender.to_owned());
+            bench.search_with("dough trouble", Filters { sender, by, ..Filters::default() })
+        };
+        let hits = from("Assistant", By::Both);
         assert_eq!(hits.len(), 1);
         assert_eq!(hits[0].snippet.as_deref(), Some("Add flour to the dough."));
+        for by in [By::Both, By::Message] {
+            let hits = from("USER", by);
+            assert_eq!(hits.len(), 2);
+            assert!(hits.iter().all(|hit| hit.sender.as_deref() == Some("user")));
+            assert!(hits.iter().all(|hit| hit.matched.as_deref() == Some(&["dough".to_owned()])));
+        }
+        assert!(from("user", By::Title).is_empty(), "a title has no sender");
     }
 
     #[test]
@@ -286,7 +353,7 @@ mod tests {
     fn a_newer_export_adds_changes_and_removes_messages_and_keeps_the_rest() {
         let bench = Bench::new(Chats);
         bench.save(&kitchen()[0]);
-        let before = bench.search("sticky").remove(0);
+        let before = found(&bench, "sticky", By::Message).remove(0);
         let newer = chat(
             "Dough trouble",
             "2026-01-01",
@@ -297,7 +364,7 @@ mod tests {
             ],
         );
         bench.save(&newer);
-        let after = bench.search("sticky").remove(0);
+        let after = found(&bench, "sticky", By::Message).remove(0);
         assert_eq!((after.message_id, after.version), (before.message_id, Some(1)));
         assert!(bench.search("flour").is_empty());
         assert_eq!(bench.search("fold").len() + bench.search("solved").len(), 2);

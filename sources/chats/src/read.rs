@@ -1,12 +1,14 @@
-//! Reading titles and messages, as they are stored and as hits.
+//! Reading conversations and messages, as they are stored and as hits.
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{Hit, ItemId, Loc, Ranked, SourceName, Timestamp, Uri, View},
-    retrieve::Finder,
+    retrieve::{Finder, Found},
     source::SourceError,
     store::{Reader, StoreError},
 };
+
+use crate::columns;
 
 /// A conversation as it is stored.
 #[derive(Clone, Debug)]
@@ -37,11 +39,12 @@ pub(crate) struct Message {
 /// Reads matches for a list of results.
 pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
     let finder = Finder::from(view);
+    let columns = columns(&view.filters);
     let mut hits = Vec::with_capacity(view.wanted.len());
     for wanted in &view.wanted {
         let hit = match wanted.uri.part {
             Some(_) => show_message(reader, &finder, wanted)?,
-            None => show_title(reader, &finder, wanted)?,
+            None => show_conversation(reader, &finder, &columns, wanted)?,
         };
         hits.extend(hit.map(|hit| Hit { score: wanted.score, ..hit }));
     }
@@ -53,7 +56,10 @@ fn show_message(
     finder: &Finder<'_>,
     wanted: &Ranked,
 ) -> Result<Option<Hit>, SourceError> {
-    let Some(message) = message(reader, Some(wanted.key / 2), None)? else { return Ok(None) };
+    let row = (wanted.key % 2 == 1).then_some(wanted.key / 2);
+    let Some(message) = message(reader, row, wanted.uri.part.as_deref())? else {
+        return Ok(None);
+    };
     let Some(conversation) = conversation(reader, None, Some(&message.conversation_id))? else {
         return Ok(None);
     };
@@ -61,30 +67,38 @@ fn show_message(
     let matched = finder.matched(&found, &[]);
     let excerpt = finder.excerpt(&message.content, found.densest);
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
-    let hit = message_hit(reader, conversation, message)?;
+    let hit = message_hit(reader, conversation, &message)?;
     Ok(Some(Hit { snippet, highlights, matched, ..hit }))
 }
 
-fn show_title(
+/// Shows the opening message if the query occurs in it, else the title.
+fn show_conversation(
     reader: &Reader<'_>,
     finder: &Finder<'_>,
+    columns: &[&str],
     wanted: &Ranked,
 ) -> Result<Option<Hit>, SourceError> {
     let Some(conversation) = conversation(reader, Some(wanted.key / 2), None)? else {
         return Ok(None);
     };
-    let first = messages(reader, &conversation.id, 0, 1)?.into_iter().next();
-    let text = match (&conversation.title, &first) {
-        (Some(title), Some(first)) => format!("{title}: {}", first.content),
-        (Some(title), None) => title.clone(),
-        (None, Some(first)) => first.content.clone(),
-        (None, None) => String::new(),
+    let counts = |column| columns.is_empty() || columns.contains(&column);
+    let title = conversation.title.clone().filter(|_| counts("title")).unwrap_or_default();
+    let opening = messages(reader, &conversation.id, 0, 1)?.into_iter().next();
+    let text = opening.as_ref().map_or("", |opening| opening.content.as_str());
+    let found = if counts("content") { finder.look(text) } else { Found::default() };
+    let matched = finder.matched(&found, &[&title]);
+    let (excerpt, hit) = match &opening {
+        Some(opening) if found.densest.is_some() => {
+            (finder.excerpt(text, found.densest), hit_in(conversation, opening, 0))
+        }
+        Some(_) | None => {
+            let parts = [conversation.title.as_deref().unwrap_or_default(), text];
+            let whole = parts.map(str::trim).into_iter().filter(|part| !part.is_empty());
+            (finder.excerpt(&whole.collect::<Vec<_>>().join(": "), None), title_hit(conversation))
+        }
     };
-    let found = finder.look(conversation.title.as_deref().unwrap_or_default());
-    let matched = finder.matched(&found, &[]);
-    let excerpt = finder.excerpt(&text, None);
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
-    Ok(Some(Hit { snippet, highlights, matched, ..title_hit(conversation) }))
+    Ok(Some(Hit { snippet, highlights, matched, ..hit }))
 }
 
 /// A hit for a whole conversation.
@@ -102,28 +116,35 @@ pub(crate) fn title_hit(conversation: Conversation) -> Hit {
     }
 }
 
-/// A hit for one message of a conversation.
-pub(crate) fn message_hit(
-    reader: &Reader<'_>,
-    conversation: Conversation,
-    message: Message,
-) -> Result<Hit, StoreError> {
-    let index = place(reader, &message)?;
+/// A hit for a whole conversation that points at one message of it.
+fn hit_in(conversation: Conversation, message: &Message, index: usize) -> Hit {
     let loc = Loc {
         conversation_id: Some(conversation.id.clone()),
         message_id: Some(message.id.clone()),
         message_index: Some(index),
         ..Loc::default()
     };
+    Hit {
+        message_id: Some(message.id.clone()),
+        sender: Some(message.sender.clone()),
+        loc: Some(loc),
+        ..title_hit(conversation)
+    }
+}
+
+/// A hit for one message of a conversation.
+pub(crate) fn message_hit(
+    reader: &Reader<'_>,
+    conversation: Conversation,
+    message: &Message,
+) -> Result<Hit, StoreError> {
+    let index = place(reader, message)?;
     Ok(Hit {
         uri: Uri::part(SourceName::Chats, &conversation.id, &message.id),
         created_at: Timestamp::parse(&message.timestamp).ok(),
         last_modified: message.last_modified,
         version: Some(message.version),
-        message_id: Some(message.id),
-        sender: Some(message.sender),
-        loc: Some(loc),
-        ..title_hit(conversation)
+        ..hit_in(conversation, message, index)
     })
 }
 

@@ -10,9 +10,7 @@ use vademecum_kit::{
     store::{StoreError, Writer, save_once},
 };
 
-use super::TABLE;
-
-use crate::{message_key, title_key};
+use crate::{TABLE, conversation_key, message_key};
 
 /// A message that is stored already.
 struct Stored {
@@ -21,6 +19,12 @@ struct Stored {
     content: String,
     timestamp: String,
     deleted: bool,
+}
+
+/// The opening message of a conversation.
+struct Opening {
+    row: i64,
+    content: String,
 }
 
 /// Saves a conversation and its messages.
@@ -39,8 +43,11 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
             Some(id) => update(writer, id, chat, &times, now)?,
             None => insert(writer, &id, chat, draft, &times, now)?,
         };
-        index(writer, title_key(row), chat.title.as_deref().unwrap_or_default(), "")?;
-        save_messages(writer, &id, chat, &times, now)?;
+        let before = opening(writer, &id)?.map(|opening| opening.row);
+        let changed = save_messages(writer, &id, chat, &times, before, now)?;
+        let opening = opening(writer, &id)?;
+        index_conversation(writer, row, chat.title.as_deref(), opening.as_ref())?;
+        index_messages(writer, &changed, before, opening.map(|opening| opening.row))?;
         Ok(id)
     })
 }
@@ -104,19 +111,25 @@ fn update(
     row.ok_or_else(|| SourceError::not_found("conversation", id))
 }
 
-fn save_messages(
+/// Saves the messages and answers with the row and the text of those that are to
+/// be indexed: new ones, changed ones, and the one that was the opening one
+/// `before`, which may not be it any more.
+fn save_messages<'c>(
     writer: &Writer<'_>,
     conversation_id: &str,
-    chat: &ChatDraft,
+    chat: &'c ChatDraft,
     times: &[Timestamp],
+    before: Option<i64>,
     now: Timestamp,
-) -> Result<(), StoreError> {
-    let mut before = stored(writer, conversation_id)?;
+) -> Result<Vec<(i64, &'c str)>, StoreError> {
+    let mut known = stored(writer, conversation_id)?;
     let mut parent: Option<String> = None;
+    let mut changed = Vec::new();
     for (message, sent_at) in chat.messages.iter().zip(times) {
         let id = message_id(conversation_id, &message.origin);
-        if let Some(stored) = before.remove(&id) {
-            update_message(writer, &id, &stored, message, *sent_at, now)?;
+        let row = if let Some(stored) = known.remove(&id) {
+            let is_changed = update_message(writer, &id, &stored, message, *sent_at, now)?;
+            (is_changed || before == Some(stored.row)).then_some(stored.row)
         } else {
             let row = writer.insert(
                 include_str!("../sql/insert_message.sql"),
@@ -129,24 +142,30 @@ fn save_messages(
                     ":timestamp": sent_at,
                 },
             )?;
-            index(writer, message_key(row), "", &message.content)?;
-        }
+            Some(row)
+        };
+        changed.extend(row.map(|row| (row, message.content.as_str())));
         parent = Some(id);
     }
-    for gone in before.values().filter(|stored| !stored.deleted) {
+    for gone in known.values().filter(|stored| !stored.deleted) {
         let sql = include_str!("../sql/delete_message.sql");
         writer.run(sql, named_params! { ":row": gone.row, ":now": now })?;
-        let sql = include_str!("../sql/unindex.sql");
-        let key = message_key(gone.row);
-        writer.index(&TABLE, key, sql, named_params! { ":key": key })?;
+        unindex(writer, message_key(gone.row))?;
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// The identity of a message: the same conversation and origin, the same id.
 fn message_id(conversation_id: &str, origin: &str) -> String {
     let name = format!("{conversation_id}/{origin}");
     Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
+}
+
+fn opening(writer: &Writer<'_>, conversation_id: &str) -> Result<Option<Opening>, StoreError> {
+    let sql = include_str!("../sql/opening.sql");
+    writer.first(sql, named_params! { ":conversation_id": conversation_id }, |row| {
+        Ok(Opening { row: row.get("row")?, content: row.get("content")? })
+    })
 }
 
 fn stored(
@@ -177,13 +196,13 @@ fn update_message(
     message: &MessageDraft,
     sent_at: Timestamp,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let same = !stored.deleted
         && stored.sender == message.sender
         && stored.content == message.content
         && (message.sent_at.is_none() || stored.timestamp == sent_at.to_string());
     if same {
-        return Ok(());
+        return Ok(false);
     }
     writer.run(
         include_str!("../sql/update_message.sql"),
@@ -195,7 +214,40 @@ fn update_message(
             ":now": now,
         },
     )?;
-    index(writer, message_key(stored.row), "", &message.content)
+    Ok(true)
+}
+
+/// Indexes the title together with the opening message.
+fn index_conversation(
+    writer: &Writer<'_>,
+    row: i64,
+    title: Option<&str>,
+    opening: Option<&Opening>,
+) -> Result<(), StoreError> {
+    let key = conversation_key(row);
+    let title = title.unwrap_or_default();
+    match opening {
+        None if title.is_empty() => unindex(writer, key),
+        None => index(writer, key, title, ""),
+        Some(opening) => index(writer, key, title, &opening.content),
+    }
+}
+
+/// Indexes what has changed of the messages, each by itself; the opening one is
+/// indexed with the title.
+fn index_messages(
+    writer: &Writer<'_>,
+    changed: &[(i64, &str)],
+    before: Option<i64>,
+    opening: Option<i64>,
+) -> Result<(), StoreError> {
+    for (row, content) in changed.iter().filter(|(row, _)| opening != Some(*row)) {
+        index(writer, message_key(*row), "", content)?;
+    }
+    match opening.filter(|_| before.is_some() && opening != before) {
+        Some(row) => unindex(writer, message_key(row)),
+        None => Ok(()),
+    }
 }
 
 fn index(writer: &Writer<'_>, key: i64, title: &str, content: &str) -> Result<(), StoreError> {
@@ -210,4 +262,142 @@ fn index(writer: &Writer<'_>, key: i64, title: &str, content: &str) -> Result<()
         },
     )?;
     Ok(())
+}
+
+fn unindex(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
+    let sql = include_str!("../sql/unindex.sql");
+    writer.index(&TABLE, key, sql, named_params! { ":key": key })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use vademecum_kit::{model::Hit, testing::Bench};
+
+    use super::*;
+    use crate::Chats;
+
+    /// A conversation of messages that are known by their first word, with the
+    /// minute in which each was sent.
+    fn talk(title: &str, messages: &[(u32, &str)]) -> Draft {
+        let messages = messages.iter().map(|(minute, content)| MessageDraft {
+            origin: content.split(' ').next().unwrap_or_default().to_owned(),
+            sender: "user".to_owned(),
+            content: (*content).to_owned(),
+            sent_at: Timestamp::from_unix_seconds(f64::from(*minute) * 60.0),
+        });
+        let chat = ChatDraft {
+            title: Some(title.to_owned()),
+            messages: messages.collect(),
+            ..ChatDraft::default()
+        };
+        Draft { origin: "test".to_owned(), digest: format!("{chat:?}"), body: Body::Chat(chat) }
+    }
+
+    /// What the index holds after one export and then the other, which is what
+    /// it holds after the other alone.
+    fn indexed(older: &Draft, newer: &Draft) -> Bench<Chats> {
+        let bench = Bench::filled(Chats, &[older.clone(), newer.clone()]);
+        let mut alone = words(&Bench::filled(Chats, std::slice::from_ref(newer)));
+        let mut words = words(&bench);
+        words.sort();
+        alone.sort();
+        assert_eq!(words, alone);
+        bench
+    }
+
+    /// The words of each column of each row of the index, by what the row stands for.
+    fn words(bench: &Bench<Chats>) -> Vec<(String, String, String)> {
+        bench.write(|writer| {
+            writer.run(
+                "CREATE VIRTUAL TABLE temp.word USING fts5vocab('main', 'chat_fts', 'instance')",
+                &[],
+            )?;
+            let sql = "
+                SELECT term, col,
+                       CASE doc % 2 WHEN 0 THEN (SELECT title FROM conversations WHERE row = doc / 2)
+                       ELSE (SELECT content FROM messages WHERE row = doc / 2 AND deleted = 0) END
+                       AS whole
+                FROM temp.word";
+            let words = writer.all(sql, &[], |row| {
+                Ok((row.get("term")?, row.get("col")?, row.get("whole")?))
+            })?;
+            writer.run("DROP TABLE temp.word", &[])?;
+            Ok(words)
+        })
+    }
+
+    fn rows(bench: &Bench<Chats>) -> i64 {
+        bench
+            .read(|reader| {
+                let sql = "SELECT count(*) AS n FROM chat_fts_docsize";
+                Ok(reader.one(sql, &[], |row| row.get("n"))?)
+            })
+            .unwrap()
+    }
+
+    fn only(bench: &Bench<Chats>, query: &str) -> Hit {
+        let mut hits = bench.search(query);
+        assert_eq!(hits.len(), 1, "{query}");
+        hits.remove(0)
+    }
+
+    #[test]
+    fn an_opening_message_that_changes_is_found_with_its_title() {
+        let older = talk("Bread", &[(1, "a rye"), (2, "b oat")]);
+        let bench = indexed(&older, &talk("Bread", &[(1, "a spelt"), (2, "b oat")]));
+        assert!(bench.search("rye").is_empty());
+        assert_eq!(only(&bench, "bread spelt").uri.part, None);
+        assert_eq!(rows(&bench), 2);
+    }
+
+    #[test]
+    fn the_message_after_an_opening_one_that_is_gone_opens() {
+        let older = talk("Bread", &[(1, "a rye"), (2, "b oat"), (3, "c bran")]);
+        let bench = indexed(&older, &talk("Bread", &[(2, "b oat"), (3, "c bran")]));
+        assert!(bench.search("rye").is_empty());
+        assert_eq!(only(&bench, "bread oat").uri.part, None);
+        assert!(only(&bench, "bran").uri.part.is_some());
+        assert_eq!(rows(&bench), 2);
+    }
+
+    #[test]
+    fn a_message_before_the_opening_one_opens_instead() {
+        let older = talk("Bread", &[(2, "b oat"), (3, "c bran")]);
+        let bench = indexed(&older, &talk("Bread", &[(1, "a rye"), (2, "b oat"), (3, "c bran")]));
+        assert_eq!(only(&bench, "bread rye").uri.part, None);
+        let oat = only(&bench, "oat");
+        assert!(oat.uri.part.is_some() && oat.loc.unwrap().message_index == Some(1));
+        assert_eq!(rows(&bench), 3);
+    }
+
+    #[test]
+    fn messages_that_change_places_change_rows() {
+        let older = talk("Bread", &[(1, "a rye"), (2, "b oat")]);
+        let bench = indexed(&older, &talk("Bread", &[(1, "b oat"), (2, "a rye")]));
+        assert_eq!(only(&bench, "oat").uri.part, None);
+        assert!(only(&bench, "rye").uri.part.is_some());
+        assert_eq!(rows(&bench), 2);
+    }
+
+    #[test]
+    fn an_opening_message_that_comes_back_opens_again() {
+        let whole = talk("Bread", &[(1, "a rye"), (2, "b oat")]);
+        let bench = indexed(&whole, &talk("Bread", &[(2, "b oat")]));
+        bench.save(&whole);
+        assert_eq!(only(&bench, "rye").uri.part, None);
+        assert!(only(&bench, "oat").uri.part.is_some());
+        assert_eq!(rows(&bench), 2);
+    }
+
+    #[test]
+    fn a_conversation_without_title_and_messages_is_not_indexed() {
+        let older = talk("Bread", &[(1, "a rye")]);
+        let bench = indexed(&older, &talk("Bread", &[]));
+        assert_eq!((only(&bench, "bread").message_id, rows(&bench)), (None, 1));
+        bench.save(&talk("", &[]));
+        assert_eq!(rows(&bench), 0);
+        bench.save(&talk("", &[(1, "a rye")]));
+        assert_eq!((only(&bench, "rye").uri.part, rows(&bench)), (None, 1));
+    }
 }

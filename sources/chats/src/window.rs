@@ -177,7 +177,7 @@ fn excerpt(
     let look = |query: &std::sync::Arc<FtsQuery>| Finder::new(query, length).look(&message.content);
     let place = get.about.iter().find_map(|query| look(query).densest);
     let text = snippet(&message.content, place, length);
-    let hit = message_hit(reader, conversation, message)?;
+    let hit = message_hit(reader, conversation, &message)?;
     Ok(Item {
         meta: Hit { snippet: Some(text.clone()), ..hit },
         content: text.into(),

@@ -138,8 +138,8 @@ async fn ask(app: &App, question: &Question) -> Result<(Value, Duration)> {
     Ok((answer.with_context(|| format!("question `{}`", question.id))?, took))
 }
 
-/// The documents that were found, best first. One that is found twice, by its
-/// title and by its text, has the first of its places.
+/// The documents that were found, best first. One that is found twice, as a
+/// whole and by a message in it, has the first of its places.
 fn places(answer: &Value, scattered: &Scattered) -> Result<Vec<usize>> {
     let mut seen = HashSet::new();
     let mut places = Vec::new();

@@ -368,6 +368,64 @@ mod tests {
         assert_eq!(fs::metadata(&log).unwrap().len(), 0);
     }
 
+    /// A file of schema 1 with conversations: whole, without a title, without
+    /// messages, without both, and deleted.
+    fn of_schema_one(path: &Path) {
+        let file = connect(path).unwrap();
+        file.execute_batch(Database::Chacha.migrations()[0]).unwrap();
+        file.execute_batch(
+            "INSERT INTO conversations (row, id, root_id, title, created_at, last_modified, deleted)
+             VALUES (1, 'a', 'a', 'Bread', '', '', 0), (2, 'b', 'b', NULL, '', '', 0),
+                    (3, 'c', 'c', 'Oven', '', '', 0), (4, 'd', 'd', NULL, '', '', 0),
+                    (5, 'e', 'e', 'Gone', '', '', 1);
+             INSERT INTO messages (
+                 row, id, conversation_id, sender, content, timestamp, last_modified, deleted
+             )
+             VALUES (1, 'm1', 'a', 'x', 'rye', '2026-01-03', '', 0),
+                    (2, 'm2', 'a', 'x', 'oat', '2026-01-02', '', 0),
+                    (3, 'm3', 'a', 'x', 'bran', '2026-01-01', '', 1),
+                    (4, 'm4', 'a', 'x', 'malt', '2026-01-02', '', 0),
+                    (5, 'm5', 'b', 'x', 'spelt', '', '', 0),
+                    (6, 'm6', 'e', 'x', 'wheat', '', '', 0);
+             INSERT INTO chat_fts (rowid, title, content)
+             VALUES (2, 'bread', ''), (3, '', 'rye'), (5, '', 'oat'), (6, 'oven', ''),
+                    (9, '', 'malt'), (11, '', 'spelt');",
+        )
+        .unwrap();
+        file.pragma_update(None, "application_id", Database::APPLICATION_ID).unwrap();
+        file.pragma_update(None, "user_version", 1).unwrap();
+    }
+
+    #[test]
+    fn conversations_of_schema_one_are_indexed_with_their_opening_messages() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        of_schema_one(store.path());
+        assert_eq!(store.check().unwrap().problems, Vec::<String>::new());
+        let file = connect(store.path()).unwrap();
+        file.execute_batch(
+            "CREATE VIRTUAL TABLE temp.word USING fts5vocab('main', 'chat_fts', 'instance')",
+        )
+        .unwrap();
+        let sql = "SELECT doc || ' ' || col || ' ' || term FROM temp.word ORDER BY doc, col DESC";
+        let mut statement = file.prepare(sql).unwrap();
+        let words = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        assert_eq!(
+            words.map(Result::unwrap).collect::<Vec<_>>(),
+            [
+                "2 title bread",
+                "2 content oat",
+                "3 content rye",
+                "4 content spelt",
+                "6 title oven",
+                "9 content malt",
+            ]
+        );
+        let count = "SELECT count(*) FROM chat_fts_docsize";
+        let rows: i64 = file.query_row(count, [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 5);
+    }
+
     #[test]
     fn a_file_of_somebody_else_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,15 @@
+-- What the match :key is where only messages count: a message, be it the opening one.
+SELECT conversation_id, id AS message_id, last_modified
+FROM messages
+WHERE :key % 2 = 1 AND row = :key / 2
+UNION ALL
+SELECT conversation_id, id AS message_id, last_modified
+FROM messages
+WHERE row = (
+    SELECT opening.row
+    FROM conversations
+    JOIN messages AS opening ON opening.conversation_id = conversations.id AND opening.deleted = 0
+    WHERE :key % 2 = 0 AND conversations.row = :key / 2
+    ORDER BY opening.timestamp, opening.row
+    LIMIT 1
+);
