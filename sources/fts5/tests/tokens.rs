@@ -76,11 +76,20 @@ fn bytes_that_are_no_text_are_read_as_far_as_they_are() {
     write(&connection, b"rye\xFFbread \xC3\x28 \xF0\x9F dough\x80");
     let words: Vec<_> = stored(&connection).into_iter().map(|(_, token)| token).collect();
     assert_eq!(words, ["rye", "bread", "dough"]);
-    // Those that show a text rely on where the tokenizer says that words are.
-    for shown in ["highlight(t, 0, '<', '>')", "snippet(t, 0, '<', '>', '…', 3)"] {
-        let sql = format!("SELECT CAST({shown} AS BLOB) FROM t WHERE t MATCH 'dough'");
-        let text: Vec<u8> = connection.query_row(&sql, [], |row| row.get(0)).unwrap();
-        assert!(text.windows(1).count() < 64, "{shown}: {text:?}");
+}
+
+#[test]
+fn a_word_after_bytes_that_are_no_text_is_never_shown_from_beyond_the_text() {
+    for before in [1, 10, 1_000, 100_000] {
+        let connection = table("");
+        let bytes = [&vec![0xFF; before], &b" dough"[..]].concat();
+        write(&connection, &bytes);
+        for shown in ["highlight(t, 0, '<', '>')", "snippet(t, 0, '<', '>', '', 3)"] {
+            let sql = format!("SELECT CAST({shown} AS BLOB) FROM t WHERE t MATCH 'dough'");
+            let text: Vec<u8> = connection.query_row(&sql, [], |row| row.get(0)).unwrap();
+            let text: Vec<u8> = text.into_iter().filter(|it| !b"<>".contains(it)).collect();
+            assert!(bytes.ends_with(&text), "{shown} after {before}");
+        }
     }
 }
 
