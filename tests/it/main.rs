@@ -22,6 +22,7 @@ mod guard;
 mod handshake;
 mod highlights;
 mod import;
+mod one_ranking;
 mod resources;
 mod schemas;
 mod search;
