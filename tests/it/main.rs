@@ -27,6 +27,7 @@ mod resources;
 mod schemas;
 mod search;
 mod sessions;
+mod spelling;
 mod stdio;
 mod tools;
 mod users;
