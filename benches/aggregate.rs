@@ -157,6 +157,8 @@ impl Arena {
                 query: Arc::clone(query),
                 filters: Filters::default(),
                 snippet_length: SNIPPET,
+                weights: Arc::default(),
+                highlight: false,
                 wanted,
             };
             shown += store.read(deadline, |reader| source.show(reader, &view))?.len();

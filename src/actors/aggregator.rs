@@ -13,7 +13,7 @@ use vademecum_kit::{
         Ask, Deadline, Filters, Get, Hit, Item, Order, Ranked, Ranking, SourceName, Statistics,
         Uri, View,
     },
-    retrieve::FtsQuery,
+    retrieve::{FtsQuery, Similar},
     source::SourceError,
 };
 
@@ -46,8 +46,17 @@ pub(crate) struct Merged {
     pub(crate) ranked: Vec<Ranked>,
     /// How many matches there are in all.
     pub(crate) total: usize,
+    /// The statistics of all sources that answered.
+    pub(crate) statistics: Statistics,
     /// The sources that gave no answer.
     pub(crate) failed: Vec<Failed>,
+}
+
+impl Merged {
+    /// Whether there is nothing, and nobody failed who might have something.
+    pub(crate) fn finds_nothing(&self) -> bool {
+        self.total == 0 && self.failed.is_empty()
+    }
 }
 
 /// All sources of one user.
@@ -193,6 +202,54 @@ impl Asked {
     }
 }
 
+/// Finds out which stored words are meant by words that are not stored.
+#[derive(Debug, Message)]
+#[rtype(result = "HashMap<String, String>")]
+pub(crate) struct CorrectAll {
+    pub(crate) words: Vec<String>,
+    pub(crate) wanted: Vec<Wanted>,
+}
+
+impl Handler<CorrectAll> for Aggregator {
+    type Result = ResponseFuture<HashMap<String, String>>;
+
+    fn handle(&mut self, message: CorrectAll, _: &mut Self::Context) -> Self::Result {
+        let deadline = Deadline::after(self.patience);
+        let found = message.wanted.iter().filter_map(|wanted| self.find(wanted.source));
+        let asked: Vec<_> = found
+            .map(|source| {
+                let words = message.words.clone();
+                let guess = async move { source.similar(words, deadline).await };
+                tokio::time::timeout_at(deadline.0.into(), guess)
+            })
+            .collect();
+        Box::pin(async move {
+            // Who has no guess, or none in time, does not help: that is all.
+            let guesses = join_all(asked).await.into_iter().flatten().flatten().flatten();
+            corrections(guesses.collect())
+        })
+    }
+}
+
+/// For each word the stored one that is nearest to it, and of several the one
+/// that is in most passages.
+fn corrections(guesses: Vec<Similar>) -> HashMap<String, String> {
+    let mut stored: HashMap<(String, String), (usize, u64)> = HashMap::new();
+    for guess in guesses {
+        let (_, rows) = stored.entry((guess.asked, guess.stored)).or_insert((guess.distance, 0));
+        *rows += guess.rows;
+    }
+    let mut best: HashMap<String, (std::cmp::Reverse<usize>, u64, String)> = HashMap::new();
+    for ((asked, stored), (distance, rows)) in stored {
+        let candidate = (std::cmp::Reverse(distance), rows, stored);
+        match best.get_mut(&asked) {
+            Some(known) => *known = candidate.max(known.clone()),
+            None => drop(best.insert(asked, candidate)),
+        }
+    }
+    best.into_iter().map(|(asked, (_, _, stored))| (asked, stored)).collect()
+}
+
 /// Reads matches of several sources, in the order they are given.
 #[derive(Debug, Message)]
 #[rtype(result = "(Vec<Hit>, Vec<Failed>)")]
@@ -200,6 +257,8 @@ pub(crate) struct ShowAll {
     pub(crate) query: Arc<FtsQuery>,
     pub(crate) wanted: Vec<Wanted>,
     pub(crate) ranked: Vec<Ranked>,
+    /// How much each phrase of the query counts in a snippet.
+    pub(crate) weights: Arc<[f64]>,
     pub(crate) snippet_length: usize,
     pub(crate) highlight: bool,
 }
@@ -220,7 +279,7 @@ impl Handler<ShowAll> for Aggregator {
             };
             let view = View {
                 query: Arc::clone(&message.query),
-                weights: Arc::default(),
+                weights: Arc::clone(&message.weights),
                 filters: wanted.filters,
                 snippet_length: message.snippet_length,
                 highlight: message.highlight,
@@ -303,6 +362,7 @@ fn merge(answers: Vec<Result<(SourceName, Ranking), Failed>>, order: Order, take
             Ok((_, mut ranking)) => {
                 ranking.normalise(best);
                 merged.total += ranking.total;
+                merged.statistics += &ranking.statistics;
                 queues.push(ranking.ranked.into_iter().peekable());
             }
             Err(failed) => merged.failed.push(failed),
@@ -387,7 +447,7 @@ mod tests {
     }
 
     const NOTHING: Table =
-        Table { name: "nothing", columns: &[], state: "", postings: "", lengths: "" };
+        Table { name: "nothing", columns: &[], state: "", postings: "", lengths: "", words: "" };
 
     /// A source that finds nothing, at once or only after the deadline.
     #[derive(Debug)]

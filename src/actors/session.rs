@@ -18,7 +18,7 @@ use vademecum_kit::{
 
 use super::{
     CallError, Failed, Wanted,
-    aggregator::{Aggregator, GetOne, Merged, RankAll, ShowAll},
+    aggregator::{Aggregator, CorrectAll, GetOne, Merged, RankAll, ShowAll},
     seen::{More, Pick, Seen},
 };
 
@@ -97,6 +97,8 @@ pub struct Page {
     pub passed: usize,
     /// Whether everything had been shown, and showing began again.
     pub restarted: bool,
+    /// What was searched for instead, because what was asked for is nowhere.
+    pub searched_for: Option<String>,
     /// The sources that gave no answer.
     pub failed: Vec<Failed>,
 }
@@ -148,9 +150,19 @@ async fn run(
     aggregator: &Addr<Aggregator>,
     memory: &RefCell<Memory>,
 ) -> Result<Page, CallError> {
-    let query = Arc::new(parse(&search.query)?);
+    let mut query = Arc::new(parse(&search.query)?);
     memory.borrow_mut().look_for(&query);
-    let (merged, pick, restarted) = choose(&search, &query, aggregator, memory).await?;
+    let mut chosen = choose(&search, &query, aggregator, memory).await?;
+    let mut searched_for = None;
+    if chosen.0.finds_nothing()
+        && let Some((other, instead)) =
+            guess(&search, &query, &chosen.0, aggregator, memory).await?
+    {
+        searched_for = Some(other.words());
+        memory.borrow_mut().look_for(&other);
+        (query, chosen) = (other, instead);
+    }
+    let (merged, pick, restarted) = chosen;
     let wish = search.snippet_length.or(search.preferences.snippet_length);
     let shown: Vec<_> = pick.shown.iter().map(|match_| match_.uri.clone()).collect();
     let (hits, failed) = if shown.is_empty() {
@@ -160,6 +172,7 @@ async fn run(
             query,
             wanted: search.wanted,
             ranked: pick.shown,
+            weights: merged.statistics.weights().into(),
             snippet_length: Retrieval::snippet_length(wish),
             highlight: search.highlight,
         };
@@ -177,8 +190,43 @@ async fn run(
         total: merged.total,
         passed: pick.passed,
         restarted,
+        searched_for,
         failed: merged.failed.into_iter().chain(failed).collect(),
     })
+}
+
+/// What a search answers with.
+type Chosen = (Merged, Pick, bool);
+
+/// What was probably meant by a query that finds nothing: the words of a phrase
+/// that stands nowhere, or words that look like those that stand nowhere.
+async fn guess(
+    search: &Search,
+    query: &Arc<FtsQuery>,
+    merged: &Merged,
+    aggregator: &Addr<Aggregator>,
+    memory: &RefCell<Memory>,
+) -> Result<Option<(Arc<FtsQuery>, Chosen)>, CallError> {
+    let mut statistics = merged.statistics.clone();
+    let mut query = Arc::clone(query);
+    if let Some(relaxed) = query.relaxed() {
+        query = Arc::new(relaxed);
+        let chosen = choose(search, &query, aggregator, memory).await?;
+        if !chosen.0.finds_nothing() {
+            return Ok(Some((query, chosen)));
+        }
+        statistics = chosen.0.statistics;
+    }
+    let words = query.unmatched(&statistics);
+    if words.is_empty() {
+        return Ok(None);
+    }
+    let message = CorrectAll { words, wanted: search.wanted.clone() };
+    let corrections = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
+    let Some(corrected) = query.corrected(&corrections) else { return Ok(None) };
+    let query = Arc::new(corrected);
+    let chosen = choose(search, &query, aggregator, memory).await?;
+    Ok((!chosen.0.finds_nothing()).then_some((query, chosen)))
 }
 
 fn parse(text: &str) -> Result<FtsQuery, CallError> {
@@ -200,7 +248,7 @@ async fn choose(
     query: &Arc<FtsQuery>,
     aggregator: &Addr<Aggregator>,
     memory: &RefCell<Memory>,
-) -> Result<(Merged, Pick, bool), CallError> {
+) -> Result<Chosen, CallError> {
     let nothing = Seen::new(0);
     let page = search.offset.saturating_add(search.limit).saturating_add(1);
     let seen_count = if search.fresh { memory.borrow().seen.count() } else { 0 };

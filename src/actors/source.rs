@@ -11,7 +11,7 @@ use vademecum_kit::{
     model::{
         Ask, Deadline, Draft, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Statistics, View,
     },
-    retrieve::FtsQuery,
+    retrieve::{FtsQuery, Similar},
     source::{Source, SourceError},
     store::{Durability, Store, StoreError},
 };
@@ -47,6 +47,15 @@ impl SourceHandle {
     /// Finds the matches that come first.
     pub async fn rank(&self, ask: Ask, deadline: Deadline) -> Result<Ranking, SourceError> {
         self.send(Rank { ask, deadline }).await
+    }
+
+    /// The stored words that look like any of these.
+    pub(crate) async fn similar(
+        &self,
+        words: Vec<String>,
+        deadline: Deadline,
+    ) -> Result<Vec<Similar>, SourceError> {
+        self.send(Guess { words, deadline }).await
     }
 
     /// Reads matches for a list of results.
@@ -125,6 +134,24 @@ impl Handler<Rank> for SourceActor {
 
     fn handle(&mut self, Rank { ask, deadline }: Rank, _: &mut Self::Context) -> Self::Result {
         self.beside(move |source, store| store.read(deadline, |reader| source.rank(reader, &ask)))
+    }
+}
+
+/// Finds stored words that look like some that are not stored.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<Similar>, SourceError>")]
+struct Guess {
+    words: Vec<String>,
+    deadline: Deadline,
+}
+
+impl Handler<Guess> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<Similar>, SourceError>>;
+
+    fn handle(&mut self, Guess { words, deadline }: Guess, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| {
+            store.read(deadline, |reader| source.similar(reader, &words))
+        })
     }
 }
 

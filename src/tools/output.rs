@@ -38,6 +38,9 @@ pub(crate) struct About {
     /// Everything had been shown: showing began again.
     #[serde(skip_serializing_if = "Option::is_none")]
     restarted: Option<bool>,
+    /// What was asked for is nowhere: the words that were searched for instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    searched_for: Option<String>,
     /// The handle of this session, to be passed as `session`.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
@@ -111,6 +114,7 @@ pub(crate) fn respond<R>(
         failed_sources: std::mem::take(&mut page.failed),
         already_shown: (page.passed > 0 && !page.restarted).then_some(page.passed),
         restarted: page.restarted.then_some(true),
+        searched_for: page.searched_for.take(),
         session,
     };
     let about = (about != About::default()).then_some(about);

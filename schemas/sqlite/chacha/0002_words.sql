@@ -6,6 +6,7 @@ CREATE VIRTUAL TABLE note_fts USING fts5 (
     title, content, keywords,
     content = '', contentless_delete = 1, tokenize = 'vademecum'
 );
+CREATE VIRTUAL TABLE note_words USING fts5vocab(note_fts, row);
 INSERT INTO note_fts (rowid, title, content, keywords)
 SELECT
     row, title, content,
@@ -24,6 +25,7 @@ CREATE VIRTUAL TABLE chat_fts USING fts5 (
     title, content,
     content = '', contentless_delete = 1, tokenize = 'vademecum'
 );
+CREATE VIRTUAL TABLE chat_words USING fts5vocab(chat_fts, row);
 INSERT INTO chat_fts (rowid, title, content)
 SELECT 2 * row, title, NULL
 FROM conversations
@@ -40,6 +42,7 @@ CREATE VIRTUAL TABLE character_fts USING fts5 (
     first_message, message_example, creator_notes,
     content = '', contentless_delete = 1, tokenize = 'vademecum'
 );
+CREATE VIRTUAL TABLE character_words USING fts5vocab(character_fts, row);
 INSERT INTO character_fts (
     rowid, name, tags, description, personality, scenario, system_prompt, first_message,
     message_example, creator_notes

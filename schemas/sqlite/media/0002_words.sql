@@ -6,6 +6,7 @@ CREATE VIRTUAL TABLE media_fts USING fts5 (
     title, content, author, keywords,
     content = '', contentless_delete = 1, tokenize = 'vademecum'
 );
+CREATE VIRTUAL TABLE media_words USING fts5vocab(media_fts, row);
 INSERT INTO media_fts (rowid, title, content, author, keywords)
 SELECT
     id, title, content, author,

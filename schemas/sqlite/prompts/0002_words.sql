@@ -6,6 +6,7 @@ CREATE VIRTUAL TABLE prompt_fts USING fts5 (
     name, details, system_prompt, user_prompt, author, keywords,
     content = '', contentless_delete = 1, tokenize = 'vademecum'
 );
+CREATE VIRTUAL TABLE prompt_words USING fts5vocab(prompt_fts, row);
 INSERT INTO prompt_fts (rowid, name, details, system_prompt, user_prompt, author, keywords)
 SELECT
     id, name, details, system_prompt, user_prompt, author,

@@ -7,6 +7,8 @@ use vademecum_kit::{
     store::{StoreError, Writer, save_once},
 };
 
+use super::TABLE;
+
 /// Saves a character and its words. Two cards may have the same name.
 pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
     let Body::Character(card) = &draft.body else {
@@ -62,7 +64,9 @@ fn put(
 }
 
 fn index(writer: &Writer<'_>, id: i64, card: &CharacterDraft) -> Result<(), StoreError> {
-    writer.run(
+    writer.index(
+        &TABLE,
+        id,
         include_str!("../sql/index.sql"),
         named_params! {
             ":id": id,

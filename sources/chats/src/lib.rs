@@ -32,6 +32,7 @@ const TABLE: Table = Table {
     state: include_str!("../sql/state.sql"),
     postings: include_str!("../sql/postings.sql"),
     lengths: include_str!("../sql/lengths.sql"),
+    words: include_str!("../sql/words.sql"),
 };
 
 impl Source for Chats {

@@ -10,6 +10,8 @@ use vademecum_kit::{
     store::{StoreError, Writer, save_once},
 };
 
+use super::TABLE;
+
 use crate::{message_key, title_key};
 
 /// A message that is stored already.
@@ -135,7 +137,8 @@ fn save_messages(
         let sql = include_str!("../sql/delete_message.sql");
         writer.run(sql, named_params! { ":row": gone.row, ":now": now })?;
         let sql = include_str!("../sql/unindex.sql");
-        writer.run(sql, named_params! { ":key": message_key(gone.row) })?;
+        let key = message_key(gone.row);
+        writer.index(&TABLE, key, sql, named_params! { ":key": key })?;
     }
     Ok(())
 }
@@ -196,7 +199,9 @@ fn update_message(
 }
 
 fn index(writer: &Writer<'_>, key: i64, title: &str, content: &str) -> Result<(), StoreError> {
-    writer.run(
+    writer.index(
+        &TABLE,
+        key,
         include_str!("../sql/index.sql"),
         named_params! {
             ":key": key,

@@ -16,7 +16,10 @@ use std::{
 
 use rusqlite::{Connection, Error, ffi};
 
-use crate::{postings::Sink, tokens::index_tokens};
+use crate::{
+    postings::{SEGMENT, Sink},
+    tokens::index_tokens,
+};
 
 /// The kind of pointer that a sink is handed over as.
 pub(crate) const SINK: &CStr = c"vademecum_sink";
@@ -143,6 +146,7 @@ unsafe fn note(api: &ffi::Fts5ExtensionApi, row: *mut ffi::Fts5Context, sink: &m
         let phrases = phrase_count(row);
         let mut frequency = 0.0;
         sink.places.clear();
+        sink.segments.clear();
         for phrase in 0..phrases {
             let mut places = ffi::Fts5PhraseIter { a: ptr::null(), b: ptr::null() };
             let (mut column, mut offset) = (0, 0);
@@ -156,6 +160,7 @@ unsafe fn note(api: &ffi::Fts5ExtensionApi, row: *mut ffi::Fts5Context, sink: &m
                 } else {
                     sink.places.push((column, offset));
                 }
+                sink.segments.push(offset.unsigned_abs() / SEGMENT);
                 next(row, &raw mut places, &raw mut column, &raw mut offset);
             }
         }
@@ -164,7 +169,13 @@ unsafe fn note(api: &ffi::Fts5ExtensionApi, row: *mut ffi::Fts5Context, sink: &m
             sink.places.dedup();
             frequency = sink.places.iter().map(|(column, _)| weight(&sink.weights, *column)).sum();
         }
-        sink.postings.push(rowid(row), frequency);
+        if sink.segments.iter().any(|segment| *segment > 0) {
+            sink.segments.sort_unstable();
+            sink.segments.dedup();
+        } else {
+            sink.segments.clear();
+        }
+        sink.postings.push(rowid(row), frequency, &sink.segments);
     }
     ffi::SQLITE_OK
 }

@@ -11,6 +11,6 @@ mod tokens;
 mod words;
 
 pub use ffi::register;
-pub use postings::{Cursor, Postings, collect};
+pub use postings::{Cursor, Posting, Postings, SEGMENT, collect};
 pub use tokens::{EXACT, exact_token, index_tokens};
 pub use words::{Kind, Word, each_word, each_word_like, fold_word, is_letter, is_solid, stem};

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 
 use crate::{
     model::{Ask, Draft, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Statistics, View},
-    retrieve::{self, FtsQuery},
+    retrieve::{self, FtsQuery, Similar},
     store::{Database, Reader, Store, StoreError, Table, Writer},
 };
 
@@ -35,6 +35,11 @@ pub trait Source: Debug + Send + Sync + 'static {
     fn known(&self, store: &Store, query: &FtsQuery, filters: &Filters) -> Option<Statistics> {
         let (table, columns) = self.searched(filters);
         retrieve::known(&*store.memory(table)?, query, table, &columns)
+    }
+
+    /// The stored words that look like any of these, which are not stored.
+    fn similar(&self, reader: &Reader<'_>, words: &[String]) -> Result<Vec<Similar>, SourceError> {
+        Ok(retrieve::similar(reader, self.searched(&Filters::default()).0, words)?)
     }
 
     /// Reads matches for a list of results, in the order they are given.

@@ -9,6 +9,8 @@ use vademecum_kit::{
     store::{StoreError, Writer, save_once},
 };
 
+use super::TABLE;
+
 use crate::transcript;
 
 /// Size of a stored chunk, in characters: about 500 tokens.
@@ -149,7 +151,9 @@ fn describe(
             named_params! { ":media_id": id, ":keyword": keyword },
         )?;
     }
-    writer.run(
+    writer.index(
+        &TABLE,
+        id,
         include_str!("../sql/index.sql"),
         named_params! {
             ":id": id,

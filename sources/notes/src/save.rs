@@ -8,6 +8,8 @@ use vademecum_kit::{
     store::{StoreError, Writer, save_once},
 };
 
+use super::TABLE;
+
 /// Saves a note, its keywords and its words.
 pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
     let Body::Note(note) = &draft.body else {
@@ -82,7 +84,9 @@ fn describe(
             named_params! { ":note_id": id, ":keyword": keyword, ":now": now },
         )?;
     }
-    writer.run(
+    writer.index(
+        &TABLE,
+        row,
         include_str!("../sql/index.sql"),
         named_params! {
             ":row": row,

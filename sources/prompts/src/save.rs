@@ -8,6 +8,8 @@ use vademecum_kit::{
     store::{StoreError, Writer, save_once},
 };
 
+use super::TABLE;
+
 /// Saves a prompt, its keywords and its words.
 ///
 /// Names are unique: a prompt from elsewhere whose name is taken is stored
@@ -95,7 +97,9 @@ fn describe(
             named_params! { ":prompt_id": id, ":keyword": keyword },
         )?;
     }
-    writer.run(
+    writer.index(
+        &TABLE,
+        id,
         include_str!("../sql/index.sql"),
         named_params! {
             ":id": id,

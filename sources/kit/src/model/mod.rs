@@ -23,5 +23,6 @@ pub use item::{Get, Item, PageOf, Range};
 pub use name::SourceName;
 pub use retrieval::{Mode, Preferences, Retrieval, RetrievalOptions};
 pub use statistics::Statistics;
+pub(crate) use statistics::count;
 pub use timestamp::{Timestamp, TimestampError};
 pub use uri::{ItemId, Uri, UriError};

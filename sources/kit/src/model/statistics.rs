@@ -2,6 +2,9 @@
 
 use std::ops::AddAssign;
 
+/// The weight of a phrase that is in more than half of the rows.
+const LEAST: f64 = 1e-6;
+
 /// How much there is, and how often each phrase of a query occurs in it.
 ///
 /// Summed over all sources that are searched before anything is scored, so
@@ -16,6 +19,26 @@ pub struct Statistics {
     /// In how many passages each phrase of the query occurs, in the order of
     /// the query.
     pub matches: Vec<u64>,
+}
+
+impl Statistics {
+    /// How much each phrase counts: the rarer, the more. The formula is that of
+    /// FTS5's `bm25()`, where a phrase in more than half of all passages counts
+    /// a millionth.
+    pub fn weights(&self) -> Vec<f64> {
+        self.matches.iter().map(|matches| weight(self.rows, *matches)).collect()
+    }
+}
+
+fn weight(rows: u64, matches: u64) -> f64 {
+    let (rows, matches) = (count(rows), count(matches));
+    let weight = ((rows - matches + 0.5) / (matches + 0.5)).ln();
+    if weight > 0.0 { weight } else { LEAST }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 words")]
+pub(crate) fn count(number: u64) -> f64 {
+    number as f64
 }
 
 impl AddAssign<&Self> for Statistics {

@@ -11,11 +11,14 @@ use std::{collections::HashMap, ops::ControlFlow};
 use vademecum_fts5::{EXACT, Kind, Word, each_word, exact_token, fold_word, stem};
 
 use super::{phrase::Phrase, stop_words::StopWords};
-use crate::model::Field;
+use crate::model::{Field, Statistics};
 
 /// Phrases of one kind that a query looks for at most: beyond that, more words
 /// cost time and change nothing about what comes first.
 const MOST_PHRASES: usize = 256;
+
+/// What a phrase stands between.
+const QUOTES: [char; 4] = ['"', '“', '”', '„'];
 
 /// Words of a query at most; a longer one is prose.
 const LONGEST_QUERY: usize = 32;
@@ -85,6 +88,39 @@ impl FtsQuery {
         relaxed.any.extend(required);
         relaxed.trim();
         (!self.required.is_empty()).then_some(relaxed)
+    }
+
+    /// The words that nothing contains, as they are stored.
+    pub fn unmatched(&self, statistics: &Statistics) -> Vec<String> {
+        let counts = self.phrases().zip(&statistics.matches);
+        let unknown = counts.filter(|(phrase, matches)| **matches == 0 && !phrase.prefix);
+        unknown
+            .filter_map(|(phrase, _)| match phrase.tokens.as_slice() {
+                [word] => Some(word.trim_start_matches(EXACT).to_owned()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The same with other words; `None` if it is the same.
+    #[must_use]
+    pub fn corrected(&self, corrections: &HashMap<String, String>) -> Option<Self> {
+        let mut corrected = self.clone();
+        for phrase in corrected.required.iter_mut().chain(&mut corrected.any) {
+            for token in &mut phrase.tokens {
+                if let Some(other) = corrections.get(token.trim_start_matches(EXACT)) {
+                    token.clone_from(other);
+                }
+            }
+        }
+        corrected.trim();
+        (corrected != *self).then_some(corrected)
+    }
+
+    /// The words that are looked for, as they are stored.
+    pub fn words(&self) -> String {
+        let words = self.phrases().map(|phrase| phrase.tokens.join(" "));
+        words.map(|words| words.replace(EXACT, "")).collect::<Vec<_>>().join(" ")
     }
 
     /// The whole query as one expression over all columns of a table, which
@@ -275,6 +311,10 @@ fn parts(text: &str) -> Vec<Part<'_>> {
             spaced(last, &mut parts);
         }
         parts.push(Part { kind, field, text: quoted });
+        // What clings to the quote is a word, never an operator: `"Model C"-schools`.
+        let end = after.find(|it: char| it.is_whitespace() || QUOTES.contains(&it));
+        let (cling, after) = after.split_at_checked(end.unwrap_or(after.len())).unwrap_or_default();
+        parts.extend(words_of(cling));
         rest = after;
     }
     spaced(rest, &mut parts);
@@ -283,8 +323,8 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 
 /// The text before, inside and after the first pair of quotes.
 fn next_quoted(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once(['"', '“', '”', '„'])?;
-    let (inside, after) = rest.split_once(['"', '“', '”', '„'])?;
+    let (before, rest) = text.split_once(QUOTES)?;
+    let (inside, after) = rest.split_once(QUOTES)?;
     Some((before, inside, after))
 }
 
@@ -381,6 +421,7 @@ mod tests {
         assert_eq!(expression(r#""rye breads""#), r#""rye =breads""#);
         assert_eq!(expression("-yeast"), r#"("yeast")"#);
         assert_eq!(expression(r#"bread -"baking soda""#), r#"(("bread")) NOT ("=baking soda")"#);
+        assert_eq!(expression("„Model C“-Schulen"), r#""model c" AND ("model c" OR "schulen")"#);
         assert_eq!(expression(r#""C++ readFiles""#), r#""c++ read =files""#);
     }
 

@@ -53,7 +53,8 @@ pub fn rank(reader: &Reader<'_>, ask: &Ask, plan: &Plan<'_>) -> Result<Ranking, 
     let excluded = postings(&index, ask.query.excluded().iter(), plan)?;
     let times = ask.query.phrases().map(|phrase| phrase.times);
     let scored: Vec<_> = phrases.into_iter().zip(times).collect();
-    let scorer = Scorer::new(&scored, ask.query.required(), &excluded, &all, index.lengths()?);
+    let lengths = index.lengths()?;
+    let scorer = Scorer::new(&scored, ask.query.required(), &excluded, &all, &lengths);
     let best = choose(reader, ask, plan, scorer)?;
     let (kept, total, best) = best.into_parts();
     let keys = kept.iter().map(|found| (found.key, found.score));

@@ -10,7 +10,10 @@ use std::{
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{Database, Durability, Memory, Reader, StoreError, Table, Writer, index::Indexes};
+use super::{
+    Database, Durability, Memory, Reader, StoreError, Table, Writer, memory::Indexes,
+    writer::Written,
+};
 use crate::model::Deadline;
 
 /// How long a statement waits for another process's lock.
@@ -88,8 +91,13 @@ impl Store {
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(StoreError::from)?;
-        let answer = work(&Writer::new(&transaction))?;
+        let writer = Writer::new(&transaction);
+        let answer = work(&writer)?;
+        let written = writer.finish()?;
         transaction.commit().map_err(StoreError::from)?;
+        for Written { table, before, after, rows } in written {
+            open.indexes.follow(table, &before, after, &rows);
+        }
         Ok(answer)
     }
 
@@ -253,7 +261,7 @@ fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 
 fn full_text_tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%'",
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5 (%'",
     )?;
     let names = statement.query_map([], |row| row.get(0))?;
     names.collect()

@@ -2,7 +2,7 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
 
-use super::{Index, StoreError, Table, index::Indexes};
+use super::{Index, StoreError, Table, memory::Indexes};
 use crate::model::Deadline;
 
 /// Named parameters of a statement.

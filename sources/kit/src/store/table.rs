@@ -14,8 +14,11 @@ pub struct Table {
     pub state: &'static str,
     /// The postings of `:phrase` in rows `:first` to `:last`, for `:sink`.
     pub postings: &'static str,
-    /// How many words each row has, as `id` and `sz`.
+    /// How many words the rows `:first` to `:last` have, as `id` and `sz`.
     pub lengths: &'static str,
+    /// The words from `:from` on and before `:to`, as `term`, and in how many
+    /// rows each is, as `doc`.
+    pub words: &'static str,
 }
 
 /// A column of a full-text table.

@@ -1,8 +1,10 @@
 //! Writing: a transaction that is kept whole or not at all.
 
+use std::{cell::RefCell, collections::HashMap};
+
 use rusqlite::{OptionalExtension, Row, Transaction};
 
-use super::{StoreError, reader::Parameters};
+use super::{StoreError, Table, memory::State, reader::Parameters};
 
 /// When a committed write is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +29,63 @@ impl Durability {
 #[derive(Debug)]
 pub struct Writer<'a> {
     transaction: &'a Transaction<'a>,
+    /// The full-text tables that were written, how they were, and which rows.
+    written: RefCell<HashMap<&'static str, (&'static Table, State, Vec<i64>)>>,
+}
+
+/// What a transaction has done to a full-text table.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) table: &'static Table,
+    pub(super) before: State,
+    pub(super) after: State,
+    /// Sorted.
+    pub(super) rows: Vec<i64>,
 }
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(transaction: &'a Transaction<'a>) -> Self {
-        Self { transaction }
+        Self { transaction, written: RefCell::default() }
+    }
+
+    /// Runs a statement that writes the row `key` of a full-text table.
+    pub fn index(
+        &self,
+        table: &'static Table,
+        key: i64,
+        sql: &str,
+        parameters: &Parameters<'_>,
+    ) -> Result<(), StoreError> {
+        let known = self.written.borrow().contains_key(table.name);
+        if !known {
+            let entry = (table, self.state(table)?, Vec::new());
+            self.written.borrow_mut().insert(table.name, entry);
+        }
+        if let Some((_, _, rows)) = self.written.borrow_mut().get_mut(table.name) {
+            rows.push(key);
+        }
+        self.run(sql, parameters)?;
+        Ok(())
+    }
+
+    /// What has been done to full-text tables, just before it is committed.
+    pub(super) fn finish(&self) -> Result<Vec<Written>, StoreError> {
+        let written = self.written.take();
+        if !written.is_empty() {
+            // A savepoint makes FTS5 write what it still holds back.
+            self.transaction.prepare_cached("SAVEPOINT written")?.execute([])?;
+            self.transaction.prepare_cached("RELEASE written")?.execute([])?;
+        }
+        let finish = |(table, before, mut rows): (&'static Table, State, Vec<i64>)| {
+            rows.sort_unstable();
+            rows.dedup();
+            Ok(Written { table, before, after: self.state(table)?, rows })
+        };
+        written.into_values().map(finish).collect()
+    }
+
+    fn state(&self, table: &Table) -> Result<State, StoreError> {
+        Ok(State::new(self.all(table.state, &[], |row| row.get("block"))?))
     }
 
     /// Runs a statement and tells how many rows it changed.
