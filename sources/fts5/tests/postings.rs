@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, ErrorCode, Result, Statement, named_params, types::Value};
-use vademecum_fts5::{Postings, collect, register};
+use vademecum_fts5::{Postings, SEGMENT, collect, register};
 
-const COLLECT: &str = "SELECT rowid FROM t WHERE t MATCH :phrase AND vademecum_postings(t, :sink)";
+const COLLECT: &str = "SELECT rowid FROM t
+    WHERE t MATCH :phrase AND rowid BETWEEN :first AND :last AND vademecum_postings(t, :sink)";
 
 const TABLE: &str = "
     CREATE VIRTUAL TABLE t USING fts5 (
@@ -38,7 +39,8 @@ impl Dice {
     }
 
     fn text(&mut self) -> Option<String> {
-        let words = self.below(12);
+        let longest = if self.below(12) == 0 { 1_000 } else { 12 };
+        let words = self.below(longest);
         let text: Vec<&str> = (0..words).map(|_| WORDS[self.below(WORDS.len())]).collect();
         (words > 0).then(|| text.join(" "))
     }
@@ -99,8 +101,22 @@ fn weighed(places: &BTreeSet<Place>, weights: &[f64]) -> Vec<(i64, f64)> {
     rows.into_iter().collect()
 }
 
+/// The segments that each row has places in.
+fn in_segments(places: &BTreeSet<Place>) -> Vec<(i64, Vec<u32>)> {
+    let mut rows: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
+    for (row, _, offset) in places {
+        rows.entry(*row).or_default().insert(u32::try_from(*offset).unwrap() / SEGMENT);
+    }
+    rows.into_iter().map(|(row, segments)| (row, segments.into_iter().collect())).collect()
+}
+
+fn collect_all(statement: &mut Statement<'_>, phrase: &str, weights: &[f64]) -> Result<Postings> {
+    collect(statement, phrase, i64::MIN..=i64::MAX, weights)
+}
+
 fn rows(postings: &Postings) -> Vec<(i64, f64)> {
-    postings.rows().map(|(row, number)| (row, postings.frequencies()[number])).collect()
+    let frequency = |number: usize| postings.frequencies()[number];
+    postings.rows().map(|posting| (posting.row, frequency(posting.number))).collect()
 }
 
 fn matches(connection: &Connection, expression: &str) -> Vec<i64> {
@@ -142,14 +158,45 @@ fn check(connection: &Connection, dice: &mut Dice) {
     let mut statement = connection.prepare(COLLECT).unwrap();
     for (expression, places) in expressions(&places, dice) {
         for weights in [&[][..], &[1.0, 1.0, 1.0], &[4.0, 0.5], &[0.0, 0.25, 8.0, 3.0]] {
-            let found = collect(&mut statement, &expression, weights).unwrap();
+            let found = collect_all(&mut statement, &expression, weights).unwrap();
             assert_eq!(rows(&found), weighed(&places, weights), "{expression} {weights:?}");
             assert_eq!((found.len(), found.is_empty()), (rows(&found).len(), places.is_empty()));
         }
-        let found = collect(&mut statement, &expression, &[]).unwrap();
-        let found: Vec<i64> = found.rows().map(|(row, _)| row).collect();
+        let found = collect_all(&mut statement, &expression, &[]).unwrap();
+        let found: Vec<i64> = found.rows().map(|posting| posting.row).collect();
         assert_eq!(found, matches(connection, &expression), "{expression}");
+        check_parts(&mut statement, &expression, &places, dice);
     }
+}
+
+/// Postings of a range of rows are those of all rows, but for the others; put
+/// together again they are the same.
+fn check_parts(
+    statement: &mut Statement<'_>,
+    expression: &str,
+    places: &BTreeSet<Place>,
+    dice: &mut Dice,
+) {
+    let all = collect_all(statement, expression, &[2.0]).unwrap();
+    let segments = |postings: &Postings| -> Vec<(i64, Vec<u32>)> {
+        postings.rows().map(|posting| (posting.row, posting.segments().collect())).collect()
+    };
+    assert_eq!(segments(&all), in_segments(places), "{expression}");
+    let known: Vec<i64> = all.rows().map(|posting| posting.row).collect();
+    let Some(middle) = known.get(dice.below(known.len().max(1))).copied() else { return };
+    let mut before = collect(statement, expression, i64::MIN..=middle - 1, &[2.0]).unwrap();
+    let after = collect(statement, expression, middle..=i64::MAX, &[2.0]).unwrap();
+    assert!(rows(&before).iter().all(|(row, _)| *row < middle), "{expression}");
+    assert!(rows(&after).iter().all(|(row, _)| *row >= middle), "{expression}");
+    let only = collect(statement, expression, middle..=middle, &[2.0]).unwrap();
+    let changed = all.with(&[middle - 1, middle], &only);
+    let gone = all.with(&known, &Postings::default());
+    before.append(&after);
+    for same in [&before, &all.with(&[], &Postings::default()), &all.with(&known, &all)] {
+        assert_eq!((rows(same), segments(same)), (rows(&all), segments(&all)), "{expression}");
+    }
+    let kept = rows(&all).into_iter().filter(|(row, _)| *row != middle - 1).collect::<Vec<_>>();
+    assert_eq!((rows(&changed), gone.len()), (kept, 0), "{expression}");
 }
 
 #[test]
@@ -181,7 +228,7 @@ fn rows_at_the_ends_of_all_numbers_are_kept() {
     for row in ends {
         connection.execute("INSERT INTO t (rowid, a) VALUES (?1, 'rye')", [row]).unwrap();
     }
-    let found = collect(&mut connection.prepare(COLLECT).unwrap(), "\"rye\"", &[]).unwrap();
+    let found = collect_all(&mut connection.prepare(COLLECT).unwrap(), "\"rye\"", &[]).unwrap();
     assert_eq!(rows(&found), ends.map(|row| (row, 1.0)));
 }
 
@@ -190,8 +237,9 @@ fn phrases_that_stand_at_one_place_count_once() {
     let connection = table();
     connection.execute("INSERT INTO t (a, b) VALUES ('kneading knead', 'kneaded')", []).unwrap();
     let mut statement = connection.prepare(COLLECT).unwrap();
-    let mut frequency =
-        |expression: &str| rows(&collect(&mut statement, expression, &[10.0, 1.0]).unwrap())[0].1;
+    let mut frequency = |expression: &str| {
+        rows(&collect_all(&mut statement, expression, &[10.0, 1.0]).unwrap())[0].1
+    };
     assert_eq!(frequency("\"knead\""), 21.0);
     assert_eq!(frequency("\"knead\" OR \"knead\""), 21.0);
     assert_eq!(frequency("\"knead\" * OR \"=knead\" *"), 21.0);
@@ -211,8 +259,8 @@ fn a_table_of_another_kind_gives_postings_too() {
     let transaction = connection.transaction().unwrap();
     // Not committed yet, and there all the same.
     transaction.execute("INSERT INTO t (c) VALUES ('rye')", []).unwrap();
-    let found = collect(&mut transaction.prepare(COLLECT).unwrap(), "rye", &[]).unwrap();
-    assert_eq!(found.rows().map(|(row, _)| row).collect::<Vec<_>>(), [1, 3, 4]);
+    let found = collect_all(&mut transaction.prepare(COLLECT).unwrap(), "rye", &[]).unwrap();
+    assert_eq!(found.rows().map(|posting| posting.row).collect::<Vec<_>>(), [1, 3, 4]);
 }
 
 /// Lets SQLite break off when it next looks up.
@@ -231,7 +279,7 @@ fn an_interruption_is_an_error_and_the_statement_can_be_used_again() {
         write(&connection, row, &mut dice);
     }
     let mut statement = connection.prepare(COLLECT).unwrap();
-    let whole = rows(&collect(&mut statement, "\"knead\"", &[]).unwrap());
+    let whole = rows(&collect_all(&mut statement, "\"knead\"", &[]).unwrap());
     for steps in [1, 2, 3, 10, 100, 1_000] {
         let mut left = steps;
         let watch = move || {
@@ -239,10 +287,10 @@ fn an_interruption_is_an_error_and_the_statement_can_be_used_again() {
             left <= 0
         };
         connection.progress_handler(1, Some(watch)).unwrap();
-        let error = collect(&mut statement, "\"knead\"", &[]).unwrap_err();
+        let error = collect_all(&mut statement, "\"knead\"", &[]).unwrap_err();
         assert_eq!(error.sqlite_error_code(), Some(ErrorCode::OperationInterrupted), "{error}");
         let_go(&connection);
-        assert_eq!(rows(&collect(&mut statement, "\"knead\"", &[]).unwrap()), whole);
+        assert_eq!(rows(&collect_all(&mut statement, "\"knead\"", &[]).unwrap()), whole);
     }
 }
 
@@ -252,8 +300,8 @@ fn a_phrase_that_is_none_is_an_error_and_the_statement_can_be_used_again() {
     connection.execute("INSERT INTO t (a) VALUES ('rye')", []).unwrap();
     let mut statement = connection.prepare(COLLECT).unwrap();
     for wrong in ["\"", "AND", "\"rye\" AND", "nothing : rye", "\"x\0y\"", "(", "NEAR(", "^", ""] {
-        assert!(collect(&mut statement, wrong, &[]).is_err(), "{wrong:?}");
-        assert_eq!(collect(&mut statement, "\"rye\"", &[]).unwrap().len(), 1);
+        assert!(collect_all(&mut statement, wrong, &[]).is_err(), "{wrong:?}");
+        assert_eq!(collect_all(&mut statement, "\"rye\"", &[]).unwrap().len(), 1);
     }
 }
 
@@ -261,7 +309,8 @@ fn a_phrase_that_is_none_is_an_error_and_the_statement_can_be_used_again() {
 fn a_statement_without_a_sink_is_refused() {
     let connection = table();
     for sql in ["SELECT 1", "SELECT rowid FROM t WHERE t MATCH :phrase", "SELECT :sink"] {
-        assert!(collect(&mut connection.prepare(sql).unwrap(), "\"rye\"", &[]).is_err(), "{sql}");
+        let found = collect_all(&mut connection.prepare(sql).unwrap(), "\"rye\"", &[]);
+        assert!(found.is_err(), "{sql}");
     }
 }
 
@@ -324,15 +373,16 @@ fn a_sink_in_a_statement_of_another_form_does_no_harm() {
     let connection = table();
     connection.execute("INSERT INTO t (a) VALUES ('rye'), ('rye dough'), ('dough')", []).unwrap();
     for sql in [
-        "SELECT rowid FROM t WHERE :phrase AND vademecum_postings(t, :sink)",
-        "SELECT rowid FROM t WHERE :phrase IS NOT NULL AND vademecum_postings(t, :sink)",
-        "SELECT vademecum_postings(t, :sink) FROM t WHERE t MATCH :phrase",
-        "SELECT rowid FROM t WHERE t MATCH :phrase AND vademecum_postings(t, :sink) ORDER BY rowid DESC",
-        "SELECT rowid FROM t WHERE t MATCH :phrase
-         AND (vademecum_postings(t, :sink) OR vademecum_postings(t, :sink))",
-        "SELECT rowid FROM t WHERE t MATCH :phrase AND rowid = 2 AND vademecum_postings(t, :sink)",
+        "SELECT rowid FROM t WHERE :phrase AND {}",
+        "SELECT rowid FROM t WHERE :phrase IS NOT NULL AND {}",
+        "SELECT {} FROM t WHERE t MATCH :phrase",
+        "SELECT rowid FROM t WHERE t MATCH :phrase AND {} ORDER BY rowid DESC",
+        "SELECT rowid FROM t WHERE t MATCH :phrase AND ({} OR {})",
+        "SELECT rowid FROM t WHERE t MATCH :phrase AND rowid = 2 AND {}",
     ] {
-        let found = collect(&mut connection.prepare(sql).unwrap(), "rye", &[1.0, f64::NAN]);
+        let sql = sql.replace("{}", "vademecum_postings(t, :sink)");
+        let sql = format!("{sql} LIMIT max(:first, 0) + coalesce(:last, 0)");
+        let found = collect_all(&mut connection.prepare(&sql).unwrap(), "rye", &[1.0, f64::NAN]);
         assert!(found.is_ok_and(|found| found.rows().count() == found.len()), "{sql}");
     }
 }
@@ -342,7 +392,10 @@ fn the_functions_are_there_for_one_connection_and_can_be_given_twice() {
     let connection = table();
     register(&connection).unwrap();
     connection.execute("INSERT INTO t (a) VALUES ('rye')", []).unwrap();
-    assert_eq!(collect(&mut connection.prepare(COLLECT).unwrap(), "rye", &[]).unwrap().len(), 1);
+    assert_eq!(
+        collect_all(&mut connection.prepare(COLLECT).unwrap(), "rye", &[]).unwrap().len(),
+        1
+    );
     let other = Connection::open_in_memory().unwrap();
     assert!(other.execute_batch(TABLE).is_err());
 }
