@@ -216,6 +216,8 @@ unsafe extern "C" fn tokenize(
     let mut code = ffi::SQLITE_OK;
     let mut give = |word: &str, start: usize, end: usize, same: bool| {
         let number = |value: usize| c_int::try_from(value).unwrap_or(c_int::MAX);
+        // Bytes that are no text take more room as one: FTS5 must not look there.
+        let (start, end) = (start.min(length), end.min(length));
         let flag = if same { ffi::FTS5_TOKEN_COLOCATED } else { 0 };
         // SAFETY: FTS5's own function and context, for this call; it copies the word.
         code = unsafe {

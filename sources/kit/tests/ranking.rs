@@ -1,0 +1,467 @@
+//! Ranking in memory against FTS5's own `bm25()`: on random texts with random
+//! weights, whatever is asked for, whatever is written meanwhile, and however
+//! many tables the rows are spread over, the order is the same. Rows are short
+//! here: those that are long are ranked by their passages too.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail loudly")]
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use rusqlite::named_params;
+use tempfile::TempDir;
+use vademecum_fts5::{exact_token, stem};
+use vademecum_kit::{
+    model::{Ask, Deadline, Field, Filters, Order, Ranking, SourceName, Statistics, Uri},
+    retrieve::{FtsQuery, Plan, rank},
+    store::{Column, Database, Durability, Reader, Store, StoreError, Table, Writer},
+};
+
+const COLUMNS: [&str; 3] = ["title", "body", "tags"];
+/// How a query names them.
+const FIELDS: [(&str, Field); 3] =
+    [("title", Field::Title), ("body", Field::Text), ("tags", Field::Tags)];
+
+const CREATE: &str = "CREATE VIRTUAL TABLE toy_fts USING fts5 (
+    title, body, tags, content = '', contentless_delete = 1, tokenize = 'vademecum'
+)";
+const WRITE: &str = "INSERT OR REPLACE INTO toy_fts (rowid, title, body, tags)
+                     VALUES (:row, :title, :body, :tags)";
+const REMOVE: &str = "DELETE FROM toy_fts WHERE rowid = :row";
+const MATCHES: &str = "SELECT rowid FROM toy_fts WHERE toy_fts MATCH :expression";
+const RANKED: &str = "SELECT rowid, -bm25(toy_fts, :title, :body, :tags) AS score
+                      FROM toy_fts WHERE toy_fts MATCH :expression ORDER BY score DESC";
+
+/// A table with these weights. There are few, so that they may stay for ever.
+fn table(weights: [f64; 3]) -> &'static Table {
+    let columns = COLUMNS.iter().zip(FIELDS).zip(weights);
+    let columns = columns.map(|((name, (_, field)), weight)| Column { name, field, weight });
+    Box::leak(Box::new(Table {
+        name: "toy_fts",
+        columns: columns.collect::<Vec<_>>().leak(),
+        state: "SELECT block FROM toy_fts_data WHERE id IN (1, 10) ORDER BY id",
+        postings: "SELECT rowid FROM toy_fts
+                   WHERE toy_fts MATCH :phrase AND rowid BETWEEN :first AND :last
+                     AND vademecum_postings(toy_fts, :sink)",
+        lengths: "SELECT id, sz FROM toy_fts_docsize WHERE id BETWEEN :first AND :last",
+        words: "SELECT NULL AS term, 0 AS doc WHERE :from > :to",
+    }))
+}
+
+/// Numbers that look random, the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+
+    fn one_of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+
+    fn weight(&mut self) -> f64 {
+        *self.one_of(&[0.0, 0.1, 0.5, 1.0, 1.0, 2.0, 3.3, 17.0])
+    }
+
+    /// A word; the first of all come most often, as in a language.
+    fn word(&mut self, words: &[String]) -> String {
+        let most = self.below(words.len()) + 1;
+        let word = &words[self.below(most)];
+        let ending = *self.one_of(&["", "", "", "s", "ing", "ed"]);
+        let word = format!("{word}{ending}");
+        if self.below(8) == 0 { word.to_uppercase() } else { word }
+    }
+
+    fn text(&mut self, words: &[String], longest: usize) -> Vec<String> {
+        let length = self.below(longest);
+        (0..length).map(|_| self.word(words)).collect()
+    }
+}
+
+/// Words that are their own stems, with and without an ending; none is in a
+/// dictionary, let alone a stop word.
+fn words() -> Vec<String> {
+    let syllables = ["bax", "dov", "giz", "kup", "mef", "nyl", "rah", "soj", "tuv", "wem"];
+    let pairs = syllables.iter().flat_map(|one| syllables.map(|other| format!("{one}{other}")));
+    let is_stem = |word: &String| {
+        let forms = ["", "s", "ing", "ed"].map(|ending| format!("{word}{ending}"));
+        forms.iter().all(|form| stem(form, |stem| stem == word))
+    };
+    let words: Vec<String> = pairs.filter(is_stem).collect();
+    assert!(words.len() > 50, "{words:?}");
+    words
+}
+
+/// A table in a store of its own. Two programs have the file open.
+struct Toy {
+    programs: [Store; 2],
+    table: &'static Table,
+    _folder: TempDir,
+}
+
+impl Toy {
+    fn new(table: &'static Table) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let programs = [(); 2].map(|()| Store::new(Database::Prompts, folder.path()));
+        let create = |writer: &Writer<'_>| writer.run(CREATE, &[]);
+        programs[0].write(Durability::Bulk, create).expect("the table is made");
+        Self { programs, table, _folder: folder }
+    }
+
+    fn write(
+        &self,
+        program: usize,
+        row: i64,
+        sql: &str,
+        parameters: &[(&str, &dyn rusqlite::ToSql)],
+    ) {
+        let work = |writer: &Writer<'_>| writer.index(self.table, row, sql, parameters);
+        self.programs[program].write(Durability::Bulk, work).expect("the write succeeds");
+    }
+
+    fn read<T>(
+        &self,
+        program: usize,
+        work: impl FnOnce(&Reader<'_>) -> Result<T, StoreError>,
+    ) -> T {
+        self.programs[program].read(Deadline::after(Duration::from_mins(1)), work).unwrap()
+    }
+
+    fn rank(
+        &self,
+        program: usize,
+        query: &Arc<FtsQuery>,
+        columns: &[&'static str],
+        take: usize,
+        others: Statistics,
+    ) -> Ranking {
+        let plan = Plan {
+            table: self.table,
+            columns,
+            passes: None,
+            identify: "SELECT :key AS key, NULL AS last_modified",
+            uri: |row| Ok(Uri::item(SourceName::Notes, row.get::<_, i64>("key")?.to_string())),
+        };
+        let (query, filters) = (Arc::clone(query), Filters::default());
+        let ask = Ask { query, filters, order: Order::Relevance, take, others };
+        self.read(program, |reader| rank(reader, &ask, &plan))
+    }
+
+    /// The rows that match, best first, as FTS5 ranks them.
+    fn ranked_by_fts5(&self, expression: &str) -> Vec<(i64, f64)> {
+        let [title, body, tags] = self.table.columns else { return Vec::new() };
+        let parameters = named_params! {
+            ":title": title.weight, ":body": body.weight, ":tags": tags.weight,
+            ":expression": expression,
+        };
+        let found = |row: &rusqlite::Row<'_>| Ok((row.get("rowid")?, row.get("score")?));
+        self.read(0, |reader| reader.all(RANKED, parameters, found))
+    }
+
+    fn matches(&self, expression: &str) -> HashSet<i64> {
+        let parameters = named_params! { ":expression": expression };
+        self.read(0, |reader| reader.all(MATCHES, parameters, |row| row.get("rowid")))
+            .into_iter()
+            .collect()
+    }
+}
+
+/// What is asked for: as it is typed, and as FTS5 is to be asked.
+#[derive(Debug, Default)]
+struct Query {
+    typed: Vec<String>,
+    scored: Vec<String>,
+    required: Vec<String>,
+    excluded: Vec<String>,
+}
+
+impl Query {
+    fn random(dice: &mut Dice, corpus: &Corpus) -> Self {
+        let mut query = Self::default();
+        for _ in 0..=dice.below(5) {
+            query.add_part(dice, corpus);
+        }
+        if query.scored.is_empty() {
+            query.add_word(dice.word(&corpus.words), corpus);
+        }
+        query
+    }
+
+    fn add_word(&mut self, word: String, corpus: &Corpus) {
+        let token = stem(&word.to_lowercase(), str::to_owned);
+        self.scored.push(corpus.within(None, &format!("\"{token}\"")));
+        self.typed.push(word);
+    }
+
+    fn add_part(&mut self, dice: &mut Dice, corpus: &Corpus) {
+        let word = dice.word(&corpus.words);
+        let column = dice.below(COLUMNS.len());
+        let named = FIELDS[column].0;
+        let stemmed = format!("\"{}\"", stem(&word.to_lowercase(), str::to_owned));
+        match dice.below(10) {
+            0..4 => self.add_word(word, corpus),
+            // What was said before, once more.
+            4 => match self.typed.iter().position(|typed| !typed.contains(['"', ':', '*', '-'])) {
+                Some(_) if self.scored.len() > 1 => {}
+                Some(place) => self.add_word(self.typed[place].clone(), corpus),
+                None => self.add_word(word, corpus),
+            },
+            5 => {
+                let beginning: String = word.chars().take(2 + dice.below(8)).collect();
+                self.scored.push(corpus.within(None, &corpus.beginning(&beginning)));
+                self.typed.push(format!("{beginning}*"));
+            }
+            6 => {
+                let (typed, phrase) = corpus.phrase(dice);
+                self.require(format!("\"{typed}\""), corpus.within(None, &phrase));
+            }
+            7 => self.require(format!("{named}:{word}"), corpus.within(Some(column), &stemmed)),
+            8 => {
+                let (typed, phrase) = corpus.phrase(dice);
+                let phrase = corpus.within(Some(column), &phrase);
+                self.require(format!("{named}:\"{typed}\""), phrase);
+            }
+            _ => {
+                self.excluded.push(corpus.within(None, &stemmed));
+                self.typed.push(format!("-{word}"));
+            }
+        }
+    }
+
+    fn require(&mut self, typed: String, phrase: String) {
+        self.typed.push(typed);
+        self.required.push(phrase.clone());
+        self.scored.push(phrase);
+    }
+}
+
+/// The same rows spread over several tables and all in one.
+struct Corpus {
+    words: Vec<String>,
+    texts: HashMap<i64, [Vec<String>; 3]>,
+    parts: Vec<Toy>,
+    one: Toy,
+    /// The columns that count; all, if empty.
+    columns: Vec<&'static str>,
+    /// The program that writes, or neither of them all the time.
+    writer: Option<usize>,
+}
+
+impl Corpus {
+    fn new(dice: &mut Dice, parts: usize) -> Self {
+        let table = table([dice.weight(), dice.weight(), dice.weight()]);
+        let restrictions: [&[&'static str]; 5] =
+            [&[], &[], &["body"], &["title", "tags"], &["tags", "body"]];
+        let columns = dice.one_of(&restrictions);
+        Self {
+            words: words(),
+            texts: HashMap::new(),
+            parts: (0..parts).map(|_| Toy::new(table)).collect(),
+            one: Toy::new(table),
+            columns: columns.to_vec(),
+            writer: None,
+        }
+    }
+
+    fn write(&mut self, row: i64, dice: &mut Dice) {
+        let longest = *dice.one_of(&[2, 30, 30, 30, 300]);
+        let texts = [5, longest, 4].map(|longest| dice.text(&self.words, longest));
+        let [title, body, tags] = texts.each_ref().map(|words| words.join(" "));
+        let title = (!title.is_empty()).then_some(title);
+        let parameters = named_params! {
+            ":row": row, ":title": title, ":body": body, ":tags": tags,
+        };
+        let program = self.writer.unwrap_or_else(|| dice.below(2));
+        self.home(row).write(program, row, WRITE, parameters);
+        self.one.write(0, row, WRITE, parameters);
+        self.texts.insert(row, texts);
+    }
+
+    fn remove(&mut self, row: i64, dice: &mut Dice) {
+        let parameters = named_params! { ":row": row };
+        let program = self.writer.unwrap_or_else(|| dice.below(2));
+        self.home(row).write(program, row, REMOVE, parameters);
+        self.one.write(0, row, REMOVE, parameters);
+        self.texts.remove(&row);
+    }
+
+    /// The part that a row is in.
+    fn home(&self, row: i64) -> &Toy {
+        let parts = i64::try_from(self.parts.len()).unwrap();
+        &self.parts[usize::try_from(row.rem_euclid(parts)).unwrap()]
+    }
+
+    /// An expression over the columns that count, or of them the one that is named.
+    fn within(&self, column: Option<usize>, expression: &str) -> String {
+        let counts = |name: &&str| self.columns.is_empty() || self.columns.contains(name);
+        let named = COLUMNS.iter().enumerate();
+        let named = named.filter(|(place, _)| column.is_none_or(|column| column == *place));
+        let names: Vec<&str> = named.map(|(_, name)| *name).filter(counts).collect();
+        if names.is_empty() {
+            return "\"nowhere\"".to_owned();
+        }
+        format!("{{{}}} : {expression}", names.join(" "))
+    }
+
+    /// Words that begin so: where a stem does, all its forms are found by it.
+    fn beginning(&self, beginning: &str) -> String {
+        let beginning = beginning.to_lowercase();
+        let of_stem = self.words.iter().any(|word| word.starts_with(&beginning));
+        if of_stem { format!("\"{beginning}\" *") } else { format!("\"={beginning}\" *") }
+    }
+
+    /// Words that stand together somewhere, mostly: as typed, and as tokens.
+    fn phrase(&self, dice: &mut Dice) -> (String, String) {
+        let mut rows: Vec<&i64> = self.texts.keys().collect();
+        rows.sort();
+        let words = match rows.as_slice() {
+            [] => Vec::new(),
+            rows => self.texts[*dice.one_of(rows)].concat(),
+        };
+        let start = dice.below(words.len() + 1);
+        let words: Vec<String> = words.into_iter().skip(start).take(1 + dice.below(3)).collect();
+        let words = if words.is_empty() { vec![dice.word(&self.words)] } else { words };
+        let tokens: Vec<String> =
+            words.iter().map(|word| exact_token(&word.to_lowercase())).collect();
+        (words.join(" "), format!("\"{}\"", tokens.join(" ")))
+    }
+
+    /// All matches, best first, as FTS5 ranks them in one table.
+    fn ranked_by_fts5(&self, query: &Query) -> Vec<(i64, f64)> {
+        let mut ranked = self.one.ranked_by_fts5(&query.scored.join(" OR "));
+        for phrase in &query.required {
+            let matches = self.one.matches(phrase);
+            ranked.retain(|(row, _)| matches.contains(row));
+        }
+        for phrase in &query.excluded {
+            let matches = self.one.matches(phrase);
+            ranked.retain(|(row, _)| !matches.contains(row));
+        }
+        ranked
+    }
+
+    /// The first of all matches, best first, and how many there are: each part
+    /// ranks with the statistics of all.
+    fn ranked(&self, query: &Query, take: usize, dice: &mut Dice) -> (Vec<(i64, f64)>, usize) {
+        let query = Arc::new(FtsQuery::parse(&query.typed.join(" ")));
+        let program = dice.below(2);
+        let rank =
+            |part: &Toy, take, others| part.rank(program, &query, &self.columns, take, others);
+        let tell = |part| rank(part, 0, Statistics::default()).statistics;
+        let told: Vec<Statistics> = self.parts.iter().map(tell).collect();
+        let (mut found, mut total) = (Vec::new(), 0);
+        for (place, part) in self.parts.iter().enumerate() {
+            let mut others = Statistics::default();
+            let rest = told.iter().enumerate().filter(|(other, _)| *other != place);
+            rest.for_each(|(_, statistics)| others += statistics);
+            let ranking = rank(part, take, others);
+            assert!(ranking.ranked.is_sorted_by(|one, next| one.score >= next.score));
+            assert_eq!(ranking.statistics, told[place]);
+            total += ranking.total;
+            found.extend(ranking.ranked.iter().map(|ranked| (ranked.key, ranked.score)));
+        }
+        found.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        found.truncate(take);
+        (found, total)
+    }
+
+    /// Compares the two; tells how many matches there were.
+    fn check(&self, dice: &mut Dice) -> usize {
+        let query = Query::random(dice, self);
+        let exact = self.ranked_by_fts5(&query);
+        let scores: HashMap<i64, f64> = exact.iter().copied().collect();
+        for take in [1, 2 + dice.below(20), 10_000] {
+            let (found, total) = self.ranked(&query, take, dice);
+            assert_eq!(total, exact.len(), "{query:?}");
+            assert_eq!(found.len(), exact.len().min(take), "{query:?}");
+            for ((row, score), (_, in_place)) in found.iter().zip(&exact) {
+                let own = scores.get(row).copied().unwrap_or(f64::NAN);
+                assert!(is_same(*score, own), "{query:?}: {row} has {score} for {own}");
+                assert!(is_same(*score, *in_place), "{query:?}: {score} for {in_place}");
+            }
+        }
+        exact.len()
+    }
+}
+
+fn is_same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-12 * one.abs().max(other.abs())
+}
+
+/// Asks, writes and asks again; rows are so far apart, and begin there.
+fn ask_and_write(seed: u64, parts: usize, apart: i64, first: i64) {
+    let mut dice = Dice(seed);
+    let mut corpus = Corpus::new(&mut dice, parts);
+    assert_eq!(corpus.check(&mut dice), 0);
+    let row = |number: usize| first + i64::try_from(number).unwrap() * apart;
+    for number in 0..300 {
+        corpus.write(row(number), &mut dice);
+    }
+    let mut found = 0;
+    for _ in 0..12 {
+        found += (0..12).map(|_| corpus.check(&mut dice)).sum::<usize>();
+        // What a program writes itself it can follow.
+        corpus.writer = [Some(0), Some(1), None][dice.below(3)];
+        for _ in 0..dice.below(8) {
+            let (changed, gone) = (row(dice.below(330)), row(dice.below(330)));
+            corpus.write(changed, &mut dice);
+            corpus.remove(gone, &mut dice);
+        }
+    }
+    assert!(found > 1_000, "{found} matches say little");
+    let rows: Vec<i64> = corpus.texts.keys().copied().collect();
+    for row in rows {
+        corpus.remove(row, &mut dice);
+    }
+    assert_eq!(corpus.check(&mut dice), 0);
+}
+
+#[test]
+fn the_order_is_that_of_bm25() {
+    for seed in 0..4 {
+        ask_and_write(seed, 1, 1, 1);
+    }
+}
+
+#[test]
+fn the_order_is_that_of_bm25_however_far_rows_are_apart() {
+    for (seed, apart, first) in [(10, 41, 1), (11, 1_000_003, 5), (12, 7, -900), (13, 1 << 40, 0)] {
+        ask_and_write(seed, 1, apart, first);
+    }
+}
+
+#[test]
+fn several_tables_are_ranked_as_one() {
+    for (seed, parts) in [(20, 2), (21, 3), (22, 5)] {
+        ask_and_write(seed, parts, 1, 1);
+    }
+}
+
+#[test]
+fn a_replacement_by_as_many_words_is_seen() {
+    let toy = Toy::new(table([1.0, 1.0, 1.0]));
+    let write = |program: usize, row: i64, body: &str| {
+        let parameters = named_params! { ":row": row, ":title": "", ":body": body, ":tags": "" };
+        toy.write(program, row, WRITE, parameters);
+    };
+    let query = Arc::new(FtsQuery::parse("rye"));
+    let found = |program| {
+        let ranking = toy.rank(program, &query, &[], 10, Statistics::default());
+        ranking.ranked.iter().map(|ranked| ranked.key).collect::<Vec<_>>()
+    };
+    for round in 0..300 {
+        let (row, writer) = (round % 5, usize::from(round % 7 < 3));
+        write(writer, row, "rye");
+        write(writer, (row + 1) % 5, "oat");
+        assert!([0, 1].into_iter().all(|program| found(program).contains(&row)), "{round}");
+        write(writer, row, "oat");
+        write(writer, (row + 1) % 5, "rye");
+        for program in [0, 1] {
+            assert!(!found(program).contains(&row), "{round}");
+        }
+    }
+}

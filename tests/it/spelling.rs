@@ -1,0 +1,242 @@
+//! How something is written counts where it should: names with signs, exact
+//! words, beginnings, fields, exclusions, scripts without spaces.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Library, SOURCES, Server};
+
+/// The titles of what a search over everything finds.
+fn titles(server: &Server, query: &str) -> Vec<String> {
+    titles_in(server, query, &SOURCES)
+}
+
+fn titles_in(server: &Server, query: &str, sources: &[&str]) -> Vec<String> {
+    let arguments = json!({ "query": query, "limit": 100, "sources": sources });
+    let found = server.client().call("knowledge.search", &arguments);
+    let hits = found["results"].as_array().unwrap();
+    hits.iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The sources in which something is found.
+fn sources(server: &Server, query: &str) -> BTreeSet<String> {
+    let found = server.client().call("knowledge.search", &json!({ "query": query }));
+    let source = |hit: &Value| hit["source"].as_str().unwrap().to_owned();
+    found["results"].as_array().unwrap().iter().map(source).collect()
+}
+
+fn set(titles: &[String]) -> BTreeSet<&str> {
+    titles.iter().map(String::as_str).collect()
+}
+
+/// Names, and words that find them because they are parts of them.
+const NAMES: [(&str, &[&str]); 16] = [
+    ("snake_case", &["snake", "case", "snakes"]),
+    ("_private_field", &["private", "field"]),
+    ("MAX_BODY_BYTES", &["max", "body", "bytes", "byte"]),
+    ("camelCase", &["camel", "case", "camelcase"]),
+    ("parseURL", &["parse", "url", "parseurl"]),
+    ("HTTPServer", &["http", "server", "httpserver"]),
+    ("readAllFiles()", &["read", "files", "readAllFiles"]),
+    ("C++", &["c"]),
+    ("F#", &["f"]),
+    ("R&D", &["r"]),
+    ("v1.2.3", &["v1", "3"]),
+    ("std::vec::Vec", &["std", "vec"]),
+    ("ada@mail.example.org", &["ada", "mail", "example"]),
+    ("https://docs.example.org/guide/intro.html?page=2#top", &["docs", "guide", "intro", "top"]),
+    ("src/retrieve/rank.rs", &["src", "retrieve", "rank", "rs"]),
+    (r"C:\Users\ada\notes.txt", &["users", "notes", "txt"]),
+];
+
+/// The words of a name, as far as signs and capitals divide it.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for (letter, next) in name.chars().zip(name.chars().skip(1).chain([' '])) {
+        let begins = letter.is_uppercase() && (!before.is_uppercase() || next.is_lowercase());
+        if begins || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        words.last_mut().unwrap().extend(Some(letter).filter(|it| it.is_alphanumeric()));
+        before = letter;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// For each name a note that holds it, and three that hold its words apart,
+/// as often or more often.
+fn names_and_decoys() -> Server {
+    let mut notes = Vec::new();
+    for (place, (name, _)) in NAMES.iter().enumerate() {
+        notes.push((format!("name {place}"), format!("We wrote {name} there on Monday.")));
+        let backwards: Vec<String> = words(name).into_iter().rev().collect();
+        let (once, more) = (backwards.join(" quickly "), backwards.join(" again "));
+        notes.push((format!("once {place}"), format!("They wrote {once} there.")));
+        notes.push((format!("twice {place}"), format!("{once} or {more}.")));
+        notes.push((format!("apart {place}"), format!("Now {}", backwards.join(" and then "))));
+    }
+    Library::of_notes(notes).serve()
+}
+
+#[test]
+fn a_name_that_is_typed_as_it_is_written_comes_first() {
+    let server = names_and_decoys();
+    for (place, (name, _)) in NAMES.iter().enumerate() {
+        for query in [(*name).to_owned(), format!("{name}?"), format!("where is {name}, please?")] {
+            let found = titles(&server, &query);
+            assert_eq!(found[0], format!("name {place}"), "{query}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_name_is_found_by_each_of_its_parts() {
+    let server = names_and_decoys();
+    for (place, (name, parts)) in NAMES.iter().enumerate() {
+        for part in *parts {
+            let found = titles(&server, part);
+            assert!(found.contains(&format!("name {place}")), "{name} by {part}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_name_in_quotes_finds_nothing_else() {
+    let server = names_and_decoys();
+    for (place, (name, _)) in NAMES.iter().enumerate() {
+        let found = titles(&server, &format!("\"{name}\""));
+        assert_eq!(found, [format!("name {place}")], "{name}");
+    }
+}
+
+#[test]
+fn words_with_a_hyphen_are_found_whole_and_in_parts() {
+    let server = Library::of_notes([
+        ("both", "A foo-bar is here."),
+        ("foo", "A foo, a foo, but no more."),
+        ("bar", "A bar, a bar, but no more."),
+        ("apart", "A bar that has nothing at all to do with any foo."),
+    ])
+    .serve();
+    let found = titles(&server, "foo-bar");
+    assert_eq!((found[0].as_str(), found.len()), ("both", 4), "{found:?}");
+    for part in ["foo", "bar"] {
+        assert!(titles(&server, part).contains(&"both".to_owned()), "{part}");
+    }
+    assert_eq!(titles(&server, "\"foo-bar\""), ["both"]);
+}
+
+fn forms() -> Server {
+    Library::of_notes([
+        ("knead", "I knead it."),
+        ("kneads", "She kneads it."),
+        ("kneading", "We are kneading it."),
+        ("kneaded", "It was kneaded."),
+        ("kneader", "A kneader is a machine."),
+        ("need", "I need it."),
+    ])
+    .serve()
+}
+
+#[test]
+fn quotes_find_the_word_exactly_as_it_is_written() {
+    let server = forms();
+    for word in ["kneads", "kneading", "kneaded"] {
+        assert_eq!(titles(&server, &format!("\"{word}\"")), [word]);
+        assert_eq!(titles(&server, &format!("\"{}\"", word.to_uppercase())), [word]);
+        let all = titles(&server, word);
+        assert!(
+            set(&all).is_superset(&["knead", "kneads", "kneading", "kneaded"].into()),
+            "{word}"
+        );
+    }
+    assert_eq!(titles(&server, "\"kneading it\""), ["kneading"]);
+}
+
+#[test]
+fn a_star_finds_every_word_that_begins_so() {
+    let server = forms();
+    let all = ["knead", "kneads", "kneading", "kneaded", "kneader"];
+    assert_eq!(set(&titles(&server, "knead*")), all.into());
+    assert_eq!(set(&titles(&server, "KNE*")), all.into());
+    assert_eq!(titles(&server, "kneadi*"), ["kneading"]);
+    assert_eq!(set(&titles(&server, "kneade*")), ["kneaded", "kneader"].into());
+    assert_eq!(set(&titles(&server, "ne* machine")), ["need", "kneader"].into());
+}
+
+#[test]
+fn a_field_is_searched_by_its_name_in_every_source_that_has_it() {
+    let library = Library::with("Ada", "She tends the lamp.");
+    library.import("notes", "other.md", "---\ntags: [granite]\n---\n# Basalt\nAda tends stones.");
+    library.import("media", "other.txt", "Ada and the lamp");
+    let server = library.serve();
+    for query in ["name:ada", "title:Ada", "Title:\"ada\"", "name:ad*"] {
+        assert_eq!(set(&titles(&server, query)), ["Ada"].into(), "{query}");
+        assert_eq!(sources(&server, query).len(), 5, "{query}");
+    }
+    assert!(titles(&server, "ada").contains(&"Basalt".to_owned()));
+    for query in ["tags:granite", "tag:granite", "keywords:GRANITE", "tags:granite stones lamp"] {
+        assert_eq!(titles(&server, query), ["Basalt"], "{query}");
+    }
+    assert_eq!(titles(&server, "title:basalt lamp"), ["Basalt"]);
+    assert_eq!(titles(&server, "title:granite").len(), 0);
+    assert_eq!(titles(&server, "text:stones"), ["Basalt"]);
+    // What is no field is a word.
+    assert!(titles(&server, "about:stones").contains(&"Basalt".to_owned()));
+}
+
+#[test]
+fn what_is_excluded_is_not_found() {
+    let server = Library::of_notes([
+        ("rye", "Bread of rye."),
+        ("wheat", "Bread of wheat."),
+        ("both", "Bread of rye and wheat."),
+        ("rye bread", "This is rye bread."),
+    ])
+    .serve();
+    assert_eq!(set(&titles(&server, "bread -rye")), ["wheat"].into());
+    assert_eq!(set(&titles(&server, "bread -rye -wheat")), BTreeSet::new());
+    assert_eq!(set(&titles(&server, "-wheat bread")), ["rye", "rye bread"].into());
+    assert_eq!(set(&titles(&server, "bread -\"rye bread\"")), ["rye", "wheat", "both"].into());
+    assert_eq!(set(&titles(&server, "\"of rye\" -wheat")), ["rye"].into());
+    assert_eq!(set(&titles(&server, "bread - rye")).len(), 4);
+}
+
+#[test]
+fn a_part_of_a_run_without_spaces_is_found() {
+    let notes = [
+        ("japanese", "昨日、東京都庁舎の展望室へ行きました。カタカナもある。"),
+        ("chinese", "我们在北京大学的图书馆里学习机器翻译。"),
+        ("korean", "서울특별시청에서 도서관까지 걸어갔습니다."),
+        ("thai", "ฉันกำลังเรียนภาษาไทยที่มหาวิทยาลัย"),
+        ("decoy", "京の東、館の書図、시별특、ยไทาษา、訳翻、室望"),
+    ];
+    let server = Library::of_notes(notes).serve();
+    for (title, parts) in [
+        ("japanese", &["東京", "東京都", "都庁", "庁舎", "展望室", "行きました", "カタカナ"][..]),
+        ("chinese", &["北京", "大学", "北京大学", "图书馆", "机器翻译", "学习"]),
+        ("korean", &["서울", "특별시", "도서관", "도서관까지", "시청"]),
+        ("thai", &["ภาษา", "ไทย", "ภาษาไทย", "เรียน", "มหาวิทยาลัย"]),
+    ] {
+        for part in parts {
+            assert_eq!(titles(&server, part).first().map(String::as_str), Some(title), "{part}");
+            assert_eq!(titles(&server, &format!("\"{part}\"")), [title], "{part}");
+        }
+    }
+}
+
+#[test]
+fn a_question_in_german_is_not_about_its_stop_words() {
+    let server = Library::of_notes([
+        ("Brot", "Das Brot ruht, der Ofen ist heiß."),
+        ("Wie", "Wie kann ich das nur, und wo ist es so? Ich weiß nicht, wie ich das kann."),
+        ("Käse", "Der Käse reift im Keller."),
+    ])
+    .serve();
+    assert_eq!(titles(&server, "Wie kann ich das Brot im Ofen backen?"), ["Brot"]);
+    assert_eq!(titles(&server, "Wo ist der KASE, und wie ist er so?"), ["Käse"]);
+    assert_eq!(titles(&server, "Wo ist der Ofen so heiss?"), ["Brot"]);
+}
