@@ -214,11 +214,15 @@ impl FtsQuery {
 }
 
 /// Whether words that are joined by signs are a name: an identifier, a version,
-/// an address, a path. Words with hyphens and slashes are words: that they stand
-/// together made results worse wherever it was measured.
+/// an address, a path. Words with hyphens and slashes are words, and `e.g.` is
+/// none: that they stand together made results worse wherever it was measured.
 fn is_name(text: &str) -> bool {
     let inside = text.trim_matches(|letter: char| !letter.is_alphanumeric());
-    inside.contains(['_', '&', '@', '\\', '.']) || inside.contains("::") || inside.contains("//")
+    let abbreviated = |part: &str| part.len() < 2 && part.starts_with(char::is_alphabetic);
+    inside.contains(['_', '&', '@', '\\'])
+        || inside.contains("::")
+        || inside.contains("//")
+        || (inside.contains('.') && !inside.split('.').any(abbreviated))
 }
 
 /// What a text between two spaces consists of.
