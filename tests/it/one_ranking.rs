@@ -31,7 +31,10 @@ const ITEMS: [(Database, &str); 6] = [
     (Database::Media, "SELECT 'media://' || id, title, content FROM Media"),
     (
         Database::Chacha,
-        "SELECT 'chats://' || conversation_id || '#' || id, '', content FROM messages",
+        // What a conversation begins with is found under the conversation itself.
+        "SELECT 'chats://' || conversation_id || CASE
+             WHEN row = min(row) OVER (PARTITION BY conversation_id) THEN '' ELSE '#' || id
+         END, '', content FROM messages",
     ),
     // A title that is empty may be a passage or not.
     (
@@ -155,7 +158,7 @@ impl Invented {
     /// Asks the servers in turn, and compares with one table.
     fn agrees(&self, servers: &[Server], dice: &mut Dice) {
         let one = self.one_table();
-        let kinds: [(&str, fn(&mut Dice, &[String]) -> String); 3] =
+        let kinds: [(&str, Asks); 3] =
             [("one word", one_word), ("several words", several_words), ("question", question)];
         for (kind, query) in kinds {
             let queries = (0..QUERIES).map(|_| query(dice, &self.texts));
@@ -169,6 +172,9 @@ impl Invented {
         }
     }
 }
+
+/// Makes up a query about some texts.
+type Asks = fn(&mut Dice, &[String]) -> String;
 
 /// Passages as the items of a source; all of a source's messages are in one
 /// conversation without a title.

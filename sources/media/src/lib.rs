@@ -57,7 +57,7 @@ impl Source for Media {
         let plan = Plan {
             table: &TABLE,
             columns: &[],
-            passes: filtered.then_some((include_str!("../sql/passes.sql"), &filters[..])),
+            passes: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
             identify: include_str!("../sql/identify.sql"),
             uri,
         };

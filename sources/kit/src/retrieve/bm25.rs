@@ -152,7 +152,7 @@ impl<'a> List<'a> {
         mut is_long: impl FnMut(u16, Posting<'a>, f64),
     ) {
         while let Some(posting) = self.next {
-            let place = posting.row - start;
+            let place = posting.row.saturating_sub(start);
             if place >= WINDOW {
                 return;
             }
@@ -251,8 +251,9 @@ mod tests {
 
     fn postings(rows: &[(i64, f64, &[u32])]) -> Arc<Postings> {
         let mut postings = Postings::default();
-        rows.iter()
-            .for_each(|(row, frequency, segments)| postings.push(*row, *frequency, segments));
+        for (row, frequency, segments) in rows {
+            postings.push(*row, *frequency, segments);
+        }
         Arc::new(postings)
     }
 

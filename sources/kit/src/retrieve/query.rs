@@ -41,7 +41,7 @@ impl FtsQuery {
         let parts = if is_prose(text) { words_of(text).collect() } else { parts(text) };
         for Part { kind, field, text } in parts {
             match (kind, field) {
-                (PartKind::Words, None) => query.add_words(text, &stop_words, &mut dropped),
+                (PartKind::Words, None) => query.add_words(text, stop_words, &mut dropped),
                 (PartKind::Words, Some(_)) => {
                     let words = phrase(text, stemmed).map(|words| Phrase { field, ..words });
                     query.required.extend(words);
@@ -161,7 +161,7 @@ impl FtsQuery {
     /// Adds what stands between two spaces: a word, or several that are joined
     /// by signs. Those count one by one; those of a name, as in `foo_bar`, once
     /// more where they stand together.
-    fn add_words(&mut self, text: &str, stop_words: &StopWords, dropped: &mut Vec<Phrase>) {
+    fn add_words(&mut self, text: &str, stop_words: StopWords, dropped: &mut Vec<Phrase>) {
         let pieces = Pieces::of(text);
         for piece in &pieces.0 {
             match piece {

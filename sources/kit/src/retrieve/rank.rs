@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     model::{Ask, Order, Ranked, Ranking, Statistics, Timestamp, Uri},
-    store::{Index, Memory, Reader, StoreError, Table},
+    store::{Index, Memory, Parameters, Reader, StoreError, Table},
 };
 
 /// How a source finds and names its matches.
@@ -27,7 +27,7 @@ pub struct Plan<'a> {
     pub columns: &'a [&'static str],
     /// A statement that gives a row if the match `:key` counts, and its other
     /// parameters; without one, every match counts.
-    pub passes: Option<(&'static str, &'a [(&'a str, &'a dyn ToSql)])>,
+    pub passes: Option<(&'static str, &'a Parameters<'a>)>,
     /// The match `:key`: its `last_modified` and what its URI is made of.
     pub identify: &'static str,
     /// Reads the URI from a row of `identify`.

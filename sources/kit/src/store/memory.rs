@@ -268,7 +268,9 @@ mod tests {
 
     fn postings(rows: &[i64]) -> Arc<Postings> {
         let mut postings = Postings::default();
-        rows.iter().for_each(|row| postings.push(*row, 1.0, &[]));
+        for row in rows {
+            postings.push(*row, 1.0, &[]);
+        }
         Arc::new(postings)
     }
 

@@ -18,6 +18,6 @@ pub use file::{Health, Store};
 pub use imported::save_once;
 pub(crate) use index::Index;
 pub(crate) use memory::{Lengths, Memory};
-pub use reader::Reader;
+pub use reader::{Parameters, Reader};
 pub use table::{Column, Table};
 pub use writer::{Durability, Writer};

@@ -6,7 +6,7 @@ use super::{Index, StoreError, Table, memory::Indexes};
 use crate::model::Deadline;
 
 /// Named parameters of a statement.
-pub(crate) type Parameters<'a> = [(&'a str, &'a dyn ToSql)];
+pub type Parameters<'a> = [(&'a str, &'a dyn ToSql)];
 
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 1_000;

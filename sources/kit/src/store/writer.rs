@@ -30,8 +30,11 @@ impl Durability {
 pub struct Writer<'a> {
     transaction: &'a Transaction<'a>,
     /// The full-text tables that were written, how they were, and which rows.
-    written: RefCell<HashMap<&'static str, (&'static Table, State, Vec<i64>)>>,
+    written: RefCell<HashMap<&'static str, Touched>>,
 }
+
+/// A full-text table that is being written, how it was, and which rows.
+type Touched = (&'static Table, State, Vec<i64>);
 
 /// What a transaction has done to a full-text table.
 #[derive(Debug)]
@@ -76,7 +79,7 @@ impl<'a> Writer<'a> {
             self.transaction.prepare_cached("SAVEPOINT written")?.execute([])?;
             self.transaction.prepare_cached("RELEASE written")?.execute([])?;
         }
-        let finish = |(table, before, mut rows): (&'static Table, State, Vec<i64>)| {
+        let finish = |(table, before, mut rows): Touched| {
             rows.sort_unstable();
             rows.dedup();
             Ok(Written { table, before, after: self.state(table)?, rows })
