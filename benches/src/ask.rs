@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use vademecum_kit::{
-    model::{Ask, Filters, Order, Statistics},
-    retrieve::FtsQuery,
-};
+use vademecum_kit::{model::Ask, retrieve::FtsQuery};
 
 /// How long anything may take.
 pub const PATIENCE: Duration = Duration::from_mins(10);
@@ -27,11 +24,5 @@ pub struct Way {
 pub const WAYS: [Way; 1] = [Way { name: "ours", ask }];
 
 fn ask(query: Arc<FtsQuery>, take: usize) -> Ask {
-    Ask {
-        query,
-        filters: Filters::default(),
-        order: Order::Relevance,
-        take,
-        others: Statistics::default(),
-    }
+    Ask { query, take, ..Ask::default() }
 }

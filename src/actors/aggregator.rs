@@ -10,8 +10,8 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use vademecum_kit::{
     model::{
-        Ask, Deadline, Filters, Get, Hit, Item, Order, Ranked, Ranking, SourceName, Statistics,
-        Uri, View,
+        Ask, Deadline, Filters, Floor, Get, Hit, Item, Order, Ranked, Ranking, SourceName,
+        Statistics, Uri, View,
     },
     retrieve::{FtsQuery, Similar},
     source::SourceError,
@@ -140,7 +140,8 @@ async fn get_to_know(
 ) -> (Vec<Asked>, Vec<Failed>) {
     let answers = asked.into_iter().map(|mut asked| async move {
         if asked.known.is_none() {
-            let (_, ranking) = asked.rank(message, 0, Statistics::default(), deadline).await?;
+            let (_, ranking) =
+                asked.rank(message, 0, Statistics::default(), None, deadline).await?;
             asked.known = Some(ranking.statistics);
         }
         Ok::<_, Failed>(asked)
@@ -160,11 +161,13 @@ async fn rank_once(
     message: &RankAll,
     deadline: Deadline,
 ) -> Vec<Result<(SourceName, Ranking), Failed>> {
+    let same_order = asked.iter().all(|asked| asked.wanted.order.is_none());
+    let floor = same_order.then(|| Arc::new(Floor::new(message.take)));
     let ranked = asked.iter().enumerate().map(|(index, one)| {
         let mut others = Statistics::default();
         let known = asked.iter().enumerate().filter(|(other, _)| *other != index);
         known.filter_map(|(_, other)| other.known.as_ref()).for_each(|known| others += known);
-        one.rank(message, message.take, others, deadline)
+        one.rank(message, message.take, others, floor.clone(), deadline)
     });
     join_all(ranked).await
 }
@@ -188,6 +191,7 @@ impl Asked {
         message: &RankAll,
         take: usize,
         others: Statistics,
+        floor: Option<Arc<Floor>>,
         deadline: Deadline,
     ) -> impl Future<Output = Result<(SourceName, Ranking), Failed>> + use<> {
         let ask = Ask {
@@ -196,6 +200,7 @@ impl Asked {
             order: self.wanted.order.unwrap_or(message.order),
             take,
             others,
+            floor,
         };
         let (name, source) = (self.source.name(), self.source.clone());
         in_time(name, deadline, async move { source.rank(ask, deadline).await })

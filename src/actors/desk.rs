@@ -12,8 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Threads that work for one library at the same time.
+/// Threads that work for one library at the same time. The second comes when
+/// the first has long been at one piece of work: for five short ones waking it
+/// costs more than it helps.
 const HANDS: usize = 2;
+/// How long is long.
+const LONG: Duration = Duration::from_micros(500);
 
 /// Answers are handed over together while there is more to do, but never later
 /// than this: waking the event loop for each costs more than a rare query.
@@ -31,6 +35,8 @@ pub(crate) struct Desk(Mutex<State>);
 struct State {
     waiting: VecDeque<Job>,
     hands: usize,
+    /// When a piece of work was taken last.
+    taken: Option<Instant>,
 }
 
 impl std::fmt::Debug for Desk {
@@ -61,14 +67,21 @@ impl Desk {
     fn put(self: &Arc<Self>, job: Job) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting.push_back(job);
-        if state.hands < HANDS {
+        self.help(&mut state);
+    }
+
+    /// Lets another hand help if there is none, or if the work is long.
+    fn help(self: &Arc<Self>, state: &mut State) {
+        let long = state.taken.is_some_and(|taken| taken.elapsed() > LONG);
+        if !state.waiting.is_empty() && (state.hands == 0 || (long && state.hands < HANDS)) {
             state.hands += 1;
+            state.taken = Some(Instant::now());
             let desk = Arc::clone(self);
             tokio::task::spawn_blocking(move || desk.work());
         }
     }
 
-    fn work(&self) {
+    fn work(self: Arc<Self>) {
         let mut answers: Vec<Answer> = Vec::new();
         let mut handed_over = Instant::now();
         while let Some(job) = self.next() {
@@ -86,12 +99,16 @@ impl Desk {
     }
 
     /// The next job; without one, this thread is done.
-    fn next(&self) -> Option<Job> {
+    fn next(self: &Arc<Self>) -> Option<Job> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let job = state.waiting.pop_front();
         if job.is_none() {
             state.hands -= 1;
+            return None;
         }
+        // After long work the rest is likely to be long as well.
+        self.help(&mut state);
+        state.taken = Some(Instant::now());
         job
     }
 }

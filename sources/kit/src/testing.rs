@@ -80,7 +80,7 @@ impl<S: Source> Bench<S> {
     /// Ranks.
     pub fn rank_with(&self, query: &str, filters: Filters, order: Order, take: usize) -> Ranking {
         let query = Arc::new(FtsQuery::parse(query));
-        let ask = Ask { query, filters, order, take, others: Statistics::default() };
+        let ask = Ask { query, filters, order, take, others: Statistics::default(), floor: None };
         let mut ranking =
             self.read(|reader| self.source.rank(reader, &ask)).expect("the source ranks");
         ranking.normalise(ranking.best);

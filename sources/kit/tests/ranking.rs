@@ -14,7 +14,7 @@ use rusqlite::named_params;
 use tempfile::TempDir;
 use vademecum_fts5::{exact_token, stem};
 use vademecum_kit::{
-    model::{Ask, Deadline, Field, Filters, Order, Ranking, SourceName, Statistics, Uri},
+    model::{Ask, Deadline, Field, Filters, Ranking, SourceName, Statistics, Uri},
     retrieve::{FtsQuery, Plan, rank},
     store::{Column, Database, Durability, Reader, Store, StoreError, Table, Writer},
 };
@@ -147,7 +147,7 @@ impl Toy {
             uri: |row| Ok(Uri::item(SourceName::Notes, row.get::<_, i64>("key")?.to_string())),
         };
         let (query, filters) = (Arc::clone(query), Filters::default());
-        let ask = Ask { query, filters, order: Order::Relevance, take, others };
+        let ask = Ask { query, filters, take, others, ..Ask::default() };
         self.read(program, |reader| rank(reader, &ask, &plan))
     }
 

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Statistics, Timestamp, Uri};
+use super::{Floor, Statistics, Timestamp, Uri};
 use crate::retrieve::FtsQuery;
 
 /// A request to rank a source's items.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ask {
     /// What to look for.
     pub query: Arc<FtsQuery>,
@@ -22,6 +22,8 @@ pub struct Ask {
     /// What else is searched for the same: the sum of the statistics of all
     /// other sources. Scores are computed as if everything were one index.
     pub others: Statistics,
+    /// What need not be named because it cannot come first; for relevance only.
+    pub floor: Option<Arc<Floor>>,
 }
 
 /// The order of search results.

@@ -4,6 +4,7 @@
 mod ask;
 mod draft;
 mod field;
+mod floor;
 mod hit;
 mod item;
 mod name;
@@ -18,6 +19,7 @@ pub use draft::{
     Saved, Transcript,
 };
 pub use field::Field;
+pub use floor::Floor;
 pub use hit::{Highlight, Hit, Loc, ScoreType};
 pub use item::{Get, Item, PageOf, Range};
 pub use name::SourceName;

@@ -57,10 +57,18 @@ pub fn rank(reader: &Reader<'_>, ask: &Ask, plan: &Plan<'_>) -> Result<Ranking, 
     let scorer = Scorer::new(&scored, ask.query.required(), &excluded, &all, &lengths);
     let best = choose(reader, ask, plan, scorer)?;
     let (kept, total, best) = best.into_parts();
-    let keys = kept.iter().map(|found| (found.key, found.score));
+    let floor = ask.floor.as_ref().filter(|_| ask.order == Order::Relevance);
+    let scores = || kept.iter().map(|found| found.score);
+    let lowest = floor.map_or(f64::NEG_INFINITY, |floor| floor.with(scores()));
+    let named = kept.iter().filter(|found| found.score >= lowest);
+    let keys = named.map(|found| (found.key, found.score));
     let mut ranked = reader.each_key(plan.identify, keys, |key, score, row| {
         Ok(Ranked { key, uri: (plan.uri)(row)?, score, last_modified: row.get("last_modified")? })
     })?;
+    // Only what was named counts: a source that fails must not lower the others.
+    if let Some(floor) = floor {
+        floor.raise(scores());
+    }
     sort(&mut ranked, ask.order);
     ranked.truncate(ask.take);
     Ok(Ranking { ranked, total, best, statistics: own })
