@@ -74,7 +74,8 @@ fn what_is_stored_are_the_tokens_of_the_text() {
 fn bytes_that_are_no_text_are_read_as_far_as_they_are() {
     let connection = table("");
     write(&connection, b"rye\xFFbread \xC3\x28 \xF0\x9F dough\x80");
-    let words: Vec<_> = stored(&connection).into_iter().map(|(_, token)| token).collect();
+    let words = stored(&connection).into_iter().map(|(_, token)| token);
+    let words: Vec<_> = words.filter(|token| !token.starts_with('=')).collect();
     assert_eq!(words, ["rye", "bread", "dough"]);
 }
 

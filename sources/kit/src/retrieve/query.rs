@@ -420,13 +420,13 @@ mod tests {
     fn phrases_must_occur_as_written_and_exclusions_must_not() {
         assert_eq!(
             expression(r#""rye bread" starter -yeast"#),
-            r#"("rye bread" AND ("rye bread" OR "starter")) NOT ("yeast")"#
+            r#"("=rye =bread" AND ("=rye =bread" OR "starter")) NOT ("yeast")"#
         );
-        assert_eq!(expression(r#""rye breads""#), r#""rye =breads""#);
+        assert_eq!(expression(r#""rye breads""#), r#""=rye =breads""#);
         assert_eq!(expression("-yeast"), r#"("yeast")"#);
-        assert_eq!(expression(r#"bread -"baking soda""#), r#"(("bread")) NOT ("=baking soda")"#);
-        assert_eq!(expression("„Model C“-Schulen"), r#""model c" AND ("model c" OR "schulen")"#);
-        assert_eq!(expression(r#""C++ readFiles""#), r#""c++ read =files""#);
+        assert_eq!(expression(r#"bread -"baking soda""#), r#"(("bread")) NOT ("=baking =soda")"#);
+        assert_eq!(expression("„Model C“-Schulen"), r#""=model c" AND ("=model c" OR "schulen")"#);
+        assert_eq!(expression(r#""C++ readFiles""#), r#""c++ =read =files""#);
     }
 
     #[test]
