@@ -72,6 +72,9 @@ pub(super) fn print(found: &Value) {
         (shown, Some(next)) => say(&format!("{shown} of {total}; go on with --offset {next}")),
         (shown, None) => say(&format!("{shown} of {total}")),
     }
+    if let Some(instead) = found["_meta"]["searched_for"].as_str() {
+        say(&format!("That stands nowhere as it was asked for; searched for: {instead}"));
+    }
     let failed = found["_meta"]["failed_sources"].as_array();
     for source in failed.into_iter().flatten() {
         say(&format!("No answer from {}: {}", text(&source["source"]), text(&source["reason"])));

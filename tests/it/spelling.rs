@@ -240,3 +240,20 @@ fn a_question_in_german_is_not_about_its_stop_words() {
     assert_eq!(titles(&server, "Wo ist der KASE, und wie ist er so?"), ["Käse"]);
     assert_eq!(titles(&server, "Wo ist der Ofen so heiss?"), ["Brot"]);
 }
+
+#[test]
+fn a_word_that_is_typed_wrong_finds_what_was_meant_and_says_so() {
+    let server = forms();
+    for typo in ["knaeding", "kneding", "knewding it"] {
+        let answer = server.client().call("knowledge.search", &json!({ "query": typo }));
+        let found = answer["results"].as_array().unwrap();
+        assert!(found.len() >= 4, "{typo}: {answer}");
+        assert_eq!(answer["_meta"]["searched_for"], "knead", "{typo}");
+    }
+    assert_eq!(titles(&server, "\"kneadng\""), ["kneading"], "and quotes mean it exactly");
+    let nothing = server.client().call("knowledge.search", &json!({ "query": "zzyzx machinery" }));
+    assert_eq!(nothing["results"][0]["title"], "kneader", "a word that is there is enough");
+    assert!(nothing["_meta"]["searched_for"].is_null());
+    let nothing = server.client().call("knowledge.search", &json!({ "query": "zzyzxzz" }));
+    assert_eq!(nothing["results"].as_array().map(Vec::len), Some(0));
+}

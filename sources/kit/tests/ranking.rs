@@ -105,9 +105,13 @@ struct Toy {
 
 impl Toy {
     fn new(table: &'static Table) -> Self {
+        Self::made_by(CREATE, table)
+    }
+
+    fn made_by(create: &str, table: &'static Table) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let programs = [(); 2].map(|()| Store::new(Database::Prompts, folder.path()));
-        let create = |writer: &Writer<'_>| writer.run(CREATE, &[]);
+        let create = |writer: &Writer<'_>| writer.run(create, &[]);
         programs[0].write(Durability::Bulk, create).expect("the table is made");
         Self { programs, table, _folder: folder }
     }
@@ -462,6 +466,33 @@ fn a_replacement_by_as_many_words_is_seen() {
         write(writer, (row + 1) % 5, "rye");
         for program in [0, 1] {
             assert!(!found(program).contains(&row), "{round}");
+        }
+    }
+}
+
+/// A database that is not ours has other tokenizers and keeps its texts.
+#[test]
+fn a_table_with_a_tokenizer_of_sqlite_is_ranked_as_it_ranks_itself() {
+    let create = "CREATE VIRTUAL TABLE toy_fts USING fts5 (title, body, tags, tokenize = 'porter unicode61')";
+    let toy = Toy::made_by(create, table([2.0, 1.0, 0.5]));
+    let mut dice = Dice(7);
+    let words = ["rye", "oat", "malt", "oven", "dough", "salt", "crust", "yeast"];
+    for row in 1..400 {
+        let [title, body, tags] = [2, 30, 3].map(|count| {
+            let picked = (0..dice.below(count)).map(|_| words[dice.below(8).min(dice.below(8))]);
+            picked.collect::<Vec<_>>().join(" ")
+        });
+        let parameters =
+            named_params! { ":row": row, ":title": title, ":body": body, ":tags": tags };
+        toy.write(0, row, WRITE, parameters);
+    }
+    for typed in ["rye", "oven yeast", "salt crust salt dough", "rye oat malt oven -yeast"] {
+        let query = Arc::new(FtsQuery::parse(typed));
+        let ours = toy.rank(1, &query, &[], 1_000, Statistics::default()).ranked;
+        let theirs = toy.ranked_by_fts5(&query.expression());
+        assert!(ours.len() == theirs.len() && ours.len() > 50, "{typed}");
+        for (ours, (_, theirs)) in ours.iter().zip(&theirs) {
+            assert!((ours.score - theirs).abs() < 1e-9, "{typed}");
         }
     }
 }

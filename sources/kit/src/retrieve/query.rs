@@ -6,7 +6,10 @@
 //! is any word that begins so. Everything else that looks like an operator is
 //! read as words, and so is everything in a text that is too long for a query.
 
-use std::{collections::HashMap, ops::ControlFlow};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
 
 use vademecum_fts5::{EXACT, Kind, Word, each_word, exact_token, fold_word, stem};
 
@@ -90,25 +93,40 @@ impl FtsQuery {
         (!self.required.is_empty()).then_some(relaxed)
     }
 
-    /// The words that nothing contains, as they are stored.
+    /// The words, folded, that nothing contains.
     pub fn unmatched(&self, statistics: &Statistics) -> Vec<String> {
         let counts = self.phrases().zip(&statistics.matches);
-        let unknown = counts.filter(|(phrase, matches)| **matches == 0 && !phrase.prefix);
-        unknown
+        let nowhere = counts.filter(|(phrase, matches)| **matches == 0 && !phrase.prefix);
+        let tokens: HashSet<&str> = nowhere
             .filter_map(|(phrase, _)| match phrase.tokens.as_slice() {
-                [word] => Some(word.trim_start_matches(EXACT).to_owned()),
+                [token] => Some(token.as_str()),
                 _ => None,
             })
-            .collect()
+            .collect();
+        let mut words = Vec::new();
+        each_word(&self.typed, |word| {
+            let nowhere = stem(word.folded, |stem| tokens.contains(stem))
+                || tokens.contains(exact_token(word.folded).as_str());
+            if nowhere && !words.iter().any(|known| known == word.folded) {
+                words.push(word.folded.to_owned());
+            }
+            ControlFlow::Continue(())
+        });
+        words
     }
 
-    /// The same with other words; `None` if it is the same.
+    /// The same with other words, both folded; `None` if it is the same.
     #[must_use]
     pub fn corrected(&self, corrections: &HashMap<String, String>) -> Option<Self> {
+        let forms = |word: &str| [stemmed(word), exact_token(word)];
+        let tokens: HashMap<String, String> = corrections
+            .iter()
+            .flat_map(|(asked, stored)| forms(asked).into_iter().zip(forms(stored)))
+            .collect();
         let mut corrected = self.clone();
         for phrase in corrected.required.iter_mut().chain(&mut corrected.any) {
             for token in &mut phrase.tokens {
-                if let Some(other) = corrections.get(token.trim_start_matches(EXACT)) {
+                if let Some(other) = tokens.get(token) {
                     token.clone_from(other);
                 }
             }

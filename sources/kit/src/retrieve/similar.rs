@@ -2,6 +2,7 @@
 
 use rusqlite::named_params;
 use strsim::osa_distance;
+use vademecum_fts5::{EXACT, exact_token};
 
 use crate::store::{Reader, StoreError, Table};
 
@@ -14,7 +15,7 @@ const LONG: usize = 8;
 /// A stored word that looks like one that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Similar {
-    /// The word that was asked for.
+    /// The word that was asked for, folded.
     pub asked: String,
     /// The stored one.
     pub stored: String,
@@ -37,10 +38,12 @@ pub(crate) fn similar(
         let length = word.chars().count();
         let Some(first) = word.chars().next().filter(|_| length >= SHORTEST) else { continue };
         let most = if length >= LONG { 2 } else { 1 };
-        let from = first.to_string();
-        let to = char::from_u32(u32::from(first) + 1).unwrap_or(char::MAX).to_string();
+        // Words of ASCII letters are stored as they are; others only so.
+        let mark = exact_token(word).strip_suffix(word.as_str()).unwrap_or_default().to_owned();
+        let next = char::from_u32(u32::from(first) + 1).unwrap_or(char::MAX);
+        let (from, to) = (format!("{mark}{first}"), format!("{mark}{next}"));
         reader.each(table.words, named_params! { ":from": from, ":to": to }, |row| {
-            let stored = row.get_ref("term")?.as_str()?;
+            let stored = row.get_ref("term")?.as_str()?.trim_start_matches(EXACT);
             let near = stored.chars().count().abs_diff(length) <= most;
             let distance = if near { osa_distance(word, stored) } else { usize::MAX };
             if distance <= most {
