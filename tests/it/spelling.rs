@@ -251,7 +251,7 @@ fn a_word_that_is_typed_wrong_finds_what_was_meant_and_says_so() {
         assert_eq!(answer["_meta"]["searched_for"], "knead", "{typo}");
     }
     assert_eq!(titles(&server, "\"kneadng\""), ["kneading"], "and quotes mean it exactly");
-    let nothing = server.client().call("knowledge.search", &json!({ "query": "zzyzx machinery" }));
+    let nothing = server.client().call("knowledge.search", &json!({ "query": "zzyzx machines" }));
     assert_eq!(nothing["results"][0]["title"], "kneader", "a word that is there is enough");
     assert!(nothing["_meta"]["searched_for"].is_null());
     let nothing = server.client().call("knowledge.search", &json!({ "query": "zzyzxzz" }));
