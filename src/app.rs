@@ -6,7 +6,7 @@ use crate::{
     actors::{Library, Roster, Shelf},
     auth::{Principal, UserIdError, desktop},
     config::{ConfigError, Settings, Shown, ToolNames},
-    mcp::{NameStyle, Options, Peer, Service, Sessions},
+    mcp::{Link, NameStyle, Options, Peer, Service, Sessions},
     registry,
     tools::Toolbox,
     transport::{self, Door},
@@ -86,8 +86,9 @@ impl App {
             session: None,
             defaults: crate::mcp::Defaults::default(),
             names: None,
+            mirror: None,
         };
-        self.service.handle(&peer, message).await.message
+        self.service.handle(&peer, message, &Link::default()).await.message
     }
 
     /// Serves HTTP and WebSocket until the process is told to stop.

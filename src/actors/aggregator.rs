@@ -508,7 +508,7 @@ mod tests {
             SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
         let sources = vec![start(SourceName::Notes, true), start(SourceName::Media, false)];
-        let aggregator = Aggregator::new(sources, Duration::from_secs(1)).start();
+        let aggregator = Aggregator::new(sources, Duration::from_secs(4)).start();
         let wanted = [SourceName::Notes, SourceName::Media].map(|source| Wanted {
             source,
             filters: Filters::default(),

@@ -2,7 +2,8 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
-    num::NonZeroUsize,
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
 };
 
 use serde::Deserialize;
@@ -25,6 +26,9 @@ pub struct Server {
     pub max_body_bytes: NonZeroUsize,
     /// Longest WebSocket message, in bytes.
     pub max_message_bytes: NonZeroUsize,
+    /// How often a sign of life goes out on an idle stream or WebSocket, in
+    /// seconds. A WebSocket that gives none back three times over is closed.
+    pub keep_alive_seconds: NonZeroU32,
     /// How tool names are listed. Both forms can always be called.
     pub tool_names: ToolNames,
     /// Whether the deep-research tools `search` and `fetch` are offered.
@@ -39,6 +43,7 @@ impl Default for Server {
             allowed_origins: Vec::new(),
             max_body_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
             max_message_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
+            keep_alive_seconds: NonZeroU32::MIN.saturating_add(14),
             tool_names: ToolNames::Auto,
             deep_research: Shown::Auto,
         }
@@ -46,6 +51,11 @@ impl Default for Server {
 }
 
 impl Server {
+    /// How often a sign of life goes out.
+    pub fn keep_alive(&self) -> Duration {
+        Duration::from_secs(self.keep_alive_seconds.get().into())
+    }
+
     /// The address, if only this machine can reach it.
     pub fn loopback(&self) -> Result<SocketAddr, ConfigError> {
         if self.listen.ip().is_loopback() {

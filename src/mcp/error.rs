@@ -1,47 +1,113 @@
-//! Failures as JSON-RPC knows them.
+//! Failures as the protocol knows them.
 
-use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// A request that failed as a message of the protocol.
 ///
 /// A tool that cannot do what it was asked answers with
 /// [`Answer::refusal`](super::Answer::refusal) instead, which the model gets to see.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// What kind of failure it is, as a JSON-RPC code.
-    pub code: i32,
+    /// What kind of failure it is; the revision gives it a code.
+    pub kind: Kind,
     /// What is wrong, where, and what to do.
     pub message: String,
+    /// What a program can make of it.
+    pub data: Option<Value>,
+}
+
+/// Kinds of failures.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// The text was no JSON.
+    Parse,
+    /// The JSON was no request.
+    Request,
+    /// There is no such method.
+    Method,
+    /// The parameters are not what the method takes.
+    Parameters,
+    /// The parameters lack what every request must say.
+    Meta,
+    /// The server could not do it.
+    Internal,
+    /// There is no such resource.
+    Resource,
+    /// Headers and message contradict each other.
+    HeaderMismatch,
+    /// The client cannot do what this takes.
+    MissingCapability,
+    /// The revision is not spoken here.
+    UnsupportedVersion,
+    /// No failure yet: the client is asked for more.
+    InputRequired(Box<InputRequired>),
+}
+
+/// What a request needs before it can be answered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InputRequired {
+    /// Requests for the client, each under a name.
+    pub requests: Map<String, Value>,
+    /// What must be known when the client comes back. It is sealed on its way:
+    /// nobody can change it, or use it for another request.
+    pub state: Option<Value>,
 }
 
 impl Failure {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), data: None }
+    }
+
     /// The text was no JSON.
     pub fn parse(message: impl Into<String>) -> Self {
-        Self { code: -32_700, message: message.into() }
+        Self::new(Kind::Parse, message)
     }
 
     /// The JSON was no request.
     pub fn request(message: impl Into<String>) -> Self {
-        Self { code: -32_600, message: message.into() }
+        Self::new(Kind::Request, message)
     }
 
     /// There is no such method.
     pub fn method(name: &str) -> Self {
-        Self { code: -32_601, message: format!("unknown method `{name}`") }
+        Self::new(Kind::Method, format!("unknown method `{name}`"))
     }
 
     /// The parameters are not what the method takes.
     pub fn parameters(message: impl Into<String>) -> Self {
-        Self { code: -32_602, message: message.into() }
+        Self::new(Kind::Parameters, message)
+    }
+
+    /// The parameters lack what every request must say.
+    pub(crate) fn meta(message: impl Into<String>) -> Self {
+        Self::new(Kind::Meta, message)
     }
 
     /// The server could not do it.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self { code: -32_603, message: message.into() }
+        Self::new(Kind::Internal, message)
     }
 
     /// There is no such resource.
     pub fn resource(message: impl Into<String>) -> Self {
-        Self { code: -32_002, message: message.into() }
+        Self::new(Kind::Resource, message)
+    }
+
+    /// Headers and message contradict each other.
+    pub(crate) fn header(message: impl Into<String>) -> Self {
+        Self::new(Kind::HeaderMismatch, message)
+    }
+
+    /// The client lacks a capability; `required` is it, as a client declares it.
+    pub fn missing_capability(message: impl Into<String>, required: &Value) -> Self {
+        let data = serde_json::json!({ "requiredCapabilities": required });
+        Self { data: Some(data), ..Self::new(Kind::MissingCapability, message) }
+    }
+
+    /// The client must first answer what is asked of it.
+    pub fn input_required(input: InputRequired) -> Self {
+        let message = "the client must answer a question first, and speaks a revision that \
+                       cannot be asked in this way";
+        Self::new(Kind::InputRequired(Box::new(input)), message)
     }
 }

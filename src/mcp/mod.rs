@@ -2,25 +2,44 @@
 //!
 //! Bytes come in through [`Service::handle`] and go out as a [`Reply`]; what
 //! the product offers stands behind [`Offer`], which knows neither transport
-//! nor revision. Read `service` first.
+//! nor revision. Read `service` first, then `methods`; what differs from one
+//! revision to the next is in `revision`.
 
+mod about;
+mod call;
+mod capability;
 mod catalog;
+mod completion;
+mod content;
 mod defaults;
 mod error;
 mod jsonrpc;
+mod link;
+mod live;
+mod methods;
 mod model;
+mod page;
+mod prompt;
 mod resource;
 mod revision;
 mod scope;
 mod service;
 mod session;
+mod state;
+mod subscription;
 
+pub use call::{Call, Input};
+pub use capability::Capabilities;
 pub use catalog::{Catalog, Entry, Listing, NameStyle, Schemas, Toolset};
+pub use completion::{Completion, MOST_COMPLETIONS, Reference, Typed, Unfinished};
+pub use content::{Block, Body, Contents};
 pub use defaults::{Defaults, DefaultsError, Shape};
-pub use error::Failure;
-pub use model::{Answer, Call, Offer};
-pub use resource::{Contents, Resource, Template};
-pub use revision::Revision;
+pub use error::{Failure, InputRequired, Kind};
+pub use link::{Level, Link, Progress};
+pub use model::{Answer, Offer};
+pub use prompt::{Messages, Prompt, PromptArgument, PromptArguments, PromptMessage, Role};
+pub use resource::{Resource, Template};
+pub use revision::{Mirror, Revision};
 pub use scope::Scope;
 pub use service::{Options, Peer, Reply, Service, Status};
 pub use session::{Client, SessionId, Sessions};

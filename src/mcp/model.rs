@@ -2,8 +2,12 @@
 
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, value::RawValue};
+use tokio::sync::watch;
 
-use super::{Catalog, Contents, Defaults, Failure, Resource, Scope, Template};
+use super::{
+    Block, Call, Catalog, Completion, Contents, Failure, Messages, Prompt, PromptArguments,
+    Resource, Scope, Template, Unfinished,
+};
 use crate::auth::Principal;
 
 /// What the product offers; knows neither transport nor revision.
@@ -32,19 +36,30 @@ pub trait Offer: Send + Sync + 'static {
         call: &'a Call,
     ) -> LocalBoxFuture<'a, Result<Contents, Failure>>;
 
+    /// The prompts there are, in an order that stays.
+    fn prompts<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>>;
+
+    /// A prompt with its gaps filled.
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a PromptArguments,
+        call: &'a Call,
+    ) -> LocalBoxFuture<'a, Result<Messages, Failure>>;
+
+    /// What an argument that is being typed may become. What it does not know
+    /// has no completions, which is no failure.
+    fn complete<'a>(
+        &'a self,
+        unfinished: &'a Unfinished,
+        call: &'a Call,
+    ) -> LocalBoxFuture<'a, Result<Completion, Failure>>;
+
+    /// Changes whenever something that this principal can read may have changed.
+    fn changes(&self, principal: &Principal) -> watch::Receiver<u64>;
+
     /// Forgets what a conversation left behind.
     fn forget(&self, principal: &Principal, scope: &Scope);
-}
-
-/// Who calls, in which conversation, with which wishes.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// Who calls.
-    pub principal: Principal,
-    /// In which conversation; without one, nothing is remembered.
-    pub scope: Option<Scope>,
-    /// What holds unless the arguments say otherwise.
-    pub defaults: Defaults,
 }
 
 /// What a tool answers.
@@ -54,6 +69,8 @@ pub struct Answer {
     pub structured: Option<String>,
     /// The answer as text; without one, the JSON is the text.
     pub text: Option<String>,
+    /// The answer in pieces; if there are any, they take the place of the text.
+    pub blocks: Vec<Block>,
     /// Whether the tool could not do what it was asked.
     pub is_error: bool,
     /// What is said about the answer.

@@ -1,5 +1,7 @@
 //! Things that can be read by their URI.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 /// A resource that is listed.
@@ -7,15 +9,15 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
     /// Where it is.
-    pub uri: &'static str,
+    pub uri: Cow<'static, str>,
     /// What it is called.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What people see.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// What it holds.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// What form it has.
-    pub mime_type: &'static str,
+    pub mime_type: Cow<'static, str>,
 }
 
 /// A family of resources.
@@ -30,16 +32,4 @@ pub struct Template {
     pub title: String,
     /// What they hold.
     pub description: String,
-}
-
-/// What a resource holds.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Contents {
-    /// Where it is.
-    pub uri: String,
-    /// What form it has.
-    pub mime_type: &'static str,
-    /// What it says.
-    pub text: String,
 }

@@ -1,16 +1,27 @@
-//! One message in, at most one message out.
+//! One message in, at most one message out; news and questions go out beside
+//! it, over a [`Link`].
 
 use std::{fmt, sync::Arc};
 
-use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use futures_util::future::join_all;
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use vademecum_kit::model::Cancel;
 
 use super::{
-    Answer, Call, Client, Defaults, Failure, Listing, NameStyle, Offer, Revision, Scope, SessionId,
-    Sessions,
-    jsonrpc::{self, Message},
+    Call, Capabilities, Client, Defaults, Failure, Input, Link, Mirror, NameStyle, Offer, Revision,
+    Scope, SessionId, Sessions,
+    call::Back,
+    jsonrpc::{self, Incoming, Message, Request},
+    live::Live,
+    revision::{Era, Meta, decide},
+    session::Record,
+    state::Seal,
 };
 use crate::auth::Principal;
+
+/// Messages in a batch at most.
+const LARGEST_BATCH: usize = 100;
 
 /// What the service does where the client leaves it a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +43,8 @@ pub struct Peer {
     pub defaults: Defaults,
     /// How it wants tool names, if it said so in its address.
     pub names: Option<NameStyle>,
+    /// What its headers say of the message, where there are headers.
+    pub mirror: Option<Mirror>,
 }
 
 /// What goes back.
@@ -52,18 +65,20 @@ pub enum Status {
     Ok,
     /// There is nothing to answer.
     Accepted,
-    /// The message cannot be read.
+    /// The message is not right.
     BadRequest,
-    /// The session is over, or never was.
-    NoSession,
+    /// There is no such session or method.
+    NotFound,
 }
 
 /// The protocol, for one product.
 #[derive(Clone)]
 pub struct Service {
-    offer: Arc<dyn Offer>,
-    sessions: Arc<Sessions>,
-    options: Options,
+    pub(super) offer: Arc<dyn Offer>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) options: Options,
+    pub(super) seal: Seal,
+    closing: Arc<watch::Sender<bool>>,
 }
 
 impl fmt::Debug for Service {
@@ -73,63 +88,34 @@ impl fmt::Debug for Service {
 }
 
 /// What is known about a request besides its method and parameters.
-struct Context<'a> {
-    peer: &'a Peer,
-    client: Client,
+pub(super) struct Context<'a> {
+    pub(super) peer: &'a Peer,
+    pub(super) id: &'a RawValue,
+    pub(super) revision: Revision,
+    pub(super) client: Client,
+    pub(super) live: Option<Arc<Live>>,
     defaults: Defaults,
+    capabilities: Capabilities,
+    meta: Meta,
+    pub(super) link: &'a Link,
+    cancel: CancelOnDrop,
 }
 
-#[derive(Deserialize)]
-struct Initialize {
-    #[serde(rename = "protocolVersion")]
-    protocol_version: String,
-    #[serde(default, rename = "clientInfo")]
-    client_info: Option<ClientInfo>,
-    #[serde(default)]
-    config: Option<Value>,
-}
+/// Says that work is not wanted any more when nobody waits for it.
+#[derive(Default)]
+struct CancelOnDrop(Cancel);
 
-#[derive(Deserialize)]
-struct ClientInfo {
-    #[serde(default)]
-    name: String,
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }
-
-#[derive(Deserialize)]
-struct ToolCall<'a> {
-    name: String,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-    #[serde(default, rename = "_meta")]
-    meta: Option<Meta>,
-}
-
-#[derive(Deserialize)]
-struct Meta {
-    #[serde(default, rename = "openai/session")]
-    openai_session: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ResourceRead {
-    uri: String,
-    #[serde(default, rename = "_meta")]
-    meta: Option<Meta>,
-}
-
-/// What the product is, and how it is best used. Clients may cut it after 512
-/// characters, so what matters comes first.
-const INSTRUCTIONS: &str = "The user's own library: notes, media, chats, characters and prompts. \
-Use knowledge.search with a natural question or a few words to find things, then knowledge.get \
-with a hit's source, id and loc to read there (retrieval.mode: chunk_with_siblings for context, \
-full for everything). Quote \"phrases\" that must occur, put - before words that must not. Cite \
-what you use by its uri. Within a session, repeating a search shows further results, not the same \
-ones again; next_offset pages on. Each source also has a search and a get of its own with filters.";
 
 impl Service {
     /// The protocol for what is offered.
     pub fn new(offer: Arc<dyn Offer>, sessions: Arc<Sessions>, options: Options) -> Self {
-        Self { offer, sessions, options }
+        let closing = Arc::new(watch::Sender::new(false));
+        Self { offer, sessions, options, seal: Seal::new(), closing }
     }
 
     /// Opens the session of a connection; whoever closes that ends it.
@@ -140,6 +126,17 @@ impl Service {
     /// Whether this session may be spoken in.
     pub fn knows(&self, id: &SessionId, principal: &Principal) -> bool {
         self.sessions.find(id, principal).is_some()
+    }
+
+    /// Sends the news of a session here; tells whether there is such a session.
+    pub fn listen(&self, id: &SessionId, principal: &Principal, link: Link) -> bool {
+        match self.sessions.find(id, principal) {
+            Some(record) => {
+                record.live.listen(link);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Ends a session and forgets what it left behind; tells whether there was
@@ -159,162 +156,236 @@ impl Service {
         }
     }
 
-    /// Answers a message that the transport could not take.
-    pub fn refuse(problem: &str) -> String {
-        jsonrpc::failure(None, &Failure::request(problem))
+    /// Ends all streams: the server is about to stop.
+    pub fn close(&self) {
+        self.closing.send_replace(true);
     }
 
-    /// Answers one message.
-    pub async fn handle(&self, peer: &Peer, text: &str) -> Reply {
+    /// Waits until the server is about to stop.
+    pub async fn closed(&self) {
+        let mut closing = self.closing.subscribe();
+        // The sender is here: it cannot be gone.
+        drop(closing.wait_for(|closing| *closing).await);
+    }
+
+    /// Whether this takes its turn among the calls of a connection. What comes
+    /// beside them must not wait for them: it may be what they wait for.
+    pub fn takes_turn(text: &str) -> bool {
         match jsonrpc::parse(text) {
-            Err(unreadable) => Reply {
-                message: Some(jsonrpc::failure(unreadable.id, &unreadable.failure)),
-                status: Status::BadRequest,
-                opened: None,
-            },
-            Ok(Message::Response | Message::Notification) => match &peer.session {
-                Some(id) if !self.knows(id, &peer.principal) => Reply::no_session(None),
-                _ => Reply::accepted(),
-            },
-            Ok(Message::Request { id, method, params }) => {
-                self.request(peer, id, &method, params).await
+            Ok(Incoming::One(Message::Request(request))) => {
+                request.method != "subscriptions/listen"
             }
+            Ok(Incoming::One(Message::Notification { .. } | Message::Response { .. })) => false,
+            Ok(Incoming::Batch(_)) | Err(_) => true,
         }
     }
 
-    async fn request(
-        &self,
-        peer: &Peer,
-        id: &RawValue,
-        method: &str,
-        params: Option<&RawValue>,
-    ) -> Reply {
-        let mut opened = None;
-        let answer = if method == "initialize" {
-            self.initialize(peer, params, &mut opened)
+    /// Refuses what could not be read at all.
+    pub fn refuse(problem: &str) -> String {
+        let failure = Failure::request(problem);
+        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
+        jsonrpc::failure(None, code, &failure)
+    }
+
+    /// Answers what came in.
+    pub async fn handle(&self, peer: &Peer, text: &str, link: &Link) -> Reply {
+        match jsonrpc::parse(text) {
+            Err(unreadable) => Reply::unreadable(&unreadable),
+            Ok(Incoming::One(message)) => self.one(peer, message, link).await,
+            Ok(Incoming::Batch(messages)) => self.batch(peer, &messages, link).await,
+        }
+    }
+
+    async fn batch(&self, peer: &Peer, messages: &[&RawValue], link: &Link) -> Reply {
+        let session = peer.session.as_ref().map(|id| self.sessions.find(id, &peer.principal));
+        let revision = match session {
+            Some(None) => return Reply::no_session(None),
+            Some(Some(record)) => Some(record.revision),
+            None => {
+                peer.mirror.as_ref().and_then(|mirror| Revision::dated(mirror.version.as_deref()?))
+            }
+        };
+        let problem = if !revision.is_none_or(Revision::takes_batches) {
+            "this revision has no batches: send one message at a time".to_owned()
+        } else if messages.len() > LARGEST_BATCH {
+            format!("a batch has at most {LARGEST_BATCH} messages")
         } else {
-            let Some(context) = self.context(peer) else { return Reply::no_session(Some(id)) };
-            self.answer(&context, method, params).await
+            let answers = messages.iter().map(|message| async move {
+                match jsonrpc::read(message.get()) {
+                    Err(unreadable) => Reply::unreadable(&unreadable).message,
+                    Ok(Message::Request(request)) if request.method == "initialize" => {
+                        let failure = Failure::request("a handshake cannot be part of a batch");
+                        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
+                        Some(jsonrpc::failure(Some(request.id), code, &failure))
+                    }
+                    Ok(message) => self.one(peer, message, link).await.message,
+                }
+            });
+            let answers: Vec<String> = join_all(answers).await.into_iter().flatten().collect();
+            if answers.is_empty() {
+                return Reply::accepted();
+            }
+            let message = format!("[{}]", answers.join(","));
+            return Reply { message: Some(message), status: Status::Ok, opened: None };
         };
-        let message = match answer {
-            Ok(result) => jsonrpc::result(id, &result),
-            Err(failure) => jsonrpc::failure(Some(id), &failure),
-        };
-        Reply { message: Some(message), status: Status::Ok, opened }
+        Reply { message: Some(Self::refuse(&problem)), status: Status::BadRequest, opened: None }
     }
 
-    fn context<'a>(&self, peer: &'a Peer) -> Option<Context<'a>> {
-        let Some(id) = &peer.session else {
-            return Some(Context { peer, client: Client::default(), defaults: peer.defaults });
-        };
-        let record = self.sessions.find(id, &peer.principal)?;
-        let defaults = peer.defaults.or(record.defaults);
-        tracing::trace!(session.id = %id, revision = record.revision.date(), "in session");
-        Some(Context { peer, client: record.client, defaults })
-    }
-
-    fn initialize(
-        &self,
-        peer: &Peer,
-        params: Option<&RawValue>,
-        opened: &mut Option<SessionId>,
-    ) -> Result<String, Failure> {
-        let params: Initialize = read(params)?;
-        let wished = params.config.as_ref().map(config).transpose()?.unwrap_or_default();
-        let revision = Revision::negotiate(&params.protocol_version);
-        let client = Client { name: params.client_info.map(|info| info.name).unwrap_or_default() };
-        let known = peer.session.as_ref().filter(|id| self.knows(id, &peer.principal));
-        let id = known.cloned().unwrap_or_else(|| {
-            let id = self.sessions.open(&peer.principal);
-            *opened = Some(id.clone());
-            id
-        });
-        self.sessions.introduce(&id, client, revision, peer.defaults.or(wished));
-        Ok(jsonrpc::json(&json!({
-            "protocolVersion": revision.date(),
-            "capabilities": {
-                "tools": { "listChanged": false },
-                "resources": { "subscribe": false, "listChanged": false },
-            },
-            "serverInfo": {
-                "name": "vademecum",
-                "title": "Vademecum",
-                "version": env!("CARGO_PKG_VERSION"),
-            },
-            "instructions": INSTRUCTIONS,
-        })))
-    }
-
-    async fn answer(
-        &self,
-        context: &Context<'_>,
-        method: &str,
-        params: Option<&RawValue>,
-    ) -> Result<String, Failure> {
-        match method {
-            "ping" => Ok("{}".to_owned()),
-            "tools/list" => {
-                let tools = self.offer.tools().list(self.listing(context));
-                Ok(jsonrpc::json(&json!({ "tools": tools })))
+    async fn one(&self, peer: &Peer, message: Message<'_>, link: &Link) -> Reply {
+        match message {
+            Message::Request(request) => self.request(peer, request, link).await,
+            Message::Notification { method, params } => {
+                let Ok(record) = self.record(peer) else { return Reply::no_session(None) };
+                if let (Some(record), "notifications/cancelled", Some(params)) =
+                    (record, &*method, params)
+                    && let Ok(cancelled) = serde_json::from_str::<Cancelled<'_>>(params.get())
+                {
+                    record.live.cancel(cancelled.request);
+                }
+                Reply::accepted()
             }
-            "tools/call" => self.call(context, params).await,
-            "resources/list" => Ok(jsonrpc::json(&json!({ "resources": self.offer.resources() }))),
-            "resources/templates/list" => {
-                Ok(jsonrpc::json(&json!({ "resourceTemplates": self.offer.templates() })))
+            Message::Response { id, outcome } => {
+                let Ok(record) = self.record(peer) else { return Reply::no_session(None) };
+                if let Some(record) = record {
+                    record.live.answered(id, outcome);
+                }
+                Reply::accepted()
             }
-            "resources/read" => {
-                let params: ResourceRead = read(params)?;
-                let call = context.call(params.meta);
-                let contents = self.offer.read(&params.uri, &call).await?;
-                Ok(jsonrpc::json(&json!({ "contents": [contents] })))
-            }
-            unknown => Err(Failure::method(unknown)),
         }
     }
 
-    async fn call(
-        &self,
-        context: &Context<'_>,
-        params: Option<&RawValue>,
-    ) -> Result<String, Failure> {
-        let params: ToolCall<'_> = read(params)?;
-        let listing = self.listing(context);
-        let Some(tool) = self.offer.tools().find(&params.name, listing) else {
-            let known = self.offer.tools().names(listing).join(", ");
-            return Err(Failure::parameters(format!(
-                "unknown tool `{}`, expected one of {known}",
-                params.name
-            )));
-        };
-        let nothing = RawValue::NULL;
-        let arguments = params.arguments.unwrap_or(nothing);
-        let call = context.call(params.meta);
-        let answer = self.offer.call(tool.name, arguments, &call).await?;
-        Ok(result(&answer))
+    /// The session that a message belongs to; an error if it is named and not there.
+    fn record(&self, peer: &Peer) -> Result<Option<Record>, ()> {
+        let Some(id) = &peer.session else { return Ok(None) };
+        self.sessions.find(id, &peer.principal).map(Some).ok_or(())
     }
 
-    fn listing(&self, context: &Context<'_>) -> Listing {
-        let by_client =
-            if context.client.refuses_dots() { NameStyle::Underscored } else { NameStyle::Dotted };
-        Listing {
-            names: context.peer.names.or(self.options.names).unwrap_or(by_client),
-            deep_research: self
-                .options
-                .deep_research
-                .unwrap_or(!context.client.declines_deep_research()),
+    async fn request(&self, peer: &Peer, request: Request<'_>, link: &Link) -> Reply {
+        let Request { id, method, params } = request;
+        let fail = |(revision, failure): (Revision, Failure)| Reply {
+            message: Some(jsonrpc::failure(Some(id), revision.code(&failure.kind), &failure)),
+            status: revision.status(&failure.kind),
+            opened: None,
+        };
+        let mut meta = match Meta::of(params) {
+            Ok(meta) => meta,
+            Err(failure) => return fail((Revision::NEWEST_WITH_SESSIONS, failure)),
+        };
+        let era = match decide(&method, params, &mut meta, peer.mirror.as_ref()) {
+            Ok(era) => era,
+            Err(refused) => return fail(refused),
+        };
+        if let (Era::Session(_), "initialize") = (&era, &*method) {
+            let mut opened = None;
+            return match self.initialize(peer, params, &mut opened) {
+                Ok(outcome) => {
+                    let result = outcome.seal(Revision::NEWEST_WITH_SESSIONS);
+                    let message = Some(jsonrpc::result(id, &result));
+                    Reply { message, status: Status::Ok, opened }
+                }
+                Err(failure) => fail((Revision::NEWEST_WITH_SESSIONS, failure)),
+            };
+        }
+        let Some(context) = self.context(peer, id, era, meta, link) else {
+            return Reply::no_session(Some(id));
+        };
+        let revision = context.revision;
+        let live = context.live.clone();
+        let work = self.answer(context, &method, params);
+        let answer = match live {
+            Some(live) => live.run(id, work).await,
+            None => Some(work.await),
+        };
+        match answer {
+            // Nobody wants to hear of it any more.
+            None => Reply::accepted(),
+            Some(Err(failure)) => fail((revision, failure)),
+            Some(Ok(outcome)) => {
+                let message = Some(jsonrpc::result(id, &outcome.seal(revision)));
+                Reply { message, status: Status::Ok, opened: None }
+            }
+        }
+    }
+
+    /// What is known about a request; nothing if its session is not there.
+    fn context<'a>(
+        &self,
+        peer: &'a Peer,
+        id: &'a RawValue,
+        era: Era,
+        meta: Meta,
+        link: &'a Link,
+    ) -> Option<Context<'a>> {
+        let context = |revision, client, capabilities, defaults, live| Context {
+            peer,
+            id,
+            revision,
+            client,
+            live,
+            defaults,
+            capabilities,
+            meta,
+            link,
+            cancel: CancelOnDrop::default(),
+        };
+        match (era, self.record(peer)) {
+            (Era::Alone { capabilities, client }, record) => {
+                let client = Client { name: client.name.into() };
+                // On a connection, what is asked can be taken back. A session
+                // that HTTP names means nothing here.
+                let record = record.ok().flatten().filter(|_| peer.mirror.is_none());
+                let live = record.map(|record| record.live);
+                Some(context(Revision::V2026_07_28, client, capabilities, peer.defaults, live))
+            }
+            (Era::Session(_), Err(())) => None,
+            (Era::Session(revision), Ok(None)) => {
+                let capabilities = Capabilities::default();
+                Some(context(revision, Client::default(), capabilities, peer.defaults, None))
+            }
+            (Era::Session(_), Ok(Some(record))) => {
+                let Record { client, revision, capabilities, defaults, live, .. } = record;
+                let defaults = peer.defaults.or(defaults);
+                Some(context(revision, client, capabilities, defaults, Some(live)))
+            }
         }
     }
 }
 
+#[derive(serde::Deserialize)]
+struct Cancelled<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request: &'a RawValue,
+}
+
 impl Context<'_> {
-    fn call(&self, meta: Option<Meta>) -> Call {
-        let openai = meta.and_then(|meta| meta.openai_session).filter(|id| id.len() <= 256);
+    /// The call that comes of the request.
+    pub(super) fn call(&self, input: Input) -> Call {
+        let in_session = self.revision.has_sessions();
+        let openai = self.meta.openai_session.clone().filter(|id| id.len() <= 256);
         let scope = match (&self.peer.session, openai) {
-            (Some(id), _) => Some(Scope::Session(id.clone())),
-            (None, Some(id)) => Some(Scope::OpenAi(id)),
-            (None, None) => None,
+            (Some(id), _) if in_session => Some(Scope::Session(id.clone())),
+            (_, Some(id)) => Some(Scope::OpenAi(id)),
+            (_, None) => None,
         };
-        Call { principal: self.peer.principal.clone(), scope, defaults: self.defaults }
+        let level = match &self.live {
+            Some(live) if in_session => Some(live.level()),
+            _ => self.meta.level,
+        };
+        Call {
+            principal: self.peer.principal.clone(),
+            scope,
+            defaults: self.defaults,
+            cancel: self.cancel.0.clone(),
+            input,
+            capabilities: self.capabilities,
+            back: Back {
+                link: self.link.clone(),
+                token: self.meta.token.clone(),
+                level,
+                live: self.live.clone().filter(|_| in_session),
+                asks_by_result: !in_session,
+            },
+        }
     }
 }
 
@@ -323,56 +394,20 @@ impl Reply {
         Self { message: None, status: Status::Accepted, opened: None }
     }
 
-    fn no_session(id: Option<&RawValue>) -> Self {
-        let failure =
-            Failure::request("this session is over or was never opened: send `initialize` again");
+    fn unreadable(unreadable: &jsonrpc::Unreadable<'_>) -> Self {
+        let code = Revision::NEWEST_WITH_SESSIONS.code(&unreadable.failure.kind);
         Self {
-            message: Some(jsonrpc::failure(id, &failure)),
-            status: Status::NoSession,
+            message: Some(jsonrpc::failure(unreadable.id, code, &unreadable.failure)),
+            status: Status::BadRequest,
             opened: None,
         }
     }
-}
 
-/// Reads parameters, and says where they are wrong.
-fn read<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Failure> {
-    let text = params.map_or("{}", RawValue::get);
-    if !text.starts_with('{') {
-        return Err(Failure::parameters("params: expected an object"));
+    fn no_session(id: Option<&RawValue>) -> Self {
+        let failure =
+            Failure::request("this session is over or was never opened: send `initialize` again");
+        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
+        let message = Some(jsonrpc::failure(id, code, &failure));
+        Self { message, status: Status::NotFound, opened: None }
     }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let place = error.path().to_string();
-        let reason = error.into_inner();
-        Failure::parameters(match place.as_str() {
-            "." => format!("params: {reason}"),
-            place => format!("params.{place}: {reason}"),
-        })
-    })
-}
-
-/// The `config` of a handshake: an object, or base64 as in an address.
-fn config(value: &Value) -> Result<Defaults, Failure> {
-    let read = match value {
-        Value::String(text) => Defaults::from_base64(text),
-        object => Defaults::from_json(object.to_string().as_bytes()),
-    };
-    read.map_err(|error| Failure::parameters(format!("params.config: {error}")))
-}
-
-/// Writes a tool's answer; what is JSON already is put in as it is.
-fn result(answer: &Answer) -> String {
-    let text = answer.text.as_ref().or(answer.structured.as_ref());
-    let text = jsonrpc::json(&text.map_or("", String::as_str));
-    let mut result = format!(r#"{{"content":[{{"type":"text","text":{text}}}]"#);
-    if let Some(structured) = &answer.structured {
-        result.push_str(r#","structuredContent":"#);
-        result.push_str(structured);
-    }
-    if let Some(meta) = &answer.meta {
-        result.push_str(r#","_meta":"#);
-        result.push_str(&jsonrpc::json(meta));
-    }
-    result.push_str(if answer.is_error { r#","isError":true}"# } else { r#","isError":false}"# });
-    result
 }

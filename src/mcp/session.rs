@@ -11,7 +11,7 @@ use std::{
 use dashmap::DashMap;
 use uuid::Uuid;
 
-use super::{Defaults, Revision};
+use super::{Capabilities, Defaults, Revision, live::Live};
 use crate::auth::Principal;
 
 /// The name of a session: 122 random bits. It is a name, never a right.
@@ -44,7 +44,7 @@ impl fmt::Display for SessionId {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
     /// What it calls itself; empty if it did not say.
-    pub name: String,
+    pub name: Arc<str>,
 }
 
 impl Client {
@@ -70,10 +70,21 @@ pub(crate) struct Record {
     pub(crate) owner: Principal,
     pub(crate) client: Client,
     pub(crate) revision: Revision,
+    pub(crate) capabilities: Capabilities,
     pub(crate) defaults: Defaults,
+    pub(crate) live: Arc<Live>,
     used: Instant,
     /// Whether it lasts as long as its connection, however idle.
     connected: bool,
+}
+
+/// What a handshake agrees on.
+#[derive(Clone, Debug)]
+pub(crate) struct Introduction {
+    pub(crate) client: Client,
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: Capabilities,
+    pub(crate) defaults: Defaults,
 }
 
 /// All sessions of all users.
@@ -109,8 +120,10 @@ impl Sessions {
         let record = Record {
             owner: owner.clone(),
             client: Client::default(),
-            revision: Revision::NEWEST,
+            revision: Revision::NEWEST_WITH_SESSIONS,
+            capabilities: Capabilities::default(),
             defaults: Defaults::default(),
+            live: Arc::default(),
             used: Instant::now(),
             connected,
         };
@@ -120,17 +133,12 @@ impl Sessions {
     }
 
     /// Notes what a handshake agreed on.
-    pub(crate) fn introduce(
-        &self,
-        id: &SessionId,
-        client: Client,
-        revision: Revision,
-        defaults: Defaults,
-    ) {
+    pub(crate) fn introduce(&self, id: &SessionId, agreed: Introduction) {
         if let Some(mut record) = self.records.get_mut(id) {
-            record.client = client;
-            record.revision = revision;
-            record.defaults = defaults;
+            record.client = agreed.client;
+            record.revision = agreed.revision;
+            record.capabilities = agreed.capabilities;
+            record.defaults = agreed.defaults;
         }
     }
 

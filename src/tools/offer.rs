@@ -4,13 +4,17 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::LocalBoxFuture;
 use serde_json::value::RawValue;
+use tokio::sync::watch;
 use vademecum_kit::model::Item;
 
 use super::{Tool, resources};
 use crate::{
     actors::{self, CallError, Page, Roster},
     auth::Principal,
-    mcp::{Answer, Call, Catalog, Contents, Failure, Offer, Resource, Scope, Template},
+    mcp::{
+        Answer, Call, Catalog, Completion, Contents, Failure, Messages, Offer, Prompt,
+        PromptArguments, Resource, Scope, Template, Unfinished,
+    },
 };
 
 /// All tools, and whom they work for.
@@ -103,6 +107,31 @@ impl Offer for Toolbox {
         Box::pin(async move {
             resources::read(self, uri, call).await.map_err(|error| Failure::from(&error))
         })
+    }
+
+    fn prompts<'a>(&'a self, _: &'a Call) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
+        Box::pin(async move { Ok(Vec::new()) })
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        _: &'a PromptArguments,
+        _: &'a Call,
+    ) -> LocalBoxFuture<'a, Result<Messages, Failure>> {
+        Box::pin(async move { Err(Failure::parameters(format!("unknown prompt `{name}`"))) })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        _: &'a Unfinished,
+        _: &'a Call,
+    ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
+        Box::pin(async move { Ok(Completion::default()) })
+    }
+
+    fn changes(&self, _: &Principal) -> watch::Receiver<u64> {
+        watch::Sender::new(0).subscribe()
     }
 
     fn forget(&self, principal: &Principal, scope: &Scope) {

@@ -21,11 +21,11 @@ const SUGGESTED: [&str; 12] = [
 /// The resources that are listed.
 pub(crate) fn listed() -> Vec<Resource> {
     vec![Resource {
-        uri: TYPES,
-        name: "media-types",
-        title: "Media types",
-        description: "The types of media in the library, with how many there are of each.",
-        mime_type: "application/json",
+        uri: TYPES.into(),
+        name: "media-types".into(),
+        title: "Media types".into(),
+        description: "The types of media in the library, with how many there are of each.".into(),
+        mime_type: "application/json".into(),
     }]
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn read(toolbox: &Toolbox, uri: &str, call: &Call) -> Result<Co
         serde_json::Value::String(text) => ("text/plain", text),
         object => ("application/json", object.to_string()),
     };
-    Ok(Contents { uri: uri.to_owned(), mime_type, text })
+    Ok(Contents::text(uri, mime_type, text))
 }
 
 async fn kinds(toolbox: &Toolbox, call: &Call) -> Result<Contents, CallError> {
@@ -81,5 +81,5 @@ async fn kinds(toolbox: &Toolbox, call: &Call) -> Result<Contents, CallError> {
     let types = kinds.into_iter().map(|(name, count)| Kind { name, count }).collect();
     let text = serde_json::to_string(&Kinds { types, suggested: SUGGESTED })
         .map_err(|_| CallError::Unavailable)?;
-    Ok(Contents { uri: TYPES.to_owned(), mime_type: "application/json", text })
+    Ok(Contents::text(TYPES, "application/json", text))
 }

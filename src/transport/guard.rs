@@ -40,7 +40,7 @@ pub(crate) fn cors(door: &web::Data<Door>) -> Cors {
             let origin = origin.to_str().unwrap_or_default();
             origin_allowed(origin, &door.server.allowed_origins)
         })
-        .allowed_methods(["POST", "DELETE"])
+        .allowed_methods(["POST", "GET", "DELETE"])
         .allow_any_header()
         .expose_headers([SESSION])
         .max_age(600)

@@ -1,17 +1,18 @@
-//! One message, one HTTP request.
+//! One message, one HTTP request; streams where a caller needs one.
 
-use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::StatusCode, web};
+use futures_util::FutureExt;
 
 use super::{
     Door,
+    accept::takes_stream,
     query::{SESSION, peer},
+    stream::Flow,
 };
-use crate::mcp::{Revision, Service, Status};
+use crate::mcp::{Link, Service, Status};
 
-/// The header that names the revision a client speaks.
-const REVISION: &str = "mcp-protocol-version";
-
-/// Answers a message.
+/// Answers a message: in JSON, or on a stream if there is something to say
+/// before the answer and the caller takes one.
 pub(crate) async fn post(
     request: HttpRequest,
     body: Result<web::Bytes, actix_web::Error>,
@@ -21,30 +22,80 @@ pub(crate) async fn post(
         Ok(body) => body,
         Err(error) => return refuse(error.as_response_error().status_code(), &error.to_string()),
     };
-    let Ok(text) = std::str::from_utf8(&body) else {
+    let Ok(text) = String::from_utf8(body.into()) else {
         return refuse(StatusCode::BAD_REQUEST, "the body is not UTF-8");
     };
-    if let Some(problem) = unknown_revision(&request) {
-        return refuse(StatusCode::BAD_REQUEST, &problem);
-    }
     let peer = match peer(&request, &door) {
         Ok(peer) => peer,
         Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
     };
-    let reply = door.service.handle(&peer, text).await;
-    let mut answer = HttpResponse::build(match reply.status {
+    let (link, mut messages) = Link::open();
+    if !takes_stream(&request) {
+        messages.close();
+    }
+    let service = door.service.clone();
+    let mut work = async move { service.handle(&peer, &text, &link).await }.boxed_local();
+    // What is said before the answer turns it into a stream.
+    let reply = tokio::select! {
+        biased;
+        Some(first) = messages.recv() => {
+            let last = work.map(|reply| reply.message).boxed_local();
+            let flow = Flow::new(messages, last, door.server.keep_alive());
+            return flow.respond(HttpResponse::Ok(), vec![first]);
+        }
+        reply = &mut work => reply,
+    };
+    drop(work);
+    let mut response = HttpResponseBuilder::new(match reply.status {
         Status::Ok => StatusCode::OK,
         Status::Accepted => StatusCode::ACCEPTED,
         Status::BadRequest => StatusCode::BAD_REQUEST,
-        Status::NoSession => StatusCode::NOT_FOUND,
+        Status::NotFound => StatusCode::NOT_FOUND,
     });
     if let Some(id) = reply.opened {
-        answer.insert_header((SESSION, id.as_str()));
+        response.insert_header((SESSION, id.as_str()));
+    }
+    // What was said in the same moment comes first.
+    let mut said = Vec::new();
+    while let Ok(message) = messages.try_recv() {
+        said.push(message);
     }
     match reply.message {
-        Some(message) => answer.content_type("application/json").body(message),
-        None => answer.finish(),
+        None => response.finish(),
+        Some(message) if said.is_empty() => response.content_type("application/json").body(message),
+        Some(message) => {
+            let last = std::future::ready(Some(message)).boxed_local();
+            Flow::new(messages, last, door.server.keep_alive()).respond(response, said)
+        }
     }
+}
+
+/// Opens a stream for the news of a session.
+pub(crate) async fn get(request: HttpRequest, door: web::Data<Door>) -> HttpResponse {
+    let peer = match peer(&request, &door) {
+        Ok(peer) => peer,
+        Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
+    };
+    let Some(session) = peer.session else {
+        return not_here("a stream belongs to a session: name one in the header mcp-session-id");
+    };
+    if !takes_stream(&request) {
+        return refuse(
+            StatusCode::NOT_ACCEPTABLE,
+            "a stream is all there is: accept text/event-stream",
+        );
+    }
+    let (link, messages) = Link::open();
+    if !door.service.listen(&session, &peer.principal, link) {
+        return refuse(StatusCode::NOT_FOUND, "this session is over or was never opened");
+    }
+    let service = door.service.clone();
+    let last = async move {
+        service.closed().await;
+        None
+    };
+    Flow::new(messages, last.boxed_local(), door.server.keep_alive())
+        .respond(HttpResponse::Ok(), Vec::new())
 }
 
 /// Ends a session.
@@ -62,19 +113,14 @@ pub(crate) async fn delete(request: HttpRequest, door: web::Data<Door>) -> HttpR
 
 /// Says what can be done here.
 pub(crate) async fn other() -> HttpResponse {
-    let problem = "POST a message here, or DELETE a session";
-    HttpResponse::MethodNotAllowed()
-        .insert_header(("allow", "POST, DELETE"))
-        .content_type("application/json")
-        .body(Service::refuse(problem))
+    not_here("POST a message here, GET the stream of a session, or DELETE a session")
 }
 
-fn unknown_revision(request: &HttpRequest) -> Option<String> {
-    let named = request.headers().get(REVISION)?.to_str().unwrap_or_default();
-    if Revision::dated(named).is_some() {
-        return None;
-    }
-    Some(format!("{REVISION} is `{named}`; supported are {}", Revision::dates()))
+fn not_here(problem: &str) -> HttpResponse {
+    HttpResponse::MethodNotAllowed()
+        .insert_header(("allow", "POST, GET, DELETE"))
+        .content_type("application/json")
+        .body(Service::refuse(problem))
 }
 
 fn refuse(status: StatusCode, problem: &str) -> HttpResponse {

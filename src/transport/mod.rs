@@ -1,11 +1,14 @@
 //! Sockets and pipes: bytes in, messages through the protocol, bytes out.
 
+mod accept;
 mod door;
 mod guard;
 mod http;
 mod query;
 mod routes;
 mod stdio;
+mod stream;
+mod talk;
 mod ws;
 
 pub use door::Door;

@@ -1,10 +1,10 @@
 //! What a client may say in the address: `?config=…&tool_names=…&mcp-session-id=…`.
 
-use actix_web::{HttpRequest, web};
+use actix_web::{HttpRequest, http::header::HeaderValue, web};
 use serde::Deserialize;
 
 use super::Door;
-use crate::mcp::{Defaults, NameStyle, Peer, SessionId};
+use crate::mcp::{Defaults, Mirror, NameStyle, Peer, SessionId};
 
 /// The header that names a session.
 pub(crate) const SESSION: &str = "mcp-session-id";
@@ -41,5 +41,22 @@ pub(crate) fn peer(request: &HttpRequest, door: &Door) -> Result<Peer, String> {
         None => None,
     };
     let session = header.or(address.session).map(|id| SessionId::named(&id));
-    Ok(Peer { principal: door.principal.clone(), session, defaults, names })
+    let mirror = Some(mirror(request));
+    Ok(Peer { principal: door.principal.clone(), session, defaults, names, mirror })
+}
+
+/// What the headers say of the message.
+fn mirror(request: &HttpRequest) -> Mirror {
+    let text = |value: &HeaderValue| value.to_str().ok().map(|text| text.trim().to_owned());
+    let named = |name: &str| request.headers().get(name).and_then(text);
+    let parameters = request.headers().iter().filter_map(|(name, value)| {
+        let name = name.as_str().strip_prefix("mcp-param-")?;
+        Some((name.to_owned(), text(value)))
+    });
+    Mirror {
+        version: named("mcp-protocol-version"),
+        method: named("mcp-method"),
+        name: named("mcp-name"),
+        parameters: parameters.collect(),
+    }
 }

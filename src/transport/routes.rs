@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, web};
+use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, rt, web};
 
 use super::{Door, guard, http, ws};
 
@@ -13,8 +13,9 @@ const GRACE: u64 = 5;
 
 /// Serves HTTP and WebSocket until the process is told to stop.
 pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
+    let service = door.service.clone();
     let door = web::Data::new(door);
-    HttpServer::new(move || {
+    let server = HttpServer::new(move || {
         App::new()
             .app_data(door.clone())
             .app_data(web::PayloadConfig::new(door.server.max_body_bytes.get()))
@@ -23,6 +24,7 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
             .service(
                 web::resource("/mcp")
                     .route(web::post().to(http::post))
+                    .route(web::get().to(http::get))
                     .route(web::delete().to(http::delete))
                     .default_service(web::to(http::other)),
             )
@@ -35,7 +37,36 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
     })
     .workers(WORKERS)
     .shutdown_timeout(GRACE)
+    // Who hangs up does not want the answer any more.
+    .h1_allow_half_closed(false)
+    .disable_signals()
     .listen(listener)?
-    .run()
-    .await
+    .run();
+    let handle = server.handle();
+    rt::spawn(async move {
+        asked_to_stop().await;
+        // Streams would go on for as long as somebody listens.
+        service.close();
+        handle.stop(true).await;
+    });
+    server.await
+}
+
+/// Waits until the process is told to stop.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without a way to be told, the process is ended from outside.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }

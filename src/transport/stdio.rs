@@ -1,48 +1,41 @@
 //! Standard input and output: one message to a line. Nothing else is ever
 //! written to standard output.
 
-use std::{io, sync::Arc};
+use std::io;
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    sync::{Semaphore, mpsc},
+    sync::mpsc,
 };
 
-use super::Door;
+use super::{Door, talk::Talk};
 use crate::mcp::{Defaults, Peer, Service};
 
 /// Serves one client until it hangs up. What was asked before is answered.
 pub async fn serve_stdio(door: &Door) -> io::Result<()> {
     let peer = Peer {
         principal: door.principal.clone(),
-        session: Some(door.service.connect(&door.principal)),
+        session: None,
         defaults: Defaults::default(),
         names: None,
+        mirror: None,
     };
-    let (answers, lines) = mpsc::channel(door.concurrent_calls.get() as usize);
-    let writer = actix::spawn(write(lines));
-    let calls = Arc::new(Semaphore::new(door.concurrent_calls.get() as usize));
+    let Some((mut talk, out)) = Talk::begin(door, peer) else { return Ok(()) };
+    let writer = actix::spawn(write(out));
     let mut input = BufReader::new(tokio::io::stdin());
     let longest = door.server.max_message_bytes.get();
     while let Some(line) = next_line(&mut input, longest).await? {
-        let Ok(permit) = Arc::clone(&calls).acquire_owned().await else { break };
-        let (service, peer, answers) = (door.service.clone(), peer.clone(), answers.clone());
-        actix::spawn(async move {
-            let answer = match line {
-                Line::Message(message) => service.handle(&peer, &message).await.message,
-                Line::TooLong => Some(Service::refuse(&format!(
-                    "the message is longer than server.max_message_bytes, {longest}"
-                ))),
-            };
-            if let Some(answer) = answer {
-                // The writer is gone only when nobody reads any more.
-                drop(answers.send(answer).await);
+        match line {
+            Line::Message(message) => talk.hear(message).await,
+            Line::TooLong => {
+                let problem =
+                    format!("the message is longer than server.max_message_bytes, {longest}");
+                talk.say(Service::refuse(&problem)).await;
             }
-            drop(permit);
-        });
+        }
     }
-    // Every call holds a sender: the writer ends after the last answer.
-    drop(answers);
+    talk.finish().await;
+    drop(talk);
     writer.await.map_err(io::Error::other)?
 }
 

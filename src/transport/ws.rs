@@ -1,17 +1,19 @@
 //! A WebSocket: the same messages, one to a text frame.
 
-use std::sync::Arc;
-
 use actix_web::{HttpRequest, HttpResponse, http::header, rt, web};
 use actix_ws::{AggregatedMessage, CloseCode, CloseReason, ProtocolError};
 use futures_util::StreamExt;
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, interval_at},
+};
 
-use super::{Door, query::peer};
-use crate::mcp::Peer;
+use super::{Door, query::peer, talk::Talk};
 
 /// The subprotocol.
 const PROTOCOL: &str = "mcp";
+/// Signs of life that may go unanswered.
+const SIGNS: u32 = 3;
 
 /// Opens a WebSocket.
 pub(crate) async fn open(
@@ -28,51 +30,63 @@ pub(crate) async fn open(
     if names.peek().is_some() && !names.any(|name| name == PROTOCOL) {
         return Err(actix_web::error::ErrorBadRequest("the subprotocol here is `mcp`"));
     }
-    let mut peer = peer(&request, &door).map_err(actix_web::error::ErrorBadRequest)?;
-    let own = peer.session.is_none();
-    let session = peer.session.unwrap_or_else(|| door.service.connect(&peer.principal));
-    if !door.service.knows(&session, &peer.principal) {
+    let peer = peer(&request, &door).map_err(actix_web::error::ErrorBadRequest)?;
+    let Some((talk, out)) = Talk::begin(&door, peer) else {
         return Err(actix_web::error::ErrorNotFound("this session is over or was never opened"));
-    }
-    peer.session = Some(session);
+    };
     let (response, socket, stream) = actix_ws::handle_with_protocols(&request, body, &[PROTOCOL])?;
     let longest = door.server.max_message_bytes.get();
     let stream =
         stream.max_frame_size(longest).aggregate_continuations().max_continuation_size(longest);
     rt::spawn(async move {
-        let reason = converse(&door, &peer, socket.clone(), stream).await;
-        if let (true, Some(session)) = (own, &peer.session) {
-            door.service.end(session, &peer.principal);
-        }
+        let writer = rt::spawn(write(socket.clone(), out));
+        let reason = converse(&door, talk, socket.clone(), stream).await;
         // The other side may have gone first.
         drop(socket.close(reason).await);
+        writer.abort();
     });
     Ok(response)
 }
 
+/// Sends what goes out.
+async fn write(mut socket: actix_ws::Session, mut out: mpsc::Receiver<String>) {
+    while let Some(message) = out.recv().await {
+        if socket.text(message).await.is_err() {
+            return;
+        }
+    }
+}
+
 /// Answers messages until one side hangs up; says why we do.
 async fn converse(
-    door: &web::Data<Door>,
-    peer: &Peer,
+    door: &Door,
+    mut talk: Talk,
     mut socket: actix_ws::Session,
     mut stream: actix_ws::AggregatedMessageStream,
 ) -> Option<CloseReason> {
-    let calls = usize::try_from(door.concurrent_calls.get()).unwrap_or(1);
-    let calls = Arc::new(Semaphore::new(calls));
-    while let Some(message) = stream.next().await {
-        match message {
-            Ok(AggregatedMessage::Text(text)) => {
-                // Waiting here is what holds back a client that is too fast.
-                let permit = Arc::clone(&calls).acquire_owned().await.ok()?;
-                let (door, peer, mut socket) = (door.clone(), peer.clone(), socket.clone());
-                rt::spawn(async move {
-                    if let Some(answer) = door.service.handle(&peer, &text).await.message {
-                        // Nobody is left to be told if the socket is closed.
-                        drop(socket.text(answer).await);
-                    }
-                    drop(permit);
-                });
+    let keep_alive = door.server.keep_alive();
+    let mut signs = interval_at(Instant::now() + keep_alive, keep_alive);
+    signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut unanswered = 0;
+    loop {
+        let message = tokio::select! {
+            message = stream.next() => message?,
+            () = door.service.closed() => {
+                return Some((CloseCode::Away, "the server is stopping").into());
             }
+            _ = signs.tick() => {
+                if unanswered >= SIGNS {
+                    return Some((CloseCode::Away, "no sign of life").into());
+                }
+                unanswered += 1;
+                socket.ping(b"").await.ok()?;
+                continue;
+            }
+        };
+        unanswered = 0;
+        match message {
+            // Waiting here is what holds back a client that is too fast.
+            Ok(AggregatedMessage::Text(text)) => talk.hear(text.to_string()).await,
             Ok(AggregatedMessage::Ping(payload)) => socket.pong(&payload).await.ok()?,
             Ok(AggregatedMessage::Pong(_)) => {}
             Ok(AggregatedMessage::Binary(_)) => {
@@ -88,5 +102,4 @@ async fn converse(
             }
         }
     }
-    None
 }

@@ -2,6 +2,7 @@
 //! read and what is brought in.
 
 mod ask;
+mod cancel;
 mod draft;
 mod field;
 mod floor;
@@ -14,6 +15,7 @@ mod timestamp;
 mod uri;
 
 pub use ask::{Ask, By, Deadline, Filters, Order, PromptField, Ranked, Ranking, View};
+pub use cancel::Cancel;
 pub use draft::{
     Body, CharacterDraft, ChatDraft, Cue, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
     Saved, Transcript,
