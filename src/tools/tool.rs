@@ -81,7 +81,7 @@ impl Tool {
             toolset: T::TOOLSET,
             schemas: Schemas {
                 input: schema::input::<T::Input>(),
-                output: schema::output::<T::Output>(),
+                output: Some(schema::output::<T::Output>()),
             },
         };
         Self { entry, run: |toolbox, arguments, call| Box::pin(run::<T>(toolbox, arguments, call)) }
