@@ -24,6 +24,7 @@ mod highlights;
 mod import;
 mod one_ranking;
 mod resources;
+mod revisions;
 mod schemas;
 mod search;
 mod sessions;

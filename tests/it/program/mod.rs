@@ -1,5 +1,6 @@
 //! The program as a test uses it: run, served over HTTP and WebSocket, piped.
 
+mod alone;
 mod caller;
 mod client;
 mod content;
@@ -9,6 +10,7 @@ mod pipe;
 mod server;
 mod socket;
 
+pub(crate) use alone::{Alone, with_meta};
 pub(crate) use caller::Caller;
 pub(crate) use client::Client;
 pub(crate) use content::{card, conversation, prompts};

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Caller, Client, Request, Socket, program};
+use super::{Alone, Caller, Client, Request, Socket, program};
 
 /// A server on a port of its own. It is stopped when the test is over.
 pub(crate) struct Server {
@@ -69,6 +69,11 @@ impl Server {
     /// A client without a session.
     pub(crate) fn client(&self) -> Client<'_> {
         Client::new(self)
+    }
+
+    /// A client whose every request stands for itself.
+    pub(crate) fn alone(&self) -> Alone<'_> {
+        Alone::new(self)
     }
 
     /// A client that has shaken hands, and has a session.
