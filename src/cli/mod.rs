@@ -2,6 +2,7 @@
 
 mod check;
 mod command;
+mod connect;
 mod demo;
 mod eval;
 mod get;

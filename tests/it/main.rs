@@ -11,6 +11,7 @@ mod program;
 
 mod awkward;
 mod cli;
+mod connect;
 mod conversations;
 mod deep_research;
 mod errors;

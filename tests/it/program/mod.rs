@@ -3,6 +3,7 @@
 mod caller;
 mod client;
 mod content;
+mod home;
 mod http;
 mod library;
 mod pipe;
@@ -12,6 +13,7 @@ mod socket;
 pub(crate) use caller::Caller;
 pub(crate) use client::Client;
 pub(crate) use content::{card, conversation, prompts};
+pub(crate) use home::Home;
 pub(crate) use http::{Request, Response};
 pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
