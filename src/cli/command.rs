@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use super::{check, connect, demo, eval, get, import, mcp, output, search, serve};
+use super::{bundle, check, connect, demo, eval, get, import, mcp, output, search, serve};
 use crate::{app::App, config::Settings, telemetry};
 
 /// One server that holds what you know, and lets your AI agents find it.
@@ -56,6 +56,8 @@ enum Command {
     Connect(connect::Connect),
     /// Take the server out of a client's settings again
     Disconnect(connect::Disconnect),
+    /// Write a file that installs the server in Claude Desktop with one click
+    Bundle(bundle::Bundle),
     /// Bring files in; bringing them in again updates what they became
     Import(import::Import),
     /// Search the library
@@ -98,6 +100,7 @@ pub fn main() -> ExitCode {
             Command::Mcp(command) => command.run(&line.common).await,
             Command::Connect(command) => command.run(&line.common),
             Command::Disconnect(command) => command.run(&line.common),
+            Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,

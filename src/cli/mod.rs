@@ -1,5 +1,6 @@
 //! The command line, one command a file; a large one is a folder.
 
+mod bundle;
 mod check;
 mod command;
 mod connect;

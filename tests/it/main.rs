@@ -10,6 +10,7 @@
 mod program;
 
 mod awkward;
+mod bundle;
 mod cli;
 mod connect;
 mod conversations;

@@ -20,3 +20,4 @@ mod toml;
 
 pub(super) use command::Connect;
 pub(super) use disconnect::Disconnect;
+pub(super) use link::Start;
