@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use super::{check, demo, eval, get, import, mcp, output, search, serve};
+use super::{bundle, check, connect, demo, eval, get, import, mcp, output, search, serve};
 use crate::{app::App, config::Settings, telemetry};
 
 /// One server that holds what you know, and lets your AI agents find it.
@@ -23,6 +23,7 @@ Examples:
   vademecum demo                            try it on a small library that comes along
   vademecum import notes ~/Documents/Vault  bring in a folder of Markdown
   vademecum serve                           serve HTTP and WebSocket at 127.0.0.1:7744/mcp
+  vademecum connect cursor --write          let a client use it (also: claude-desktop, vscode, …)
   vademecum mcp                             serve one client over standard input and output
   vademecum search \"when does rye bread rise\"";
 
@@ -51,6 +52,12 @@ enum Command {
     Serve(serve::Serve),
     /// Serve one MCP client over standard input and output
     Mcp(mcp::Mcp),
+    /// Connect a client: show what to put into its settings, or put it there
+    Connect(connect::Connect),
+    /// Take the server out of a client's settings again
+    Disconnect(connect::Disconnect),
+    /// Write a file that installs the server in Claude Desktop with one click
+    Bundle(bundle::Bundle),
     /// Bring files in; bringing them in again updates what they became
     Import(import::Import),
     /// Search the library
@@ -91,6 +98,9 @@ pub fn main() -> ExitCode {
             Command::Demo(command) => command.run(&line.common).await,
             Command::Serve(command) => command.run(&line.common).await,
             Command::Mcp(command) => command.run(&line.common).await,
+            Command::Connect(command) => command.run(&line.common),
+            Command::Disconnect(command) => command.run(&line.common),
+            Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,

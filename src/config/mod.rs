@@ -4,12 +4,14 @@
 //! before the file, the file before the defaults.
 
 mod limits;
+mod machine;
 mod server;
 mod sessions;
 mod settings;
 mod storage;
 
 pub use limits::Limits;
+pub use machine::{claude_code_folder, codex_home, program};
 pub use server::{Server, Shown, ToolNames};
 pub use sessions::Sessions;
 pub use settings::{ConfigError, Settings};

@@ -10,7 +10,9 @@
 mod program;
 
 mod awkward;
+mod bundle;
 mod cli;
+mod connect;
 mod conversations;
 mod deep_research;
 mod errors;
