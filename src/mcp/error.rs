@@ -1,6 +1,11 @@
 //! Failures as JSON-RPC knows them.
 
+use std::time::Duration;
+
 use serde::Serialize;
+
+use super::Status;
+use crate::auth::Right;
 
 /// A request that failed as a message of the protocol.
 ///
@@ -12,36 +17,56 @@ pub struct Failure {
     pub code: i32,
     /// What is wrong, where, and what to do.
     pub message: String,
+    /// What transports that have a word for it say besides.
+    #[serde(skip)]
+    pub status: Status,
 }
 
 impl Failure {
+    fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), status: Status::Ok }
+    }
+
+    /// The principal may not do that.
+    pub fn forbidden(right: Right) -> Self {
+        let message = format!("this needs the scope `{right}`, which this key or token has not");
+        Self { status: Status::Forbidden(right), ..Self::new(-32_003, message) }
+    }
+
+    /// The user has asked too often.
+    pub fn too_many(wait: Duration) -> Self {
+        let seconds = wait.as_secs() + 1;
+        let message = format!("too many requests: try again in {seconds} s");
+        Self { status: Status::TooMany(wait), ..Self::new(-32_004, message) }
+    }
+
     /// The text was no JSON.
     pub fn parse(message: impl Into<String>) -> Self {
-        Self { code: -32_700, message: message.into() }
+        Self::new(-32_700, message)
     }
 
     /// The JSON was no request.
     pub fn request(message: impl Into<String>) -> Self {
-        Self { code: -32_600, message: message.into() }
+        Self::new(-32_600, message)
     }
 
     /// There is no such method.
     pub fn method(name: &str) -> Self {
-        Self { code: -32_601, message: format!("unknown method `{name}`") }
+        Self::new(-32_601, format!("unknown method `{name}`"))
     }
 
     /// The parameters are not what the method takes.
     pub fn parameters(message: impl Into<String>) -> Self {
-        Self { code: -32_602, message: message.into() }
+        Self::new(-32_602, message)
     }
 
     /// The server could not do it.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self { code: -32_603, message: message.into() }
+        Self::new(-32_603, message)
     }
 
     /// There is no such resource.
     pub fn resource(message: impl Into<String>) -> Self {
-        Self { code: -32_002, message: message.into() }
+        Self::new(-32_002, message)
     }
 }

@@ -1,16 +1,16 @@
 //! One message in, at most one message out.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::{
-    Answer, Call, Client, Defaults, Failure, Listing, NameStyle, Offer, Revision, Scope, SessionId,
-    Sessions,
+    Answer, Call, Client, Defaults, Failure, Listing, NameStyle, Offer, Rates, Revision, Scope,
+    SessionId, Sessions,
     jsonrpc::{self, Message},
 };
-use crate::auth::Principal;
+use crate::auth::{Principal, Right};
 
 /// What the service does where the client leaves it a choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,9 +46,10 @@ pub struct Reply {
 }
 
 /// How it went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
     /// There is an answer.
+    #[default]
     Ok,
     /// There is nothing to answer.
     Accepted,
@@ -56,6 +57,10 @@ pub enum Status {
     BadRequest,
     /// The session is over, or never was.
     NoSession,
+    /// The principal lacks this right.
+    Forbidden(Right),
+    /// The user has asked too often, and must wait so long.
+    TooMany(Duration),
 }
 
 /// The protocol, for one product.
@@ -64,6 +69,7 @@ pub struct Service {
     offer: Arc<dyn Offer>,
     sessions: Arc<Sessions>,
     options: Options,
+    rates: Arc<Rates>,
 }
 
 impl fmt::Debug for Service {
@@ -129,7 +135,13 @@ ones again; next_offset pages on. Each source also has a search and a get of its
 impl Service {
     /// The protocol for what is offered.
     pub fn new(offer: Arc<dyn Offer>, sessions: Arc<Sessions>, options: Options) -> Self {
-        Self { offer, sessions, options }
+        Self { offer, sessions, options, rates: Arc::default() }
+    }
+
+    /// No user may ask more often than that.
+    #[must_use]
+    pub fn limited(self, rates: Rates) -> Self {
+        Self { rates: Arc::new(rates), ..self }
     }
 
     /// Opens the session of a connection; whoever closes that ends it.
@@ -152,8 +164,9 @@ impl Service {
         ended
     }
 
-    /// Ends the sessions that lie idle.
+    /// Ends the sessions that lie idle, and forgets who has been quiet.
     pub fn sweep(&self) {
+        self.rates.sweep();
         for (owner, id) in self.sessions.sweep() {
             self.offer.forget(&owner, &Scope::Session(id));
         }
@@ -190,17 +203,32 @@ impl Service {
         params: Option<&RawValue>,
     ) -> Reply {
         let mut opened = None;
-        let answer = if method == "initialize" {
+        let answer = if let Err(failure) = self.admit(&peer.principal, method) {
+            Err(failure)
+        } else if method == "initialize" {
             self.initialize(peer, params, &mut opened)
         } else {
             let Some(context) = self.context(peer) else { return Reply::no_session(Some(id)) };
             self.answer(&context, method, params).await
         };
-        let message = match answer {
-            Ok(result) => jsonrpc::result(id, &result),
-            Err(failure) => jsonrpc::failure(Some(id), &failure),
+        let (message, status) = match answer {
+            Ok(result) => (jsonrpc::result(id, &result), Status::Ok),
+            Err(failure) => (jsonrpc::failure(Some(id), &failure), failure.status),
         };
-        Reply { message: Some(message), status: Status::Ok, opened }
+        Reply { message: Some(message), status, opened }
+    }
+
+    /// Whether the principal may ask that, and now. What a tool needs is
+    /// looked at when the tool is known.
+    fn admit(&self, principal: &Principal, method: &str) -> Result<(), Failure> {
+        if let Some(wait) = self.rates.request(principal.user()) {
+            return Err(Failure::too_many(wait));
+        }
+        let reads = ["resources/", "prompts/", "completion/", "subscriptions/"];
+        if reads.iter().any(|family| method.starts_with(family)) && !principal.may(Right::Read) {
+            return Err(Failure::forbidden(Right::Read));
+        }
+        Ok(())
     }
 
     fn context<'a>(&self, peer: &'a Peer) -> Option<Context<'a>> {
@@ -286,6 +314,13 @@ impl Service {
                 params.name
             )));
         };
+        let principal = &context.peer.principal;
+        if !principal.may(tool.right) {
+            return Err(Failure::forbidden(tool.right));
+        }
+        if let Some(wait) = self.rates.call(principal.user(), tool.name) {
+            return Err(Failure::too_many(wait));
+        }
         let nothing = RawValue::NULL;
         let arguments = params.arguments.unwrap_or(nothing);
         let call = context.call(params.meta);

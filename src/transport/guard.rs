@@ -40,9 +40,9 @@ pub(crate) fn cors(door: &web::Data<Door>) -> Cors {
             let origin = origin.to_str().unwrap_or_default();
             origin_allowed(origin, &door.server.allowed_origins)
         })
-        .allowed_methods(["POST", "DELETE"])
+        .allowed_methods(["GET", "POST", "DELETE"])
         .allow_any_header()
-        .expose_headers([SESSION])
+        .expose_headers([SESSION, "www-authenticate", "retry-after"])
         .max_age(600)
 }
 

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 
 use super::{
-    Door,
+    Door, credentials,
     query::{SESSION, peer},
 };
 use crate::mcp::{Revision, Service, Status};
@@ -27,7 +27,7 @@ pub(crate) async fn post(
     if let Some(problem) = unknown_revision(&request) {
         return refuse(StatusCode::BAD_REQUEST, &problem);
     }
-    let peer = match peer(&request, &door) {
+    let peer = match peer(&request) {
         Ok(peer) => peer,
         Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
     };
@@ -37,7 +37,10 @@ pub(crate) async fn post(
         Status::Accepted => StatusCode::ACCEPTED,
         Status::BadRequest => StatusCode::BAD_REQUEST,
         Status::NoSession => StatusCode::NOT_FOUND,
+        Status::Forbidden(_) => StatusCode::FORBIDDEN,
+        Status::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
     });
+    credentials::explain(&mut answer, reply.status, &door.auth);
     if let Some(id) = reply.opened {
         answer.insert_header((SESSION, id.as_str()));
     }
@@ -49,7 +52,7 @@ pub(crate) async fn post(
 
 /// Ends a session.
 pub(crate) async fn delete(request: HttpRequest, door: web::Data<Door>) -> HttpResponse {
-    let peer = match peer(&request, &door) {
+    let peer = match peer(&request) {
         Ok(peer) => peer,
         Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
     };

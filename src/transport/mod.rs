@@ -1,11 +1,13 @@
 //! Sockets and pipes: bytes in, messages through the protocol, bytes out.
 
+mod credentials;
 mod door;
 mod guard;
 mod http;
 mod query;
 mod routes;
 mod stdio;
+mod well_known;
 mod ws;
 
 pub use door::Door;

@@ -9,13 +9,17 @@ use tokio::{
 };
 
 use super::Door;
-use crate::mcp::{Defaults, Peer, Service};
+use crate::{
+    auth::Principal,
+    mcp::{Defaults, Peer, Service},
+};
 
 /// Serves one client until it hangs up. What was asked before is answered.
-pub async fn serve_stdio(door: &Door) -> io::Result<()> {
+/// Whoever can start the program can read its files: nobody is asked who it is.
+pub async fn serve_stdio(door: &Door, principal: Principal) -> io::Result<()> {
     let peer = Peer {
-        principal: door.principal.clone(),
-        session: Some(door.service.connect(&door.principal)),
+        session: Some(door.service.connect(&principal)),
+        principal,
         defaults: Defaults::default(),
         names: None,
     };

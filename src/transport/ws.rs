@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpRequest, HttpResponse, http::header, rt, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, http::header, rt, web};
 use actix_ws::{AggregatedMessage, CloseCode, CloseReason, ProtocolError};
 use futures_util::StreamExt;
 use tokio::sync::Semaphore;
 
-use super::{Door, query::peer};
+use super::{Door, credentials::Admitted, query::peer};
 use crate::mcp::Peer;
 
 /// The subprotocol.
@@ -28,7 +28,9 @@ pub(crate) async fn open(
     if names.peek().is_some() && !names.any(|name| name == PROTOCOL) {
         return Err(actix_web::error::ErrorBadRequest("the subprotocol here is `mcp`"));
     }
-    let mut peer = peer(&request, &door).map_err(actix_web::error::ErrorBadRequest)?;
+    let mut peer = peer(&request).map_err(actix_web::error::ErrorBadRequest)?;
+    let admitted = request.extensions().get::<Admitted>().cloned();
+    let admitted = admitted.ok_or_else(|| actix_web::error::ErrorUnauthorized("who are you?"))?;
     let own = peer.session.is_none();
     let session = peer.session.unwrap_or_else(|| door.service.connect(&peer.principal));
     if !door.service.knows(&session, &peer.principal) {
@@ -40,7 +42,7 @@ pub(crate) async fn open(
     let stream =
         stream.max_frame_size(longest).aggregate_continuations().max_continuation_size(longest);
     rt::spawn(async move {
-        let reason = converse(&door, &peer, socket.clone(), stream).await;
+        let reason = converse(&door, &peer, &admitted, socket.clone(), stream).await;
         if let (true, Some(session)) = (own, &peer.session) {
             door.service.end(session, &peer.principal);
         }
@@ -54,6 +56,7 @@ pub(crate) async fn open(
 async fn converse(
     door: &web::Data<Door>,
     peer: &Peer,
+    admitted: &Admitted,
     mut socket: actix_ws::Session,
     mut stream: actix_ws::AggregatedMessageStream,
 ) -> Option<CloseReason> {
@@ -62,6 +65,10 @@ async fn converse(
     while let Some(message) = stream.next().await {
         match message {
             Ok(AggregatedMessage::Text(text)) => {
+                // A key may have been revoked since the socket was opened.
+                if let Err(refusal) = admitted.again(door).await {
+                    return Some((CloseCode::Policy, refusal.to_string()).into());
+                }
                 // Waiting here is what holds back a client that is too fast.
                 let permit = Arc::clone(&calls).acquire_owned().await.ok()?;
                 let (door, peer, mut socket) = (door.clone(), peer.clone(), socket.clone());
