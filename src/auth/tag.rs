@@ -24,7 +24,8 @@ pub enum TagError {
 
 impl AccessTag {
     const LONGEST: usize = 64;
-    const MOST: usize = 64;
+    /// Tags that somebody has at most.
+    pub(super) const MOST: usize = 256;
 
     /// The tag as text.
     pub fn as_str(&self) -> &str {
@@ -35,9 +36,11 @@ impl AccessTag {
     pub(super) fn set<'a>(
         texts: impl IntoIterator<Item = &'a str>,
     ) -> Result<AccessTags, TagError> {
-        let tags = texts.into_iter().take(Self::MOST + 1).map(str::parse);
-        let tags: BTreeSet<Self> = tags.collect::<Result<_, _>>()?;
-        if tags.len() > Self::MOST { Err(TagError::TooMany) } else { Ok(Arc::new(tags)) }
+        let tags: Vec<Self> = texts.into_iter().map(str::parse).collect::<Result<_, _>>()?;
+        if tags.len() > Self::MOST {
+            return Err(TagError::TooMany);
+        }
+        Ok(Arc::new(tags.into_iter().collect()))
     }
 }
 
@@ -71,7 +74,7 @@ mod tests {
         }
         assert!("a".repeat(65).parse::<AccessTag>().is_err());
         assert_eq!(AccessTag::set(["b", "team:1", "b"]).unwrap().len(), 2);
-        let many: Vec<String> = (0..65).map(|number| number.to_string()).collect();
+        let many: Vec<String> = (0..=AccessTag::MOST).map(|number| number.to_string()).collect();
         assert!(AccessTag::set(many.iter().map(String::as_str)).is_err());
     }
 }

@@ -76,7 +76,7 @@ impl TokenVerifier {
         let scopes = words(claims.get("scope")).into_iter().chain(words(claims.get("scp")));
         // What cannot be a tag opens nothing, so it may as well not be there.
         let tags = words(claims.get(&self.tags_claim)).into_iter();
-        let tags = tags.filter(|tag| tag.parse::<AccessTag>().is_ok());
+        let tags = tags.filter(|tag| tag.parse::<AccessTag>().is_ok()).take(AccessTag::MOST);
         Ok(Principal::new(user, Rights::of_scopes(scopes), AccessTag::set(tags)?))
     }
 }

@@ -8,6 +8,7 @@ mod library;
 mod pipe;
 mod server;
 mod socket;
+mod token;
 
 pub(crate) use caller::Caller;
 pub(crate) use client::Client;
@@ -17,6 +18,7 @@ pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
 pub(crate) use server::Server;
 pub(crate) use socket::{Received, Socket};
+pub(crate) use token::{Algorithm, Issuer, KeyServer, key_set, now};
 
 use std::{process::Command, time::Duration};
 
