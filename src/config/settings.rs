@@ -120,6 +120,16 @@ mod tests {
     }
 
     #[test]
+    fn only_a_server_that_asks_may_be_reached_from_other_machines() {
+        let settings = |mode: &str| {
+            let text = format!("server.listen = \"0.0.0.0:7744\"\nauth.mode = \"{mode}\"");
+            toml::from_str::<Settings>(&text).unwrap()
+        };
+        assert!(matches!(settings("single").listen(), Err(ConfigError::Exposed(_))));
+        assert_eq!(settings("multi").listen().unwrap().port(), 7_744);
+    }
+
+    #[test]
     fn an_unknown_setting_is_refused_by_name() {
         let error = toml::from_str::<Settings>("[server]\nlissen = 1").unwrap_err().to_string();
         assert!(error.contains("lissen") && error.contains("line 2"), "{error}");

@@ -80,7 +80,8 @@ pub(crate) async fn check(
 async fn admit(request: &ServiceRequest, door: &Door) -> Result<Admitted, Refusal> {
     let credentials = read(request, door)?;
     let principal = door.authenticator.authenticate(&credentials).await?;
-    Ok(Admitted { principal, credentials })
+    // Whoever is in is not shut out by what others from there try.
+    Ok(Admitted { principal, credentials: Credentials { address: None, ..credentials } })
 }
 
 /// Collects what a request shows.

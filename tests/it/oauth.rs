@@ -176,6 +176,22 @@ fn must_never_take_a_session_for_authentication() {
 }
 
 #[test]
+fn a_page_that_may_connect_can_ask_and_reads_what_it_is_told() {
+    let server = serve();
+    let origin = "http://localhost:3000";
+    let ask = server.request("OPTIONS", "/mcp").header("origin", origin);
+    let ask = ask.header("access-control-request-method", "POST");
+    let told = ask.header("access-control-request-headers", "authorization").send();
+    let allowed = told.header("access-control-allow-headers").unwrap_or_default();
+    assert!(told.status == 200 && allowed.contains("authorization"), "{told:?}");
+    let refused = server.client().with_header("origin", origin).ping();
+    assert_eq!(refused.status, 401);
+    assert_eq!(refused.header("access-control-allow-origin"), Some(origin));
+    let exposed = refused.header("access-control-expose-headers").unwrap_or_default();
+    assert!(exposed.contains("www-authenticate"), "{refused:?}");
+}
+
+#[test]
 fn the_host_of_the_resource_is_served() {
     let server = serve();
     let request = |host: &str| {

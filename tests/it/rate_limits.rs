@@ -66,6 +66,7 @@ fn who_fails_too_often_waits_longer_each_time_even_with_a_good_key() {
     let library = Library::new();
     let key = library.key("ada");
     let server = library.serve_many("free_attempts = 3");
+    let socket = server.socket_of(&key);
     assert_eq!(statuses(&server, "wrong", 4), [401, 401, 401, 429]);
     let refused = server.client().bearing(&key).ping();
     assert!((1..=11).contains(&wait(&refused)), "{refused:?}");
@@ -73,6 +74,7 @@ fn who_fails_too_often_waits_longer_each_time_even_with_a_good_key() {
     let upgrade = server.request("GET", "/mcp/ws").upgrade().header("x-api-key", &key).send();
     assert_eq!(upgrade.status, 429);
     assert_eq!(server.client().ping().status, 401, "who shows nothing has not failed");
+    assert_eq!(socket.ask("ping", &json!({})), json!({}), "who is in stays in");
 }
 
 #[test]
