@@ -25,7 +25,7 @@ use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
 use vademecum::{
     actors::{Roster, Shelf},
-    auth::{Principal, desktop},
+    auth::{Authenticator, Principal, Right, desktop},
     config,
     mcp::{
         Answer, Call, Catalog, Completion, Contents, Entry, Failure, Link, Messages, Offer,
@@ -103,6 +103,7 @@ impl Canned {
             title: "Canned",
             description: "Answers from memory.",
             toolset: Toolset::Knowledge,
+            right: Right::Read,
             schemas: Schemas { input, output: None },
         };
         Self { catalog: Catalog::new(vec![entry]), answer: canned() }
@@ -207,7 +208,8 @@ fn run_server(which: &str) -> Result<()> {
         }
         let door = Door {
             service: service(),
-            principal: desktop("bench".parse()?),
+            authenticator: Arc::new(Authenticator::single(desktop("bench".parse()?))),
+            auth: config::Auth::default(),
             server: config::Server::default(),
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
         };

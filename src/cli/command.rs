@@ -5,7 +5,9 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use super::{bundle, check, connect, demo, eval, get, import, mcp, output, search, serve};
+use super::{
+    bundle, check, connect, demo, eval, get, import, key, mcp, output, search, serve, user,
+};
 use crate::{app::App, config::Settings, telemetry};
 
 /// One server that holds what you know, and lets your AI agents find it.
@@ -66,6 +68,12 @@ enum Command {
     Get(get::Get),
     /// Look whether settings and databases are sound
     Check(check::Check),
+    /// Add and list the users of a server for many
+    #[command(subcommand)]
+    User(user::User),
+    /// Make, list and revoke API keys
+    #[command(subcommand)]
+    Key(key::Key),
     /// Measure search on a judged collection
     Eval(eval::Eval),
 }
@@ -105,6 +113,8 @@ pub fn main() -> ExitCode {
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Check(command) => command.run(&line.common),
+            Command::User(command) => command.run(&line.common),
+            Command::Key(command) => command.run(&line.common),
             Command::Eval(command) => command.run(&line.common).await,
         }
     });

@@ -8,9 +8,11 @@ mod demo;
 mod eval;
 mod get;
 mod import;
+mod key;
 mod mcp;
 mod output;
 mod search;
 mod serve;
+mod user;
 
 pub use command::main;

@@ -3,6 +3,7 @@
 //! Only this room reads the environment. What the command line says comes
 //! before the file, the file before the defaults.
 
+mod auth;
 mod limits;
 mod machine;
 mod server;
@@ -10,6 +11,7 @@ mod sessions;
 mod settings;
 mod storage;
 
+pub use auth::{Auth, Jwt, JwtAlgorithm, KeySource, Mode, ResourceUrl};
 pub use limits::Limits;
 pub use machine::{claude_code_folder, codex_home, program};
 pub use server::{Server, Shown, ToolNames};

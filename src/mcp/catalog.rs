@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use crate::auth::Right;
+
 /// A tool as it is listed.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -15,6 +17,8 @@ pub struct Entry {
     pub description: &'static str,
     /// To which set of tools it belongs.
     pub toolset: Toolset,
+    /// What a principal must be allowed to call it.
+    pub right: Right,
     /// What it takes and answers.
     pub schemas: Schemas,
 }

@@ -14,7 +14,7 @@ fn session<'a>(server: &'a Server, revision: &str) -> Client<'a> {
     }))
 }
 
-fn request(method: &str, params: Value) -> Value {
+fn request(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params })
 }
 
@@ -80,7 +80,7 @@ fn a_result_of_the_newest_revision_says_what_it_is_and_how_long_it_lasts() {
 #[test]
 fn a_request_that_stands_for_itself_must_say_who_sends_it() {
     let server = Library::new().serve();
-    let whole = with_meta(&request("tools/list", json!({})));
+    let whole = with_meta(&request("tools/list", &json!({})));
     for missing in ["protocolVersion", "clientCapabilities"] {
         let mut message = whole.clone();
         let meta = message["params"]["_meta"].as_object_mut().unwrap();
@@ -91,7 +91,7 @@ fn a_request_that_stands_for_itself_must_say_who_sends_it() {
         assert!(error["message"].as_str().unwrap().contains(missing), "{error}");
         assert_eq!(response.json()["id"], 7);
     }
-    let nothing = server.alone().send_bare(&request("tools/list", json!({})));
+    let nothing = server.alone().send_bare(&request("tools/list", &json!({})));
     assert_eq!((nothing.status, &nothing.json()["error"]["code"]), (400, &json!(-32_602)));
     let mut nameless = whole;
     let meta = nameless["params"]["_meta"].as_object_mut().unwrap();
@@ -102,7 +102,7 @@ fn a_request_that_stands_for_itself_must_say_who_sends_it() {
 #[test]
 fn a_revision_that_is_not_spoken_is_answered_with_those_that_are() {
     let server = Library::new().serve();
-    let mut message = with_meta(&request("tools/list", json!({})));
+    let mut message = with_meta(&request("tools/list", &json!({})));
     message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2031-01-01");
     let response = server.alone().with_header("mcp-protocol-version", "2031-01-01");
     let response = response.send_bare(&message);
@@ -110,7 +110,7 @@ fn a_revision_that_is_not_spoken_is_answered_with_those_that_are() {
     assert_eq!((response.status, &error["code"]), (400, &json!(-32_022)));
     assert_eq!(error["data"], json!({ "supported": ALL, "requested": "2031-01-01" }));
     let bare = server.request("POST", "/mcp").header("mcp-protocol-version", "2031-01-01");
-    let bare = bare.json(&request("tools/list", json!({}))).send();
+    let bare = bare.json(&request("tools/list", &json!({}))).send();
     assert_eq!(bare.status, 400);
     assert!(bare.body.contains("2031-01-01") && bare.body.contains("2025-11-25"), "{bare:?}");
 }
@@ -126,7 +126,7 @@ fn what_a_revision_does_not_have_is_not_found_there() {
         "resources/unsubscribe",
         "no/such",
     ] {
-        let response = server.alone().send(&request(method, json!({})));
+        let response = server.alone().send(&request(method, &json!({})));
         let error = &response.json()["error"];
         assert_eq!((response.status, &error["code"]), (404, &json!(-32_601)), "{method}");
     }
@@ -142,7 +142,7 @@ fn a_resource_that_is_not_there_has_the_code_of_its_revision() {
     for revision in WITH_SESSIONS {
         assert_eq!(session(&server, revision).fails("resources/read", &gone).0, -32_002);
     }
-    let error = server.alone().send(&request("resources/read", gone.clone())).json();
+    let error = server.alone().send(&request("resources/read", &gone)).json();
     assert_eq!(error["error"]["code"], -32_602);
     assert_eq!(error["error"]["data"], gone, "and says which");
 }
@@ -151,7 +151,7 @@ fn a_resource_that_is_not_there_has_the_code_of_its_revision() {
 fn headers_say_what_the_message_says() {
     let server = Library::lanterns().serve();
     let search = json!({ "name": "knowledge.search", "arguments": { "query": "prisms" } });
-    let search = request("tools/call", search);
+    let search = request("tools/call", &search);
     assert_eq!(server.alone().send(&search).status, 200);
     let encoded = server.alone().with_header("mcp-name", "=?base64?a25vd2xlZGdlLnNlYXJjaA==?=");
     assert_eq!(encoded.send(&search).status, 200);
@@ -180,7 +180,7 @@ fn headers_say_what_the_message_says() {
 fn without_sessions_none_is_opened_and_none_is_looked_for() {
     let server = Library::lanterns().serve();
     let alone = server.alone().with_header("mcp-session-id", "never-opened");
-    let response = alone.send(&request("tools/list", json!({})));
+    let response = alone.send(&request("tools/list", &json!({})));
     assert_eq!((response.status, response.header("mcp-session-id")), (200, None));
     // Nothing is remembered from one request to the next.
     let query = json!({ "query": "lantern", "limit": 3 });
@@ -209,16 +209,16 @@ fn one_connection_may_discover_and_then_shake_hands() {
     let (socket, pipe) = (server.socket(), library.pipe());
     let callers: [&dyn Caller; 2] = [&socket, &pipe];
     for caller in callers {
-        let found = caller.exchange(&with_meta(&request("server/discover", json!({}))));
+        let found = caller.exchange(&with_meta(&request("server/discover", &json!({}))));
         assert_eq!(found["result"]["supportedVersions"], json!(ALL));
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": { "name": "test", "version": "1" } });
-        let hello = caller.exchange(&request("initialize", hello));
+        let hello = caller.exchange(&request("initialize", &hello));
         assert_eq!(hello["result"]["protocolVersion"], "2025-06-18");
         let search = json!({ "name": "knowledge.search", "arguments": { "query": "prisms" } });
-        let in_session = caller.exchange(&request("tools/call", search.clone()));
+        let in_session = caller.exchange(&request("tools/call", &search));
         assert!(in_session["result"].get("resultType").is_none(), "{in_session}");
-        let alone = caller.exchange(&with_meta(&request("tools/call", search)));
+        let alone = caller.exchange(&with_meta(&request("tools/call", &search)));
         assert_eq!(alone["result"]["resultType"], "complete");
     }
 }
@@ -226,7 +226,7 @@ fn one_connection_may_discover_and_then_shake_hands() {
 #[test]
 fn an_older_revision_is_spoken_without_a_session_if_a_request_says_so() {
     let server = Library::new().serve();
-    let mut message = with_meta(&request("ping", json!({})));
+    let mut message = with_meta(&request("ping", &json!({})));
     message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2025-11-25");
     let alone = server.alone().with_header("mcp-protocol-version", "2025-11-25");
     assert_eq!(alone.send_bare(&message).json()["result"], json!({}));
@@ -262,7 +262,7 @@ fn a_batch_is_answered_as_one_where_there_are_batches() {
 #[test]
 fn a_batch_has_no_handshake_and_an_end() {
     let server = Library::new().serve();
-    let hello = request("initialize", json!({ "protocolVersion": "2025-03-26" }));
+    let hello = request("initialize", &json!({ "protocolVersion": "2025-03-26" }));
     let answers = server.client().send(&json!([hello])).json();
     assert!(answers[0]["error"]["message"].as_str().unwrap().contains("handshake"), "{answers}");
     let many: Vec<Value> = (0..101).map(|_| request_of_ping()).collect();

@@ -10,6 +10,7 @@ mod library;
 mod pipe;
 mod server;
 mod socket;
+mod token;
 
 pub(crate) use alone::{Alone, with_meta};
 pub(crate) use caller::Caller;
@@ -21,6 +22,7 @@ pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
 pub(crate) use server::Server;
 pub(crate) use socket::{Received, Socket};
+pub(crate) use token::{Algorithm, Issuer, KeyServer, key_set, now};
 
 use std::{process::Command, time::Duration};
 

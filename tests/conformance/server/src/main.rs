@@ -13,8 +13,8 @@ use std::{net::TcpListener, num::NonZeroU32, sync::Arc, time::Duration};
 
 use anyhow::Result;
 use vademecum::{
-    auth::desktop,
-    config::Server,
+    auth::{Authenticator, desktop},
+    config::{Auth, Server},
     mcp::{Options, Service, Sessions},
     transport::{Door, serve},
 };
@@ -32,7 +32,8 @@ fn main() -> Result<()> {
         let service = Service::new(offer, Arc::new(sessions), Options::default());
         let door = Door {
             service,
-            principal: desktop("conformance".parse()?),
+            authenticator: Arc::new(Authenticator::single(desktop("conformance".parse()?))),
+            auth: Auth::default(),
             server: Server::default(),
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
         };

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vademecum::mcp::{Answer, Block, Call, Contents, Entry, Failure, Level, Schemas, Toolset};
+use vademecum::{
+    auth::Right,
+    mcp::{Answer, Block, Call, Contents, Entry, Failure, Level, Schemas, Toolset},
+};
 
 use crate::{PICTURE, SOUND, asking};
 
@@ -42,6 +45,7 @@ pub(crate) fn entries() -> Vec<Entry> {
         title: name,
         description: "A tool of the suite.",
         toolset: Toolset::Knowledge,
+        right: Right::Read,
         schemas: Schemas { input, output: None },
     };
     let plain = PLAIN.map(|name| entry(name, json!({ "type": "object", "properties": {} })));
