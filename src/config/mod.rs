@@ -8,9 +8,11 @@ mod server;
 mod sessions;
 mod settings;
 mod storage;
+mod tools;
 
 pub use limits::Limits;
-pub use server::{Server, Shown, ToolNames};
+pub use server::Server;
 pub use sessions::Sessions;
 pub use settings::{ConfigError, Settings};
 pub use storage::Storage;
+pub use tools::{Shown, TextForm, ToolNames, Tools};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Limits, Server, Sessions, Storage};
+use super::{Limits, Server, Sessions, Storage, Tools};
 
 /// Every setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -12,6 +12,8 @@ use super::{Limits, Server, Sessions, Storage};
 pub struct Settings {
     /// Where clients connect.
     pub server: Server,
+    /// Which tools there are.
+    pub tools: Tools,
     /// Where knowledge is kept.
     pub storage: Storage,
     /// What one call may cost.

@@ -17,6 +17,8 @@ use crate::auth::Principal;
 pub struct Options {
     /// How tool names are listed; without one, the client decides.
     pub names: Option<NameStyle>,
+    /// Whether the library's own tools are there; without one, they are.
+    pub knowledge: Option<bool>,
     /// Whether `search` and `fetch` are there; without one, the client decides.
     pub deep_research: Option<bool>,
 }
@@ -278,14 +280,7 @@ impl Service {
         params: Option<&RawValue>,
     ) -> Result<String, Failure> {
         let params: ToolCall<'_> = read(params)?;
-        let listing = self.listing(context);
-        let Some(tool) = self.offer.tools().find(&params.name, listing) else {
-            let known = self.offer.tools().names(listing).join(", ");
-            return Err(Failure::parameters(format!(
-                "unknown tool `{}`, expected one of {known}",
-                params.name
-            )));
-        };
+        let tool = self.offer.tools().find(&params.name, self.listing(context))?;
         let nothing = RawValue::NULL;
         let arguments = params.arguments.unwrap_or(nothing);
         let call = context.call(params.meta);
@@ -294,14 +289,11 @@ impl Service {
     }
 
     fn listing(&self, context: &Context<'_>) -> Listing {
-        let by_client =
-            if context.client.refuses_dots() { NameStyle::Underscored } else { NameStyle::Dotted };
+        let (client, options) = (&context.client, self.options);
         Listing {
-            names: context.peer.names.or(self.options.names).unwrap_or(by_client),
-            deep_research: self
-                .options
-                .deep_research
-                .unwrap_or(!context.client.declines_deep_research()),
+            names: context.peer.names.or(options.names).unwrap_or_else(|| client.names()),
+            knowledge: options.knowledge.unwrap_or(true),
+            deep_research: options.deep_research.unwrap_or_else(|| client.wants_deep_research()),
         }
     }
 }
