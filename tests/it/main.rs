@@ -10,6 +10,7 @@
 mod program;
 
 mod awkward;
+mod budget;
 mod cli;
 mod conversations;
 mod deep_research;
@@ -17,6 +18,7 @@ mod errors;
 mod eval;
 mod filters;
 mod floors;
+mod forgiving;
 mod get;
 mod guard;
 mod handshake;
@@ -29,6 +31,7 @@ mod search;
 mod sessions;
 mod spelling;
 mod stdio;
+mod switches;
 mod tools;
 mod users;
 mod websocket;

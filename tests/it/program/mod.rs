@@ -8,6 +8,7 @@ mod library;
 mod pipe;
 mod server;
 mod socket;
+mod text;
 
 pub(crate) use caller::Caller;
 pub(crate) use client::Client;
