@@ -5,8 +5,8 @@ use std::{net::TcpListener, sync::Arc, time::Duration};
 use crate::{
     actors::{Library, Roster, Shelf},
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
-    config::{ConfigError, Settings, Shown, ToolNames},
-    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions},
+    config::{ConfigError, Settings, ToolNames},
+    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, UnknownTool},
     registry,
     tools::Toolbox,
     transport::{self, Door},
@@ -36,6 +36,9 @@ pub enum AppError {
     /// Nobody can be let in.
     #[error(transparent)]
     Auth(#[from] AuthError),
+    /// A tool that is not there cannot be switched off.
+    #[error("`tools.disabled` is not right")]
+    Tools(#[from] UnknownTool),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -53,20 +56,19 @@ impl App {
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         }));
-        let patience = settings.limits.patience();
-        let toolbox = Toolbox::new(Arc::clone(&roster), registry::tools(), patience);
+        let (patience, tools) = (settings.limits.patience(), &settings.tools);
+        let toolbox = Toolbox::new(Arc::clone(&roster), registry::tools(), patience)
+            .without(&tools.disabled)?
+            .saying(tools.text);
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
         let options = Options {
-            names: match settings.server.tool_names {
+            names: match tools.tool_names {
                 ToolNames::Auto => None,
                 ToolNames::Dotted => Some(NameStyle::Dotted),
                 ToolNames::Underscored => Some(NameStyle::Underscored),
             },
-            deep_research: match settings.server.deep_research {
-                Shown::Auto => None,
-                Shown::On => Some(true),
-                Shown::Off => Some(false),
-            },
+            knowledge: tools.knowledge.decided(),
+            deep_research: tools.deep_research.decided(),
         };
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);

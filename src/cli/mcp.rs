@@ -22,7 +22,7 @@ impl Mcp {
     pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
         let mut settings = common.settings()?;
         if let Some(names) = self.tool_names {
-            settings.server.tool_names = names;
+            settings.tools.tool_names = names;
         }
         App::new(settings)?.serve_stdio().await?;
         Ok(ExitCode::SUCCESS)

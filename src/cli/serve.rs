@@ -32,7 +32,7 @@ impl Serve {
             settings.server.listen = listen;
         }
         if let Some(names) = self.tool_names {
-            settings.server.tool_names = names;
+            settings.tools.tool_names = names;
         }
         let address = settings.listen()?;
         let app = App::new(settings)?;

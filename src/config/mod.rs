@@ -10,11 +10,13 @@ mod server;
 mod sessions;
 mod settings;
 mod storage;
+mod tools;
 
 pub use auth::{Auth, Jwt, JwtAlgorithm, KeySource, Mode, ResourceUrl};
 pub use limits::Limits;
 pub use machine::{claude_code_folder, codex_home, program};
-pub use server::{Server, Shown, ToolNames};
+pub use server::Server;
 pub use sessions::Sessions;
 pub use settings::{ConfigError, Settings};
 pub use storage::Storage;
+pub use tools::{Shown, TextForm, ToolNames, Tools};

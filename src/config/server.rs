@@ -1,4 +1,4 @@
-//! Where clients connect, and what they are shown.
+//! Where clients connect.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Where clients connect, and what they are shown.
+/// Where clients connect.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
@@ -29,10 +29,6 @@ pub struct Server {
     /// How often a sign of life goes out on an idle stream or WebSocket, in
     /// seconds. A WebSocket that gives none back three times over is closed.
     pub keep_alive_seconds: NonZeroU32,
-    /// How tool names are listed. Both forms can always be called.
-    pub tool_names: ToolNames,
-    /// Whether the deep-research tools `search` and `fetch` are offered.
-    pub deep_research: Shown,
 }
 
 impl Default for Server {
@@ -44,8 +40,6 @@ impl Default for Server {
             max_body_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
             max_message_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
             keep_alive_seconds: NonZeroU32::MIN.saturating_add(14),
-            tool_names: ToolNames::Auto,
-            deep_research: Shown::Auto,
         }
     }
 }
@@ -64,30 +58,4 @@ impl Server {
             Err(ConfigError::Exposed(self.listen))
         }
     }
-}
-
-/// How tool names are listed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolNames {
-    /// `knowledge.search`, but `knowledge_search` for clients that refuse dots.
-    #[default]
-    Auto,
-    /// `knowledge.search`.
-    Dotted,
-    /// `knowledge_search`.
-    Underscored,
-}
-
-/// Whether something is offered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Shown {
-    /// Unless the client is known to have no use for it.
-    #[default]
-    Auto,
-    /// Always.
-    On,
-    /// Never: neither listed nor answered.
-    Off,
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Auth, Limits, Mode, Server, Sessions, Storage};
+use super::{Auth, Limits, Mode, Server, Sessions, Storage, Tools};
 
 /// Every setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -14,6 +14,8 @@ pub struct Settings {
     pub server: Server,
     /// Who may come in.
     pub auth: Auth,
+    /// Which tools there are.
+    pub tools: Tools,
     /// Where knowledge is kept.
     pub storage: Storage,
     /// What one call may cost.

@@ -1,9 +1,10 @@
 //! The tools there are, under each of their names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
+use super::{Failure, brief::Brief, nearest};
 use crate::auth::Right;
 
 /// A tool as it is listed.
@@ -55,6 +56,8 @@ pub enum NameStyle {
 pub struct Listing {
     /// How names are written.
     pub names: NameStyle,
+    /// Whether the library's own tools are there.
+    pub knowledge: bool,
     /// Whether `search` and `fetch` are there.
     pub deep_research: bool,
 }
@@ -64,36 +67,42 @@ pub struct Listing {
 pub struct Catalog {
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
+    switched_off: HashSet<usize>,
+}
+
+/// Says which tool cannot be switched off, because there is none of that name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no tool `{name}` to disable{}", meant(*.nearest))]
+pub struct UnknownTool {
+    name: String,
+    nearest: Option<&'static str>,
 }
 
 impl Entry {
-    /// The name as it is written for a client.
-    fn name_in(&self, names: NameStyle) -> String {
-        match names {
-            NameStyle::Dotted => self.name.to_owned(),
-            NameStyle::Underscored => self.name.replace('.', "_"),
-        }
-    }
-
     /// The tool as `tools/list` shows it.
-    pub fn to_json(&self, names: NameStyle) -> Value {
+    fn to_json(&self, names: NameStyle) -> Value {
         let mut tool = json!({
-            "name": self.name_in(names),
+            "name": names.write(self.name),
             "title": self.title,
             "description": self.description,
             "inputSchema": self.schemas.input,
-            "annotations": {
-                "title": self.title,
-                "readOnlyHint": true,
-                "destructiveHint": false,
-                "idempotentHint": true,
-                "openWorldHint": false,
-            },
+            // The other hints mean something only where something is written.
+            "annotations": { "readOnlyHint": true, "openWorldHint": false },
         });
         if let (Value::Object(fields), Some(output)) = (&mut tool, &self.schemas.output) {
             fields.insert("outputSchema".to_owned(), output.clone());
         }
         tool
+    }
+}
+
+impl NameStyle {
+    /// The name of a tool in this style.
+    pub fn write(self, name: &str) -> String {
+        match self {
+            Self::Dotted => name.to_owned(),
+            Self::Underscored => name.replace('.', "_"),
+        }
     }
 }
 
@@ -103,15 +112,40 @@ impl Catalog {
         let mut by_name = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
             by_name.insert(entry.name.to_owned(), index);
-            by_name.insert(entry.name.replace('.', "_"), index);
+            by_name.insert(NameStyle::Underscored.write(entry.name), index);
         }
-        Self { entries, by_name }
+        Self { entries, by_name, switched_off: HashSet::new() }
     }
 
-    /// The tool of that name, dotted or underscored, if it is shown.
-    pub fn find(&self, name: &str, listing: Listing) -> Option<&Entry> {
-        let entry = self.entries.get(*self.by_name.get(name)?)?;
-        listing.shows(entry).then_some(entry)
+    /// The same without these tools, each named in either form.
+    pub fn without(mut self, disabled: &[String]) -> Result<Self, UnknownTool> {
+        for name in disabled {
+            let Some(index) = self.by_name.get(name) else {
+                let nearest = nearest(name, self.entries.iter().map(|entry| entry.name));
+                return Err(UnknownTool { name: name.clone(), nearest });
+            };
+            self.switched_off.insert(*index);
+        }
+        Ok(self)
+    }
+
+    /// The tool of that name, dotted or underscored, if it is shown; else what
+    /// is wrong with the name.
+    pub fn find(&self, name: &str, listing: Listing) -> Result<&Entry, Failure> {
+        let index = self.by_name.get(name);
+        let known = index.and_then(|index| Some((*index, self.entries.get(*index)?)));
+        match known {
+            Some((index, entry)) if self.shows(index, entry, listing) => Ok(entry),
+            Some((index, _)) if self.switched_off.contains(&index) => {
+                Err(self
+                    .refuse(&format!("the tool `{name}` is switched off on this server"), listing))
+            }
+            Some(_) | None => {
+                let names = self.names(listing);
+                let nearest = nearest(name, names.iter().map(String::as_str));
+                Err(self.refuse(&format!("unknown tool `{name}`{}", meant(nearest)), listing))
+            }
+        }
     }
 
     /// All tools.
@@ -121,22 +155,68 @@ impl Catalog {
 
     /// The names of the tools that are shown, as they are shown.
     pub fn names(&self, listing: Listing) -> Vec<String> {
-        let shown = self.entries.iter().filter(|entry| listing.shows(entry));
-        shown.map(|entry| entry.name_in(listing.names)).collect()
+        self.shown(listing).map(|entry| listing.names.write(entry.name)).collect()
     }
 
     /// The tools that are shown, as `tools/list` answers.
     pub fn list(&self, listing: Listing) -> Vec<Value> {
-        let shown = self.entries.iter().filter(|entry| listing.shows(entry));
-        shown.map(|entry| entry.to_json(listing.names)).collect()
+        let mut brief = Brief::default();
+        let listed = self.shown(listing).map(|entry| {
+            let mut tool = entry.to_json(listing.names);
+            brief.shorten(entry.name, &mut tool["inputSchema"]);
+            if listing.names != NameStyle::Dotted {
+                self.rename(&mut tool, listing.names);
+            }
+            tool
+        });
+        listed.collect()
+    }
+
+    fn shown(&self, listing: Listing) -> impl Iterator<Item = &Entry> {
+        let all = self.entries.iter().enumerate();
+        all.filter(move |(index, entry)| self.shows(*index, entry, listing)).map(|(_, entry)| entry)
+    }
+
+    fn shows(&self, index: usize, entry: &Entry, listing: Listing) -> bool {
+        let toolset = match entry.toolset {
+            Toolset::Knowledge => listing.knowledge,
+            Toolset::DeepResearch => listing.deep_research,
+        };
+        toolset && !self.switched_off.contains(&index)
+    }
+
+    /// A text in which tools are named as they are listed.
+    pub(crate) fn tell(&self, text: &str, style: NameStyle) -> String {
+        self.entries
+            .iter()
+            .fold(text.to_owned(), |text, entry| text.replace(entry.name, &style.write(entry.name)))
+    }
+
+    /// Names the tools in every description as they are listed.
+    fn rename(&self, value: &mut Value, style: NameStyle) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    match value {
+                        Value::String(text) if key == "description" => {
+                            *text = self.tell(text, style);
+                        }
+                        value => self.rename(value, style),
+                    }
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| self.rename(value, style)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn refuse(&self, problem: &str, listing: Listing) -> Failure {
+        let known = self.names(listing).join(", ");
+        Failure::parameters(format!("{problem}; expected one of {known}"))
     }
 }
 
-impl Listing {
-    fn shows(self, entry: &Entry) -> bool {
-        match entry.toolset {
-            Toolset::Knowledge => true,
-            Toolset::DeepResearch => self.deep_research,
-        }
-    }
+/// What to add to a message if it can be guessed what was meant.
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
 }

@@ -126,12 +126,13 @@ impl Service {
             capabilities: Capabilities::declared(params.capabilities.as_ref()),
             defaults: peer.defaults.or(wished),
         };
+        let names = self.names(peer, &agreed.client);
         self.sessions.introduce(&id, agreed);
         Ok(Outcome::new(jsonrpc::json(&json!({
             "protocolVersion": revision.date(),
             "capabilities": about::capabilities(),
             "serverInfo": about::implementation(),
-            "instructions": about::INSTRUCTIONS,
+            "instructions": self.offer.tools().tell(about::INSTRUCTIONS, names),
         }))))
     }
 
@@ -147,7 +148,7 @@ impl Service {
         let context = &context;
         match method {
             "ping" => Ok(Outcome::empty()),
-            "server/discover" => Ok(discover()),
+            "server/discover" => Ok(self.discover(context)),
             "tools/list" => {
                 let Paged { cursor } = read(params)?;
                 let tools = self.offer.tools().list(self.listing(context));
@@ -198,13 +199,7 @@ impl Service {
         params: Option<&RawValue>,
     ) -> Result<Outcome, Failure> {
         let ToolCall { name, arguments } = read(params)?;
-        let listing = self.listing(context);
-        let Some(tool) = self.offer.tools().find(&name, listing) else {
-            let known = self.offer.tools().names(listing).join(", ");
-            return Err(Failure::parameters(format!(
-                "unknown tool `{name}`, expected one of {known}"
-            )));
-        };
+        let tool = self.offer.tools().find(&name, self.listing(context))?;
         let principal = &context.peer.principal;
         if !principal.may(tool.right) {
             return Err(Failure::forbidden(tool.right));
@@ -360,26 +355,30 @@ impl Service {
         Ok(Outcome::new(jsonrpc::json(&asked)).wants_input())
     }
 
+    fn discover(&self, context: &Context<'_>) -> Outcome {
+        let names = self.names(context.peer, &context.client);
+        Outcome::new(jsonrpc::json(&json!({
+            "supportedVersions": Revision::dates(),
+            "capabilities": about::capabilities(),
+            "instructions": self.offer.tools().tell(about::INSTRUCTIONS, names),
+        })))
+        .cached(PUBLIC)
+    }
+
+    /// How names of tools are written: as the address says, or the settings, or
+    /// as suits the client.
+    fn names(&self, peer: &Peer, client: &Client) -> NameStyle {
+        peer.names.or(self.options.names).unwrap_or_else(|| client.names())
+    }
+
     fn listing(&self, context: &Context<'_>) -> Listing {
-        let by_client =
-            if context.client.refuses_dots() { NameStyle::Underscored } else { NameStyle::Dotted };
+        let (client, options) = (&context.client, self.options);
         Listing {
-            names: context.peer.names.or(self.options.names).unwrap_or(by_client),
-            deep_research: self
-                .options
-                .deep_research
-                .unwrap_or(!context.client.declines_deep_research()),
+            names: self.names(context.peer, client),
+            knowledge: options.knowledge.unwrap_or(true),
+            deep_research: options.deep_research.unwrap_or_else(|| client.wants_deep_research()),
         }
     }
-}
-
-fn discover() -> Outcome {
-    Outcome::new(jsonrpc::json(&json!({
-        "supportedVersions": Revision::dates(),
-        "capabilities": about::capabilities(),
-        "instructions": about::INSTRUCTIONS,
-    })))
-    .cached(PUBLIC)
 }
 
 /// Reads parameters, and says where they are wrong.

@@ -6,9 +6,11 @@
 //! revision to the next is in `revision`.
 
 mod about;
+mod brief;
 mod call;
 mod capability;
 mod catalog;
+mod client;
 mod completion;
 mod content;
 mod defaults;
@@ -18,6 +20,7 @@ mod link;
 mod live;
 mod methods;
 mod model;
+mod near;
 mod page;
 mod prompt;
 mod rates;
@@ -31,17 +34,19 @@ mod subscription;
 
 pub use call::{Call, Input};
 pub use capability::Capabilities;
-pub use catalog::{Catalog, Entry, Listing, NameStyle, Schemas, Toolset};
+pub use catalog::{Catalog, Entry, Listing, NameStyle, Schemas, Toolset, UnknownTool};
+pub use client::Client;
 pub use completion::{Completion, MOST_COMPLETIONS, Reference, Typed, Unfinished};
 pub use content::{Block, Body, Contents};
 pub use defaults::{Defaults, DefaultsError, Shape};
 pub use error::{Failure, InputRequired, Kind};
 pub use link::{Level, Link, Progress};
 pub use model::{Answer, Offer};
+pub(crate) use near::{nearest, plain};
 pub use prompt::{Messages, Prompt, PromptArgument, PromptArguments, PromptMessage, Role};
 pub use rates::Rates;
 pub use resource::{Resource, Template};
 pub use revision::{Mirror, Revision};
 pub use scope::Scope;
 pub use service::{Options, Peer, Reply, Service, Status};
-pub use session::{Client, SessionId, Sessions};
+pub use session::{SessionId, Sessions};

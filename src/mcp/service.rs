@@ -28,6 +28,8 @@ const LARGEST_BATCH: usize = 100;
 pub struct Options {
     /// How tool names are listed; without one, the client decides.
     pub names: Option<NameStyle>,
+    /// Whether the library's own tools are there; without one, they are.
+    pub knowledge: Option<bool>,
     /// Whether `search` and `fetch` are there; without one, the client decides.
     pub deep_research: Option<bool>,
 }

@@ -11,7 +11,7 @@ use std::{
 use dashmap::DashMap;
 use uuid::Uuid;
 
-use super::{Capabilities, Defaults, Revision, live::Live};
+use super::{Capabilities, Client, Defaults, Revision, live::Live};
 use crate::auth::Principal;
 
 /// The name of a session: 122 random bits. It is a name, never a right.
@@ -37,30 +37,6 @@ impl SessionId {
 impl fmt::Display for SessionId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
-    }
-}
-
-/// What is known of the program at the other end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Client {
-    /// What it calls itself; empty if it did not say.
-    pub name: Arc<str>,
-}
-
-impl Client {
-    /// Whether it refuses tool names with dots in them.
-    pub fn refuses_dots(&self) -> bool {
-        self.is_one_of(&["claude-ai", "claude-desktop", "claude desktop", "codex", "copilot"])
-    }
-
-    /// Whether it is known to have no use for the deep-research tools.
-    pub fn declines_deep_research(&self) -> bool {
-        self.is_one_of(&["claude", "codex", "copilot", "cursor", "visual studio code", "vscode"])
-    }
-
-    fn is_one_of(&self, known: &[&str]) -> bool {
-        let name = self.name.to_lowercase();
-        known.iter().any(|known| name.contains(known))
     }
 }
 

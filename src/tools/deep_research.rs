@@ -3,13 +3,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use vademecum_kit::model::{Mode, RetrievalOptions, SourceName, Uri};
 
 use super::{
     Contract, Replied, Toolbox,
     input::{KnowledgeFilters, point},
-    output::Compact,
+    output::{Compact, respond},
+    text::plain,
 };
 use crate::{
     actors::{self, CallError},
@@ -27,7 +27,7 @@ pub struct Search;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchInput {
-    /// A question or a few words.
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
 }
 
@@ -63,9 +63,10 @@ impl Contract for Search {
             fresh: true,
         };
         let page = toolbox.search(&call.principal, call.scope.as_ref(), search).await?;
-        let replied = super::output::respond(page, None, |hits| hits);
+        let replied = respond(page, None);
         let results = replied.output.results.into_iter().map(Compact::from).collect();
-        Ok(Replied { output: SearchOutput { results }, meta: replied.meta })
+        // The contract wants the text to be the same JSON.
+        Ok(Replied { output: SearchOutput { results }, text: None, meta: replied.meta })
     }
 }
 
@@ -77,7 +78,7 @@ pub struct Fetch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FetchInput {
-    /// The `id` of a result of search.
+    /// The `id` of a result.
     id: String,
 }
 
@@ -111,44 +112,5 @@ impl Contract for Fetch {
             document.metadata.insert("next_offset", offset.to_string());
         }
         Ok(document.into())
-    }
-}
-
-/// An item's content as plain text.
-fn plain(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Object(fields) => {
-            let messages = fields.get("messages").and_then(Value::as_array);
-            messages.map_or_else(|| lines(fields), |messages| conversation(messages))
-        }
-        other => other.to_string(),
-    }
-}
-
-fn lines(fields: &serde_json::Map<String, Value>) -> String {
-    let lines: Vec<String> = fields.iter().filter_map(|(name, value)| line(name, value)).collect();
-    lines.join("\n\n")
-}
-
-fn conversation(messages: &[Value]) -> String {
-    let text = |message: &Value, field: &str| {
-        message.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let lines: Vec<String> = messages
-        .iter()
-        .map(|message| format!("{}: {}", text(message, "sender"), text(message, "content")))
-        .collect();
-    lines.join("\n\n")
-}
-
-fn line(name: &str, value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) if !text.is_empty() => Some(format!("{name}: {text}")),
-        Value::Array(list) if !list.is_empty() => {
-            let texts: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-            (!texts.is_empty()).then(|| format!("{name}: {}", texts.join(", ")))
-        }
-        _ => None,
     }
 }

@@ -249,6 +249,21 @@ impl CharactersFilters {
     }
 }
 
+/// The source that an id names, if it is a URI.
+pub(crate) fn source_of(id: &ItemId) -> Result<SourceName, CallError> {
+    match id {
+        ItemId::Text(text) if text.contains("://") => {
+            let uri: Uri =
+                text.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
+            Ok(uri.source)
+        }
+        ItemId::Text(_) | ItemId::Number(_) => {
+            let problem = format!("source: is missing; `{id}` is an id of its source, not a URI");
+            Err(CallError::Invalid(problem))
+        }
+    }
+}
+
 /// What an id points at: an id of the source, or the URI of a hit.
 pub(crate) fn locate(
     source: SourceName,

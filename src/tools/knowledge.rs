@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::model::{Item, ItemId, Order, RetrievalOptions, SourceName};
+use vademecum_kit::model::{Hit, Item, ItemId, Order, RetrievalOptions, SourceName};
 
 use super::{
     Contract, Replied, Toolbox,
-    input::{KnowledgeFilters, Limit, Offset, locate},
+    input::{KnowledgeFilters, Limit, Offset, locate, source_of},
     output::{Compact, Results, SearchResponse, respond},
 };
 use crate::{
@@ -22,29 +22,29 @@ pub struct KnowledgeSearch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchInput {
-    /// A question or a few words. Any word may match, best first; "phrases" must occur, -words must not.
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
-    /// How many results; default 20.
+    /// How many results.
     #[schemars(extend("default" = 20))]
     limit: Option<Limit>,
-    /// Where to begin; default 0. A page's `next_offset` is the next one's.
+    /// Where to begin: a page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
-    /// Longest snippet in characters: 1 to 1000, default 300.
+    /// Longest snippet, in characters: 1 to 1000.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
-    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); only in the shape "full"; default false.
+    /// Say where the query matches.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
-    /// Which sources to search; default all.
+    /// Default all.
     sources: Option<Vec<SourceName>>,
-    /// Best or newest first; default "relevance".
+    /// Best or newest first.
     order_by: Option<Order>,
-    /// Filters for each source.
+    /// By source
     filters: Option<KnowledgeFilters>,
-    /// `compact` gives results as `{id, title, text, url, metadata}`; default "full".
+    /// Compact: {id, title, text, url, metadata}.
     shape: Option<Shape>,
-    /// A handle from `_meta.session`, or "new": repeated searches then show further results. Handles end when unused for half an hour.
+    /// "new" or the handle it gave: repeating a search shows further results. Ends after half an hour unused.
     session: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Contract for KnowledgeSearch {
     const NAME: &'static str = "knowledge.search";
     const TITLE: &'static str = "Search everything";
     const DESCRIPTION: &'static str = "Search the user's notes, media, chats, characters and \
-        prompts at once. Returns ranked hits with snippet, uri and loc; read one with knowledge.get.";
+        prompts at once. Read a hit with knowledge.get and its uri and loc.";
     type Input = SearchInput;
     type Output = SearchResponse<Results>;
 
@@ -72,7 +72,7 @@ impl Contract for KnowledgeSearch {
             None => call.scope.clone(),
         };
         let search = actors::Search {
-            query: input.query,
+            query: input.query.clone(),
             wanted: input.filters.unwrap_or_default().into_wanted(&sources),
             order: input.order_by,
             limit: input.limit.map_or(20, |limit| limit.0),
@@ -88,11 +88,23 @@ impl Contract for KnowledgeSearch {
             Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
         };
         let shape = input.shape.or(call.defaults.shape).unwrap_or_default();
-        Ok(respond(page, session, |hits| match shape {
-            Shape::Full => Results::Full(hits),
-            Shape::Compact => Results::Compact(hits.into_iter().map(Compact::from).collect()),
-        }))
+        let replied = respond(page, session);
+        Ok(match shape {
+            Shape::Full => {
+                let Replied { output, text, meta } = replied.in_words(toolbox, &input.query);
+                Replied { output: output.map(Results::Full), text, meta }
+            }
+            // Who asks for a shape reads that, and wants no other text.
+            Shape::Compact => {
+                let Replied { output, text, meta } = replied;
+                Replied { output: output.map(compact), text, meta }
+            }
+        })
     }
+}
+
+fn compact(hits: Vec<Hit>) -> Results {
+    Results::Compact(hits.into_iter().map(Compact::from).collect())
 }
 
 /// Reads an item of any source.
@@ -103,9 +115,9 @@ pub struct KnowledgeGet;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetInput {
-    /// The source of the item.
-    source: SourceName,
-    /// The `id` or the `uri` of a hit.
+    /// Not needed with a `uri`.
+    source: Option<SourceName>,
+    /// `id` or `uri`.
     id: ItemId,
     /// How much to read, and where.
     retrieval: Option<RetrievalOptions>,
@@ -114,9 +126,8 @@ pub struct GetInput {
 impl Contract for KnowledgeGet {
     const NAME: &'static str = "knowledge.get";
     const TITLE: &'static str = "Read an item";
-    const DESCRIPTION: &'static str = "Read a hit of knowledge.search: a snippet by default, the \
-        passage around retrieval.loc with mode chunk or chunk_with_siblings, everything with full \
-        (long items in pages: pass range.next_offset as retrieval.offset).";
+    const DESCRIPTION: &'static str = "Read a hit: a snippet, the passage at retrieval.loc (mode \
+        chunk or chunk_with_siblings), or all (full; long items in pages).";
     type Input = GetInput;
     type Output = Item;
 
@@ -125,15 +136,19 @@ impl Contract for KnowledgeGet {
         input: GetInput,
         call: &Call,
     ) -> Result<Replied<Item>, CallError> {
-        let (id, part) = locate(input.source, input.id)?;
+        let source = match input.source {
+            Some(source) => source,
+            None => source_of(&input.id)?,
+        };
+        let (id, part) = locate(source, input.id)?;
         let read = actors::Read {
-            source: input.source,
+            source,
             id,
             part,
             options: input.retrieval.unwrap_or_default(),
             page: None,
             preferences: call.defaults.preferences,
         };
-        Ok(toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.into())
+        toolbox.read(call, read).await
     }
 }

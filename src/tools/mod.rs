@@ -1,7 +1,9 @@
 //! The contracts: tools with their own names and shapes, each a thin adapter
 //! on the same sessions. No search logic lives here.
 
+mod arguments;
 mod deep_research;
+mod forgive;
 mod input;
 mod knowledge;
 mod offer;
@@ -9,6 +11,7 @@ mod output;
 mod resources;
 mod schema;
 mod source;
+mod text;
 mod tool;
 mod transcript;
 

@@ -7,13 +7,14 @@ use serde_json::value::RawValue;
 use tokio::sync::watch;
 use vademecum_kit::model::Item;
 
-use super::{Tool, resources};
+use super::{Replied, Tool, resources, text};
 use crate::{
     actors::{self, CallError, Page, Roster},
     auth::Principal,
+    config::TextForm,
     mcp::{
         Answer, Call, Catalog, Completion, Contents, Failure, Messages, Offer, Prompt,
-        PromptArguments, Resource, Scope, Template, Unfinished,
+        PromptArguments, Resource, Scope, Template, Unfinished, UnknownTool,
     },
 };
 
@@ -24,6 +25,7 @@ pub struct Toolbox {
     catalog: Catalog,
     tools: HashMap<&'static str, Tool>,
     patience: Duration,
+    text: TextForm,
 }
 
 impl Toolbox {
@@ -31,7 +33,26 @@ impl Toolbox {
     pub fn new(roster: Arc<Roster>, tools: Vec<Tool>, patience: Duration) -> Self {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
         let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
-        Self { roster, catalog, tools, patience }
+        Self { roster, catalog, tools, patience, text: TextForm::default() }
+    }
+
+    /// The same without these tools.
+    pub fn without(self, disabled: &[String]) -> Result<Self, UnknownTool> {
+        Ok(Self { catalog: self.catalog.without(disabled)?, ..self })
+    }
+
+    /// The same, with answers in this form.
+    #[must_use]
+    pub fn saying(self, text: TextForm) -> Self {
+        Self { text, ..self }
+    }
+
+    /// An answer as a model reads it, if it is wanted so.
+    pub(crate) fn text(&self, write: impl FnOnce() -> String) -> Option<String> {
+        match self.text {
+            TextForm::Lines => Some(write()),
+            TextForm::Json => None,
+        }
     }
 
     /// Which conversations go on.
@@ -64,6 +85,17 @@ impl Toolbox {
     ) -> Result<Item, CallError> {
         let session = self.roster.session(principal, scope)?;
         session.send(read).await.unwrap_or(Err(CallError::Unavailable))
+    }
+
+    /// Reads an item, and answers with it.
+    pub(crate) async fn read(
+        &self,
+        call: &Call,
+        read: actors::Read,
+    ) -> Result<Replied<Item>, CallError> {
+        let item = self.read_item(&call.principal, call.scope.as_ref(), read).await?;
+        let text = self.text(|| text::item(&item));
+        Ok(Replied { output: item, text, meta: None })
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use vademecum_kit::model::Hit;
 
-use super::Replied;
+use super::{Replied, Toolbox, text};
 use crate::actors::{Failed, Page};
 
 /// A page of results.
@@ -20,9 +20,10 @@ pub struct SearchResponse<R> {
     /// The `offset` of the next page.
     pub(crate) next_offset: Option<usize>,
     /// How many matches there are in all.
-    pub(crate) total_estimated: Option<usize>,
+    pub(crate) total_estimated: usize,
     /// What else is to be known about this page.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub(crate) meta: Option<About>,
 }
 
@@ -103,18 +104,49 @@ impl From<Hit> for Compact {
     }
 }
 
+impl<R> SearchResponse<R> {
+    /// The same page, with its results in another shape.
+    pub(crate) fn map<S>(self, shape: impl FnOnce(R) -> S) -> SearchResponse<S> {
+        let Self { results, has_more, next_offset, total_estimated, meta } = self;
+        SearchResponse { results: shape(results), has_more, next_offset, total_estimated, meta }
+    }
+
+    /// The words that were searched for instead of what was asked for.
+    pub(crate) fn searched_for(&self) -> Option<&str> {
+        self.meta.as_ref()?.searched_for.as_deref()
+    }
+
+    /// What went differently than one would think, in sentences.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let Some(about) = &self.meta else { return Vec::new() };
+        let mut remarks = Vec::new();
+        if let Some(words) = &about.searched_for {
+            remarks.push(format!("Nothing matches as asked; searched for: {words}."));
+        }
+        if let Some(count) = about.already_shown {
+            remarks.push(format!("{count} shown before in this session are left out."));
+        }
+        if about.restarted == Some(true) {
+            remarks.push("All had been shown in this session; showing began again.".to_owned());
+        }
+        for failed in &about.failed_sources {
+            remarks.push(format!("No answer from {}: {}.", failed.source, failed.reason));
+        }
+        if let Some(handle) = &about.session {
+            remarks.push(format!("session: {handle}"));
+        }
+        remarks
+    }
+}
+
 /// Answers with a page. What is to be known about it stands in the answer, for
 /// the model, and in the result's `_meta`, for the client.
-pub(crate) fn respond<R>(
-    mut page: Page,
-    session: Option<String>,
-    results: impl FnOnce(Vec<Hit>) -> R,
-) -> Replied<SearchResponse<R>> {
+pub(crate) fn respond(page: Page, session: Option<String>) -> Replied<SearchResponse<Vec<Hit>>> {
     let about = About {
-        failed_sources: std::mem::take(&mut page.failed),
         already_shown: (page.passed > 0 && !page.restarted).then_some(page.passed),
+        failed_sources: page.failed,
         restarted: page.restarted.then_some(true),
-        searched_for: page.searched_for.take(),
+        searched_for: page.searched_for,
         session,
     };
     let about = (about != About::default()).then_some(about);
@@ -123,13 +155,21 @@ pub(crate) fn respond<R>(
         _ => None,
     });
     let output = SearchResponse {
-        results: results(page.hits),
+        results: page.hits,
         has_more: page.next_offset.is_some(),
         next_offset: page.next_offset,
-        total_estimated: Some(page.total),
+        total_estimated: page.total,
         meta: about,
     };
-    Replied { output, meta: meta.map(under_our_name) }
+    Replied { output, text: None, meta: meta.map(under_our_name) }
+}
+
+impl Replied<SearchResponse<Vec<Hit>>> {
+    /// The same answer with its text, if answers are wanted as text.
+    pub(crate) fn in_words(self, toolbox: &Toolbox, query: &str) -> Self {
+        let text = toolbox.text(|| text::page(query, &self.output));
+        Self { text, ..self }
+    }
 }
 
 fn under_our_name(fields: Map<String, Value>) -> Map<String, Value> {

@@ -43,7 +43,7 @@ async fn search(
     wanted: Wanted,
 ) -> Result<Replied<Hits>, CallError> {
     let search = actors::Search {
-        query,
+        query: query.clone(),
         order: wanted.order,
         wanted: vec![wanted],
         limit: window.limit.map_or(10, |limit| limit.0),
@@ -54,7 +54,7 @@ async fn search(
         fresh: false,
     };
     let page = toolbox.search(&call.principal, call.scope.as_ref(), search).await?;
-    Ok(respond(page, None, |hits| hits))
+    Ok(respond(page, None).in_words(toolbox, &query))
 }
 
 async fn get(
@@ -68,7 +68,7 @@ async fn get(
     let (id, part) = locate(source, id)?;
     let preferences = call.defaults.preferences;
     let read = actors::Read { source, id, part, options, page, preferences };
-    Ok(toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.into())
+    toolbox.read(call, read).await
 }
 
 fn full() -> RetrievalOptions {
@@ -83,21 +83,21 @@ pub struct NotesSearch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotesSearchInput {
-    /// A question or a few words.
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
-    /// How many results; default 10.
+    /// How many results.
     #[schemars(extend("default" = 10))]
     limit: Option<Limit>,
-    /// Where to begin; default 0.
+    /// Where to begin: a page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
-    /// Longest snippet in characters: 1 to 1000, default 300.
+    /// Longest snippet, in characters: 1 to 1000.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
-    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    /// Say where the query matches.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
-    /// Only notes with at least one of these keywords.
+    /// Notes with at least one of these.
     keywords: Option<Vec<String>>,
 }
 
@@ -128,7 +128,7 @@ pub struct NotesGet;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotesGetInput {
-    /// The `id` of a note.
+    /// `id` or `uri`.
     note_id: String,
     /// How much to read, and where.
     retrieval: Option<RetrievalOptions>,
@@ -137,7 +137,7 @@ pub struct NotesGetInput {
 impl Contract for NotesGet {
     const NAME: &'static str = "notes.get";
     const TITLE: &'static str = "Read a note";
-    const DESCRIPTION: &'static str = "Read a note: a snippet, a passage or all of it.";
+    const DESCRIPTION: &'static str = "Read a note.";
     type Input = NotesGetInput;
     type Output = Item;
 
@@ -159,35 +159,34 @@ pub struct MediaSearch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MediaSearchInput {
-    /// A question or a few words.
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
-    /// How many results; default 10.
+    /// How many results.
     #[schemars(extend("default" = 10))]
     limit: Option<Limit>,
-    /// Where to begin; default 0.
+    /// Where to begin: a page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
-    /// Longest snippet in characters: 1 to 1000, default 300.
+    /// Longest snippet, in characters: 1 to 1000.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
-    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    /// Say where the query matches.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
-    /// Only these types, such as video, audio, podcast, pdf, epub, docx, pptx, html, markdown, txt, image, article; `media://types` lists those there are.
+    /// Such as pdf or video; see `media://types`.
     media_types: Option<Vec<String>>,
-    /// Only what was added then or later (ISO 8601).
+    /// ISO 8601.
     date_from: Option<Timestamp>,
-    /// Only what was added then or earlier (ISO 8601); a day counts to its end.
+    /// ISO 8601; a day counts to its end.
     date_to: Option<Until>,
-    /// Best or newest first; default "relevance".
+    /// Best or newest first.
     order_by: Option<Order>,
 }
 
 impl Contract for MediaSearch {
     const NAME: &'static str = "media.search";
     const TITLE: &'static str = "Search media";
-    const DESCRIPTION: &'static str =
-        "Search documents, articles and transcripts by words, type and date.";
+    const DESCRIPTION: &'static str = "Search documents, articles and transcripts.";
     type Input = MediaSearchInput;
     type Output = Hits;
 
@@ -220,7 +219,7 @@ pub struct MediaGet;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MediaGetInput {
-    /// The `id` of a document.
+    /// `id` or `uri`.
     media_id: ItemId,
     /// How much to read, and where.
     retrieval: Option<RetrievalOptions>,
@@ -229,8 +228,7 @@ pub struct MediaGetInput {
 impl Contract for MediaGet {
     const NAME: &'static str = "media.get";
     const TITLE: &'static str = "Read a document";
-    const DESCRIPTION: &'static str =
-        "Read a media document: a snippet, the chunk at retrieval.loc with its siblings, or all.";
+    const DESCRIPTION: &'static str = "Read a document.";
     type Input = MediaGetInput;
     type Output = Item;
 
@@ -252,32 +250,32 @@ pub struct ChatsSearch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChatsSearchInput {
-    /// A question or a few words.
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
-    /// How many results; default 10.
+    /// How many results.
     #[schemars(extend("default" = 10))]
     limit: Option<Limit>,
-    /// Where to begin; default 0.
+    /// Where to begin: a page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
-    /// Longest snippet in characters: 1 to 1000, default 300.
+    /// Longest snippet, in characters: 1 to 1000.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
-    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    /// Say where the query matches.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
-    /// What is matched; default "both".
+    /// What is matched; default both.
     by: Option<By>,
-    /// Only conversations with this character.
+    /// Conversations with this character.
     character_id: Option<i64>,
-    /// Only messages of this sender.
+    /// Messages of this sender.
     sender: Option<String>,
 }
 
 impl Contract for ChatsSearch {
     const NAME: &'static str = "chats.search";
     const TITLE: &'static str = "Search chats";
-    const DESCRIPTION: &'static str = "Search conversations by title, by message or by both.";
+    const DESCRIPTION: &'static str = "Search conversations.";
     type Input = ChatsSearchInput;
     type Output = Hits;
 
@@ -302,23 +300,23 @@ pub struct ChatsGet;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChatsGetInput {
-    /// The `conversation_id` of a hit.
+    /// `conversation_id` or `uri`.
     conversation_id: String,
-    /// Which page of messages, counted from 1; default 1.
+    /// Counted from 1.
     #[schemars(extend("default" = 1))]
     page: Option<Positive>,
-    /// Messages on a page: at most 200, default 50.
+    /// At most 200 messages.
     #[schemars(extend("default" = 50))]
     page_size: Option<Positive>,
-    /// Instead of a page: the messages around retrieval.loc. A message is a chunk.
+    /// How much to read, and where.
     retrieval: Option<RetrievalOptions>,
 }
 
 impl Contract for ChatsGet {
     const NAME: &'static str = "chats.get";
     const TITLE: &'static str = "Read a conversation";
-    const DESCRIPTION: &'static str = "Read a conversation page by page, or with retrieval the \
-        messages around the one at retrieval.loc.";
+    const DESCRIPTION: &'static str = "Read a conversation in pages, or with retrieval the messages \
+        around retrieval.loc.";
     type Input = ChatsGetInput;
     type Output = Item;
 
@@ -347,18 +345,18 @@ pub struct CharactersSearch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CharactersSearchInput {
-    /// Words or tags, as text (comma-separated) or as a list.
+    /// Words or tags.
     query: OneOrMany,
-    /// How many results; default 10.
+    /// How many results.
     #[schemars(extend("default" = 10))]
     limit: Option<Limit>,
-    /// Where to begin; default 0.
+    /// Where to begin: a page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
-    /// Longest snippet in characters: 1 to 1000, default 300.
+    /// Longest snippet, in characters: 1 to 1000.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
-    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    /// Say where the query matches.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
 }
@@ -390,14 +388,14 @@ pub struct CharactersGet;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CharactersGetInput {
-    /// The `id` of a character.
-    character_id: i64,
+    /// `id` or `uri`.
+    character_id: ItemId,
 }
 
 impl Contract for CharactersGet {
     const NAME: &'static str = "characters.get";
     const TITLE: &'static str = "Read a character";
-    const DESCRIPTION: &'static str = "Read a character card with all its fields.";
+    const DESCRIPTION: &'static str = "Read a character card.";
     type Input = CharactersGetInput;
     type Output = Item;
 
@@ -406,8 +404,7 @@ impl Contract for CharactersGet {
         input: CharactersGetInput,
         call: &Call,
     ) -> Result<Replied<Item>, CallError> {
-        let id = ItemId::Number(input.character_id);
-        get(toolbox, call, SourceName::Characters, id, full(), None).await
+        get(toolbox, call, SourceName::Characters, input.character_id, full(), None).await
     }
 }
 
@@ -419,21 +416,21 @@ pub struct PromptsSearch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptsSearchInput {
-    /// A question or a few words.
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
-    /// How many results; default 10.
+    /// How many results.
     #[schemars(extend("default" = 10))]
     limit: Option<Limit>,
-    /// Where to begin; default 0.
+    /// Where to begin: a page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
-    /// Longest snippet in characters: 1 to 1000, default 300.
+    /// Longest snippet, in characters: 1 to 1000.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
-    /// Whether each hit says where the query matches in its snippet (`highlights`) and which words of it occur (`matched`); default false.
+    /// Say where the query matches.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
-    /// Only match these fields; default all.
+    /// What is matched; default all.
     fields: Option<Vec<PromptField>>,
 }
 
@@ -463,14 +460,14 @@ pub struct PromptsGet;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptsGetInput {
-    /// The name or the `id` of a prompt. A prompt of that name comes first.
+    /// Name, `id` or `uri`; a name comes first.
     prompt_id_or_name: String,
 }
 
 impl Contract for PromptsGet {
     const NAME: &'static str = "prompts.get";
     const TITLE: &'static str = "Read a prompt";
-    const DESCRIPTION: &'static str = "Read a prompt with all its fields, by name or by id.";
+    const DESCRIPTION: &'static str = "Read a prompt.";
     type Input = PromptsGetInput;
     type Output = Item;
 
@@ -491,6 +488,6 @@ impl Contract for PromptsGet {
             page: None,
             preferences,
         };
-        Ok(toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.into())
+        toolbox.read(call, read).await
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Toolbox, schema};
+use super::{Toolbox, arguments::parse, schema};
 use crate::{
     actors::CallError,
     auth::Right,
@@ -45,19 +45,22 @@ pub trait Contract: 'static {
 pub struct Replied<T> {
     /// The answer.
     pub output: T,
+    /// The answer as a model reads it; without one, the answer is written as JSON.
+    pub text: Option<String>,
     /// What is said about it.
     pub meta: Option<Map<String, Value>>,
 }
 
 impl<T> From<T> for Replied<T> {
     fn from(output: T) -> Self {
-        Self { output, meta: None }
+        Self { output, text: None, meta: None }
     }
 }
 
 type Run = for<'a> fn(
     &'a Toolbox,
     &'a RawValue,
+    &'a Value,
     &'a Call,
 ) -> LocalBoxFuture<'a, Result<Answer, CallError>>;
 
@@ -77,18 +80,25 @@ impl fmt::Debug for Tool {
 impl Tool {
     /// The tool that keeps this contract.
     pub fn of<T: Contract>() -> Self {
+        let mut input = schema::input::<T::Input>();
+        if T::TOOLSET == Toolset::DeepResearch {
+            // Its clients compare it with what they know, to the letter.
+            input["additionalProperties"] = false.into();
+        }
         let entry = Entry {
             name: T::NAME,
             title: T::TITLE,
             description: T::DESCRIPTION,
             toolset: T::TOOLSET,
             right: T::RIGHT,
-            schemas: Schemas {
-                input: schema::input::<T::Input>(),
-                output: Some(schema::output::<T::Output>()),
-            },
+            schemas: Schemas { input, output: Some(schema::output::<T::Output>()) },
         };
-        Self { entry, run: |toolbox, arguments, call| Box::pin(run::<T>(toolbox, arguments, call)) }
+        Self {
+            entry,
+            run: |toolbox, arguments, schema, call| {
+                Box::pin(run::<T>(toolbox, arguments, schema, call))
+            },
+        }
     }
 
     /// How it is listed.
@@ -103,48 +113,20 @@ impl Tool {
         arguments: &RawValue,
         call: &Call,
     ) -> Result<Answer, CallError> {
-        (self.run)(toolbox, arguments, call).await
+        (self.run)(toolbox, arguments, &self.entry.schemas.input, call).await
     }
 }
 
 async fn run<T: Contract>(
     toolbox: &Toolbox,
     arguments: &RawValue,
+    schema: &Value,
     call: &Call,
 ) -> Result<Answer, CallError> {
-    let replied = T::call(toolbox, parse::<T>(arguments)?, call).await?;
+    let replied = T::call(toolbox, parse(arguments, schema)?, call).await?;
     let structured = serde_json::to_string(&replied.output).map_err(|error| {
         tracing::error!(tool = T::NAME, %error, "an answer could not be written");
         CallError::Unavailable
     })?;
-    Ok(Answer::json(structured, replied.meta))
-}
-
-/// Reads arguments, and says where they are wrong.
-fn parse<T: Contract>(arguments: &RawValue) -> Result<T::Input, CallError> {
-    let text = match arguments.get() {
-        "null" => "{}",
-        text => text,
-    };
-    if text.contains('[') {
-        schema::refuse_lists_for_objects::<T::Input>(text)?;
-    }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let place = error.path().to_string();
-        let reason = reason(error.inner());
-        CallError::Invalid(match place.as_str() {
-            "." => reason,
-            place => format!("{place}: {reason}"),
-        })
-    })
-}
-
-/// The error without its line and column, which nobody who sends JSON knows.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((reason, _)) => reason.to_owned(),
-        None => text,
-    }
+    Ok(Answer { text: replied.text, ..Answer::json(structured, replied.meta) })
 }

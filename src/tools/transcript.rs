@@ -21,11 +21,11 @@ pub struct MediaTranscript;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TranscriptInput {
-    /// The `id` of a media document.
+    /// `id` or `uri`.
     media_id: ItemId,
-    /// The form; default "text".
+    /// Default text.
     format: Option<Format>,
-    /// Whether times are shown: default false for text, true for json; srt and vtt always have them.
+    /// Default for json; srt and vtt have them.
     include_timestamps: Option<bool>,
 }
 
@@ -64,8 +64,7 @@ struct Segment {
 impl Contract for MediaTranscript {
     const NAME: &'static str = "media.transcript";
     const TITLE: &'static str = "Read a transcript";
-    const DESCRIPTION: &'static str =
-        "Read what is said in a recording, as text, srt, vtt or json, with the times of each cue.";
+    const DESCRIPTION: &'static str = "Read what is said in a recording.";
     type Input = TranscriptInput;
     type Output = TranscriptOutput;
 
@@ -86,7 +85,11 @@ impl Contract for MediaTranscript {
         let spoken = toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.content;
         let format = input.format.unwrap_or_default();
         let content = write(spoken, format, input.include_timestamps)?;
-        Ok(TranscriptOutput { content }.into())
+        let text = match &content {
+            Value::String(text) => toolbox.text(|| text.clone()),
+            _ => None,
+        };
+        Ok(Replied { output: TranscriptOutput { content }, text, meta: None })
     }
 }
 

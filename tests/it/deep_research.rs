@@ -171,7 +171,7 @@ fn clients_that_have_no_use_for_them_are_not_shown_them() {
 
 #[test]
 fn a_refused_tool_is_not_offered_in_the_same_breath() {
-    let server = Library::new().serve_set("[server]\ndeep_research = \"off\"");
+    let server = Library::new().serve_set("[tools]\ndeep_research = \"off\"");
     let (_, message) =
         server.client().fails("tools/call", &json!({ "name": "fetch", "arguments": {} }));
     let (_, offered) = message.split_once("expected one of").unwrap();
@@ -184,13 +184,13 @@ fn a_refused_tool_is_not_offered_in_the_same_breath() {
 #[test]
 fn the_settings_show_or_hide_them_for_everybody() {
     let library = Library::lanterns();
-    let off = library.serve_set("[server]\ndeep_research = \"off\"");
+    let off = library.serve_set("[tools]\ndeep_research = \"off\"");
     for client in [off.client(), off.session_of("openai-mcp")] {
         assert_eq!(listed(&client).len(), 0);
         let params = json!({ "name": "search", "arguments": { "query": "lantern" } });
         assert_eq!(client.fails("tools/call", &params).0, -32_602);
     }
-    let on = library.serve_set("[server]\ndeep_research = \"on\"");
+    let on = library.serve_set("[tools]\ndeep_research = \"on\"");
     let session = on.session_of("claude-code");
     assert_eq!(listed(&session).len(), 2);
     assert!(

@@ -33,7 +33,7 @@ fn wrong_calls() -> Vec<WrongCall> {
             (tool, json!({ "query": "lantern", "colour": "red" }), vec!["colour"]),
             (tool, json!({ "query": "" }), vec!["query"]),
             (tool, json!({ "query": " \n" }), vec!["query"]),
-            (tool, json!({ "query": 7 }), vec!["query"]),
+            (tool, json!({ "query": true }), vec!["query"]),
             (tool, json!({ "query": null }), vec!["query"]),
             (tool, json!({}), vec!["query"]),
             (tool, json!([]), vec![]),
@@ -54,7 +54,11 @@ fn wrong_searches() -> Vec<WrongCall> {
             json!({ "query": "x", "sources": ["recipes"] }),
             vec!["sources", "recipes", "notes"],
         ),
-        ("knowledge.search", json!({ "query": "x", "sources": "notes" }), vec!["sources"]),
+        (
+            "knowledge.search",
+            json!({ "query": "x", "sources": "recipes" }),
+            vec!["sources", "recipes"],
+        ),
         ("knowledge.search", json!({ "query": "x", "sources": [] }), vec!["sources"]),
         (
             "knowledge.search",
@@ -73,15 +77,15 @@ fn wrong_searches() -> Vec<WrongCall> {
         ),
         (
             "knowledge.search",
-            json!({ "query": "x", "filters": { "notes": { "tags": [] } } }),
-            vec!["filters.notes", "tags"],
+            json!({ "query": "x", "filters": { "notes": { "colour": [] } } }),
+            vec!["filters.notes", "colour", "keywords"],
         ),
         (
             "knowledge.search",
             json!({ "query": "x", "filters": { "media": { "date_to": "soon" } } }),
             vec!["filters.media.date_to", "soon"],
         ),
-        ("notes.search", json!({ "query": "x", "keywords": "coast" }), vec!["keywords"]),
+        ("notes.search", json!({ "query": "x", "keywords": true }), vec!["keywords"]),
         (
             "media.search",
             json!({ "query": "x", "date_from": "yesterday" }),
@@ -137,7 +141,7 @@ fn wrong_reads() -> Vec<WrongCall> {
             vec!["retrieval.loc", "place"],
         ),
         ("notes.get", json!({ "note_id": "gone" }), vec!["note", "gone"]),
-        ("notes.get", json!({ "note_id": 7 }), vec!["note_id"]),
+        ("notes.get", json!({ "note_id": true }), vec!["note_id"]),
         ("media.get", json!({ "media_id": 999 }), vec!["media", "999"]),
         ("media.get", json!({ "media_id": "gone" }), vec!["media", "gone"]),
         ("media.get", json!({}), vec!["media_id"]),
@@ -160,9 +164,9 @@ fn wrong_reads() -> Vec<WrongCall> {
         ),
         ("chats.get", json!({ "conversation_id": "gone", "page": "first" }), vec!["page", "first"]),
         ("characters.get", json!({ "character_id": 999 }), vec!["character", "999"]),
-        ("characters.get", json!({ "character_id": "Orla" }), vec!["character_id"]),
+        ("characters.get", json!({ "character_id": "Orla" }), vec!["character", "Orla"]),
         ("prompts.get", json!({ "prompt_id_or_name": "gone" }), vec!["prompt", "gone"]),
-        ("prompts.get", json!({ "prompt_id_or_name": 1 }), vec!["prompt_id_or_name"]),
+        ("prompts.get", json!({ "prompt_id_or_name": [] }), vec!["prompt_id_or_name"]),
     ]
 }
 

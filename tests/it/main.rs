@@ -10,6 +10,7 @@
 mod program;
 
 mod awkward;
+mod budget;
 mod bundle;
 mod cli;
 mod connect;
@@ -19,6 +20,7 @@ mod errors;
 mod eval;
 mod filters;
 mod floors;
+mod forgiving;
 mod get;
 mod guard;
 mod handshake;
@@ -36,6 +38,7 @@ mod search;
 mod sessions;
 mod spelling;
 mod stdio;
+mod switches;
 mod tools;
 mod users;
 mod websocket;

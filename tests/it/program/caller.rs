@@ -24,15 +24,22 @@ pub(crate) trait Caller {
     }
 
     /// What a tool answers, as structured content. Whatever the tool, there is
-    /// exactly one block of text with the same JSON in it.
+    /// exactly one block of text that says the same.
     fn call(&self, tool: &str, arguments: &Value) -> Value {
         let mut result = self.result_of(tool, arguments);
         assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
         let content = result["content"].as_array().unwrap();
         assert!(content.len() == 1 && content[0]["type"] == "text", "{content:?}");
-        let text: Value = serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(text, result["structuredContent"]);
+        let text = content[0]["text"].as_str().unwrap();
+        super::text::says(text, &result["structuredContent"]);
         result["structuredContent"].take()
+    }
+
+    /// The text of what a tool answers.
+    fn text(&self, tool: &str, arguments: &Value) -> String {
+        let result = self.result_of(tool, arguments);
+        assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
+        result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
     /// What a tool says when it cannot do what it was asked.

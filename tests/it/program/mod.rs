@@ -10,6 +10,7 @@ mod library;
 mod pipe;
 mod server;
 mod socket;
+mod text;
 mod token;
 
 pub(crate) use alone::{Alone, with_meta};

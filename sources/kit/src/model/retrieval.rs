@@ -23,28 +23,40 @@ pub enum Mode {
 }
 
 /// How much of an item to read. Everything is optional.
+///
+/// The descriptions are what a model reads: the names say most of it, and every
+/// client pays for each word.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetrievalOptions {
     /// What to read; default `snippet`.
+    #[schemars(description = "Default snippet.")]
     pub mode: Option<Mode>,
-    /// Longest snippet in characters: 1 to 1000, default 300.
+    /// Longest snippet, in characters: 1 to 1000.
     pub snippet_length: Option<usize>,
     /// Budget in tokens; default 5000.
+    #[schemars(description = "Default 5000.")]
     pub max_tokens: Option<usize>,
     /// Characters that count as one token: 1 to 20, default 4.
+    #[schemars(description = "1 to 20, default 4.")]
     pub chars_per_token: Option<usize>,
     /// Size of a chunk, in tokens, where none are stored: 16 to 8000, default 500.
+    #[schemars(description = "Where none are stored: 16 to 8000, default 500.")]
     pub chunk_size_tokens: Option<usize>,
     /// Tokens that neighbouring chunks share, where none are stored; default 50.
+    #[schemars(description = "Default 50.")]
     pub chunk_overlap_tokens: Option<usize>,
     /// Chunks (or messages) to consider on each side: 0 to 10, default 1.
+    #[schemars(description = "0 to 10, default 1.")]
     pub sibling_window: Option<usize>,
     /// Whether chunks stored with a media item are preferred; default true.
+    #[schemars(description = "Default true.")]
     pub prefer_prechunked: Option<bool>,
     /// Where to read: the `loc` of a hit.
+    #[schemars(description = "The loc of a hit.")]
     pub loc: Option<Loc>,
     /// Where `full` begins to read, in characters: a `range.next_offset`.
+    #[schemars(description = "Where full begins: a range.next_offset.")]
     pub offset: Option<usize>,
 }
 

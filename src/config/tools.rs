@@ -1,0 +1,67 @@
+//! Which tools there are, and what they look like.
+
+use serde::Deserialize;
+
+/// Which tools there are, and what they look like.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tools {
+    /// How tool names are listed. Both forms can always be called.
+    pub tool_names: ToolNames,
+    /// Whether the library's own tools are offered.
+    pub knowledge: Shown,
+    /// Whether the deep-research tools `search` and `fetch` are offered.
+    pub deep_research: Shown,
+    /// Tools that are neither listed nor answered, by name.
+    pub disabled: Vec<String>,
+    /// What the text of an answer is.
+    pub text: TextForm,
+}
+
+/// How tool names are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolNames {
+    /// `knowledge.search`, but `knowledge_search` for clients that refuse dots.
+    #[default]
+    Auto,
+    /// `knowledge.search`.
+    Dotted,
+    /// `knowledge_search`.
+    Underscored,
+}
+
+/// Whether something is offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// Unless the client is known to have no use for it.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never: neither listed nor answered.
+    Off,
+}
+
+/// What the text of an answer is, beside its structured content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextForm {
+    /// Compact lines that a model can cite.
+    #[default]
+    Lines,
+    /// The structured content once more, for programs that read nothing else.
+    Json,
+}
+
+impl Shown {
+    /// Whether it is offered; without an answer, the client decides.
+    pub fn decided(self) -> Option<bool> {
+        match self {
+            Self::Auto => None,
+            Self::On => Some(true),
+            Self::Off => Some(false),
+        }
+    }
+}

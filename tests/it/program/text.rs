@@ -1,0 +1,63 @@
+//! What the text of an answer has in common with its structured content.
+
+use serde_json::Value;
+
+/// Asserts that a text says what the structured content does: it is the same
+/// JSON, or lines with all that is needed to go on without the JSON.
+pub(crate) fn says(text: &str, structured: &Value) {
+    if let Ok(json @ Value::Object(_)) = serde_json::from_str::<Value>(text) {
+        assert_eq!(json, *structured);
+    } else if let Some(hits) = structured["results"].as_array() {
+        says_page(text, structured, hits);
+    } else if structured["meta"].is_object() {
+        says_item(text, structured);
+    } else {
+        assert_eq!(structured["content"], text);
+    }
+}
+
+/// Every hit by its URI, in order, each on a line of its own; and how to go on.
+fn says_page(text: &str, page: &Value, hits: &[Value]) {
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(heads.len(), hits.len(), "{text}\n{page}");
+    for (head, hit) in heads.iter().zip(hits) {
+        let uri = format!(" — {}", hit["uri"].as_str().unwrap());
+        assert!(head.contains(&uri), "{head}: {hit}");
+    }
+    let last = text.lines().last().unwrap();
+    if let Some(next) = page["next_offset"].as_u64() {
+        assert!(last.contains(&format!("offset {next}")), "{last}: {page}");
+    }
+    if !hits.is_empty() {
+        assert!(last.contains(&format!("of {}", page["total_estimated"])), "{last}: {page}");
+    }
+    let about = &page["_meta"];
+    let failed = about["failed_sources"].as_array().into_iter().flatten();
+    let named =
+        failed.map(|failed| &failed["source"]).chain([&about["session"], &about["searched_for"]]);
+    for name in named.filter_map(Value::as_str) {
+        assert!(last.contains(name), "{last}: {page}");
+    }
+}
+
+/// Title, URI and content; and how to read on.
+fn says_item(text: &str, item: &Value) {
+    let meta = &item["meta"];
+    assert!(text.lines().nth(1).unwrap().starts_with(meta["uri"].as_str().unwrap()), "{text}");
+    let mut texts: Vec<&Value> = Vec::new();
+    match &item["content"] {
+        Value::Object(fields) => match fields.get("messages") {
+            Some(Value::Array(messages)) => {
+                texts.extend(messages.iter().map(|message| &message["content"]));
+            }
+            _ => texts.extend(fields.values()),
+        },
+        content => texts.push(content),
+    }
+    for part in texts.into_iter().filter_map(Value::as_str) {
+        assert!(text.contains(part), "{text}: {part}");
+    }
+    if let Some(next) = item["range"]["next_offset"].as_u64() {
+        assert!(text.contains(&next.to_string()), "{text}: {next}");
+    }
+}
