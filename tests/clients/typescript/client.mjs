@@ -1,6 +1,6 @@
 // `@modelcontextprotocol/client`: both eras, the legacy one unless asked.
 import assert from "node:assert/strict";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, ResourceNotFoundError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { LEGACY, MODERN, main, server, tell } from "./story.mjs";
 
@@ -13,7 +13,10 @@ async function through(transport, mode, revision) {
     await client.connect(transport);
     assert.equal(client.getNegotiatedProtocolVersion(), revision, "the revision agreed on");
     assert.equal(client.getServerVersion()?.name, "vademecum", "the name of the server");
-    await tell(client, revision);
+    // It has an error of its own for that, with one code for both eras.
+    const error = await tell(client, revision, -32602);
+    assert.ok(error instanceof ResourceNotFoundError, `not known as a missing resource: ${error}`);
+    assert.equal(error.uri, "notes://nothing", "the resource that is missing");
 }
 
 await main({

@@ -11,19 +11,20 @@ export const server = {
     arguments: ["mcp", "--data", process.env.VADEMECUM_DATA ?? ""],
 };
 
-/** JSON-RPC codes, and what stands for "no such resource" in each era. */
-const INVALID_PARAMS = -32602;
-const NOT_FOUND = { legacy: -32002, modern: INVALID_PARAMS };
-
 /** The revisions that clients are expected to agree on. */
 export const LEGACY = "2025-11-25";
 export const MODERN = "2026-07-28";
 
+/** JSON-RPC codes, and what stands for "no such resource" in each era. */
+const INVALID_PARAMS = -32602;
+const NOT_FOUND = { [LEGACY]: -32002, [MODERN]: INVALID_PARAMS };
+
 /**
  * Tells the story to a connected client with `listTools`, `callTool` and
- * `readResource`, and closes it.
+ * `readResource`, and closes it; gives back what it threw for a resource that
+ * does not exist, which has `code`.
  */
-export async function tell(client, revision) {
+export async function tell(client, revision, code = NOT_FOUND[revision]) {
     try {
         const names = (await client.listTools()).tools.map((tool) => tool.name);
         const call = (name, args) => client.callTool({ name: listed(names, name), arguments: args });
@@ -31,7 +32,7 @@ export async function tell(client, revision) {
         await get(call, hit);
         await read(client, hit.uri);
         await refusal(call);
-        await errors(client, revision === MODERN ? NOT_FOUND.modern : NOT_FOUND.legacy);
+        return await errors(client, code);
     } finally {
         await client.close();
     }
@@ -89,7 +90,7 @@ async function errors(client, notFound) {
     const unknown = client.callTool({ name: "no.such.tool", arguments: {} });
     await fails(client, unknown, INVALID_PARAMS, /no\.such\.tool/, "a tool that does not exist");
     const nowhere = client.readResource({ uri: "notes://nothing" });
-    await fails(client, nowhere, notFound, /nothing/, "a resource that does not exist");
+    return fails(client, nowhere, notFound, /nothing/, "a resource that does not exist");
 }
 
 async function fails(client, promise, code, message, what) {
@@ -100,6 +101,7 @@ async function fails(client, promise, code, message, what) {
     // The Inspector keeps codes to itself.
     if (client.showsCodes !== false) assert.equal(error.code, code, `${what}: ${error}`);
     assert.match(error.message, message, what);
+    return error;
 }
 
 const text = (result) => (result.content ?? []).map((block) => block.text ?? "").join("");
