@@ -35,6 +35,7 @@ mod resources;
 mod revisions;
 mod schemas;
 mod search;
+mod security;
 mod sessions;
 mod spelling;
 mod stdio;

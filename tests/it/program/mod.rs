@@ -14,7 +14,7 @@ mod text;
 mod token;
 
 pub(crate) use alone::{Alone, with_meta};
-pub(crate) use caller::Caller;
+pub(crate) use caller::{Caller, request};
 pub(crate) use client::Client;
 pub(crate) use content::{card, conversation, prompts};
 pub(crate) use home::Home;
