@@ -6,6 +6,7 @@
 //! never by a field.
 
 mod aggregator;
+mod awaited;
 mod desk;
 mod error;
 mod library;
@@ -15,6 +16,7 @@ mod session;
 mod source;
 
 pub use aggregator::{Failed, Wanted};
+pub use awaited::{Awaited, Waiting};
 pub use error::{CallError, chain};
 pub use library::Library;
 pub use roster::{Roster, Shelf};

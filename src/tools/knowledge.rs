@@ -82,7 +82,7 @@ impl Contract for KnowledgeSearch {
             preferences: call.defaults.preferences,
             fresh: true,
         };
-        let page = toolbox.search(&call.principal, scope.as_ref(), search).await?;
+        let page = toolbox.search(call, scope.as_ref(), search).await?;
         let session = match scope {
             Some(Scope::Handle(handle)) => Some(handle),
             Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
@@ -134,6 +134,6 @@ impl Contract for KnowledgeGet {
             page: None,
             preferences: call.defaults.preferences,
         };
-        Ok(toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.into())
+        Ok(toolbox.read_item(call, call.scope.as_ref(), read).await?.into())
     }
 }

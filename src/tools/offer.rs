@@ -3,16 +3,16 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::LocalBoxFuture;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use tokio::sync::watch;
 use vademecum_kit::model::Item;
 
 use super::{Tool, resources};
 use crate::{
-    actors::{self, CallError, Page, Roster},
+    actors::{self, Awaited, CallError, Page, Roster, Waiting},
     auth::Principal,
     mcp::{
-        Answer, Call, Catalog, Completion, Contents, Failure, Messages, Offer, Prompt,
+        Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
         PromptArguments, Resource, Scope, Template, Unfinished,
     },
 };
@@ -47,22 +47,28 @@ impl Toolbox {
     /// Searches in a conversation.
     pub(crate) async fn search(
         &self,
-        principal: &Principal,
+        call: &Call,
         scope: Option<&Scope>,
         search: actors::Search,
     ) -> Result<Page, CallError> {
-        let session = self.roster.session(principal, scope)?;
-        session.send(search).await.unwrap_or(Err(CallError::Unavailable))
+        let session = self.roster.session(&call.principal, scope)?;
+        let search = Awaited { request: search, waiting: Waiting::of(call) };
+        let page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
+        for failed in &page.failed {
+            call.log(Level::Warning, &json!(failed));
+        }
+        Ok(page)
     }
 
     /// Reads an item in a conversation.
     pub(crate) async fn read_item(
         &self,
-        principal: &Principal,
+        call: &Call,
         scope: Option<&Scope>,
         read: actors::Read,
     ) -> Result<Item, CallError> {
-        let session = self.roster.session(principal, scope)?;
+        let session = self.roster.session(&call.principal, scope)?;
+        let read = Awaited { request: read, waiting: Waiting::of(call) };
         session.send(read).await.unwrap_or(Err(CallError::Unavailable))
     }
 }

@@ -53,7 +53,7 @@ async fn search(
         preferences: call.defaults.preferences,
         fresh: false,
     };
-    let page = toolbox.search(&call.principal, call.scope.as_ref(), search).await?;
+    let page = toolbox.search(call, call.scope.as_ref(), search).await?;
     Ok(respond(page, None, |hits| hits))
 }
 
@@ -68,7 +68,7 @@ async fn get(
     let (id, part) = locate(source, id)?;
     let preferences = call.defaults.preferences;
     let read = actors::Read { source, id, part, options, page, preferences };
-    Ok(toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.into())
+    Ok(toolbox.read_item(call, call.scope.as_ref(), read).await?.into())
 }
 
 fn full() -> RetrievalOptions {
@@ -491,6 +491,6 @@ impl Contract for PromptsGet {
             page: None,
             preferences,
         };
-        Ok(toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.into())
+        Ok(toolbox.read_item(call, call.scope.as_ref(), read).await?.into())
     }
 }

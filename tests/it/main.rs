@@ -10,6 +10,7 @@
 mod program;
 
 mod awkward;
+mod cancellation;
 mod cli;
 mod conversations;
 mod deep_research;

@@ -3,6 +3,8 @@
 mod caller;
 mod client;
 mod content;
+mod endless;
+mod events;
 mod http;
 mod library;
 mod pipe;
@@ -12,6 +14,7 @@ mod socket;
 pub(crate) use caller::Caller;
 pub(crate) use client::Client;
 pub(crate) use content::{card, conversation, prompts};
+pub(crate) use events::Events;
 pub(crate) use http::{Request, Response};
 pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
