@@ -24,6 +24,7 @@ mod handshake;
 mod highlights;
 mod import;
 mod one_ranking;
+mod progress;
 mod resources;
 mod schemas;
 mod search;
