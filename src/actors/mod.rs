@@ -7,6 +7,7 @@
 
 mod aggregator;
 mod awaited;
+mod changes;
 mod desk;
 mod error;
 mod library;

@@ -136,8 +136,8 @@ impl Offer for Toolbox {
         Box::pin(async move { Ok(Completion::default()) })
     }
 
-    fn changes(&self, _: &Principal) -> watch::Receiver<u64> {
-        watch::Sender::new(0).subscribe()
+    fn changes(&self, principal: &Principal) -> watch::Receiver<u64> {
+        self.roster.library(principal).changes()
     }
 
     fn forget(&self, principal: &Principal, scope: &Scope) {
