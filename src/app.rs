@@ -4,9 +4,9 @@ use std::{net::TcpListener, sync::Arc, time::Duration};
 
 use crate::{
     actors::{Library, Roster, Shelf},
-    auth::{Principal, UserIdError, desktop},
+    auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
     config::{ConfigError, Settings, Shown, ToolNames},
-    mcp::{Link, NameStyle, Options, Peer, Service, Sessions},
+    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions},
     registry,
     tools::Toolbox,
     transport::{self, Door},
@@ -33,6 +33,9 @@ pub enum AppError {
     /// The user cannot be called that.
     #[error(transparent)]
     User(#[from] UserIdError),
+    /// Nobody can be let in.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -65,7 +68,9 @@ impl App {
                 Shown::Off => Some(false),
             },
         };
-        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options);
+        let limits = &settings.limits;
+        let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
+        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options).limited(rates);
         Ok(Self { settings, principal, roster, service })
     }
 
@@ -91,9 +96,21 @@ impl App {
         self.service.handle(&peer, message, &Link::default()).await.message
     }
 
+    /// The users of this server and their keys.
+    pub fn accounts(&self) -> Result<Accounts, AppError> {
+        Ok(Accounts::new(&self.settings.storage.folder()?))
+    }
+
+    /// The way in for HTTP and WebSocket, if anybody could be let in.
+    pub fn door(&self) -> Result<Door, AppError> {
+        let folder = self.settings.storage.folder()?;
+        let authenticator =
+            Authenticator::open(&self.settings.auth, &folder, self.principal.clone())?;
+        Ok(self.door_with(authenticator))
+    }
+
     /// Serves HTTP and WebSocket until the process is told to stop.
-    pub async fn serve(&self, listener: TcpListener) -> Result<(), AppError> {
-        let door = self.door();
+    pub async fn serve(&self, door: Door, listener: TcpListener) -> Result<(), AppError> {
         let (service, roster) = (self.service.clone(), Arc::clone(&self.roster));
         let sweeper = actix::spawn(async move {
             let mut rounds = tokio::time::interval(SWEEP);
@@ -110,14 +127,19 @@ impl App {
 
     /// Serves one client over standard input and output until it hangs up.
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
-        Ok(transport::serve_stdio(&self.door()).await?)
+        let door = self.door_with(Authenticator::single(self.principal.clone()));
+        Ok(transport::serve_stdio(&door, self.principal.clone()).await?)
     }
 
-    fn door(&self) -> Door {
+    fn door_with(&self, authenticator: Authenticator) -> Door {
+        let (mut server, auth) = (self.settings.server.clone(), self.settings.auth.clone());
+        // Whoever is told to come to an address is served there.
+        server.allowed_hosts.extend(auth.resource.as_ref().map(|it| it.host().to_owned()));
         Door {
             service: self.service.clone(),
-            principal: self.principal.clone(),
-            server: self.settings.server.clone(),
+            authenticator: Arc::new(authenticator),
+            auth,
+            server,
             concurrent_calls: self.settings.limits.concurrent_calls,
         }
     }

@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
+use super::{AccessTags, Right, Rights};
+
 /// The name of a user, which is also the name of the user's folder.
 ///
 /// Made of letters, digits, `.`, `-` and `_`, beginning with a letter or digit:
@@ -47,22 +49,41 @@ impl fmt::Display for UserId {
 }
 
 /// Somebody who has shown who they are.
+///
+/// Two that differ in anything are two: neither can use a session of the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal {
     user: UserId,
+    rights: Rights,
+    tags: AccessTags,
 }
 
 impl Principal {
+    /// Whoever calls this has looked at a credential.
+    pub(super) fn new(user: UserId, rights: Rights, tags: AccessTags) -> Self {
+        Self { user, rights, tags }
+    }
+
     /// Whose library this principal may use.
     pub fn user(&self) -> &UserId {
         &self.user
+    }
+
+    /// Whether this principal may do that.
+    pub fn may(&self, right: Right) -> bool {
+        self.rights.include(right)
+    }
+
+    /// What is open to this principal besides what is open to all.
+    pub fn tags(&self) -> &AccessTags {
+        &self.tags
     }
 }
 
 /// The one user of a desktop: whoever can reach the program on this machine
 /// can read its files as well, and so is asked for nothing.
 pub fn desktop(user: UserId) -> Principal {
-    Principal { user }
+    Principal::new(user, Rights::ALL, AccessTags::default())
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ impl Check {
     pub(super) fn run(self, common: &Common) -> Result<ExitCode> {
         let Self {} = self;
         let app = common.app()?;
-        app.settings().server.loopback()?;
+        app.settings().listen()?;
+        app.door()?;
         say("settings: sound");
         let mut sound = true;
         for store in app.library().stores() {

@@ -5,7 +5,9 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use super::{check, demo, eval, get, import, mcp, output, search, serve};
+use super::{
+    bundle, check, connect, demo, eval, get, import, key, mcp, output, search, serve, user,
+};
 use crate::{app::App, config::Settings, telemetry};
 
 /// One server that holds what you know, and lets your AI agents find it.
@@ -23,6 +25,7 @@ Examples:
   vademecum demo                            try it on a small library that comes along
   vademecum import notes ~/Documents/Vault  bring in a folder of Markdown
   vademecum serve                           serve HTTP and WebSocket at 127.0.0.1:7744/mcp
+  vademecum connect cursor --write          let a client use it (also: claude-desktop, vscode, …)
   vademecum mcp                             serve one client over standard input and output
   vademecum search \"when does rye bread rise\"";
 
@@ -51,6 +54,12 @@ enum Command {
     Serve(serve::Serve),
     /// Serve one MCP client over standard input and output
     Mcp(mcp::Mcp),
+    /// Connect a client: show what to put into its settings, or put it there
+    Connect(connect::Connect),
+    /// Take the server out of a client's settings again
+    Disconnect(connect::Disconnect),
+    /// Write a file that installs the server in Claude Desktop with one click
+    Bundle(bundle::Bundle),
     /// Bring files in; bringing them in again updates what they became
     Import(import::Import),
     /// Search the library
@@ -59,6 +68,12 @@ enum Command {
     Get(get::Get),
     /// Look whether settings and databases are sound
     Check(check::Check),
+    /// Add and list the users of a server for many
+    #[command(subcommand)]
+    User(user::User),
+    /// Make, list and revoke API keys
+    #[command(subcommand)]
+    Key(key::Key),
     /// Measure search on a judged collection
     Eval(eval::Eval),
 }
@@ -91,10 +106,15 @@ pub fn main() -> ExitCode {
             Command::Demo(command) => command.run(&line.common).await,
             Command::Serve(command) => command.run(&line.common).await,
             Command::Mcp(command) => command.run(&line.common).await,
+            Command::Connect(command) => command.run(&line.common),
+            Command::Disconnect(command) => command.run(&line.common),
+            Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Check(command) => command.run(&line.common),
+            Command::User(command) => command.run(&line.common),
+            Command::Key(command) => command.run(&line.common),
             Command::Eval(command) => command.run(&line.common).await,
         }
     });

@@ -11,7 +11,10 @@ use serde_json::json;
 use vademecum_kit::model::SourceName;
 
 use super::{command::Common, get::answer_of, import::bring_in, output::say, search};
-use crate::{app::App, config::Settings};
+use crate::{
+    app::App,
+    config::{Auth, Settings},
+};
 
 /// What the demo looks for.
 const QUESTION: &str = "how do I keep a sourdough starter alive?";
@@ -51,12 +54,14 @@ impl Demo {
             None => temporary.path().to_owned(),
         };
         settings.storage.data = Some(folder.clone());
+        // A try is for whoever tries.
+        settings.auth = Auth::default();
         let listener = self.listen(&mut settings)?;
         let address = listener.local_addr()?;
         let app = App::new(settings)?;
         seed(&app, &folder.join("demo")).await?;
         say(&format!("\nServing at http://{address}/mcp. Asking it: {QUESTION}\n"));
-        let serving = app.serve(listener);
+        let serving = app.serve(app.door()?, listener);
         let asking = ask(address);
         tokio::pin!(serving, asking);
         let found = tokio::select! {

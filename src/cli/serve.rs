@@ -34,12 +34,13 @@ impl Serve {
         if let Some(names) = self.tool_names {
             settings.server.tool_names = names;
         }
-        let address = settings.server.loopback()?;
+        let address = settings.listen()?;
         let app = App::new(settings)?;
+        let door = app.door()?;
         let listener =
             TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
         complain(&format!("listening on http://{}/mcp", listener.local_addr()?));
-        app.serve(listener).await?;
+        app.serve(door, listener).await?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -13,6 +13,10 @@ pub struct Limits {
     pub source_ms: NonZeroU32,
     /// How many calls one connection works on at the same time.
     pub concurrent_calls: NonZeroU32,
+    /// How many requests a user may make in a minute; 0 is as many as they like.
+    pub requests_per_minute: u32,
+    /// How often a user may call one tool in a minute; 0 is as often as they like.
+    pub calls_per_tool_per_minute: u32,
 }
 
 impl Default for Limits {
@@ -20,6 +24,8 @@ impl Default for Limits {
         Self {
             source_ms: NonZeroU32::MIN.saturating_add(4_999),
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
+            requests_per_minute: 6_000,
+            calls_per_tool_per_minute: 3_000,
         }
     }
 }

@@ -3,13 +3,17 @@
 //! Only this room reads the environment. What the command line says comes
 //! before the file, the file before the defaults.
 
+mod auth;
 mod limits;
+mod machine;
 mod server;
 mod sessions;
 mod settings;
 mod storage;
 
+pub use auth::{Auth, Jwt, JwtAlgorithm, KeySource, Mode, ResourceUrl};
 pub use limits::Limits;
+pub use machine::{claude_code_folder, codex_home, program};
 pub use server::{Server, Shown, ToolNames};
 pub use sessions::Sessions;
 pub use settings::{ConfigError, Settings};

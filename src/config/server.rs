@@ -14,7 +14,7 @@ use super::ConfigError;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
-    /// Address to listen on. Loopback only: nobody is asked for a key.
+    /// Address to listen on. Loopback only, unless `auth.mode` is `multi`.
     pub listen: SocketAddr,
     /// Names in the `Host` header that are served, besides `localhost`,
     /// `127.0.0.1` and `[::1]`.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Limits, Server, Sessions, Storage};
+use super::{Auth, Limits, Mode, Server, Sessions, Storage};
 
 /// Every setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -12,6 +12,8 @@ use super::{Limits, Server, Sessions, Storage};
 pub struct Settings {
     /// Where clients connect.
     pub server: Server,
+    /// Who may come in.
+    pub auth: Auth,
     /// Where knowledge is kept.
     pub storage: Storage,
     /// What one call may cost.
@@ -45,12 +47,20 @@ pub enum ConfigError {
     /// The server would be open to the network without a key.
     #[error(
         "{0} can be reached from other machines, and a server for a single user asks nobody \
-         for a key; listen on 127.0.0.1 or [::1]"
+         for a key; listen on 127.0.0.1 or [::1], or set auth.mode to \"multi\""
     )]
     Exposed(std::net::SocketAddr),
 }
 
 impl Settings {
+    /// The address to listen on, if those who can reach it may.
+    pub fn listen(&self) -> Result<std::net::SocketAddr, ConfigError> {
+        match self.auth.mode {
+            Mode::Single => self.server.loopback(),
+            Mode::Multi => Ok(self.server.listen),
+        }
+    }
+
     /// Reads the settings in a file; without one, the defaults.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let Some(path) = file else { return Ok(Self::default()) };
@@ -75,25 +85,48 @@ mod tests {
 
     #[test]
     fn the_example_names_every_setting() {
-        let example: toml::Table = include_str!("../../config.example.toml").parse().unwrap();
-        let written: Vec<String> = example
-            .iter()
-            .flat_map(|(section, settings)| {
-                let names: Vec<String> = settings.as_table().unwrap().keys().cloned().collect();
-                names.into_iter().map(move |name| format!("{section}.{name}"))
-            })
-            .collect();
+        let example = include_str!("../../config.example.toml");
         let debug = format!("{:#?}", Settings::default());
-        let known = debug
-            .lines()
-            .filter(|line| {
-                line.starts_with("        ")
-                    && !line.starts_with("         ")
-                    && line.contains(": ")
-            })
-            .count();
-        // `storage.data` has no value of its own: it stands in a comment.
-        assert_eq!(written.len() + 1, known, "{written:?}\n{debug}");
+        let known = debug.lines().filter(|line| !line.ends_with('{'));
+        let known = known.filter_map(|line| Some(line.trim().split_once(": ")?.0));
+        for name in known.filter(|name| *name != "jwt") {
+            // One without a value of its own stands in a comment.
+            let written =
+                |line: &str| line.trim_start_matches("# ").starts_with(&format!("{name} ="));
+            assert!(example.lines().any(written), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_example_of_tokens_names_every_setting_at_its_default() {
+        let example = include_str!("../../config.example.toml");
+        let (_, section) = example.split_once("# [auth.jwt]\n").unwrap();
+        let section = section.split("\n\n").next().unwrap();
+        let written = section.lines().filter_map(|line| {
+            let line = line.strip_prefix("# ")?;
+            line.contains(" = ").then_some(line)
+        });
+        let written: Vec<&str> = written.filter(|line| !line.ends_with('.')).collect();
+        let only = |names: &[&str]| {
+            let lines =
+                written.iter().filter(|line| names.contains(&line.split(' ').next().unwrap()));
+            toml::from_str::<crate::config::Jwt>(&lines.copied().collect::<Vec<_>>().join("\n"))
+        };
+        let needed = ["algorithms", "issuer", "jwks_url"];
+        let rest =
+            ["jwks_pause_seconds", "audiences", "leeway_seconds", "user_claim", "tags_claim"];
+        assert_eq!(written.len(), needed.len() + rest.len() + ["key_file", "jwks_file"].len());
+        assert_eq!(only(&[&needed[..], &rest].concat()).unwrap(), only(&needed).unwrap());
+    }
+
+    #[test]
+    fn only_a_server_that_asks_may_be_reached_from_other_machines() {
+        let settings = |mode: &str| {
+            let text = format!("server.listen = \"0.0.0.0:7744\"\nauth.mode = \"{mode}\"");
+            toml::from_str::<Settings>(&text).unwrap()
+        };
+        assert!(matches!(settings("single").listen(), Err(ConfigError::Exposed(_))));
+        assert_eq!(settings("multi").listen().unwrap().port(), 7_744);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use crate::auth::Right;
+
 /// A tool as it is listed.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -15,6 +17,8 @@ pub struct Entry {
     pub description: &'static str,
     /// To which set of tools it belongs.
     pub toolset: Toolset,
+    /// What a principal must be allowed to call it.
+    pub right: Right,
     /// What it takes and answers.
     pub schemas: Schemas,
 }
@@ -24,8 +28,8 @@ pub struct Entry {
 pub struct Schemas {
     /// What it takes.
     pub input: Value,
-    /// What it answers.
-    pub output: Value,
+    /// What it answers, if that is always the same.
+    pub output: Option<Value>,
 }
 
 /// A set of tools that is shown or hidden as one.
@@ -73,12 +77,11 @@ impl Entry {
 
     /// The tool as `tools/list` shows it.
     pub fn to_json(&self, names: NameStyle) -> Value {
-        json!({
+        let mut tool = json!({
             "name": self.name_in(names),
             "title": self.title,
             "description": self.description,
             "inputSchema": self.schemas.input,
-            "outputSchema": self.schemas.output,
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": true,
@@ -86,7 +89,11 @@ impl Entry {
                 "idempotentHint": true,
                 "openWorldHint": false,
             },
-        })
+        });
+        if let (Value::Object(fields), Some(output)) = (&mut tool, &self.schemas.output) {
+            fields.insert("outputSchema".to_owned(), output.clone());
+        }
+        tool
     }
 }
 

@@ -1,6 +1,10 @@
 //! Failures as the protocol knows them.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
+
+use crate::auth::Right;
 
 /// A request that failed as a message of the protocol.
 ///
@@ -39,6 +43,10 @@ pub enum Kind {
     MissingCapability,
     /// The revision is not spoken here.
     UnsupportedVersion,
+    /// The principal lacks this right.
+    Forbidden(Right),
+    /// The user has asked too often, and must wait so long.
+    TooMany(Duration),
     /// No failure yet: the client is asked for more.
     InputRequired(Box<InputRequired>),
 }
@@ -61,6 +69,18 @@ impl Failure {
     /// The text was no JSON.
     pub fn parse(message: impl Into<String>) -> Self {
         Self::new(Kind::Parse, message)
+    }
+
+    /// The principal may not do that.
+    pub(crate) fn forbidden(right: Right) -> Self {
+        let message = format!("this needs the scope `{right}`, which this key or token has not");
+        Self::new(Kind::Forbidden(right), message)
+    }
+
+    /// The user has asked too often.
+    pub(crate) fn too_many(wait: Duration) -> Self {
+        let seconds = wait.as_secs() + 1;
+        Self::new(Kind::TooMany(wait), format!("too many requests: try again in {seconds} s"))
     }
 
     /// The JSON was no request.

@@ -205,6 +205,13 @@ impl Service {
                 "unknown tool `{name}`, expected one of {known}"
             )));
         };
+        let principal = &context.peer.principal;
+        if !principal.may(tool.right) {
+            return Err(Failure::forbidden(tool.right));
+        }
+        if let Some(wait) = self.rates.call(principal.user(), tool.name) {
+            return Err(Failure::too_many(wait));
+        }
         if let (false, Some(mirror)) = (context.revision.has_sessions(), &context.peer.mirror) {
             check_parameters(mirror, &tool.schemas.input, arguments)?;
         }

@@ -1,7 +1,7 @@
 //! One message in, at most one message out; news and questions go out beside
 //! it, over a [`Link`].
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
@@ -9,8 +9,8 @@ use tokio::sync::watch;
 use vademecum_kit::model::Cancel;
 
 use super::{
-    Call, Capabilities, Client, Defaults, Failure, Input, Link, Mirror, NameStyle, Offer, Revision,
-    Scope, SessionId, Sessions,
+    Call, Capabilities, Client, Defaults, Failure, Input, Link, Mirror, NameStyle, Offer, Rates,
+    Revision, Scope, SessionId, Sessions,
     call::Back,
     jsonrpc::{self, Incoming, Message, Request},
     live::Live,
@@ -18,7 +18,7 @@ use super::{
     session::Record,
     state::Seal,
 };
-use crate::auth::Principal;
+use crate::auth::{Principal, Right};
 
 /// Messages in a batch at most.
 const LARGEST_BATCH: usize = 100;
@@ -69,6 +69,10 @@ pub enum Status {
     BadRequest,
     /// There is no such session or method.
     NotFound,
+    /// The principal lacks this right.
+    Forbidden(Right),
+    /// The user has asked too often, and must wait so long.
+    TooMany(Duration),
 }
 
 /// The protocol, for one product.
@@ -78,6 +82,7 @@ pub struct Service {
     pub(super) sessions: Arc<Sessions>,
     pub(super) options: Options,
     pub(super) seal: Seal,
+    pub(super) rates: Arc<Rates>,
     closing: Arc<watch::Sender<bool>>,
 }
 
@@ -115,7 +120,13 @@ impl Service {
     /// The protocol for what is offered.
     pub fn new(offer: Arc<dyn Offer>, sessions: Arc<Sessions>, options: Options) -> Self {
         let closing = Arc::new(watch::Sender::new(false));
-        Self { offer, sessions, options, seal: Seal::new(), closing }
+        Self { offer, sessions, options, seal: Seal::new(), rates: Arc::default(), closing }
+    }
+
+    /// No user may ask more often than that.
+    #[must_use]
+    pub fn limited(self, rates: Rates) -> Self {
+        Self { rates: Arc::new(rates), ..self }
     }
 
     /// Opens the session of a connection; whoever closes that ends it.
@@ -154,6 +165,7 @@ impl Service {
         for (owner, id) in self.sessions.sweep() {
             self.offer.forget(&owner, &Scope::Session(id));
         }
+        self.rates.sweep();
     }
 
     /// Ends all streams: the server is about to stop.
@@ -275,6 +287,9 @@ impl Service {
             Ok(era) => era,
             Err(refused) => return fail(refused),
         };
+        if let Err(failure) = self.admit(&peer.principal, &method) {
+            return fail((Revision::NEWEST_WITH_SESSIONS, failure));
+        }
         if let (Era::Session(_), "initialize") = (&era, &*method) {
             let mut opened = None;
             return match self.initialize(peer, params, &mut opened) {
@@ -305,6 +320,19 @@ impl Service {
                 Reply { message, status: Status::Ok, opened: None }
             }
         }
+    }
+
+    /// Whether the principal may ask that, and now. What a tool needs is
+    /// looked at when the tool is known.
+    fn admit(&self, principal: &Principal, method: &str) -> Result<(), Failure> {
+        if let Some(wait) = self.rates.request(principal.user()) {
+            return Err(Failure::too_many(wait));
+        }
+        let reads = ["resources/", "prompts/", "completion/", "subscriptions/"];
+        if reads.iter().any(|family| method.starts_with(family)) && !principal.may(Right::Read) {
+            return Err(Failure::forbidden(Right::Read));
+        }
+        Ok(())
     }
 
     /// What is known about a request; nothing if its session is not there.

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, value::RawValue};
 use super::{Toolbox, schema};
 use crate::{
     actors::CallError,
+    auth::Right,
     mcp::{Answer, Call, Entry, Schemas, Toolset},
 };
 
@@ -24,6 +25,8 @@ pub trait Contract: 'static {
     const DESCRIPTION: &'static str;
     /// To which set of tools it belongs.
     const TOOLSET: Toolset = Toolset::Knowledge;
+    /// What a principal must be allowed to call it.
+    const RIGHT: Right = Right::Read;
     /// What it takes.
     type Input: DeserializeOwned + JsonSchema;
     /// What it answers.
@@ -79,9 +82,10 @@ impl Tool {
             title: T::TITLE,
             description: T::DESCRIPTION,
             toolset: T::TOOLSET,
+            right: T::RIGHT,
             schemas: Schemas {
                 input: schema::input::<T::Input>(),
-                output: schema::output::<T::Output>(),
+                output: Some(schema::output::<T::Output>()),
             },
         };
         Self { entry, run: |toolbox, arguments, call| Box::pin(run::<T>(toolbox, arguments, call)) }

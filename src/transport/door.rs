@@ -1,16 +1,22 @@
 //! What every transport needs to know.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
-use crate::{auth::Principal, config::Server, mcp::Service};
+use crate::{
+    auth::Authenticator,
+    config::{Auth, Server},
+    mcp::Service,
+};
 
 /// What every transport needs to know.
 #[derive(Clone, Debug)]
 pub struct Door {
     /// The protocol.
     pub service: Service,
-    /// Who comes in.
-    pub principal: Principal,
+    /// Finds out who comes in.
+    pub authenticator: Arc<Authenticator>,
+    /// What clients are told about how to come in.
+    pub auth: Auth,
     /// Where clients connect, and what they may send.
     pub server: Server,
     /// How many calls one connection works on at the same time.

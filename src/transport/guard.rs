@@ -42,7 +42,7 @@ pub(crate) fn cors(door: &web::Data<Door>) -> Cors {
         })
         .allowed_methods(["POST", "GET", "DELETE"])
         .allow_any_header()
-        .expose_headers([SESSION])
+        .expose_headers([SESSION, "www-authenticate", "retry-after"])
         .max_age(600)
 }
 

@@ -1,11 +1,14 @@
 //! One message, one HTTP request; streams where a caller needs one.
 
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::StatusCode, web};
-use futures_util::FutureExt;
+use actix_web::{
+    HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, http::StatusCode, web,
+};
+use futures_util::{FutureExt, future::select};
 
 use super::{
     Door,
     accept::takes_stream,
+    credentials::{self, Admitted},
     query::{SESSION, peer},
     stream::Flow,
 };
@@ -25,7 +28,7 @@ pub(crate) async fn post(
     let Ok(text) = String::from_utf8(body.into()) else {
         return refuse(StatusCode::BAD_REQUEST, "the body is not UTF-8");
     };
-    let peer = match peer(&request, &door) {
+    let peer = match peer(&request) {
         Ok(peer) => peer,
         Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
     };
@@ -40,6 +43,8 @@ pub(crate) async fn post(
         biased;
         Some(first) = messages.recv() => {
             let last = work.map(|reply| reply.message).boxed_local();
+            let gone = shut_out(&request, &door).map(|()| None).boxed_local();
+            let last = select(last, gone).map(|ended| ended.factor_first().0).boxed_local();
             let flow = Flow::new(messages, last, door.server.keep_alive());
             return flow.respond(HttpResponse::Ok(), vec![first]);
         }
@@ -51,7 +56,10 @@ pub(crate) async fn post(
         Status::Accepted => StatusCode::ACCEPTED,
         Status::BadRequest => StatusCode::BAD_REQUEST,
         Status::NotFound => StatusCode::NOT_FOUND,
+        Status::Forbidden(_) => StatusCode::FORBIDDEN,
+        Status::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
     });
+    credentials::explain(&mut response, reply.status, &door.auth);
     if let Some(id) = reply.opened {
         response.insert_header((SESSION, id.as_str()));
     }
@@ -72,7 +80,7 @@ pub(crate) async fn post(
 
 /// Opens a stream for the news of a session.
 pub(crate) async fn get(request: HttpRequest, door: web::Data<Door>) -> HttpResponse {
-    let peer = match peer(&request, &door) {
+    let peer = match peer(&request) {
         Ok(peer) => peer,
         Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
     };
@@ -90,17 +98,34 @@ pub(crate) async fn get(request: HttpRequest, door: web::Data<Door>) -> HttpResp
         return refuse(StatusCode::NOT_FOUND, "this session is over or was never opened");
     }
     let service = door.service.clone();
-    let last = async move {
-        service.closed().await;
-        None
-    };
+    let closed = async move { service.closed().await }.boxed_local();
+    let last = select(closed, shut_out(&request, &door).boxed_local()).map(|_| None);
     Flow::new(messages, last.boxed_local(), door.server.keep_alive())
         .respond(HttpResponse::Ok(), Vec::new())
 }
 
+/// Waits until whoever was let in would not be any more: a stream may last
+/// longer than the key or token that it was opened with.
+fn shut_out(
+    request: &HttpRequest,
+    door: &web::Data<Door>,
+) -> impl Future<Output = ()> + 'static + use<> {
+    let admitted = request.extensions().get::<Admitted>().cloned();
+    let door = door.clone();
+    async move {
+        let Some(admitted) = admitted else { return };
+        loop {
+            tokio::time::sleep(door.server.keep_alive()).await;
+            if admitted.again(&door).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
 /// Ends a session.
 pub(crate) async fn delete(request: HttpRequest, door: web::Data<Door>) -> HttpResponse {
-    let peer = match peer(&request, &door) {
+    let peer = match peer(&request) {
         Ok(peer) => peer,
         Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
     };

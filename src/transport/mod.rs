@@ -1,6 +1,7 @@
 //! Sockets and pipes: bytes in, messages through the protocol, bytes out.
 
 mod accept;
+mod credentials;
 mod door;
 mod guard;
 mod http;
@@ -9,6 +10,7 @@ mod routes;
 mod stdio;
 mod stream;
 mod talk;
+mod well_known;
 mod ws;
 
 pub use door::Door;

@@ -1,9 +1,9 @@
 //! What a client may say in the address: `?config=…&tool_names=…&mcp-session-id=…`.
 
-use actix_web::{HttpRequest, http::header::HeaderValue, web};
+use actix_web::{HttpMessage, HttpRequest, http::header::HeaderValue, web};
 use serde::Deserialize;
 
-use super::Door;
+use super::credentials::Admitted;
 use crate::mcp::{Defaults, Mirror, NameStyle, Peer, SessionId};
 
 /// The header that names a session.
@@ -18,7 +18,7 @@ struct Address {
 }
 
 /// Who is at the other end, as far as the request says.
-pub(crate) fn peer(request: &HttpRequest, door: &Door) -> Result<Peer, String> {
+pub(crate) fn peer(request: &HttpRequest) -> Result<Peer, String> {
     let address = web::Query::<Address>::from_query(request.query_string())
         .map_err(|error| format!("the address is not right: {error}"))?
         .into_inner();
@@ -41,8 +41,9 @@ pub(crate) fn peer(request: &HttpRequest, door: &Door) -> Result<Peer, String> {
         None => None,
     };
     let session = header.or(address.session).map(|id| SessionId::named(&id));
-    let mirror = Some(mirror(request));
-    Ok(Peer { principal: door.principal.clone(), session, defaults, names, mirror })
+    let admitted = request.extensions().get::<Admitted>().map(Admitted::principal).cloned();
+    let principal = admitted.ok_or("nobody has been let in here")?;
+    Ok(Peer { principal, session, defaults, names, mirror: Some(mirror(request)) })
 }
 
 /// What the headers say of the message.

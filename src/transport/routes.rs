@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, rt, web};
 
-use super::{Door, guard, http, ws};
+use super::{Door, credentials, guard, http, well_known, ws};
 
 /// Workers: a request is short, and SQLite runs beside them.
 const WORKERS: usize = 2;
@@ -23,12 +23,21 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
             .wrap(from_fn(guard::check))
             .service(
                 web::resource("/mcp")
+                    .wrap(from_fn(credentials::check))
                     .route(web::post().to(http::post))
                     .route(web::get().to(http::get))
                     .route(web::delete().to(http::delete))
                     .default_service(web::to(http::other)),
             )
-            .service(web::resource("/mcp/ws").route(web::get().to(ws::open)))
+            .service(
+                web::resource("/mcp/ws")
+                    .wrap(from_fn(credentials::check))
+                    .route(web::get().to(ws::open)),
+            )
+            .service(
+                web::resource([well_known::PATH, well_known::PATH_AND_REST])
+                    .route(web::get().to(well_known::metadata)),
+            )
             .default_service(web::to(|| async {
                 HttpResponse::NotFound().json(serde_json::json!({
                     "error": "nothing is here: MCP is at /mcp (HTTP) and /mcp/ws (WebSocket)"

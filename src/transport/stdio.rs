@@ -9,17 +9,16 @@ use tokio::{
 };
 
 use super::{Door, talk::Talk};
-use crate::mcp::{Defaults, Peer, Service};
+use crate::{
+    auth::Principal,
+    mcp::{Defaults, Peer, Service},
+};
 
 /// Serves one client until it hangs up. What was asked before is answered.
-pub async fn serve_stdio(door: &Door) -> io::Result<()> {
-    let peer = Peer {
-        principal: door.principal.clone(),
-        session: None,
-        defaults: Defaults::default(),
-        names: None,
-        mirror: None,
-    };
+/// Whoever can start the program can read its files: nobody is asked who it is.
+pub async fn serve_stdio(door: &Door, principal: Principal) -> io::Result<()> {
+    let peer =
+        Peer { principal, session: None, defaults: Defaults::default(), names: None, mirror: None };
     let Some((mut talk, out)) = Talk::begin(door, peer) else { return Ok(()) };
     let writer = actix::spawn(write(out));
     let mut input = BufReader::new(tokio::io::stdin());

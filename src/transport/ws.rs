@@ -1,6 +1,6 @@
 //! A WebSocket: the same messages, one to a text frame.
 
-use actix_web::{HttpRequest, HttpResponse, http::header, rt, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, http::header, rt, web};
 use actix_ws::{AggregatedMessage, CloseCode, CloseReason, ProtocolError};
 use futures_util::StreamExt;
 use tokio::{
@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval_at},
 };
 
-use super::{Door, query::peer, talk::Talk};
+use super::{Door, credentials::Admitted, query::peer, talk::Talk};
 
 /// The subprotocol.
 const PROTOCOL: &str = "mcp";
@@ -30,7 +30,9 @@ pub(crate) async fn open(
     if names.peek().is_some() && !names.any(|name| name == PROTOCOL) {
         return Err(actix_web::error::ErrorBadRequest("the subprotocol here is `mcp`"));
     }
-    let peer = peer(&request, &door).map_err(actix_web::error::ErrorBadRequest)?;
+    let peer = peer(&request).map_err(actix_web::error::ErrorBadRequest)?;
+    let admitted = request.extensions().get::<Admitted>().cloned();
+    let admitted = admitted.ok_or_else(|| actix_web::error::ErrorUnauthorized("who are you?"))?;
     let Some((talk, out)) = Talk::begin(&door, peer) else {
         return Err(actix_web::error::ErrorNotFound("this session is over or was never opened"));
     };
@@ -40,7 +42,7 @@ pub(crate) async fn open(
         stream.max_frame_size(longest).aggregate_continuations().max_continuation_size(longest);
     rt::spawn(async move {
         let writer = rt::spawn(write(socket.clone(), out));
-        let reason = converse(&door, talk, socket.clone(), stream).await;
+        let reason = converse(&door, talk, &admitted, socket.clone(), stream).await;
         // The other side may have gone first.
         drop(socket.close(reason).await);
         writer.abort();
@@ -61,6 +63,7 @@ async fn write(mut socket: actix_ws::Session, mut out: mpsc::Receiver<String>) {
 async fn converse(
     door: &Door,
     mut talk: Talk,
+    admitted: &Admitted,
     mut socket: actix_ws::Session,
     mut stream: actix_ws::AggregatedMessageStream,
 ) -> Option<CloseReason> {
@@ -79,14 +82,24 @@ async fn converse(
                     return Some((CloseCode::Away, "no sign of life").into());
                 }
                 unanswered += 1;
+                // News goes out without a message that came in.
+                if let Err(refusal) = admitted.again(door).await {
+                    return Some((CloseCode::Policy, refusal.to_string()).into());
+                }
                 socket.ping(b"").await.ok()?;
                 continue;
             }
         };
         unanswered = 0;
         match message {
-            // Waiting here is what holds back a client that is too fast.
-            Ok(AggregatedMessage::Text(text)) => talk.hear(text.to_string()).await,
+            Ok(AggregatedMessage::Text(text)) => {
+                // A key may have been revoked since the socket was opened.
+                if let Err(refusal) = admitted.again(door).await {
+                    return Some((CloseCode::Policy, refusal.to_string()).into());
+                }
+                // Waiting here is what holds back a client that is too fast.
+                talk.hear(text.to_string()).await;
+            }
             Ok(AggregatedMessage::Ping(payload)) => socket.pong(&payload).await.ok()?,
             Ok(AggregatedMessage::Pong(_)) => {}
             Ok(AggregatedMessage::Binary(_)) => {

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, Server};
+use crate::program::{Caller, Client, Events, Library};
 
 /// Sources that answer a search in an endless library; the fifth never does.
 const ANSWERING: usize = 4;
@@ -27,13 +27,9 @@ fn answers(caller: &impl Caller) {
 }
 
 /// Two searches of which all is answered that ever will be.
-fn searches(server: &Server, session: Option<&str>) -> [crate::program::Events; 2] {
+fn searches(client: &Client<'_>) -> [Events; 2] {
     [7, 8].map(|id| {
-        let request = server.request("POST", "/mcp").json(&search(id));
-        let mut events = match session {
-            Some(session) => request.header("mcp-session-id", session).stream(),
-            None => request.stream(),
-        };
+        let mut events = client.stream(&search(id));
         for _ in 0..ANSWERING {
             assert_eq!(events.message()["method"], "notifications/progress");
         }
@@ -44,8 +40,17 @@ fn searches(server: &Server, session: Option<&str>) -> [crate::program::Events; 
 #[test]
 fn a_client_that_hangs_up_stops_the_search_it_listened_to() {
     let server = Library::endless().serve_patiently();
-    drop(searches(&server, None));
+    drop(searches(&server.client()));
     answers(&server.client());
+}
+
+#[test]
+fn what_is_not_waited_for_is_not_logged_as_a_failure() {
+    let server = Library::endless().serve_patiently();
+    drop(searches(&server.client()));
+    answers(&server.client());
+    let log = server.stop();
+    assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
 }
 
 #[test]
@@ -70,7 +75,7 @@ fn a_client_that_hangs_up_before_an_answer_begins_stops_the_work() {
 fn a_session_takes_back_a_search_and_its_stream_ends_without_an_answer() {
     let server = Library::endless().serve_patiently();
     let session = server.session();
-    let searches = searches(&server, Some(session.session_id()));
+    let searches = searches(&session);
     for id in [7, 8] {
         assert_eq!(session.send(&cancelled(id)).status, 202);
     }

@@ -17,8 +17,8 @@ const FLOORS: [&[&str]; 6] = [
 ];
 
 /// Neighbours on a floor who may be asked all the same.
-const SIDEWAYS: [(&str, &str); 4] =
-    [("cli", "app"), ("cli", "registry"), ("app", "registry"), ("mcp", "auth")];
+const SIDEWAYS: [(&str, &str); 5] =
+    [("cli", "app"), ("cli", "registry"), ("app", "registry"), ("mcp", "auth"), ("auth", "config")];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

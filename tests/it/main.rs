@@ -10,8 +10,11 @@
 mod program;
 
 mod awkward;
+mod bundle;
 mod cancellation;
+mod changes;
 mod cli;
+mod connect;
 mod conversations;
 mod deep_research;
 mod errors;
@@ -23,9 +26,14 @@ mod guard;
 mod handshake;
 mod highlights;
 mod import;
+mod jwt;
+mod keys;
+mod oauth;
 mod one_ranking;
 mod progress;
+mod rate_limits;
 mod resources;
+mod revisions;
 mod schemas;
 mod search;
 mod sessions;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, SOURCES, Server, card, conversation, prompts};
+use crate::program::{Caller, Client, Library, SOURCES, card, conversation, prompts};
 
 /// A library of two users; each has one item in each source, with a word of
 /// their own in it.
@@ -28,8 +28,7 @@ fn shared() -> Library {
 }
 
 /// The hits of a user in their own library, one for each source.
-fn own_hits(server: &Server, word: &str) -> Vec<Value> {
-    let client = server.client();
+fn own_hits(client: &Client<'_>, word: &str) -> Vec<Value> {
     SOURCES
         .iter()
         .map(|source| {
@@ -102,7 +101,7 @@ fn no_tool_shows_one_user_what_another_has() {
     for (own, other, own_word, other_word) in
         [(&ada, &eve, "amethyst", "emerald"), (&eve, &ada, "emerald", "amethyst")]
     {
-        let hits = own_hits(own, own_word);
+        let hits = own_hits(&own.client(), own_word);
         let (client, session, socket) = (other.client(), other.session(), other.socket());
         for (method, params) in requests(own_word, &hits) {
             for told in [
@@ -125,6 +124,73 @@ fn no_tool_shows_one_user_what_another_has() {
         );
         assert!(theirs.contains(other_word));
     }
+}
+
+#[test]
+fn one_server_shows_no_user_what_another_has() {
+    let library = shared();
+    let (ada, eve) = (library.key("ada"), library.key("eve"));
+    let server = library.serve_many("");
+    for (own, other, own_word, other_word) in
+        [(&ada, &eve, "amethyst", "emerald"), (&eve, &ada, "emerald", "amethyst")]
+    {
+        let own = server.client().bearing(own);
+        let hits = own_hits(&own, own_word);
+        let client = server.client().bearing(other);
+        let (session, socket) = (client.clone().shake_hands(), server.socket_of(other));
+        for (method, params) in requests(own_word, &hits) {
+            for told in [
+                answer(&client, method, &params),
+                answer(&session, method, &params),
+                answer(&socket, method, &params),
+            ] {
+                assert!(!told.contains(own_word), "{method} {params}: {told}");
+            }
+            let at_home = answer(&own, method, &params);
+            let is_list = params["uri"] == "media://types" || method == "resources/list";
+            assert!(at_home.contains(own_word) || is_list, "{method} {params}: {at_home}");
+        }
+        let search = json!({ "name": "knowledge.search", "arguments": { "query": "stone" } });
+        assert!(answer(&client, "tools/call", &search).contains(other_word));
+    }
+}
+
+#[test]
+fn possession_of_a_session_or_a_handle_is_not_authentication() {
+    let library = shared();
+    let (ada, eve) = (library.key("ada"), library.key("eve"));
+    let server = library.serve_many("");
+    let session = server.client().bearing(&ada).shake_hands();
+    let id = session.session_id();
+    let (stranger, nobody) = (server.client().bearing(&eve), server.client());
+    assert_eq!(stranger.clone().in_session(id).ping().status, 404);
+    assert_eq!(nobody.in_session(id).ping().status, 401);
+    let path = format!("/mcp/ws?mcp-session-id={id}");
+    let upgrade = || server.request("GET", &path).upgrade();
+    assert_eq!(upgrade().header("x-api-key", &eve).send().status, 404);
+    assert_eq!(upgrade().send().status, 401);
+    let end = || server.request("DELETE", "/mcp").header("mcp-session-id", id);
+    assert_eq!(end().header("x-api-key", &eve).send().status, 404);
+    assert_eq!(end().send().status, 401);
+    assert_eq!(session.ping().status, 200);
+    let begin = json!({ "query": "stone", "session": "new" });
+    let minted = session.call("knowledge.search", &begin);
+    let handle = json!({ "query": "stone", "session": minted["_meta"]["session"] });
+    let problem = stranger.refuses("knowledge.search", &handle);
+    assert!(problem.contains("unknown session"), "{problem}");
+    session.call("knowledge.search", &handle);
+    let meta = |client: &Client<'_>| {
+        let result = client.ask(
+            "tools/call",
+            &json!({
+                "name": "search", "arguments": { "query": "stone" },
+                "_meta": { "openai/session": "the same" },
+            }),
+        );
+        result["structuredContent"]["results"].as_array().unwrap().len()
+    };
+    let mine = server.client().bearing(&ada);
+    assert_eq!(meta(&mine), meta(&stranger), "what ada was shown is nothing to eve");
 }
 
 #[test]
@@ -204,7 +270,7 @@ fn no_argument_names_a_user() {
             server.client().refuses("knowledge.search", &json!({ "query": "stone", field: "eve" }));
         assert!(problem.contains(field), "{problem}");
     }
-    for header in ["x-user", "x-user-id", "authorization", "x-api-key"] {
+    for header in ["x-user", "authorization", "x-api-key"] {
         let search = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
             "name": "knowledge.search", "arguments": { "query": "stone" },
         }});

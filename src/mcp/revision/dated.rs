@@ -93,6 +93,8 @@ impl Revision {
             Kind::Resource if self.has_sessions() => -32_002,
             Kind::Parameters | Kind::Meta | Kind::Resource => -32_602,
             Kind::Internal | Kind::InputRequired(_) => -32_603,
+            Kind::Forbidden(_) => -32_003,
+            Kind::TooMany(_) => -32_004,
             Kind::HeaderMismatch => -32_020,
             Kind::MissingCapability => -32_021,
             Kind::UnsupportedVersion => -32_022,
@@ -108,6 +110,8 @@ impl Revision {
                 Status::BadRequest
             }
             Kind::Method if !self.has_sessions() => Status::NotFound,
+            Kind::Forbidden(right) => Status::Forbidden(*right),
+            Kind::TooMany(wait) => Status::TooMany(*wait),
             _ => Status::Ok,
         }
     }

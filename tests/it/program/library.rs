@@ -138,6 +138,25 @@ impl Library {
         self.serve_with(&["--config", file.to_str().unwrap()])
     }
 
+    /// Adds a user, and makes a key for them.
+    pub(crate) fn key(&self, user: &str) -> String {
+        self.key_with(user, &[])
+    }
+
+    /// Adds a user if need be, and makes a key with more on the command line.
+    pub(crate) fn key_with(&self, user: &str, more: &[&str]) -> String {
+        let added = self.run(&["user", "add", user]);
+        assert!(added.code == 0 || added.stderr.contains("already"), "{added:?}");
+        let done = self.run(&[&["key", "create", "--user", user], more].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+        done.stdout.trim().to_owned()
+    }
+
+    /// Serves this library for many users, with more in `[auth]` and after it.
+    pub(crate) fn serve_many(&self, settings: &str) -> Server {
+        self.serve_set(&format!("[auth]\nmode = \"multi\"\n{settings}"))
+    }
+
     /// Serves this library over a pipe.
     pub(crate) fn pipe(&self) -> Pipe {
         self.pipe_with(&[])

@@ -1,25 +1,31 @@
 //! The program as a test uses it: run, served over HTTP and WebSocket, piped.
 
+mod alone;
 mod caller;
 mod client;
 mod content;
 mod endless;
 mod events;
+mod home;
 mod http;
 mod library;
 mod pipe;
 mod server;
 mod socket;
+mod token;
 
+pub(crate) use alone::{Alone, with_meta};
 pub(crate) use caller::Caller;
 pub(crate) use client::Client;
 pub(crate) use content::{card, conversation, prompts};
 pub(crate) use events::Events;
+pub(crate) use home::Home;
 pub(crate) use http::{Request, Response};
 pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
 pub(crate) use server::Server;
 pub(crate) use socket::{Received, Socket};
+pub(crate) use token::{Algorithm, Issuer, KeyServer, key_set, now};
 
 use std::{process::Command, time::Duration};
 

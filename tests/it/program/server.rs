@@ -5,18 +5,19 @@ use std::{
     path::Path,
     process::{Child, Stdio},
     rc::Rc,
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Caller, Client, Request, Socket, program};
+use super::{Alone, Caller, Client, Request, Socket, program};
 
 /// A server on a port of its own. It is stopped when the test is over.
 pub(crate) struct Server {
     process: Child,
     address: String,
+    log: Option<JoinHandle<String>>,
     _folder: Rc<TempDir>,
 }
 
@@ -42,8 +43,12 @@ impl Server {
             .unwrap_or_else(|| panic!("the server did not start: {line}"))
             .to_owned();
         // Whoever logs must find somebody who reads.
-        thread::spawn(move || log.read_to_end(&mut Vec::new()));
-        Self { process, address, _folder: folder }
+        let log = thread::spawn(move || {
+            let mut text = Vec::new();
+            log.read_to_end(&mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        });
+        Self { process, address, log: Some(log), _folder: folder }
     }
 
     /// The number of the process.
@@ -54,6 +59,12 @@ impl Server {
     /// Waits until the process ends by itself; what it ends with.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         self.process.wait().unwrap().code()
+    }
+
+    /// Stops it; what it has logged.
+    pub(crate) fn stop(mut self) -> String {
+        self.process.kill().unwrap();
+        self.log.take().unwrap().join().unwrap()
     }
 
     /// Host and port.
@@ -69,6 +80,11 @@ impl Server {
     /// A client without a session.
     pub(crate) fn client(&self) -> Client<'_> {
         Client::new(self)
+    }
+
+    /// A client whose every request stands for itself.
+    pub(crate) fn alone(&self) -> Alone<'_> {
+        Alone::new(self)
     }
 
     /// A client that has shaken hands, and has a session.
@@ -99,7 +115,14 @@ impl Server {
 
     /// A WebSocket with this query in its address.
     pub(crate) fn socket_at(&self, query: &str) -> Socket {
-        Socket::open(&format!("ws://{}/mcp/ws{query}", self.address))
+        Socket::open(&format!("ws://{}/mcp/ws{query}", self.address), &[])
+    }
+
+    /// A WebSocket that shows a key or a token.
+    pub(crate) fn socket_of(&self, token: &str) -> Socket {
+        let bearer = format!("Bearer {token}");
+        let url = format!("ws://{}/mcp/ws", self.address);
+        Socket::open(&url, &[("authorization", &bearer)])
     }
 
     /// Asserts that the server is there and answers.

@@ -36,12 +36,15 @@ pub(crate) enum Received {
 }
 
 impl Socket {
-    /// Connects, offering the subprotocol `mcp`.
-    pub(crate) fn open(url: &str) -> Self {
+    /// Connects with these headers, offering the subprotocol `mcp`.
+    pub(crate) fn open(url: &str, headers: &[(&str, &str)]) -> Self {
         let system = System::new();
         let (response, framed) = system
             .block_on(async {
-                Client::new().ws(url).max_frame_size(1 << 24).protocols(["mcp"]).connect().await
+                let request = Client::new().ws(url).max_frame_size(1 << 24).protocols(["mcp"]);
+                let request =
+                    headers.iter().fold(request, |it, (name, value)| it.header(*name, *value));
+                request.connect().await
             })
             .unwrap();
         let protocol = response.headers().get("sec-websocket-protocol");

@@ -1,6 +1,6 @@
-//! The three databases of a library: their file names and their tables.
+//! The databases there are: their file names and their tables.
 
-/// One of the three databases that hold a user's sources.
+/// One of the three databases of a library, or the one of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Database {
     /// Notes, chats and characters.
@@ -9,21 +9,24 @@ pub enum Database {
     Media,
     /// Prompts.
     Prompts,
+    /// Users and the keys that were made for them. It belongs to no library.
+    Server,
 }
 
 impl Database {
-    /// All of them.
+    /// Those of a library.
     pub const ALL: [Self; 3] = [Self::Chacha, Self::Media, Self::Prompts];
 
     /// Marks a file as ours (`PRAGMA application_id`): "VADE" in ASCII.
     pub(crate) const APPLICATION_ID: i32 = 0x5641_4445;
 
-    /// The file's name inside the user's folder.
+    /// The file's name inside the user's folder, or inside that of all users.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Chacha => "chacha.db",
             Self::Media => "media.db",
             Self::Prompts => "prompts.db",
+            Self::Server => "server.db",
         }
     }
 
@@ -43,6 +46,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0002_words.sql"),
             ],
+            Self::Server => &[include_str!("../../../../schemas/sqlite/server/0001_accounts.sql")],
         }
     }
 }

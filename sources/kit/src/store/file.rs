@@ -26,7 +26,7 @@ const CACHE: i64 = -8_192;
 /// How long a reader that nobody uses is kept.
 const IDLE: Duration = Duration::from_mins(1);
 
-/// One database file of one user.
+/// One database file: of one user, or of the server.
 ///
 /// Making one touches nothing: the file is opened, and if need be created and
 /// migrated, when it is first read or written.
@@ -54,7 +54,7 @@ pub struct Health {
 }
 
 impl Store {
-    /// The database of the user whose folder this is.
+    /// The database in this folder.
     pub fn new(database: Database, folder: &Path) -> Self {
         Self { database, path: folder.join(database.file_name()), open: Mutex::new(None) }
     }
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn every_database_is_made_whole_and_found_healthy() {
         let folder = tempfile::tempdir().unwrap();
-        for database in Database::ALL {
+        for database in Database::ALL.into_iter().chain([Database::Server]) {
             let store = Store::new(database, folder.path());
             assert_eq!(store.check().unwrap().problems, Vec::<String>::new());
             store.close();

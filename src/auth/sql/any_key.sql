@@ -1,0 +1,7 @@
+-- Whether any key is in force.
+SELECT EXISTS (
+    SELECT 1
+    FROM api_keys
+    WHERE revoked_at IS NULL
+        AND (expires_at IS NULL OR expires_at > :now)
+) AS found;

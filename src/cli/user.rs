@@ -1,0 +1,47 @@
+//! `vademecum user`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use super::{command::Common, output::say};
+use crate::auth::UserId;
+
+/// The users of a server for many.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  vademecum user add ada
+  vademecum user list")]
+pub(super) enum User {
+    /// Add a user
+    Add {
+        /// The name: letters, digits, `.`, `-` and `_`
+        name: UserId,
+    },
+    /// List the users, and how many keys each has in force
+    List,
+}
+
+impl User {
+    pub(super) fn run(self, common: &Common) -> Result<ExitCode> {
+        let accounts = common.app()?.accounts()?;
+        match self {
+            Self::Add { name } => {
+                accounts.add_user(&name)?;
+                say(&format!("added {name}"));
+            }
+            Self::List => {
+                for user in accounts.users()? {
+                    let keys = match user.keys {
+                        1 => "1 key".to_owned(),
+                        count => format!("{count} keys"),
+                    };
+                    say(&format!("{}\t{}\t{keys}", user.name, user.created_at));
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,23 @@
+//! Where things are on this machine, as far as the environment says so.
+
+use std::{env, io, path::PathBuf};
+
+/// This program.
+pub fn program() -> io::Result<PathBuf> {
+    env::current_exe()
+}
+
+/// The folder that Codex was told to keep its settings in.
+pub fn codex_home() -> Option<PathBuf> {
+    folder("CODEX_HOME")
+}
+
+/// The folder that Claude Code was told to keep its settings in.
+pub fn claude_code_folder() -> Option<PathBuf> {
+    folder("CLAUDE_CONFIG_DIR")
+}
+
+/// The folder that a variable names; an empty one names none.
+fn folder(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}

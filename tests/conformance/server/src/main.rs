@@ -1,0 +1,49 @@
+//! A server with what the conformance suite asks for, on the protocol and the
+//! transports of the product.
+//!
+//! Prints its address to standard error, as `vademecum serve` does.
+
+mod asking;
+mod offer;
+mod prompts;
+mod resources;
+mod tools;
+
+use std::{net::TcpListener, num::NonZeroU32, sync::Arc, time::Duration};
+
+use anyhow::Result;
+use vademecum::{
+    auth::{Authenticator, desktop},
+    config::{Auth, Server},
+    mcp::{Options, Service, Sessions},
+    transport::{Door, serve},
+};
+
+/// The picture that is handed out: one red dot, as PNG.
+pub(crate) const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+/// The sound that is handed out: nothing to hear, as WAV.
+pub(crate) const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
+
+fn main() -> Result<()> {
+    actix::System::new().block_on(async {
+        let sessions =
+            Sessions::new(Duration::from_mins(5), std::num::NonZeroUsize::MIN.saturating_add(99));
+        let offer = Arc::new(offer::Fixtures::new());
+        let service = Service::new(offer, Arc::new(sessions), Options::default());
+        let door = Door {
+            service,
+            authenticator: Arc::new(Authenticator::single(desktop("conformance".parse()?))),
+            auth: Auth::default(),
+            server: Server::default(),
+            concurrent_calls: NonZeroU32::MIN.saturating_add(15),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        announce(&format!("listening on http://{}/mcp", listener.local_addr()?));
+        Ok(serve(door, listener).await?)
+    })
+}
+
+#[expect(clippy::print_stderr, reason = "whoever started this reads the address here")]
+fn announce(line: &str) {
+    eprintln!("{line}");
+}

@@ -1,0 +1,75 @@
+//! The prompts of the suite.
+
+use vademecum::mcp::{
+    Block, Call, Contents, Failure, Messages, Prompt, PromptArgument, PromptArguments,
+    PromptMessage, Role,
+};
+
+use crate::{PICTURE, asking};
+
+const SIMPLE: &str = "test_simple_prompt";
+const WITH_ARGUMENTS: &str = "test_prompt_with_arguments";
+const WITH_RESOURCE: &str = "test_prompt_with_embedded_resource";
+const WITH_IMAGE: &str = "test_prompt_with_image";
+const ASKING: &str = "test_input_required_result_prompt";
+
+pub(crate) fn listed() -> Vec<Prompt> {
+    let prompt = |name: &str, arguments: &[&str]| Prompt {
+        name: name.to_owned(),
+        title: None,
+        description: Some("A prompt of the suite.".to_owned()),
+        arguments: arguments
+            .iter()
+            .map(|name| PromptArgument {
+                name: (*name).to_owned(),
+                description: None,
+                required: true,
+            })
+            .collect(),
+    };
+    vec![
+        prompt(SIMPLE, &[]),
+        prompt(WITH_ARGUMENTS, &["arg1", "arg2"]),
+        prompt(WITH_RESOURCE, &["resourceUri"]),
+        prompt(WITH_IMAGE, &[]),
+        prompt(ASKING, &[]),
+    ]
+}
+
+pub(crate) async fn get(
+    name: &str,
+    arguments: &PromptArguments,
+    call: &Call,
+) -> Result<Messages, Failure> {
+    let argument = |name: &str| {
+        arguments.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
+    };
+    let blocks = match name {
+        SIMPLE => vec![Block::text("This is a simple prompt for testing.")],
+        WITH_ARGUMENTS => {
+            let (one, two) = (argument("arg1"), argument("arg2"));
+            vec![Block::text(format!("Prompt with arguments: arg1='{one}', arg2='{two}'"))]
+        }
+        WITH_RESOURCE => {
+            let text = "Embedded resource content for testing.".to_owned();
+            let resource = Contents::text(argument("resourceUri"), "text/plain", text);
+            vec![
+                Block::Resource { resource },
+                Block::text("Please process the embedded resource above."),
+            ]
+        }
+        WITH_IMAGE => vec![
+            Block::Image { data: PICTURE.to_owned(), mime_type: "image/png".to_owned() },
+            Block::text("Please analyze the image above."),
+        ],
+        ASKING => {
+            let context = asking::text("Which context is this for?", "context");
+            call.ask([("user_context".to_owned(), context)].into_iter().collect(), None).await?;
+            vec![Block::text("This prompt was filled with what was asked.")]
+        }
+        other => return Err(Failure::parameters(format!("unknown prompt `{other}`"))),
+    };
+    let messages =
+        blocks.into_iter().map(|content| PromptMessage { role: Role::User, content }).collect();
+    Ok(Messages { description: None, messages })
+}

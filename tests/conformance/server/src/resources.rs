@@ -1,0 +1,51 @@
+//! The resources of the suite.
+
+use vademecum::mcp::{Body, Contents, Failure, Resource, Template};
+
+use crate::PICTURE;
+
+const TEXT: &str = "test://static-text";
+const BINARY: &str = "test://static-binary";
+
+pub(crate) fn listed() -> Vec<Resource> {
+    let resource = |uri: &'static str, name: &'static str, kind: &'static str| Resource {
+        uri: uri.into(),
+        name: name.into(),
+        title: name.into(),
+        description: "A resource of the suite.".into(),
+        mime_type: kind.into(),
+    };
+    vec![
+        resource(TEXT, "Static text", "text/plain"),
+        resource(BINARY, "Static binary", "image/png"),
+    ]
+}
+
+pub(crate) fn templates() -> Vec<Template> {
+    vec![Template {
+        uri_template: "test://template/{id}/data".to_owned(),
+        name: "Template".to_owned(),
+        title: "Template".to_owned(),
+        description: "A family of resources of the suite.".to_owned(),
+    }]
+}
+
+pub(crate) fn read(uri: &str) -> Result<Contents, Failure> {
+    let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
+    match (uri, id) {
+        (TEXT, _) => {
+            let text = "This is the content of the static text resource.";
+            Ok(Contents::text(uri, "text/plain", text.to_owned()))
+        }
+        (BINARY, _) => Ok(Contents {
+            uri: uri.to_owned(),
+            mime_type: "image/png".to_owned(),
+            body: Body::Blob(PICTURE.to_owned()),
+        }),
+        (_, Some(id)) => {
+            let text = format!(r#"{{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}}"#);
+            Ok(Contents::text(uri, "application/json", text))
+        }
+        (_, None) => Err(Failure::resource(format!("there is no resource `{uri}`"))),
+    }
+}

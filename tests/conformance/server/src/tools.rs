@@ -1,0 +1,157 @@
+//! The tools of the suite.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vademecum::{
+    auth::Right,
+    mcp::{Answer, Block, Call, Contents, Entry, Failure, Level, Schemas, Toolset},
+};
+
+use crate::{PICTURE, SOUND, asking};
+
+/// How long a tool rests between two things that it tells.
+const REST: Duration = Duration::from_millis(50);
+
+/// The tools that take no arguments.
+const PLAIN: [&str; 22] = [
+    "test_simple_text",
+    "test_image_content",
+    "test_audio_content",
+    "test_embedded_resource",
+    "test_multiple_content_types",
+    "test_tool_with_logging",
+    "test_error_handling",
+    "test_tool_with_progress",
+    "test_elicitation_sep1034_defaults",
+    "test_elicitation_sep1330_enums",
+    "test_missing_capability",
+    "test_streaming_elicitation",
+    "test_logging_tool",
+    "test_input_required_result_elicitation",
+    "test_input_required_result_sampling",
+    "test_input_required_result_list_roots",
+    "test_input_required_result_request_state",
+    "test_input_required_result_multiple_inputs",
+    "test_input_required_result_multi_round",
+    "test_input_required_result_tampered_state",
+    "test_input_required_result_capabilities",
+    "test_trigger_tool_change",
+];
+
+pub(crate) fn entries() -> Vec<Entry> {
+    let entry = |name, input| Entry {
+        name,
+        title: name,
+        description: "A tool of the suite.",
+        toolset: Toolset::Knowledge,
+        right: Right::Read,
+        schemas: Schemas { input, output: None },
+    };
+    let plain = PLAIN.map(|name| entry(name, json!({ "type": "object", "properties": {} })));
+    let texts = |names: &[&str]| {
+        let properties: serde_json::Map<_, _> =
+            names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+        json!({ "type": "object", "properties": properties, "required": names })
+    };
+    let mut entries = plain.to_vec();
+    entries.push(entry("test_sampling", texts(&["prompt"])));
+    entries.push(entry("test_elicitation", texts(&["message"])));
+    let mut region = texts(&["region"]);
+    if let Some(property) = region.pointer_mut("/properties/region") {
+        *property = json!({ "type": "string", "x-mcp-header": "Region" });
+    }
+    entries.push(entry("test_header_parameter", region));
+    entries.push(entry("json_schema_2020_12_tool", newest_schema()));
+    entries
+}
+
+fn newest_schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "$defs": { "address": {
+            "$anchor": "addressDef",
+            "type": "object",
+            "properties": { "street": { "type": "string" }, "city": { "type": "string" } },
+        }},
+        "properties": {
+            "name": { "type": "string" },
+            "address": { "$ref": "#/$defs/address" },
+            "contactMethod": { "type": "string", "enum": ["phone", "email"] },
+            "phone": { "type": "string" },
+            "email": { "type": "string" },
+        },
+        "allOf": [{ "anyOf": [{ "required": ["phone"] }, { "required": ["email"] }] }],
+        "if": { "properties": { "contactMethod": { "const": "phone" } },
+            "required": ["contactMethod"] },
+        "then": { "required": ["phone"] },
+        "else": { "required": ["email"] },
+        "additionalProperties": false,
+    })
+}
+
+pub(crate) async fn call(tool: &str, arguments: Value, call: &Call) -> Result<Answer, Failure> {
+    if let Some(answer) = asking::call(tool, &arguments, call).await {
+        return answer;
+    }
+    let blocks = match tool {
+        "test_simple_text" => vec![Block::text("This is a simple text response for testing.")],
+        "test_image_content" => vec![picture()],
+        "test_audio_content" => {
+            vec![Block::Audio { data: SOUND.to_owned(), mime_type: "audio/wav".to_owned() }]
+        }
+        "test_embedded_resource" => {
+            let text = "This is an embedded resource content.";
+            vec![embedded("test://embedded-resource", "text/plain", text)]
+        }
+        "test_multiple_content_types" => vec![
+            Block::text("Multiple content types test:"),
+            picture(),
+            embedded(
+                "test://mixed-content-resource",
+                "application/json",
+                r#"{"test":"data","value":123}"#,
+            ),
+        ],
+        "test_error_handling" => {
+            let text = "This tool intentionally returns an error for testing";
+            return Ok(Answer::refusal(text.to_owned()));
+        }
+        "test_tool_with_logging" | "test_logging_tool" => {
+            for said in ["Tool execution started", "Tool processing data"] {
+                call.log(Level::Info, &said.into());
+                tokio::time::sleep(REST).await;
+            }
+            call.log(Level::Info, &"Tool execution completed".into());
+            vec![Block::text("The tool said what it did.")]
+        }
+        "test_tool_with_progress" => {
+            for done in [0.0, 50.0, 100.0] {
+                if let Some(progress) = call.progress() {
+                    progress.report(done, Some(100.0), Some("going on"));
+                }
+                tokio::time::sleep(REST).await;
+            }
+            vec![Block::text("The tool came to its end.")]
+        }
+        "test_missing_capability" => {
+            call.capabilities.require("sampling/createMessage")?;
+            vec![Block::text("The client has what it takes.")]
+        }
+        "test_trigger_tool_change" => vec![Block::text("The list of tools never changes.")],
+        "test_header_parameter" | "json_schema_2020_12_tool" => {
+            vec![Block::text(arguments.to_string())]
+        }
+        other => return Err(Failure::internal(format!("`{other}` is listed and not there"))),
+    };
+    Ok(Answer { blocks, ..Answer::default() })
+}
+
+fn picture() -> Block {
+    Block::Image { data: PICTURE.to_owned(), mime_type: "image/png".to_owned() }
+}
+
+fn embedded(uri: &str, kind: &str, text: &str) -> Block {
+    Block::Resource { resource: Contents::text(uri, kind, text.to_owned()) }
+}

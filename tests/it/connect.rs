@@ -1,0 +1,446 @@
+//! `vademecum connect` and `disconnect`: what they show, what they write into
+//! the settings of a client, and what they leave alone.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::program::{Done, Home, Library};
+
+/// The clients that have a file of settings: how they are called, where the
+/// file is on Linux, and what the servers are listed in.
+const WITH_A_FILE: [(&str, &str, &str); 5] = [
+    ("claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"),
+    ("claude-code", ".claude.json", "mcpServers"),
+    ("cursor", ".cursor/mcp.json", "mcpServers"),
+    ("vscode", ".config/Code/User/mcp.json", "servers"),
+    ("codex", ".codex/config.toml", "mcp_servers"),
+];
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_vademecum");
+
+/// Settings as one value, whatever they are written in.
+fn settings(name: &str, text: &str) -> Value {
+    if Path::new(name).extension().is_some_and(|it| it == "toml") {
+        let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
+        serde_json::to_value(table).unwrap()
+    } else {
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+}
+
+fn well(done: &Done) -> &Done {
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
+    done
+}
+
+fn badly(done: &Done, parts: &[&str]) {
+    assert_eq!((done.code, done.stdout.as_str()), (1, ""), "{done:?}");
+    for part in parts {
+        assert!(done.stderr.contains(part), "{part}: {done:?}");
+    }
+}
+
+#[test]
+fn nothing_is_written_unless_it_is_asked_for() {
+    for (client, _, section) in WITH_A_FILE {
+        let home = Home::new();
+        let done = home.run(&["connect", client]);
+        well(&done);
+        assert!(done.stdout.contains(PROGRAM) && done.stdout.contains(section), "{done:?}");
+        let file = done.stdout.lines().next().unwrap().split(" into ").nth(1).unwrap();
+        assert!(Path::new(file).starts_with(home.path()), "{file}");
+        assert!(home.list("").is_empty(), "{:?}", home.list(""));
+    }
+}
+
+#[test]
+fn what_is_shown_is_what_is_written() {
+    for (client, _, _) in WITH_A_FILE {
+        let home = Home::new();
+        for more in [vec![], vec!["--http"], vec!["--http", "--key-env", "KEY", "--name", "other"]]
+        {
+            if client == "claude-desktop" && !more.is_empty() {
+                continue;
+            }
+            let file = home.file("settings");
+            let line = [vec!["connect", client, "--file", file.to_str().unwrap()], more].concat();
+            let shown = home.run(&line);
+            well(&home.run(&[line, vec!["--write"]].concat()));
+            assert!(well(&shown).stdout.contains(&home.read("settings")), "{shown:?}");
+            fs::remove_file(file).unwrap();
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn every_client_finds_the_server_where_it_looks() {
+    for (client, file, section) in WITH_A_FILE {
+        let home = Home::new();
+        well(&home.run(&["connect", client, "--write"]));
+        let entry = &settings(file, &home.read(file))[section]["vademecum"];
+        assert_eq!((&entry["command"], &entry["args"]), (&json!(PROGRAM), &json!(["mcp"])));
+        let typed = ["claude-code", "cursor", "vscode"].contains(&client);
+        assert_eq!(entry.get("type"), typed.then_some(&json!("stdio")), "{client}");
+    }
+}
+
+#[test]
+fn the_environment_says_where_codex_and_claude_code_look() {
+    for (client, variable, file) in [
+        ("codex", "CODEX_HOME", "config.toml"),
+        ("claude-code", "CLAUDE_CONFIG_DIR", ".claude.json"),
+    ] {
+        let home = Home::new();
+        let folder = home.file("elsewhere");
+        well(&home.run_with(&["connect", client, "--write"], &[(variable, &folder)]));
+        assert_eq!(home.list("elsewhere"), [file]);
+    }
+}
+
+#[test]
+fn a_client_that_starts_what_was_written_finds_the_library() {
+    let library = Library::lanterns();
+    let home = Home::new();
+    for (client, section) in [("cursor", "mcpServers"), ("codex", "mcp_servers")] {
+        let file = home.file(if client == "codex" { "new/it.toml" } else { "new/it.json" });
+        let file = file.to_str().unwrap();
+        let done = library.run(&["connect", client, "--write", "--file", file]);
+        well(&done);
+        let entry = &settings(file, &fs::read_to_string(file).unwrap())[section]["vademecum"];
+        let arguments = entry["args"].as_array().unwrap();
+        let mut server = Command::new(entry["command"].as_str().unwrap());
+        let mut server = home
+            .furnish(&mut server)
+            .args(arguments.iter().map(|it| it.as_str().unwrap()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "knowledge_search", "arguments": { "query": "lantern" },
+        }});
+        writeln!(server.stdin.take().unwrap(), "{call}").unwrap();
+        let mut answer = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+        server.wait().unwrap();
+        assert!(answer.contains("notes://"), "{answer}");
+    }
+}
+
+#[test]
+fn paths_on_the_command_line_are_written_from_the_root_on() {
+    let home = Home::new();
+    home.write("my settings.toml", "");
+    let options = ["--data", "here/data", "--user", "anna", "--config", "my settings.toml"];
+    let line = [&["connect", "cursor", "--write", "--file", "it.json"][..], &options].concat();
+    well(&home.run(&line));
+    let path = |name: &str| {
+        let folder = fs::canonicalize(home.path()).unwrap();
+        json!(folder.join(name).to_str().unwrap())
+    };
+    let args = settings("it.json", &home.read("it.json"))["mcpServers"]["vademecum"]["args"].take();
+    let expected = json!([
+        "mcp",
+        "--data",
+        path("here/data"),
+        "--user",
+        "anna",
+        "--config",
+        path("my settings.toml")
+    ]);
+    assert_eq!(args, expected);
+}
+
+#[test]
+fn a_second_run_changes_nothing_and_says_so() {
+    for (client, _, _) in WITH_A_FILE {
+        let home = Home::new();
+        let line = ["connect", client, "--write", "--file", "it"];
+        well(&home.run(&line));
+        let first = home.read("it");
+        let again = home.run(&line);
+        assert!(well(&again).stdout.contains("Nothing to change"), "{again:?}");
+        assert_eq!((home.read("it"), home.list("")), (first, vec!["it".to_owned()]));
+    }
+}
+
+#[test]
+fn everything_else_in_the_file_stays_byte_for_byte() {
+    let json = "{\n    \"z\": [1,2 ,3],\n    \"a\": {\"b\":\"\\u00e4\"},\n    \"mcpServers\": {\n        \
+                \"git\": { \"command\": \"git-mcp\" }\n    },\n    \"last\": 1.50\n}\n";
+    let jsonc = "// mine\n{\n\t/* first */ \"inputs\": [],\n\t\"servers\": {\n\t\t\"git\": \
+                 { \"command\": \"git-mcp\" }, // why\n\t},\n}\n";
+    let toml = "# mine\nmodel = 'x'  # why\n\n[mcp_servers.git]\ncommand = \"git-mcp\"\n\n\
+                [profiles.a]\nx = 0x10\n# end\n";
+    for (client, before) in
+        [("claude-desktop", json), ("claude-code", json), ("vscode", jsonc), ("codex", toml)]
+    {
+        let home = Home::new();
+        home.write("it", before);
+        well(&home.run(&["connect", client, "--write", "--file", "it"]));
+        let after = home.read("it");
+        // What was there is still there, in its order: no line but those that
+        // end in a comma now is missing.
+        let mut lines = after.lines();
+        for line in before.lines() {
+            let is_kept = lines.any(|it| it == line || it == format!("{line},"));
+            assert!(is_kept, "{client}: {line}\n{after}");
+        }
+        assert_eq!(home.read("it.vademecum-backup"), before);
+        well(&home.run(&["disconnect", client, "--file", "it"]));
+        assert_eq!(home.read("it"), before, "{client}");
+    }
+}
+
+#[test]
+fn disconnecting_undoes_connecting() {
+    for (client, _, _) in WITH_A_FILE {
+        for before in ["", "{}", "{\"a\":1}", "{ \"mcpServers\": {}, \"servers\": {} }\r\n"] {
+            let (before, home) = (if client == "codex" { "a = 1" } else { before }, Home::new());
+            home.write("it", before);
+            well(&home.run(&["connect", client, "--write", "--file", "it"]));
+            assert_ne!(home.read("it"), before);
+            well(&home.run(&["disconnect", client, "--file", "it"]));
+            assert_eq!(home.read("it"), before, "{client}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_made_for_the_entry_goes_with_it() {
+    for (client, _, _) in WITH_A_FILE {
+        let home = Home::new();
+        well(&home.run(&["connect", client, "--write", "--file", "new/it"]));
+        well(&home.run(&["disconnect", client, "--file", "new/it"]));
+        assert!(home.list("new").is_empty(), "{:?}", home.list("new"));
+        let again = home.run(&["disconnect", client, "--file", "new/it"]);
+        assert!(well(&again).stdout.contains("Nothing to change"), "{again:?}");
+    }
+}
+
+#[test]
+fn what_was_changed_since_is_not_undone() {
+    let home = Home::new();
+    home.write("it", "{\n  \"a\": 1\n}\n");
+    well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
+    home.write("it", &home.read("it").replace("\"a\": 1", "\"a\": 2"));
+    well(&home.run(&["disconnect", "cursor", "--file", "it"]));
+    assert_eq!(home.read("it"), "{\n  \"a\": 2,\n  \"mcpServers\": {}\n}\n");
+}
+
+#[test]
+fn a_backup_is_what_was_there_first() {
+    let home = Home::new();
+    home.write("it", "{ \"first\": 1 }");
+    for data in ["one", "two"] {
+        well(&home.run(&["connect", "cursor", "--write", "--file", "it", "--data", data]));
+        assert!(home.read("it").contains(data));
+    }
+    assert_eq!(home.read("it.vademecum-backup"), "{ \"first\": 1 }");
+    assert_eq!(home.list(""), ["it", "it.vademecum-backup"]);
+    // The second change was one of ours as well.
+    well(&home.run(&["disconnect", "cursor", "--file", "it"]));
+    assert_eq!(home.read("it"), "{ \"first\": 1 }");
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_makes_none() {
+    let home = Home::new();
+    let before = "{\n  \"a\": 1\n}\n";
+    home.write("it", before);
+    for line in [vec!["--dry-run"], vec!["--dry-run", "--write"]] {
+        let done = home.run(&[vec!["connect", "cursor", "--file", "it"], line].concat());
+        for part in ["\n-  \"a\": 1\n", "\n+  \"a\": 1,\n", "+    \"vademecum\": {"] {
+            assert!(well(&done).stdout.contains(part), "{part}: {done:?}");
+        }
+        assert_eq!((home.read("it").as_str(), home.list("").len()), (before, 1));
+    }
+    well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
+    let connected = home.read("it");
+    let done = home.run(&["disconnect", "cursor", "--dry-run", "--file", "it"]);
+    assert!(well(&done).stdout.contains("-    \"vademecum\": {"), "{done:?}");
+    assert_eq!(home.read("it"), connected);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_left_as_it_is() {
+    for (client, text, place) in [
+        ("claude-desktop", "{\n  \"mcpServers\": {,}\n}", "line 2, column 18"),
+        ("claude-code", "{\n  \"a\": 1, // no comments here\n  \"b\": 2\n}", "line 2, column 11"),
+        ("cursor", "{ \"a\": 1", "line 1, column"),
+        ("vscode", "{ \"servers\": [] }", "`servers`"),
+        ("codex", "a = 1\nb = \n", "line 2, column 5"),
+    ] {
+        let home = Home::new();
+        home.write("it", text);
+        for command in [vec!["connect", client, "--write"], vec!["disconnect", client]] {
+            let done = home.run(&[command, vec!["--file", "it"]].concat());
+            badly(&done, &[place, "left as it is", "it"]);
+            assert_eq!((home.read("it").as_str(), home.list("").len()), (text, 1));
+        }
+    }
+}
+
+#[test]
+fn somebody_elses_entry_of_that_name_is_refused_unless_forced() {
+    for (client, text) in [
+        (
+            "cursor",
+            r#"{"mcpServers": {"vademecum": {"command": "npx", "args": ["-y", "x"], "env": {}}}}"#,
+        ),
+        ("codex", "[mcp_servers.vademecum]\ncommand = \"npx\"\nargs = [\"-y\", \"x\"]\nenv = {}\n"),
+    ] {
+        let home = Home::new();
+        home.write("it", text);
+        badly(
+            &home.run(&["connect", client, "--write", "--file", "it"]),
+            &["`vademecum`", "starts `npx`", "--name", "--force"],
+        );
+        badly(&home.run(&["disconnect", client, "--file", "it"]), &["starts `npx`", "--force"]);
+        assert_eq!((home.read("it").as_str(), home.list("").len()), (text, 1));
+        // Under another name there is room for both.
+        well(&home.run(&["connect", client, "--write", "--file", "it", "--name", "mine"]));
+        assert!(home.read("it").contains("npx") && home.read("it").contains("mine"));
+        well(&home.run(&["connect", client, "--write", "--file", "it", "--force"]));
+        for gone in ["npx", "env"] {
+            assert!(!home.read("it").contains(gone), "{gone}: {}", home.read("it"));
+        }
+    }
+}
+
+#[test]
+fn a_server_at_another_address_is_somebody_elses() {
+    let home = Home::new();
+    let to = |url: &'static str| ["connect", "cursor", "--write", "--file", "it", "--http", url];
+    well(&home.run(&to("https://work.example/mcp")));
+    let before = home.read("it");
+    for line in [&to("https://other.example/mcp")[..], &to("")[..5]] {
+        badly(&home.run(line), &["connects to https://work.example/mcp", "--force"]);
+        assert_eq!(home.read("it"), before);
+    }
+    well(&home.run(&["disconnect", "cursor", "--file", "it"]));
+    assert!(home.list("").is_empty());
+}
+
+#[test]
+fn only_what_is_meant_is_disconnected() {
+    let home = Home::new();
+    let text = r#"{"mcpServers": {"github": {"url": "https://github.example/mcp"}}}"#;
+    home.write("it", text);
+    let line = ["disconnect", "cursor", "--file", "it", "--name", "github"];
+    badly(&home.run(&line), &["connects to https://github.example/mcp"]);
+    assert_eq!(home.read("it"), text);
+    let url = ["--http", "https://github.example/mcp"];
+    well(&home.run(&[&line[..], &url].concat()));
+    assert_eq!(home.read("it"), r#"{"mcpServers": {}}"#);
+}
+
+#[test]
+fn what_somebody_added_to_our_entry_stays() {
+    let home = Home::new();
+    well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
+    let more = home.read("it").replace("[\"mcp\"]", "[\"mcp\"],\n      \"disabled\": true");
+    home.write("it", &more);
+    well(&home.run(&["connect", "cursor", "--write", "--file", "it", "--user", "anna"]));
+    let entry = &settings("it", &home.read("it"))["mcpServers"]["vademecum"];
+    assert_eq!(entry["disabled"], true);
+    assert_eq!(entry["args"], json!(["mcp", "--user", "anna"]));
+}
+
+#[test]
+fn a_server_that_runs_is_connected_by_its_address() {
+    let home = Home::new();
+    home.write("settings.toml", "[server]\nlisten = \"127.0.0.1:9000\"");
+    let line = ["connect", "vscode", "--write", "--file", "it", "--config", "settings.toml"];
+    well(&home.run(&[&line[..], &["--http"]].concat()));
+    let entry = |home: &Home| settings("it", &home.read("it"))["servers"]["vademecum"].clone();
+    assert_eq!(entry(&home), json!({ "type": "http", "url": "http://127.0.0.1:9000/mcp" }));
+    // And back: then nothing is left of the address.
+    well(&home.run(&line));
+    assert_eq!((entry(&home).get("url"), &entry(&home)["type"]), (None, &json!("stdio")));
+}
+
+#[test]
+fn a_key_is_named_and_never_written() {
+    for (client, expected) in [
+        ("claude-code", json!({ "Authorization": "Bearer ${THE_KEY}" })),
+        ("cursor", json!({ "Authorization": "Bearer ${env:THE_KEY}" })),
+        ("vscode", json!({ "Authorization": "Bearer ${env:THE_KEY}" })),
+        ("codex", json!("THE_KEY")),
+    ] {
+        let home = Home::new();
+        let file = if client == "codex" { "it.toml" } else { "it.json" };
+        let line = ["connect", client, "--write", "--file", file, "--http", "https://a.example"];
+        let key = ["--key-env", "THE_KEY"];
+        let variables = [("THE_KEY", Path::new("secret"))];
+        well(&home.run_with(&[&line[..], &key].concat(), &variables));
+        let all = settings(file, &home.read(file));
+        let entry = &all.as_object().unwrap().values().next().unwrap()["vademecum"];
+        assert_eq!(entry["url"], "https://a.example/mcp");
+        let field = if client == "codex" { "bearer_token_env_var" } else { "headers" };
+        assert_eq!(entry[field], expected);
+        assert!(!home.read(file).contains("secret"));
+        let refused = home.run(&[&line[..], &["--key-env", "sk-12345"]].concat());
+        assert_eq!(refused.code, 2, "{refused:?}");
+    }
+}
+
+#[test]
+fn what_has_no_file_is_explained_and_not_written() {
+    let home = Home::new();
+    let url = "https://knowledge.example/mcp";
+    for line in
+        [["connect", "chatgpt", "--http", url], ["connect", "claude-desktop", "--http", url]]
+    {
+        let done = home.run(&line);
+        assert!(well(&done).stdout.contains(&format!("\n{url}\n")), "{done:?}");
+        badly(&home.run(&[&line[..], &["--write"]].concat()), &["cannot be connected so", "it"]);
+    }
+    // An address that only this machine reaches is not one to be pasted.
+    let done = home.run(&["connect", "chatgpt"]);
+    assert!(well(&done).stdout.contains("https://<your host>/mcp"), "{done:?}");
+    badly(&home.run(&["disconnect", "chatgpt"]), &["in your account"]);
+    assert!(home.list("").is_empty());
+}
+
+#[test]
+fn what_no_client_would_accept_is_refused() {
+    let home = Home::new();
+    for line in [
+        vec!["connect", "emacs"],
+        vec!["connect", "cursor", "--name", "my server"],
+        vec!["connect", "cursor", "--http", "ws://a/mcp"],
+        vec!["connect", "cursor", "--key-env", "KEY"],
+    ] {
+        let done = home.run(&[line, vec!["--write", "--file", "it"]].concat());
+        assert_eq!(done.code, 2, "{done:?}");
+    }
+    badly(&home.run(&["connect", "cursor", "--config", "missing.toml"]), &["missing.toml"]);
+    assert!(home.list("").is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn rights_and_links_stay() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let home = Home::new();
+    let real = home.write("dotfiles/mcp.json", "{}\n");
+    symlink("dotfiles/mcp.json", home.file("it")).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
+    assert!(fs::symlink_metadata(home.file("it")).unwrap().is_symlink());
+    assert!(home.read("dotfiles/mcp.json").contains("vademecum"));
+    for file in ["dotfiles/mcp.json", "it.vademecum-backup"] {
+        let mode = fs::metadata(home.file(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640, "{file}");
+    }
+    assert_eq!(home.list("dotfiles"), ["mcp.json"]);
+}
