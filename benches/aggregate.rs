@@ -141,7 +141,7 @@ impl Arena {
         let deadline = Deadline::after(PATIENCE);
         let mut best: Vec<(usize, Ranked)> = Vec::new();
         for (number, (source, store)) in self.own.iter().enumerate() {
-            let ranking = store.read(deadline, |reader| source.rank(reader, &ask))?;
+            let ranking = store.read(deadline.clone(), |reader| source.rank(reader, &ask))?;
             best.extend(ranking.ranked.into_iter().map(|ranked| (number, ranked)));
         }
         best.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
@@ -161,7 +161,7 @@ impl Arena {
                 highlight: false,
                 wanted,
             };
-            shown += store.read(deadline, |reader| source.show(reader, &view))?.len();
+            shown += store.read(deadline.clone(), |reader| source.show(reader, &view))?.len();
         }
         Ok(shown)
     }

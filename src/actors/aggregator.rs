@@ -10,14 +10,14 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use vademecum_kit::{
     model::{
-        Ask, Deadline, Filters, Floor, Get, Hit, Item, Order, Ranked, Ranking, SourceName,
+        Ask, Cancel, Deadline, Filters, Floor, Get, Hit, Item, Order, Ranked, Ranking, SourceName,
         Statistics, Uri, View,
     },
     retrieve::{FtsQuery, Similar},
     source::SourceError,
 };
 
-use super::{CallError, SourceHandle, error::chain};
+use super::{CallError, SourceHandle, Waiting, error::chain};
 
 /// A source that is to be asked, and for what.
 #[derive(Clone, Debug)]
@@ -88,6 +88,7 @@ pub(crate) struct RankAll {
     pub(crate) wanted: Vec<Wanted>,
     pub(crate) order: Order,
     pub(crate) take: usize,
+    pub(crate) waiting: Waiting,
 }
 
 impl Handler<RankAll> for Aggregator {
@@ -117,15 +118,20 @@ struct Asked {
 /// others as they were known. What is not known is asked for first; where what
 /// was known turns out to be stale, everything is ranked once more.
 async fn rank_all(asked: Vec<Asked>, message: RankAll, patience: Duration) -> Merged {
-    let deadline = Deadline::after(patience);
-    let (mut asked, failed) = if asked.len() > 1 {
-        get_to_know(asked, &message, Deadline::after(patience / 2)).await
+    let cancel = &message.waiting.cancel;
+    let deadline = Deadline::after(patience).unless(cancel);
+    let total = asked.len();
+    let (mut asked, failed) = if total > 1 {
+        get_to_know(asked, &message, &Deadline::after(patience / 2).unless(cancel)).await
     } else {
         (asked, Vec::new())
     };
-    let mut answers = rank_once(&asked, &message, deadline).await;
+    for Failed { source, reason } in &failed {
+        message.waiting.tell(*source, total, reason);
+    }
+    let mut answers = rank_once(&asked, &message, total, &deadline).await;
     if refresh(&mut asked, &answers) && asked.len() > 1 {
-        answers = rank_once(&asked, &message, deadline).await;
+        answers = rank_once(&asked, &message, total, &deadline).await;
     }
     answers.extend(failed.into_iter().map(Err));
     merge(answers, message.order, message.take)
@@ -136,7 +142,7 @@ async fn rank_all(asked: Vec<Asked>, message: RankAll, patience: Duration) -> Me
 async fn get_to_know(
     asked: Vec<Asked>,
     message: &RankAll,
-    deadline: Deadline,
+    deadline: &Deadline,
 ) -> (Vec<Asked>, Vec<Failed>) {
     let answers = asked.into_iter().map(|mut asked| async move {
         if asked.known.is_none() {
@@ -159,7 +165,8 @@ async fn get_to_know(
 async fn rank_once(
     asked: &[Asked],
     message: &RankAll,
-    deadline: Deadline,
+    total: usize,
+    deadline: &Deadline,
 ) -> Vec<Result<(SourceName, Ranking), Failed>> {
     let same_order = asked.iter().all(|asked| asked.wanted.order.is_none());
     let floor = same_order.then(|| Arc::new(Floor::new(message.take)));
@@ -167,7 +174,15 @@ async fn rank_once(
         let mut others = Statistics::default();
         let known = asked.iter().enumerate().filter(|(other, _)| *other != index);
         known.filter_map(|(_, other)| other.known.as_ref()).for_each(|known| others += known);
-        one.rank(message, message.take, others, floor.clone(), deadline)
+        let answer = one.rank(message, message.take, others, floor.clone(), deadline);
+        async move {
+            let answer = answer.await;
+            match &answer {
+                Ok((source, _)) => message.waiting.tell(*source, total, "answered"),
+                Err(Failed { source, reason }) => message.waiting.tell(*source, total, reason),
+            }
+            answer
+        }
     });
     join_all(ranked).await
 }
@@ -192,7 +207,7 @@ impl Asked {
         take: usize,
         others: Statistics,
         floor: Option<Arc<Floor>>,
-        deadline: Deadline,
+        deadline: &Deadline,
     ) -> impl Future<Output = Result<(SourceName, Ranking), Failed>> + use<> {
         let ask = Ask {
             query: Arc::clone(&message.query),
@@ -202,8 +217,10 @@ impl Asked {
             others,
             floor,
         };
-        let (name, source) = (self.source.name(), self.source.clone());
-        in_time(name, deadline, async move { source.rank(ask, deadline).await })
+        let source = self.source.clone();
+        in_time(source.name(), deadline.clone(), async move |deadline| {
+            source.rank(ask, deadline).await
+        })
     }
 }
 
@@ -213,19 +230,21 @@ impl Asked {
 pub(crate) struct CorrectAll {
     pub(crate) words: Vec<String>,
     pub(crate) wanted: Vec<Wanted>,
+    pub(crate) cancel: Cancel,
 }
 
 impl Handler<CorrectAll> for Aggregator {
     type Result = ResponseFuture<HashMap<String, String>>;
 
     fn handle(&mut self, message: CorrectAll, _: &mut Self::Context) -> Self::Result {
-        let deadline = Deadline::after(self.patience);
+        let deadline = Deadline::after(self.patience).unless(&message.cancel);
         let found = message.wanted.iter().filter_map(|wanted| self.find(wanted.source));
         let asked: Vec<_> = found
             .map(|source| {
-                let words = message.words.clone();
+                let (words, deadline) = (message.words.clone(), deadline.clone());
+                let at = deadline.at.into();
                 let guess = async move { source.similar(words, deadline).await };
-                tokio::time::timeout_at(deadline.0.into(), guess)
+                tokio::time::timeout_at(at, guess)
             })
             .collect();
         Box::pin(async move {
@@ -266,13 +285,14 @@ pub(crate) struct ShowAll {
     pub(crate) weights: Arc<[f64]>,
     pub(crate) snippet_length: usize,
     pub(crate) highlight: bool,
+    pub(crate) cancel: Cancel,
 }
 
 impl Handler<ShowAll> for Aggregator {
     type Result = ResponseFuture<(Vec<Hit>, Vec<Failed>)>;
 
     fn handle(&mut self, message: ShowAll, _: &mut Self::Context) -> Self::Result {
-        let deadline = Deadline::after(self.patience);
+        let deadline = Deadline::after(self.patience).unless(&message.cancel);
         let places: HashMap<Uri, usize> =
             message.ranked.iter().map(|ranked| ranked.uri.clone()).zip(0..).collect();
         let mut asked = Vec::new();
@@ -290,8 +310,9 @@ impl Handler<ShowAll> for Aggregator {
                 highlight: message.highlight,
                 wanted: ranked,
             };
-            let name = source.name();
-            asked.push(in_time(name, deadline, async move { source.show(view, deadline).await }));
+            asked.push(in_time(source.name(), deadline.clone(), async move |deadline| {
+                source.show(view, deadline).await
+            }));
         }
         Box::pin(async move {
             let (mut hits, mut failed) = (Vec::new(), Vec::new());
@@ -313,18 +334,20 @@ impl Handler<ShowAll> for Aggregator {
 pub(crate) struct GetOne {
     pub(crate) source: SourceName,
     pub(crate) get: Get,
+    pub(crate) cancel: Cancel,
 }
 
 impl Handler<GetOne> for Aggregator {
     type Result = ResponseFuture<Result<Item, CallError>>;
 
-    fn handle(&mut self, GetOne { source, get }: GetOne, _: &mut Self::Context) -> Self::Result {
-        let deadline = Deadline::after(self.patience);
+    fn handle(&mut self, message: GetOne, _: &mut Self::Context) -> Self::Result {
+        let GetOne { source, get, cancel } = message;
+        let deadline = Deadline::after(self.patience).unless(&cancel);
         let source = self.find(source);
         Box::pin(async move {
             let source = source.ok_or(CallError::Unavailable)?;
-            let read = source.get(get, deadline);
-            match tokio::time::timeout_at(deadline.0.into(), read).await {
+            let at = deadline.at.into();
+            match tokio::time::timeout_at(at, source.get(get, deadline)).await {
                 Ok(answer) => answer.map_err(CallError::from),
                 Err(_) => Err(CallError::TooLate),
             }
@@ -332,14 +355,17 @@ impl Handler<GetOne> for Aggregator {
     }
 }
 
-/// The answer of a source, or why there is none, logged once.
+/// The answer of a source, or why there is none, logged once. What nobody waits
+/// for any more is no failure.
 async fn in_time<T>(
     name: SourceName,
     deadline: Deadline,
-    answer: impl Future<Output = Result<T, SourceError>>,
+    ask: impl AsyncFnOnce(Deadline) -> Result<T, SourceError>,
 ) -> Result<(SourceName, T), Failed> {
-    let reason = match tokio::time::timeout_at(deadline.0.into(), answer).await {
+    let answer = tokio::time::timeout_at(deadline.at.into(), ask(deadline.clone())).await;
+    let reason = match answer {
         Ok(Ok(answer)) => return Ok((name, answer)),
+        Ok(Err(_)) | Err(_) if deadline.is_cancelled() => "was not waited for",
         Ok(Err(error)) => {
             tracing::warn!(source = %name, error = %chain(&error), "source `{name}` gave no answer");
             match error {
@@ -454,11 +480,13 @@ mod tests {
     const NOTHING: Table =
         Table { name: "nothing", columns: &[], state: "", postings: "", lengths: "", words: "" };
 
-    /// A source that finds nothing, at once or only after the deadline.
+    /// A source that finds nothing, at once or only after the deadline; what has
+    /// begun may be taken back.
     #[derive(Debug)]
     struct Empty {
         name: SourceName,
         endless: bool,
+        cancel: Cancel,
     }
 
     impl Source for Empty {
@@ -477,8 +505,11 @@ mod tests {
         fn rank(&self, reader: &Reader<'_>, _: &Ask) -> Result<Ranking, SourceError> {
             if self.endless {
                 let count = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)
-                             SELECT count(*) AS n FROM n";
-                reader.one(count, &[], |row| row.get::<_, i64>("n"))?;
+                             SELECT i FROM n";
+                reader.each(count, &[], |_| {
+                    self.cancel.cancel();
+                    Ok(())
+                })?;
             }
             Ok(Ranking::default())
         }
@@ -496,19 +527,20 @@ mod tests {
         }
     }
 
-    #[actix::test]
-    async fn a_source_that_is_late_is_named_and_the_rest_answer() {
+    /// Who fails of two sources, of which one never ends; `cancel` is said as
+    /// soon as that one has begun.
+    async fn failures(patience: Duration, cancel: &Cancel, waiting: Waiting) -> Vec<Failed> {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::new(Database::Prompts, folder.path()));
         // Opening the file is no part of what has to be in time.
         store.check().unwrap();
         let desk = Arc::new(Desk::default());
         let start = |name, endless| {
-            let source = Arc::new(Empty { name, endless });
+            let source = Arc::new(Empty { name, endless, cancel: cancel.clone() });
             SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
         let sources = vec![start(SourceName::Notes, true), start(SourceName::Media, false)];
-        let aggregator = Aggregator::new(sources, Duration::from_secs(4)).start();
+        let aggregator = Aggregator::new(sources, patience).start();
         let wanted = [SourceName::Notes, SourceName::Media].map(|source| Wanted {
             source,
             filters: Filters::default(),
@@ -519,9 +551,31 @@ mod tests {
             wanted: wanted.to_vec(),
             order: Order::Relevance,
             take: 10,
+            waiting,
         };
-        let failed = aggregator.send(ask).await.unwrap().failed;
+        aggregator.send(ask).await.unwrap().failed
+    }
+
+    #[actix::test]
+    async fn a_source_that_is_late_is_named_and_the_rest_answer() {
         let late = Failed { source: SourceName::Notes, reason: "took too long".to_owned() };
-        assert_eq!(failed, [late]);
+        // How long the other one needs is for the machine to say.
+        for seconds in [1, 4, 16, 64] {
+            let patience = Duration::from_secs(seconds);
+            let failed = failures(patience, &Cancel::default(), Waiting::default()).await;
+            assert!(failed.contains(&late), "{failed:?}");
+            if failed == [late.clone()] {
+                return;
+            }
+        }
+        panic!("the source that has nothing to do is late, too");
+    }
+
+    #[actix::test]
+    async fn a_source_is_stopped_when_nobody_waits_any_more() {
+        let waiting = Waiting::default();
+        let failed = failures(Duration::from_hours(1), &waiting.cancel.clone(), waiting).await;
+        let reasons: Vec<_> = failed.iter().map(|failed| failed.reason.as_str()).collect();
+        assert!(reasons.contains(&"was not waited for"), "{reasons:?}");
     }
 }

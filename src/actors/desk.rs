@@ -8,7 +8,7 @@
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Desk(Mutex<State>);
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Job>,
+    /// What is done and not handed over yet.
+    done: Vec<Answer>,
     hands: usize,
     /// When a piece of work was taken last.
     taken: Option<Instant>,
@@ -55,19 +57,36 @@ impl Desk {
         T: Send + 'static,
         W: FnOnce() -> T + Send + 'static,
     {
-        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let (sender, mut receiver) = tokio::sync::oneshot::channel();
         self.put(Box::new(move || {
             let done = work();
             // Nobody waits any more when the deadline has passed.
             Box::new(move || drop(sender.send(done)))
         }));
-        async move { receiver.await.ok() }
+        let desk = Arc::clone(self);
+        async move {
+            let mut patience = LONG;
+            loop {
+                if let Ok(done) = tokio::time::timeout(patience, &mut receiver).await {
+                    return done.ok();
+                }
+                // Nobody else may come by to see that this waits for long work,
+                // or is done and waits to be handed over.
+                desk.hand_over(None);
+                desk.help(&mut desk.lock());
+                patience *= 2;
+            }
+        }
     }
 
     fn put(self: &Arc<Self>, job: Job) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         state.waiting.push_back(job);
         self.help(&mut state);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets another hand help if there is none, or if the work is long.
@@ -82,25 +101,32 @@ impl Desk {
     }
 
     fn work(self: Arc<Self>) {
-        let mut answers: Vec<Answer> = Vec::new();
         let mut handed_over = Instant::now();
-        while let Some(job) = self.next() {
-            if let Ok(answer) = catch_unwind(AssertUnwindSafe(job)) {
-                answers.push(answer);
-            } else {
+        let mut done = None;
+        while let Some(job) = self.next(done.take()) {
+            done = catch_unwind(AssertUnwindSafe(job)).ok();
+            if done.is_none() {
                 tracing::error!("a piece of work broke off");
             }
             if handed_over.elapsed() > LATEST {
-                answers.drain(..).for_each(|answer| answer());
+                self.hand_over(done.take());
                 handed_over = Instant::now();
             }
         }
-        answers.drain(..).for_each(|answer| answer());
+        self.hand_over(None);
     }
 
-    /// The next job; without one, this thread is done.
-    fn next(self: &Arc<Self>) -> Option<Job> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Hands over what is done.
+    fn hand_over(&self, last: Option<Answer>) {
+        let done = std::mem::take(&mut self.lock().done);
+        done.into_iter().chain(last).for_each(|answer| answer());
+    }
+
+    /// Puts away what is done, and takes the next job; without one, this thread
+    /// is done.
+    fn next(self: &Arc<Self>, done: Option<Answer>) -> Option<Job> {
+        let mut state = self.lock();
+        state.done.extend(done);
         let job = state.waiting.pop_front();
         if job.is_none() {
             state.hands -= 1;
@@ -130,6 +156,18 @@ mod tests {
             threads.insert(thread);
         }
         assert!(threads.len() <= HANDS);
+    }
+
+    #[actix::test]
+    async fn short_work_does_not_wait_for_long_work() {
+        let desk = Arc::new(Desk::default());
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let before = desk.give(|| 6);
+        let long = desk.give(move || wait.recv());
+        let after = desk.give(|| 7);
+        assert_eq!((before.await, after.await), (Some(6), Some(7)));
+        drop(done);
+        assert!(long.await.unwrap().is_err());
     }
 
     #[actix::test]

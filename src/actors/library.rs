@@ -4,13 +4,14 @@
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use actix::prelude::*;
+use tokio::sync::watch;
 use vademecum_kit::{
     model::SourceName,
     source::Source,
     store::{Database, Store},
 };
 
-use super::{SourceHandle, aggregator::Aggregator, desk::Desk};
+use super::{SourceHandle, aggregator::Aggregator, changes::Changes, desk::Desk};
 
 /// One user's stores and actors. Starting it opens no file: a store is opened
 /// when it is first needed.
@@ -19,6 +20,7 @@ pub struct Library {
     stores: Vec<Arc<Store>>,
     sources: Vec<SourceHandle>,
     aggregator: Addr<Aggregator>,
+    changes: Arc<Changes>,
 }
 
 impl Library {
@@ -39,7 +41,8 @@ impl Library {
         let aggregator = Aggregator::new(sources.clone(), patience).start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
-        Self { stores, sources, aggregator }
+        let changes = Arc::new(Changes::new(stores.clone()));
+        Self { stores, sources, aggregator, changes }
     }
 
     /// One of its sources.
@@ -50,6 +53,11 @@ impl Library {
     /// Its stores.
     pub fn stores(&self) -> &[Arc<Store>] {
         &self.stores
+    }
+
+    /// Changes soon after something in it has changed, whoever changed it.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     pub(crate) fn aggregator(&self) -> &Addr<Aggregator> {

@@ -6,6 +6,8 @@
 //! never by a field.
 
 mod aggregator;
+mod awaited;
+mod changes;
 mod desk;
 mod error;
 mod library;
@@ -15,6 +17,7 @@ mod session;
 mod source;
 
 pub use aggregator::{Failed, Wanted};
+pub use awaited::{Awaited, Waiting};
 pub use error::{CallError, chain};
 pub use library::Library;
 pub use roster::{Roster, Shelf};

@@ -17,7 +17,7 @@ use vademecum_kit::{
 };
 
 use super::{
-    CallError, Failed, Wanted,
+    Awaited, CallError, Failed, Wanted,
     aggregator::{Aggregator, CorrectAll, GetOne, Merged, RankAll, ShowAll},
     seen::{More, Pick, Seen},
 };
@@ -103,10 +103,10 @@ pub struct Page {
     pub failed: Vec<Failed>,
 }
 
-impl Handler<Search> for Session {
+impl Handler<Awaited<Search>> for Session {
     type Result = ResponseFuture<Result<Page, CallError>>;
 
-    fn handle(&mut self, search: Search, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, search: Awaited<Search>, _: &mut Self::Context) -> Self::Result {
         let (aggregator, memory) = (self.aggregator.clone(), Rc::clone(&self.memory));
         Box::pin(async move { run(search, &aggregator, &memory).await })
     }
@@ -130,15 +130,16 @@ pub struct Read {
     pub preferences: Preferences,
 }
 
-impl Handler<Read> for Session {
+impl Handler<Awaited<Read>> for Session {
     type Result = ResponseFuture<Result<Item, CallError>>;
 
-    fn handle(&mut self, read: Read, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, read: Awaited<Read>, _: &mut Self::Context) -> Self::Result {
+        let Awaited { request: read, waiting } = read;
         let aggregator = self.aggregator.clone();
         let about = self.memory.borrow().recent.iter().cloned().collect();
         let retrieval = Retrieval::resolve(read.options, &read.preferences);
         let get = Get { id: read.id, part: read.part, retrieval, page: read.page, about };
-        let message = GetOne { source: read.source, get };
+        let message = GetOne { source: read.source, get, cancel: waiting.cancel };
         Box::pin(
             async move { aggregator.send(message).await.unwrap_or(Err(CallError::Unavailable)) },
         )
@@ -146,23 +147,23 @@ impl Handler<Read> for Session {
 }
 
 async fn run(
-    search: Search,
+    asked: Awaited<Search>,
     aggregator: &Addr<Aggregator>,
     memory: &RefCell<Memory>,
 ) -> Result<Page, CallError> {
-    let mut query = Arc::new(parse(&search.query)?);
+    let mut query = Arc::new(parse(&asked.request.query)?);
     memory.borrow_mut().look_for(&query);
-    let mut chosen = choose(&search, &query, aggregator, memory).await?;
+    let mut chosen = choose(&asked, &query, aggregator, memory).await?;
     let mut searched_for = None;
     if chosen.0.finds_nothing()
-        && let Some((other, instead)) =
-            guess(&search, &query, &chosen.0, aggregator, memory).await?
+        && let Some((other, instead)) = guess(&asked, &query, &chosen.0, aggregator, memory).await?
     {
         searched_for = Some(other.words());
         memory.borrow_mut().look_for(&other);
         (query, chosen) = (other, instead);
     }
     let (merged, pick, restarted) = chosen;
+    let Awaited { request: search, waiting } = asked;
     let wish = search.snippet_length.or(search.preferences.snippet_length);
     let shown: Vec<_> = pick.shown.iter().map(|match_| match_.uri.clone()).collect();
     let (hits, failed) = if shown.is_empty() {
@@ -175,6 +176,7 @@ async fn run(
             weights: merged.statistics.weights().into(),
             snippet_length: Retrieval::snippet_length(wish),
             highlight: search.highlight,
+            cancel: waiting.cancel,
         };
         aggregator.send(show).await.map_err(|_| CallError::Unavailable)?
     };
@@ -201,7 +203,7 @@ type Chosen = (Merged, Pick, bool);
 /// What was probably meant by a query that finds nothing: the words of a phrase
 /// that stands nowhere, or words that look like those that stand nowhere.
 async fn guess(
-    search: &Search,
+    asked: &Awaited<Search>,
     query: &Arc<FtsQuery>,
     merged: &Merged,
     aggregator: &Addr<Aggregator>,
@@ -211,7 +213,7 @@ async fn guess(
     let mut query = Arc::clone(query);
     if let Some(relaxed) = query.relaxed() {
         query = Arc::new(relaxed);
-        let chosen = choose(search, &query, aggregator, memory).await?;
+        let chosen = choose(asked, &query, aggregator, memory).await?;
         if !chosen.0.finds_nothing() {
             return Ok(Some((query, chosen)));
         }
@@ -221,11 +223,12 @@ async fn guess(
     if words.is_empty() {
         return Ok(None);
     }
-    let message = CorrectAll { words, wanted: search.wanted.clone() };
+    let wanted = asked.request.wanted.clone();
+    let message = CorrectAll { words, wanted, cancel: asked.waiting.cancel.clone() };
     let corrections = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
     let Some(corrected) = query.corrected(&corrections) else { return Ok(None) };
     let query = Arc::new(corrected);
-    let chosen = choose(search, &query, aggregator, memory).await?;
+    let chosen = choose(asked, &query, aggregator, memory).await?;
     Ok((!chosen.0.finds_nothing()).then_some((query, chosen)))
 }
 
@@ -244,7 +247,7 @@ fn parse(text: &str) -> Result<FtsQuery, CallError> {
 
 /// Ranks deep enough to know what to show, and remembers that it is shown.
 async fn choose(
-    search: &Search,
+    Awaited { request: search, waiting }: &Awaited<Search>,
     query: &Arc<FtsQuery>,
     aggregator: &Addr<Aggregator>,
     memory: &RefCell<Memory>,
@@ -259,6 +262,7 @@ async fn choose(
             wanted: search.wanted.clone(),
             order: search.order.or(search.preferences.order_by).unwrap_or_default(),
             take,
+            waiting: waiting.clone(),
         };
         let merged = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
         answered(&merged, &search.wanted)?;

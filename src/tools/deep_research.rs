@@ -62,7 +62,7 @@ impl Contract for Search {
             preferences: call.defaults.preferences,
             fresh: true,
         };
-        let page = toolbox.search(&call.principal, call.scope.as_ref(), search).await?;
+        let page = toolbox.search(call, call.scope.as_ref(), search).await?;
         let replied = respond(page, None);
         let results = replied.output.results.into_iter().map(Compact::from).collect();
         // The contract wants the text to be the same JSON.
@@ -103,7 +103,7 @@ impl Contract for Fetch {
         let options = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
         let preferences = call.defaults.preferences;
         let read = actors::Read { source, id, part, options, page: None, preferences };
-        let item = toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?;
+        let item = toolbox.read_item(call, call.scope.as_ref(), read).await?;
         let more = item.range.and_then(|range| range.next_offset);
         let mut document = Compact::new(item.meta, plain(&item.content));
         document.id = asked;

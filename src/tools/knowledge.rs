@@ -82,7 +82,7 @@ impl Contract for KnowledgeSearch {
             preferences: call.defaults.preferences,
             fresh: true,
         };
-        let page = toolbox.search(&call.principal, scope.as_ref(), search).await?;
+        let page = toolbox.search(call, scope.as_ref(), search).await?;
         let session = match scope {
             Some(Scope::Handle(handle)) => Some(handle),
             Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,

@@ -3,17 +3,17 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::LocalBoxFuture;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use tokio::sync::watch;
 use vademecum_kit::model::Item;
 
 use super::{Replied, Tool, resources, text};
 use crate::{
-    actors::{self, CallError, Page, Roster},
+    actors::{self, Awaited, CallError, Page, Roster, Waiting},
     auth::Principal,
     config::TextForm,
     mcp::{
-        Answer, Call, Catalog, Completion, Contents, Failure, Messages, Offer, Prompt,
+        Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
         PromptArguments, Resource, Scope, Template, Unfinished, UnknownTool,
     },
 };
@@ -68,22 +68,28 @@ impl Toolbox {
     /// Searches in a conversation.
     pub(crate) async fn search(
         &self,
-        principal: &Principal,
+        call: &Call,
         scope: Option<&Scope>,
         search: actors::Search,
     ) -> Result<Page, CallError> {
-        let session = self.roster.session(principal, scope)?;
-        session.send(search).await.unwrap_or(Err(CallError::Unavailable))
+        let session = self.roster.session(&call.principal, scope)?;
+        let search = Awaited { request: search, waiting: Waiting::of(call) };
+        let page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
+        for failed in &page.failed {
+            call.log(Level::Warning, &json!(failed));
+        }
+        Ok(page)
     }
 
     /// Reads an item in a conversation.
     pub(crate) async fn read_item(
         &self,
-        principal: &Principal,
+        call: &Call,
         scope: Option<&Scope>,
         read: actors::Read,
     ) -> Result<Item, CallError> {
-        let session = self.roster.session(principal, scope)?;
+        let session = self.roster.session(&call.principal, scope)?;
+        let read = Awaited { request: read, waiting: Waiting::of(call) };
         session.send(read).await.unwrap_or(Err(CallError::Unavailable))
     }
 
@@ -93,7 +99,7 @@ impl Toolbox {
         call: &Call,
         read: actors::Read,
     ) -> Result<Replied<Item>, CallError> {
-        let item = self.read_item(&call.principal, call.scope.as_ref(), read).await?;
+        let item = self.read_item(call, call.scope.as_ref(), read).await?;
         let text = self.text(|| text::item(&item));
         Ok(Replied { output: item, text, meta: None })
     }
@@ -162,8 +168,8 @@ impl Offer for Toolbox {
         Box::pin(async move { Ok(Completion::default()) })
     }
 
-    fn changes(&self, _: &Principal) -> watch::Receiver<u64> {
-        watch::Sender::new(0).subscribe()
+    fn changes(&self, principal: &Principal) -> watch::Receiver<u64> {
+        self.roster.library(principal).changes()
     }
 
     fn forget(&self, principal: &Principal, scope: &Scope) {

@@ -66,7 +66,7 @@ pub(crate) async fn read(toolbox: &Toolbox, uri: &str, call: &Call) -> Result<Co
     let options = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
     let preferences = Preferences::default();
     let read = actors::Read { source, id, part, options, page: None, preferences };
-    let item = toolbox.read_item(&call.principal, None, read).await?;
+    let item = toolbox.read_item(call, None, read).await?;
     let (mime_type, text) = match item.content {
         serde_json::Value::String(text) => ("text/plain", text),
         object => ("application/json", object.to_string()),
@@ -77,7 +77,7 @@ pub(crate) async fn read(toolbox: &Toolbox, uri: &str, call: &Call) -> Result<Co
 async fn kinds(toolbox: &Toolbox, call: &Call) -> Result<Contents, CallError> {
     let library = toolbox.roster().library(&call.principal);
     let media = library.source(SourceName::Media).ok_or(CallError::Unavailable)?;
-    let kinds = media.kinds(Deadline::after(toolbox.patience())).await?;
+    let kinds = media.kinds(Deadline::after(toolbox.patience()).unless(&call.cancel)).await?;
     let types = kinds.into_iter().map(|(name, count)| Kind { name, count }).collect();
     let text = serde_json::to_string(&Kinds { types, suggested: SUGGESTED })
         .map_err(|_| CallError::Unavailable)?;

@@ -53,7 +53,7 @@ async fn search(
         preferences: call.defaults.preferences,
         fresh: false,
     };
-    let page = toolbox.search(&call.principal, call.scope.as_ref(), search).await?;
+    let page = toolbox.search(call, call.scope.as_ref(), search).await?;
     Ok(respond(page, None).in_words(toolbox, &query))
 }
 

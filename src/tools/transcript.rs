@@ -82,7 +82,7 @@ impl Contract for MediaTranscript {
             page: None,
             preferences: call.defaults.preferences,
         };
-        let spoken = toolbox.read_item(&call.principal, call.scope.as_ref(), read).await?.content;
+        let spoken = toolbox.read_item(call, call.scope.as_ref(), read).await?.content;
         let format = input.format.unwrap_or_default();
         let content = write(spoken, format, input.include_timestamps)?;
         let text = match &content {

@@ -57,7 +57,6 @@ impl Flow {
             };
             tokio::select! {
                 biased;
-                Some(message) = self.messages.recv() => return Some(event(&message)),
                 message = last => {
                     self.last = None;
                     let mut rest = Vec::new();
@@ -71,6 +70,8 @@ impl Flow {
                         return Some(events.concat().into());
                     }
                 }
+                // Nobody can say anything any more: a session has ended.
+                message = self.messages.recv() => return message.map(|message| event(&message)),
                 _ = self.signs.tick() => return Some(Bytes::from_static(b": keep-alive\n\n")),
             }
         }

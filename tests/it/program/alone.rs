@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Caller, Response, Server};
+use super::{Caller, Events, Request, Response, Server};
 
 /// The revision without sessions.
 const ALONE: &str = "2026-07-28";
@@ -32,6 +32,16 @@ impl<'a> Alone<'a> {
 
     /// Sends a message as it is, with the headers that belong to it.
     pub(crate) fn send_bare(&self, message: &Value) -> Response {
+        self.request(message).send()
+    }
+
+    /// Sends a request with all that it takes and reads what is answered event
+    /// by event.
+    pub(crate) fn stream(&self, request: &Value) -> Events {
+        self.request(&with_meta(request)).stream()
+    }
+
+    fn request(&self, message: &Value) -> Request<'a> {
         let own = headers_of(message);
         let replaced = |name: &str| self.headers.iter().any(|(other, _)| other == name);
         let own = own.into_iter().filter(|(name, _)| !replaced(name));
@@ -39,7 +49,7 @@ impl<'a> Alone<'a> {
         for (name, value) in own.chain(self.headers.iter().cloned()) {
             request = request.header(&name, &value);
         }
-        request.send()
+        request
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Caller, Response, Server};
+use super::{Caller, Events, Request, Response, Server};
 
 /// A client over HTTP, in a session or without one.
 #[derive(Clone)]
@@ -66,11 +66,25 @@ impl<'a> Client<'a> {
 
     /// Sends a message and gives back the response as it is.
     pub(crate) fn send(&self, message: &Value) -> Response {
-        let request = self.server.request("POST", &self.path).json(message);
+        self.request("POST").json(message).send()
+    }
+
+    /// Sends a message and reads what is answered event by event.
+    pub(crate) fn stream(&self, message: &Value) -> Events {
+        self.request("POST").json(message).stream()
+    }
+
+    /// Opens the stream for the news of its session.
+    pub(crate) fn listen(&self) -> Events {
+        self.request("GET").header("accept", "text/event-stream").stream()
+    }
+
+    fn request(&self, method: &str) -> Request<'a> {
+        let request = self.server.request(method, &self.path);
         let request = self.headers.iter().fold(request, |it, (name, value)| it.header(name, value));
         match &self.session {
-            Some(id) => request.header("mcp-session-id", id).send(),
-            None => request.send(),
+            Some(id) => request.header("mcp-session-id", id),
+            None => request,
         }
     }
 }

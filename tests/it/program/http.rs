@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::PATIENCE;
+use super::{Events, PATIENCE};
 
 /// A request to be sent on a connection of its own.
 pub(crate) struct Request<'a> {
@@ -75,6 +75,18 @@ impl<'a> Request<'a> {
 
     /// Sends it and reads the answer.
     pub(crate) fn send(self) -> Response {
+        let upgrades = self.headers.iter().any(|(name, _)| name == "upgrade");
+        let mut stream = self.begin();
+        Response::read(&mut stream, upgrades).expect("an answer")
+    }
+
+    /// Sends it and reads what is answered event by event.
+    pub(crate) fn stream(self) -> Events {
+        Events::begin(self.begin())
+    }
+
+    /// Sends it; the answer is still to be read. Dropping it hangs up.
+    pub(crate) fn begin(self) -> TcpStream {
         let mut head = format!("{} {} HTTP/1.1\r\nhost: {}\r\n", self.method, self.path, self.host);
         let upgrades = self.headers.iter().any(|(name, _)| name == "upgrade");
         if !upgrades {
@@ -87,9 +99,8 @@ impl<'a> Request<'a> {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         // A server may refuse a request before it was sent whole.
-        let sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body));
-        Response::read(&mut stream, upgrades)
-            .unwrap_or_else(|| panic!("no answer to {head}(sent: {sent:?})"))
+        drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body)));
+        stream
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Socket {
 pub(crate) enum Received {
     /// A message.
     Text(Value),
+    /// A ping.
+    Ping,
     /// An answer to a ping, with what the ping held.
     Pong(Vec<u8>),
     /// The end, with the reason.
@@ -73,17 +75,26 @@ impl Socket {
         self.write(Message::Text(message.to_string().into()));
     }
 
-    /// Waits for what comes next.
+    /// Waits for what comes next, and gives the signs of life it is asked for.
     pub(crate) fn read(&self) -> Received {
+        loop {
+            match self.frame() {
+                Received::Ping => self.write(Message::Pong("".into())),
+                other => return other,
+            }
+        }
+    }
+
+    /// Waits for what comes next.
+    pub(crate) fn frame(&self) -> Received {
         let mut incoming = self.incoming.borrow_mut();
         let next = self.system.block_on(async { timeout(PATIENCE, incoming.next()).await });
         match next.expect("an answer in time").expect("an open socket").unwrap() {
             Frame::Text(text) => Received::Text(serde_json::from_slice(&text).unwrap()),
+            Frame::Ping(_) => Received::Ping,
             Frame::Pong(payload) => Received::Pong(payload.to_vec()),
             Frame::Close(reason) => Received::Closed(reason.map(|reason| reason.code)),
-            frame @ (Frame::Binary(_) | Frame::Continuation(_) | Frame::Ping(_)) => {
-                panic!("unexpected {frame:?}")
-            }
+            frame @ (Frame::Binary(_) | Frame::Continuation(_)) => panic!("unexpected {frame:?}"),
         }
     }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Floor, Statistics, Timestamp, Uri};
+use super::{Cancel, Floor, Statistics, Timestamp, Uri};
 use crate::retrieve::FtsQuery;
 
 /// A request to rank a source's items.
@@ -158,18 +158,34 @@ pub struct View {
     pub wanted: Vec<Ranked>,
 }
 
-/// The moment after which nobody waits for an answer any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Deadline(pub Instant);
+/// The moment after which nobody waits for an answer any more: a fixed one, or
+/// sooner, when somebody says so.
+#[derive(Clone, Debug)]
+pub struct Deadline {
+    /// When it is over at the latest.
+    pub at: Instant,
+    cancel: Option<Cancel>,
+}
 
 impl Deadline {
     /// So long from now.
     pub fn after(patience: std::time::Duration) -> Self {
-        Self(Instant::now() + patience)
+        Self { at: Instant::now() + patience, cancel: None }
+    }
+
+    /// The same, or sooner if the work is not wanted any more.
+    #[must_use]
+    pub fn unless(self, cancel: &Cancel) -> Self {
+        Self { cancel: Some(cancel.clone()), ..self }
     }
 
     /// Whether it is over.
-    pub fn is_over(self) -> bool {
-        Instant::now() >= self.0
+    pub fn is_over(&self) -> bool {
+        self.is_cancelled() || Instant::now() >= self.at
+    }
+
+    /// Whether it is over because the work is not wanted any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(Cancel::is_cancelled)
     }
 }

@@ -46,7 +46,8 @@ pub enum StoreError {
     /// A statement failed.
     #[error("{0}")]
     Statement(#[from] rusqlite::Error),
-    /// A statement was stopped because its time was up.
+    /// A statement was stopped, or not begun: its time was up, or nobody waited
+    /// for it any more.
     #[error("stopped: the time for this request is over")]
     TimeIsUp,
     /// A thread panicked while it was writing; the store must be reopened.

@@ -66,12 +66,16 @@ impl Store {
 
     /// Reads from one moment's state of the database.
     ///
-    /// Statements that are still running at the deadline are stopped.
+    /// Statements that are still running at the deadline are stopped; what would
+    /// begin after it is not begun.
     pub fn read<T, E: From<StoreError>>(
         &self,
         deadline: Deadline,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        if deadline.is_over() {
+            return Err(StoreError::TimeIsUp.into());
+        }
         let open = self.open()?;
         let connection = open.readers.get().map_err(StoreError::from)?;
         Reader::run(&connection, &open.indexes, deadline, work)
@@ -287,6 +291,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Cancel;
 
     fn soon() -> Deadline {
         Deadline::after(Duration::from_secs(5))
@@ -353,6 +358,37 @@ mod tests {
                 reader.one(endless, &[], |row| row.get("n"))
             });
         assert!(matches!(answer, Err(StoreError::TimeIsUp)));
+    }
+
+    #[test]
+    fn a_statement_stops_as_soon_as_it_is_not_wanted_any_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)
+                       SELECT i FROM n";
+        let cancel = Cancel::default();
+        let deadline = Deadline::after(Duration::from_hours(1)).unless(&cancel);
+        let answer: Result<(), StoreError> = store.read(deadline.clone(), |reader| {
+            reader.each(endless, &[], |_| {
+                cancel.cancel();
+                Ok(())
+            })
+        });
+        assert!(matches!(answer, Err(StoreError::TimeIsUp)) && deadline.is_cancelled());
+    }
+
+    #[test]
+    fn what_is_not_wanted_any_more_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let mut begun = false;
+        let answer: Result<(), StoreError> = store.read(soon().unless(&cancel), |_| {
+            begun = true;
+            Ok(())
+        });
+        assert!(matches!(answer, Err(StoreError::TimeIsUp)) && !begun && !store.path().exists());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod memory;
 mod reader;
 mod table;
 mod varint;
+mod watch;
 mod writer;
 
 pub use database::Database;
@@ -20,4 +21,5 @@ pub(crate) use index::Index;
 pub(crate) use memory::{Lengths, Memory};
 pub use reader::{Parameters, Reader};
 pub use table::{Column, Table};
+pub use watch::Watch;
 pub use writer::{Durability, Writer};

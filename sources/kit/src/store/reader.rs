@@ -26,14 +26,17 @@ impl<'a> Reader<'a> {
         deadline: Deadline,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        let watch = Some(move || deadline.is_over());
+        let watched = deadline.clone();
+        let watch = Some(move || watched.is_over());
         connection.progress_handler(STEPS, watch).map_err(StoreError::from)?;
         let _moment = Moment::begin(connection)?;
         work(&Self { connection, indexes, deadline })
     }
 
-    /// A statement, compiled once for each connection.
+    /// A statement, compiled once for each connection; none when the time is up.
     pub fn prepare(&self, sql: &str) -> Result<CachedStatement<'a>, StoreError> {
+        // Many short statements are never long enough for the watch.
+        self.still_in_time()?;
         Ok(self.connection.prepare_cached(sql)?)
     }
 

@@ -1,0 +1,142 @@
+//! What nobody waits for any more is not worked on any longer.
+//!
+//! A library works at two things at the same time. With two searches that never
+//! end it answers nothing else, until they are stopped.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Client, Events, Library};
+
+/// Sources that answer a search in an endless library; the fifth never does.
+const ANSWERING: usize = 4;
+
+fn search(id: u32) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+        "name": "knowledge.search", "arguments": { "query": "pebble" },
+        "_meta": { "progressToken": id },
+    }})
+}
+
+fn cancelled(id: u32) -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
+}
+
+/// What a library answers that does nothing else.
+fn answers(caller: &impl Caller) {
+    caller.only_hit("media.search", &json!({ "query": "pebble" }));
+}
+
+/// Two searches of which all is answered that ever will be.
+fn searches(client: &Client<'_>) -> [Events; 2] {
+    [7, 8].map(|id| {
+        let mut events = client.stream(&search(id));
+        for _ in 0..ANSWERING {
+            assert_eq!(events.message()["method"], "notifications/progress");
+        }
+        events
+    })
+}
+
+#[test]
+fn a_client_that_hangs_up_stops_the_search_it_listened_to() {
+    let server = Library::endless().serve_patiently();
+    drop(searches(&server.client()));
+    answers(&server.client());
+}
+
+#[test]
+fn what_is_not_waited_for_is_not_logged_as_a_failure() {
+    let server = Library::endless().serve_patiently();
+    drop(searches(&server.client()));
+    answers(&server.client());
+    let log = server.stop();
+    assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
+}
+
+#[test]
+fn a_client_that_hangs_up_before_an_answer_begins_stops_the_work() {
+    let server = Library::endless().serve_patiently();
+    let requests = [
+        json!({ "name": "knowledge.search", "arguments": { "query": "pebble" } }),
+        json!({ "name": "prompts.search", "arguments": { "query": "pebble" } }),
+        json!({ "name": "prompts.get", "arguments": { "prompt_id_or_name": "1" } }),
+        json!({ "name": "prompts.get", "arguments": { "prompt_id_or_name": "Beach" } }),
+    ];
+    let waiting = requests.map(|params| {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        server.request("POST", "/mcp").header("accept", "application/json").json(&call).begin()
+    });
+    server.is_alive();
+    drop(waiting);
+    answers(&server.client());
+}
+
+#[test]
+fn a_session_takes_back_a_search_and_its_stream_ends_without_an_answer() {
+    let server = Library::endless().serve_patiently();
+    let session = server.session();
+    let searches = searches(&session);
+    for id in [7, 8] {
+        assert_eq!(session.send(&cancelled(id)).status, 202);
+    }
+    for events in searches {
+        assert_eq!(events.rest(), Vec::<Value>::new());
+    }
+    answers(&session);
+}
+
+#[test]
+fn a_socket_takes_back_what_it_asked_for_and_goes_on() {
+    let server = Library::endless().serve_patiently();
+    let socket = server.socket();
+    for id in [7, 8] {
+        socket.send(&search(id));
+        for _ in 0..ANSWERING {
+            assert_eq!(socket.message()["params"]["progressToken"], id);
+        }
+    }
+    for id in [7, 8] {
+        socket.send(&cancelled(id));
+    }
+    // What comes next is the answer to this: what was taken back has none.
+    answers(&socket);
+    for id in [9, 10] {
+        let arguments = json!({ "prompt_id_or_name": "Beach" });
+        socket.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+            "name": "prompts.get", "arguments": arguments,
+        }}));
+        socket.send(&cancelled(id));
+    }
+    answers(&socket);
+}
+
+#[test]
+fn a_socket_that_closes_takes_back_what_it_asked_for() {
+    let server = Library::endless().serve_patiently();
+    let socket = server.socket();
+    for id in [7, 8] {
+        socket.send(&search(id));
+        for _ in 0..ANSWERING {
+            socket.message();
+        }
+    }
+    drop(socket);
+    answers(&server.client());
+}
+
+#[test]
+fn a_pipe_takes_back_what_it_asked_for_and_goes_on() {
+    let library = Library::endless();
+    let pipe = library.pipe_with(&["--config", &library.patient_settings()]);
+    for id in [7, 8] {
+        pipe.write(&search(id).to_string());
+        for _ in 0..ANSWERING {
+            assert_eq!(pipe.read()["params"]["progressToken"], id);
+        }
+    }
+    for id in [7, 8] {
+        pipe.write(&cancelled(id).to_string());
+    }
+    answers(&pipe);
+    assert_eq!(pipe.hang_up(), (vec![], Some(0)));
+}

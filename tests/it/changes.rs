@@ -1,0 +1,202 @@
+//! Who wants to know hears that something has changed, whoever changed it: here
+//! it is always another process that writes.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Events, Library, Pipe, Server, Socket, with_meta};
+
+/// Somebody who is told things without having asked.
+trait Listener {
+    /// The next message.
+    fn next_message(&mut self) -> Value;
+
+    /// The URI of the resource that has changed, which is what is told next.
+    fn changed(&mut self) -> String {
+        let news = self.next_message();
+        assert_eq!(news["method"], "notifications/resources/updated", "{news}");
+        news["params"]["uri"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Listener for Events {
+    fn next_message(&mut self) -> Value {
+        self.message()
+    }
+}
+
+impl Listener for &Socket {
+    fn next_message(&mut self) -> Value {
+        self.message()
+    }
+}
+
+impl Listener for &Pipe {
+    fn next_message(&mut self) -> Value {
+        self.read()
+    }
+}
+
+/// A library of documents that are numbered from 1.
+fn numbered(count: usize) -> Library {
+    let library = Library::new();
+    for number in 1..=count {
+        write(&library, number, "A pebble.");
+    }
+    library
+}
+
+/// Writes the document of that number, or writes it anew.
+fn write(library: &Library, number: usize, text: &str) {
+    library.import("media", &format!("{number}.txt"), format!("Beach {number}: {text}"));
+}
+
+fn uri(number: usize) -> Value {
+    json!({ "uri": format!("media://{number}") })
+}
+
+/// Subscribes to two documents of three, and hears what it should.
+fn hears(library: &Library, caller: &impl Caller, mut listener: impl Listener) {
+    for number in [1, 3] {
+        assert_eq!(caller.ask("resources/subscribe", &uri(number)), json!({}));
+    }
+    write(library, 1, "Sand.");
+    assert_eq!(listener.changed(), "media://1");
+    // Nobody asked for this one, and the same again is no change.
+    write(library, 2, "Sand.");
+    write(library, 1, "Sand.");
+    write(library, 3, "Sand.");
+    assert_eq!(listener.changed(), "media://3");
+    assert_eq!(caller.ask("resources/unsubscribe", &uri(1)), json!({}));
+    write(library, 1, "Water.");
+    write(library, 3, "Water.");
+    assert_eq!(listener.changed(), "media://3");
+    write(library, 3, "Wind.");
+    assert_eq!(listener.changed(), "media://3");
+}
+
+#[test]
+fn a_session_hears_on_its_stream_of_what_it_subscribed_to() {
+    let library = numbered(3);
+    let server = library.serve();
+    let session = server.session();
+    hears(&library, &session, session.listen());
+}
+
+#[test]
+fn a_socket_hears_of_what_it_subscribed_to() {
+    let library = numbered(3);
+    let server = library.serve();
+    let socket = server.socket();
+    hears(&library, &socket, &socket);
+}
+
+#[test]
+fn a_pipe_hears_of_what_it_subscribed_to() {
+    let library = numbered(3);
+    let pipe = library.pipe();
+    hears(&library, &pipe, &pipe);
+    assert_eq!(pipe.hang_up(), (vec![], Some(0)));
+}
+
+#[test]
+fn what_comes_to_be_has_changed_and_so_have_the_lists_that_name_it() {
+    let library = Library::new();
+    let server = library.serve();
+    let session = server.session();
+    let mut news = session.listen();
+    session.ask("resources/subscribe", &uri(1));
+    session.ask("resources/subscribe", &json!({ "uri": "media://types" }));
+    write(&library, 1, "A pebble.");
+    let mut changed = [news.changed(), news.changed()];
+    changed.sort();
+    assert_eq!(changed, ["media://1", "media://types"]);
+    library.import("prompts", "one.csv", "act,prompt\n\"Beach\",\"A pebble.\"\n");
+    session.ask("resources/subscribe", &json!({ "uri": "prompts://1" }));
+    library.import("prompts", "one.csv", "act,prompt\n\"Beach\",\"Sand.\"\n");
+    assert_eq!(news.changed(), "prompts://1");
+}
+
+fn listen(id: &str, numbers: &[usize]) -> Value {
+    let uris: Vec<String> = numbers.iter().map(|number| format!("media://{number}")).collect();
+    json!({ "jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": {
+        "notifications": { "resourceSubscriptions": uris },
+    }})
+}
+
+/// Hears of one document of two under the subscription `id`.
+fn hears_alone(library: &Library, id: &str, mut listener: impl Listener) {
+    let about = json!({ "io.modelcontextprotocol/subscriptionId": id });
+    let agreed = listener.next_message();
+    assert_eq!(agreed["method"], "notifications/subscriptions/acknowledged", "{agreed}");
+    assert_eq!(agreed["params"]["_meta"], about);
+    for text in ["Sand.", "Water."] {
+        write(library, 2, text);
+        write(library, 1, text);
+        let news = listener.next_message();
+        assert_eq!(news["params"], json!({ "uri": "media://1", "_meta": about }), "{news}");
+    }
+}
+
+#[test]
+fn who_listens_over_http_hears_of_what_it_named_until_it_hangs_up() {
+    let library = numbered(2);
+    let server = library.serve();
+    hears_alone(&library, "a", server.alone().stream(&listen("a", &[1])));
+    server.is_alive();
+}
+
+#[test]
+fn who_listens_on_a_pipe_or_a_socket_hears_until_it_takes_that_back() {
+    let library = numbered(2);
+    let cancelled = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "a" },
+    });
+    let ping = json!({ "jsonrpc": "2.0", "id": "b", "method": "tools/list", "params": {} });
+    let pipe = library.pipe();
+    pipe.write(&with_meta(&listen("a", &[1])).to_string());
+    hears_alone(&library, "a", &pipe);
+    pipe.write(&cancelled.to_string());
+    write(&library, 1, "Wind.");
+    assert_eq!(pipe.exchange(&with_meta(&ping))["id"], "b");
+    let server: Server = library.serve();
+    let socket = server.socket();
+    socket.send(&with_meta(&listen("a", &[1])));
+    hears_alone(&library, "a", &socket);
+    socket.send(&cancelled);
+    write(&library, 1, "Rain.");
+    assert_eq!(socket.exchange(&with_meta(&ping))["id"], "b");
+}
+
+#[test]
+fn no_user_hears_of_what_another_changes() {
+    let library = Library::new();
+    let write = |user: &str, text: &str| library.import_for(user, "media", "one.txt", text);
+    let (ada, eve) =
+        (library.serve_with(&["--user", "ada"]), library.serve_with(&["--user", "eve"]));
+    let (ada, eve) = (ada.session(), eve.session());
+    let (mut adas, mut eves) = (ada.listen(), eve.listen());
+    for session in [&ada, &eve] {
+        session.ask("resources/subscribe", &uri(1));
+        session.ask("resources/subscribe", &json!({ "uri": "media://types" }));
+    }
+    let types = |session: &crate::program::Client<'_>| {
+        session.ask("resources/read", &json!({ "uri": "media://types" }))
+    };
+    let nothing = types(&eve);
+    write("ada", "A pebble.");
+    let mut changed = [adas.changed(), adas.changed()];
+    changed.sort();
+    assert_eq!(changed, ["media://1", "media://types"]);
+    assert_eq!(types(&eve), nothing);
+    write("ada", "Sand.");
+    assert_eq!(adas.changed(), "media://1");
+    // The first that eve hears of is her own: both come to be at once.
+    write("eve", "A feather.");
+    let mut changed = [eves.changed(), eves.changed()];
+    changed.sort();
+    assert_eq!(changed, ["media://1", "media://types"]);
+    write("eve", "Sand.");
+    assert_eq!(eves.changed(), "media://1");
+    write("ada", "Water.");
+    assert_eq!(adas.changed(), "media://1");
+}
