@@ -1,11 +1,14 @@
 //! The contracts: tools with their own names and shapes, each a thin adapter
 //! on the same sessions. No search logic lives here.
 
+mod completion;
 mod deep_research;
+mod gaps;
 mod input;
 mod knowledge;
 mod offer;
 mod output;
+mod prompts;
 mod resources;
 mod schema;
 mod source;
