@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use serde::Serialize;
-use vademecum_kit::model::{Mode, Preferences, RetrievalOptions, SourceName, Timestamp, Uri};
+use vademecum_kit::model::{
+    Holdings, Mode, Preferences, RetrievalOptions, SourceName, Timestamp, Uri,
+};
 
 use super::{Toolbox, input::point};
 use crate::{
@@ -81,9 +83,16 @@ struct Stats {
 #[derive(Serialize)]
 struct SourceStats {
     source: SourceName,
-    items: usize,
-    passages: usize,
-    newest: Option<Timestamp>,
+    #[serde(flatten)]
+    held: Held,
+}
+
+/// What a source holds, or why that is not known.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Held {
+    Counted { items: usize, passages: usize, newest: Option<Timestamp> },
+    Unknown { error: String },
 }
 
 #[derive(Serialize)]
@@ -130,9 +139,11 @@ async fn stats(toolbox: &Toolbox, call: &Call) -> Result<Contents, CallError> {
     let library = toolbox.roster().library(&call.principal);
     let mut sources = Vec::new();
     for source in SourceName::ALL.into_iter().filter_map(|name| library.source(name)) {
-        let held = source.holdings(toolbox.deadline(call)).await?;
-        let (items, passages, newest) = (held.items, held.passages, held.newest);
-        sources.push(SourceStats { source: source.name(), items, passages, newest });
+        let held = match source.holdings(toolbox.deadline(call)).await {
+            Ok(Holdings { items, passages, newest }) => Held::Counted { items, passages, newest },
+            Err(error) => Held::Unknown { error: CallError::from(error).to_string() },
+        };
+        sources.push(SourceStats { source: source.name(), held });
     }
     let databases = tokio::task::spawn_blocking(move || databases(&library));
     let databases = databases.await.map_err(|_| CallError::Unavailable)?;

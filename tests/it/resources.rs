@@ -183,6 +183,18 @@ fn how_much_there_is_is_a_resource() {
 }
 
 #[test]
+fn a_database_that_cannot_be_read_costs_its_own_numbers_only() {
+    let library = Library::of_pebbles(1);
+    std::fs::write(library.data().join("users/local/media.db"), "no database").unwrap();
+    let server = library.serve();
+    let read = server.client().ask("resources/read", &json!({ "uri": "knowledge://stats" }));
+    let stats: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(stats["sources"][0]["items"], 1, "{stats}");
+    let media = &stats["sources"][1];
+    assert!(media["error"].is_string() && media.get("items").is_none(), "{stats}");
+}
+
+#[test]
 fn each_source_has_a_template_of_its_resources() {
     let server = Library::new().serve();
     let listed = server.client().ask("resources/templates/list", &json!({}));
