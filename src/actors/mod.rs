@@ -22,4 +22,4 @@ pub use error::{CallError, chain};
 pub use library::Library;
 pub use roster::{Roster, Shelf};
 pub use session::{Page, Read, Search, Session};
-pub use source::SourceHandle;
+pub use source::{SourceHandle, Wish};

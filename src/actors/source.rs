@@ -9,7 +9,8 @@ use std::sync::Arc;
 use actix::prelude::*;
 use vademecum_kit::{
     model::{
-        Ask, Deadline, Draft, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Statistics, View,
+        Ask, Deadline, Draft, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
+        Statistics, StoredPrompt, Suggestions, View,
     },
     retrieve::{FtsQuery, Similar},
     source::{Source, SourceError},
@@ -71,6 +72,27 @@ impl SourceHandle {
     /// Tells which kinds of items there are.
     pub async fn kinds(&self, deadline: Deadline) -> Result<Vec<(String, usize)>, SourceError> {
         self.send(Kinds { deadline }).await
+    }
+
+    /// What something that is being typed may become: `most` at most.
+    pub async fn suggest(
+        &self,
+        wish: Wish,
+        typed: String,
+        most: usize,
+        deadline: Deadline,
+    ) -> Result<Suggestions, SourceError> {
+        self.send(Suggest { wish, typed, most, deadline }).await
+    }
+
+    /// The prompts that can be filled in and sent.
+    pub async fn prompts(&self, deadline: Deadline) -> Result<Vec<StoredPrompt>, SourceError> {
+        self.send(ListPrompts { deadline }).await
+    }
+
+    /// How much it holds.
+    pub async fn holdings(&self, deadline: Deadline) -> Result<Holdings, SourceError> {
+        self.send(Count { deadline }).await
     }
 
     /// Saves drafts, in one transaction if all of them can be saved.
@@ -199,6 +221,70 @@ impl Handler<Kinds> for SourceActor {
 
     fn handle(&mut self, Kinds { deadline }: Kinds, _: &mut Self::Context) -> Self::Result {
         self.beside(move |source, store| store.read(deadline, |reader| source.kinds(reader)))
+    }
+}
+
+/// What is being typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// The identifier of an item, or words of its title.
+    Id,
+    /// A keyword.
+    Keyword,
+}
+
+/// Tells what something that is being typed may become.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Suggestions, SourceError>")]
+struct Suggest {
+    wish: Wish,
+    typed: String,
+    most: usize,
+    deadline: Deadline,
+}
+
+impl Handler<Suggest> for SourceActor {
+    type Result = ResponseFuture<Result<Suggestions, SourceError>>;
+
+    fn handle(&mut self, suggest: Suggest, _: &mut Self::Context) -> Self::Result {
+        let Suggest { wish, typed, most, deadline } = suggest;
+        self.beside(move |source, store| {
+            store.read(deadline, |reader| match wish {
+                Wish::Id => source.suggest(reader, &typed, most),
+                Wish::Keyword => source.keywords(reader, &typed, most),
+            })
+        })
+    }
+}
+
+/// Lists the prompts that can be filled in and sent.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<StoredPrompt>, SourceError>")]
+struct ListPrompts {
+    deadline: Deadline,
+}
+
+impl Handler<ListPrompts> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<StoredPrompt>, SourceError>>;
+
+    fn handle(&mut self, list: ListPrompts, _: &mut Self::Context) -> Self::Result {
+        let ListPrompts { deadline } = list;
+        self.beside(move |source, store| store.read(deadline, |reader| source.prompts(reader)))
+    }
+}
+
+/// Counts what there is.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Holdings, SourceError>")]
+struct Count {
+    deadline: Deadline,
+}
+
+impl Handler<Count> for SourceActor {
+    type Result = ResponseFuture<Result<Holdings, SourceError>>;
+
+    fn handle(&mut self, Count { deadline }: Count, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| store.read(deadline, |reader| source.holdings(reader)))
     }
 }
 

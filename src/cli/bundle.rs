@@ -139,6 +139,8 @@ fn manifest(platform: Platform, arguments: &[String], folder: &str) -> Value {
             },
         },
         "tools": tools(),
+        // The user's own come with the library.
+        "prompts_generated": true,
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::{Failure, brief::Brief, nearest};
+use super::{Failure, brief::Brief, hint, nearest};
 use crate::auth::Right;
 
 /// A tool as it is listed.
@@ -72,7 +72,7 @@ pub struct Catalog {
 
 /// Says which tool cannot be switched off, because there is none of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no tool `{name}` to disable{}", meant(*.nearest))]
+#[error("there is no tool `{name}` to disable{}", hint(*.nearest))]
 pub struct UnknownTool {
     name: String,
     nearest: Option<&'static str>,
@@ -143,7 +143,7 @@ impl Catalog {
             Some(_) | None => {
                 let names = self.names(listing);
                 let nearest = nearest(name, names.iter().map(String::as_str));
-                Err(self.refuse(&format!("unknown tool `{name}`{}", meant(nearest)), listing))
+                Err(self.refuse(&format!("unknown tool `{name}`{}", hint(nearest)), listing))
             }
         }
     }
@@ -214,9 +214,4 @@ impl Catalog {
         let known = self.names(listing).join(", ");
         Failure::parameters(format!("{problem}; expected one of {known}"))
     }
-}
-
-/// What to add to a message if it can be guessed what was meant.
-fn meant(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
 }

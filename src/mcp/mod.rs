@@ -42,7 +42,7 @@ pub use defaults::{Defaults, DefaultsError, Shape};
 pub use error::{Failure, InputRequired, Kind};
 pub use link::{Level, Link, Progress};
 pub use model::{Answer, Offer};
-pub(crate) use near::{nearest, plain};
+pub(crate) use near::{hint, nearest, plain};
 pub use prompt::{Messages, Prompt, PromptArgument, PromptArguments, PromptMessage, Role};
 pub use rates::Rates;
 pub use resource::{Resource, Template};

@@ -14,6 +14,12 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, name)| name)
 }
 
+/// What to add to a message about an unknown name if it can be guessed what was
+/// meant.
+pub(crate) fn hint(meant: Option<&str>) -> String {
+    meant.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+}
+
 /// A name without what is only a matter of style: case, dots, dashes.
 pub(crate) fn plain(name: &str) -> String {
     name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()

@@ -32,4 +32,7 @@ pub struct Template {
     pub title: String,
     /// What they hold.
     pub description: String,
+    /// What form they have, if all have the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<Cow<'static, str>>,
 }

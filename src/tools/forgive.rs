@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::schema::types;
 use crate::{
     actors::CallError,
-    mcp::{nearest, plain},
+    mcp::{hint, nearest, plain},
 };
 
 /// What arguments are called elsewhere: the name here, and the others without
@@ -169,7 +169,7 @@ fn unknown(known: &Map<String, Value>, name: &str, place: &str) -> CallError {
         Some((outer, _)) => Some(inside(&inside(place, outer), name)),
         None => nearest(name, known.keys().map(String::as_str)).map(|name| inside(place, name)),
     };
-    let hint = meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default();
+    let hint = hint(meant.as_deref());
     let names: Vec<&str> = known.keys().map(String::as_str).collect();
     let expected = match names.as_slice() {
         [] => "it takes none".to_owned(),

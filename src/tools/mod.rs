@@ -2,12 +2,15 @@
 //! on the same sessions. No search logic lives here.
 
 mod arguments;
+mod completion;
 mod deep_research;
 mod forgive;
+mod gaps;
 mod input;
 mod knowledge;
 mod offer;
 mod output;
+mod prompts;
 mod resources;
 mod schema;
 mod source;

@@ -5,9 +5,9 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use futures_util::future::LocalBoxFuture;
 use serde_json::{json, value::RawValue};
 use tokio::sync::watch;
-use vademecum_kit::model::Item;
+use vademecum_kit::model::{Deadline, Item};
 
-use super::{Replied, Tool, resources, text};
+use super::{Replied, Tool, completion, prompts, resources, text};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
     auth::Principal,
@@ -60,9 +60,9 @@ impl Toolbox {
         &self.roster
     }
 
-    /// How long a source may take.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
+    /// How long a source may take to answer a call.
+    pub(crate) fn deadline(&self, call: &Call) -> Deadline {
+        Deadline::after(self.patience).unless(&call.cancel)
     }
 
     /// Searches in a conversation.
@@ -147,25 +147,29 @@ impl Offer for Toolbox {
         })
     }
 
-    fn prompts<'a>(&'a self, _: &'a Call) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
-        Box::pin(async move { Ok(Vec::new()) })
+    fn prompts<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
+        Box::pin(prompts::list(self, call))
     }
 
     fn prompt<'a>(
         &'a self,
         name: &'a str,
-        _: &'a PromptArguments,
-        _: &'a Call,
+        arguments: &'a PromptArguments,
+        call: &'a Call,
     ) -> LocalBoxFuture<'a, Result<Messages, Failure>> {
-        Box::pin(async move { Err(Failure::parameters(format!("unknown prompt `{name}`"))) })
+        Box::pin(prompts::get(self, name, arguments, call))
     }
 
     fn complete<'a>(
         &'a self,
-        _: &'a Unfinished,
-        _: &'a Call,
+        unfinished: &'a Unfinished,
+        call: &'a Call,
     ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
-        Box::pin(async move { Ok(Completion::default()) })
+        Box::pin(async move {
+            completion::complete(self, unfinished, call)
+                .await
+                .map_err(|error| Failure::from(&error))
+        })
     }
 
     fn changes(&self, principal: &Principal) -> watch::Receiver<u64> {

@@ -1,14 +1,20 @@
 //! What can be read by its URI: every item, and the kinds of media.
 
+use std::path::Path;
+
 use serde::Serialize;
-use vademecum_kit::model::{Deadline, Mode, Preferences, RetrievalOptions, SourceName, Uri};
+use vademecum_kit::model::{
+    Holdings, Mode, Preferences, RetrievalOptions, SourceName, Timestamp, Uri,
+};
 
 use super::{Toolbox, input::point};
 use crate::{
-    actors::{self, CallError},
+    actors::{self, CallError, Library},
     mcp::{Call, Contents, Resource, Template},
 };
 
+/// How much there is in the library.
+const STATS: &str = "knowledge://stats";
 /// Where the kinds of media are listed.
 const TYPES: &str = "media://types";
 
@@ -20,13 +26,30 @@ const SUGGESTED: [&str; 12] = [
 
 /// The resources that are listed.
 pub(crate) fn listed() -> Vec<Resource> {
-    vec![Resource {
-        uri: TYPES.into(),
-        name: "media-types".into(),
-        title: "Media types".into(),
-        description: "The types of media in the library, with how many there are of each.".into(),
-        mime_type: "application/json".into(),
-    }]
+    vec![
+        Resource {
+            uri: TYPES.into(),
+            name: "media-types".into(),
+            title: "Media types".into(),
+            description: "The types of media in the library, with how many there are of each."
+                .into(),
+            mime_type: "application/json".into(),
+        },
+        Resource {
+            uri: STATS.into(),
+            name: "stats".into(),
+            title: "How much there is".into(),
+            description: "For each source how many items and passages (chunks, messages) it has \
+                          and when one last changed; for each database its bytes on the disk."
+                .into(),
+            mime_type: "application/json".into(),
+        },
+    ]
+}
+
+/// The URIs of the items of a source.
+pub(crate) fn template(source: SourceName) -> String {
+    format!("{source}://{{id}}")
 }
 
 /// Every item has a URI.
@@ -34,12 +57,48 @@ pub(crate) fn templates() -> Vec<Template> {
     SourceName::ALL
         .into_iter()
         .map(|source| Template {
-            uri_template: format!("{source}://{{id}}"),
+            uri_template: template(source),
             name: source.to_string(),
             title: format!("An item of {source}"),
             description: format!("The full content of an item of `{source}`, by its id."),
+            mime_type: Some(mime_type(source).into()),
         })
         .collect()
+}
+
+/// The form of a whole item: a text, or an object with its fields or messages.
+fn mime_type(source: SourceName) -> &'static str {
+    match source {
+        SourceName::Notes | SourceName::Media => "text/plain",
+        SourceName::Chats | SourceName::Characters | SourceName::Prompts => "application/json",
+    }
+}
+
+#[derive(Serialize)]
+struct Stats {
+    sources: Vec<SourceStats>,
+    databases: Vec<DatabaseStats>,
+}
+
+#[derive(Serialize)]
+struct SourceStats {
+    source: SourceName,
+    #[serde(flatten)]
+    held: Held,
+}
+
+/// What a source holds, or why that is not known.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Held {
+    Counted { items: usize, passages: usize, newest: Option<Timestamp> },
+    Unknown { error: String },
+}
+
+#[derive(Serialize)]
+struct DatabaseStats {
+    database: String,
+    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -57,8 +116,10 @@ struct Kind {
 
 /// Reads a resource.
 pub(crate) async fn read(toolbox: &Toolbox, uri: &str, call: &Call) -> Result<Contents, CallError> {
-    if uri == TYPES {
-        return kinds(toolbox, call).await;
+    match uri {
+        TYPES => return kinds(toolbox, call).await,
+        STATS => return stats(toolbox, call).await,
+        _ => {}
     }
     let parsed: Uri = uri.parse().map_err(|error| CallError::NotFound(format!("{error}")))?;
     let source = parsed.source;
@@ -74,10 +135,37 @@ pub(crate) async fn read(toolbox: &Toolbox, uri: &str, call: &Call) -> Result<Co
     Ok(Contents::text(uri, mime_type, text))
 }
 
+async fn stats(toolbox: &Toolbox, call: &Call) -> Result<Contents, CallError> {
+    let library = toolbox.roster().library(&call.principal);
+    let mut sources = Vec::new();
+    for source in SourceName::ALL.into_iter().filter_map(|name| library.source(name)) {
+        let held = match source.holdings(toolbox.deadline(call)).await {
+            Ok(Holdings { items, passages, newest }) => Held::Counted { items, passages, newest },
+            Err(error) => Held::Unknown { error: CallError::from(error).to_string() },
+        };
+        sources.push(SourceStats { source: source.name(), held });
+    }
+    let databases = tokio::task::spawn_blocking(move || databases(&library));
+    let databases = databases.await.map_err(|_| CallError::Unavailable)?;
+    let text =
+        serde_json::to_string(&Stats { sources, databases }).map_err(|_| CallError::Unavailable)?;
+    Ok(Contents::text(STATS, "application/json", text))
+}
+
+fn databases(library: &Library) -> Vec<DatabaseStats> {
+    let name = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
+    let stores = library.stores().iter();
+    stores
+        .filter_map(|store| {
+            Some(DatabaseStats { database: name(store.path())?, bytes: store.size_bytes() })
+        })
+        .collect()
+}
+
 async fn kinds(toolbox: &Toolbox, call: &Call) -> Result<Contents, CallError> {
     let library = toolbox.roster().library(&call.principal);
     let media = library.source(SourceName::Media).ok_or(CallError::Unavailable)?;
-    let kinds = media.kinds(Deadline::after(toolbox.patience()).unless(&call.cancel)).await?;
+    let kinds = media.kinds(toolbox.deadline(call)).await?;
     let types = kinds.into_iter().map(|(name, count)| Kind { name, count }).collect();
     let text = serde_json::to_string(&Kinds { types, suggested: SUGGESTED })
         .map_err(|_| CallError::Unavailable)?;

@@ -66,13 +66,16 @@ fn has_fields(value: &Value, required: &[&str], optional: &[&str]) {
 
 /// The specification of manifests, version 0.3, as far as it concerns this one.
 fn keeps_the_specification(manifest: &Value) {
-    let optional = "display_name license keywords compatibility user_config tools".split(' ');
+    let optional =
+        "display_name license keywords compatibility user_config tools prompts_generated"
+            .split(' ');
     has_fields(
         manifest,
         &["manifest_version", "name", "version", "description", "author", "server"],
         &optional.collect::<Vec<_>>(),
     );
     assert_eq!(manifest["manifest_version"], "0.3");
+    assert_eq!(manifest["prompts_generated"], true);
     for field in ["name", "version", "description", "display_name", "license"] {
         assert!(manifest[field].as_str().is_some_and(|it| !it.is_empty()), "{field}");
     }

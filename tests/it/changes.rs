@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Events, Library, Pipe, Server, Socket, with_meta};
+use crate::program::{Caller, Client, Events, Library, Pipe, Server, Socket, with_meta};
 
 /// Somebody who is told things without having asked.
 trait Listener {
@@ -170,24 +170,36 @@ fn who_listens_on_a_pipe_or_a_socket_hears_until_it_takes_that_back() {
 #[test]
 fn no_user_hears_of_what_another_changes() {
     let library = Library::new();
-    let write = |user: &str, text: &str| library.import_for(user, "media", "one.txt", text);
     let (ada, eve) =
         (library.serve_with(&["--user", "ada"]), library.serve_with(&["--user", "eve"]));
-    let (ada, eve) = (ada.session(), eve.session());
+    hear_of_their_own(&library, &ada.session(), &eve.session());
+}
+
+#[test]
+fn no_user_of_one_server_hears_of_what_another_changes() {
+    let library = Library::new();
+    let (ada, eve) = (library.key("ada"), library.key("eve"));
+    let server = library.serve_many("");
+    let session = |key: &str| server.client().bearing(key).shake_hands();
+    hear_of_their_own(&library, &session(&ada), &session(&eve));
+}
+
+/// Two users change what has the same URI for both, and hear of their own.
+fn hear_of_their_own(library: &Library, ada: &Client<'_>, eve: &Client<'_>) {
+    let write = |user: &str, text: &str| library.import_for(user, "media", "one.txt", text);
     let (mut adas, mut eves) = (ada.listen(), eve.listen());
-    for session in [&ada, &eve] {
+    for session in [ada, eve] {
         session.ask("resources/subscribe", &uri(1));
         session.ask("resources/subscribe", &json!({ "uri": "media://types" }));
     }
-    let types = |session: &crate::program::Client<'_>| {
-        session.ask("resources/read", &json!({ "uri": "media://types" }))
-    };
-    let nothing = types(&eve);
+    let types =
+        |session: &Client<'_>| session.ask("resources/read", &json!({ "uri": "media://types" }));
+    let nothing = types(eve);
     write("ada", "A pebble.");
     let mut changed = [adas.changed(), adas.changed()];
     changed.sort();
     assert_eq!(changed, ["media://1", "media://types"]);
-    assert_eq!(types(&eve), nothing);
+    assert_eq!(types(eve), nothing);
     write("ada", "Sand.");
     assert_eq!(adas.changed(), "media://1");
     // The first that eve hears of is her own: both come to be at once.

@@ -152,6 +152,49 @@ fn the_types_of_media_are_a_resource() {
 }
 
 #[test]
+fn how_much_there_is_is_a_resource() {
+    let library = Library::of_pebbles(3);
+    let server = library.serve();
+    let client = server.client();
+    let listed = client.ask("resources/list", &json!({}));
+    assert_eq!(listed["resources"][1]["uri"], "knowledge://stats");
+    let read = client.ask("resources/read", &json!({ "uri": "knowledge://stats" }));
+    let contents = &read["contents"][0];
+    assert_eq!(contents["mimeType"], "application/json");
+    let stats: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
+    for (held, source) in stats["sources"].as_array().unwrap().iter().zip(SOURCES) {
+        assert_eq!((&held["source"], &held["items"]), (&json!(source), &json!(3)));
+        assert_eq!(held["passages"], 3, "{held}");
+        assert!(held["newest"].is_string(), "{held}");
+    }
+    for (held, name) in
+        stats["databases"].as_array().unwrap().iter().zip(["chacha", "media", "prompts"])
+    {
+        let file = library.data().join(format!("users/local/{name}.db"));
+        let bytes = std::fs::metadata(file).unwrap().len();
+        assert_eq!(held["database"], name);
+        assert!(held["bytes"].as_u64().unwrap() >= bytes && bytes > 0, "{held}");
+    }
+    let empty = Library::new().serve();
+    let read = empty.client().ask("resources/read", &json!({ "uri": "knowledge://stats" }));
+    let stats: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
+    let nothing = json!({ "source": "notes", "items": 0, "passages": 0, "newest": null });
+    assert_eq!(stats["sources"][0], nothing);
+}
+
+#[test]
+fn a_database_that_cannot_be_read_costs_its_own_numbers_only() {
+    let library = Library::of_pebbles(1);
+    std::fs::write(library.data().join("users/local/media.db"), "no database").unwrap();
+    let server = library.serve();
+    let read = server.client().ask("resources/read", &json!({ "uri": "knowledge://stats" }));
+    let stats: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(stats["sources"][0]["items"], 1, "{stats}");
+    let media = &stats["sources"][1];
+    assert!(media["error"].is_string() && media.get("items").is_none(), "{stats}");
+}
+
+#[test]
 fn each_source_has_a_template_of_its_resources() {
     let server = Library::new().serve();
     let listed = server.client().ask("resources/templates/list", &json!({}));
@@ -162,4 +205,10 @@ fn each_source_has_a_template_of_its_resources() {
         .map(|template| template["uriTemplate"].as_str().unwrap())
         .collect();
     assert_eq!(templates, SOURCES.map(|source| format!("{source}://{{id}}")));
+    for template in listed["resourceTemplates"].as_array().unwrap() {
+        let object =
+            ["chats", "characters", "prompts"].contains(&template["name"].as_str().unwrap());
+        let form = if object { "application/json" } else { "text/plain" };
+        assert_eq!(template["mimeType"], form, "{template}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Client, Library, SOURCES, card, conversation, prompts};
+use crate::program::{Caller, Client, Library, SOURCES, Server, card, conversation, prompts};
 
 /// A library of two users; each has one item in each source, with a word of
 /// their own in it.
@@ -53,6 +53,8 @@ fn requests(word: &str, hits: &[Value]) -> Vec<(&'static str, Value)> {
         call("search", json!({ "query": word })),
         ("resources/list", json!({})),
         ("resources/read", json!({ "uri": "media://types" })),
+        ("resources/read", json!({ "uri": "knowledge://stats" })),
+        ("prompts/list", json!({})),
     ];
     for (source, hit) in SOURCES.iter().zip(hits) {
         let (id, uri, loc) = (&hit["id"], &hit["uri"], &hit["loc"]);
@@ -81,8 +83,26 @@ fn requests(word: &str, hits: &[Value]) -> Vec<(&'static str, Value)> {
         call("characters.get", json!({ "character_id": character["id"] })),
         call("prompts.get", json!({ "prompt_id_or_name": prompt["title"] })),
         call("prompts.get", json!({ "prompt_id_or_name": prompt["id"].to_string() })),
+        ("prompts/get", json!({ "name": prompt["title"] })),
+        ("prompts/get", summary(&chat["conversation_id"])),
+        ("completion/complete", completion("ref/prompt", "research", "keyword", "")),
     ]);
     requests
+}
+
+fn summary(conversation: &Value) -> Value {
+    json!({ "name": "summarize_conversation", "arguments": { "id": conversation } })
+}
+
+fn completion(kind: &str, name: &str, argument: &str, typed: &str) -> Value {
+    let reference = json!({ "type": kind, "name": name, "uri": name });
+    json!({ "ref": reference, "argument": { "name": argument, "value": typed } })
+}
+
+/// Whether the answer has numbers and kinds only, and no words of the user's.
+fn counts_only(method: &str, params: &Value) -> bool {
+    let counts = ["media://types", "knowledge://stats"].map(|uri| json!(uri));
+    method == "resources/list" || counts.contains(&params["uri"])
 }
 
 /// What a server answers, whether it can or not, without what was asked.
@@ -112,8 +132,8 @@ fn no_tool_shows_one_user_what_another_has() {
                 assert!(!told.contains(own_word), "{method} {params}: {told}");
             }
             let at_home = answer(&own.client(), method, &params);
-            let is_list = params["uri"] == "media://types" || method == "resources/list";
-            assert!(at_home.contains(own_word) || is_list, "{method} {params}: {at_home}");
+            let is_told = at_home.contains(own_word) || counts_only(method, &params);
+            assert!(is_told, "{method} {params}: {at_home}");
         }
         let theirs = answer(
             &client,
@@ -147,8 +167,8 @@ fn one_server_shows_no_user_what_another_has() {
                 assert!(!told.contains(own_word), "{method} {params}: {told}");
             }
             let at_home = answer(&own, method, &params);
-            let is_list = params["uri"] == "media://types" || method == "resources/list";
-            assert!(at_home.contains(own_word) || is_list, "{method} {params}: {at_home}");
+            let is_told = at_home.contains(own_word) || counts_only(method, &params);
+            assert!(is_told, "{method} {params}: {at_home}");
         }
         let search = json!({ "name": "knowledge.search", "arguments": { "query": "stone" } });
         assert!(answer(&client, "tools/call", &search).contains(other_word));
@@ -191,6 +211,39 @@ fn possession_of_a_session_or_a_handle_is_not_authentication() {
     };
     let mine = server.client().bearing(&ada);
     assert_eq!(meta(&mine), meta(&stranger), "what ada was shown is nothing to eve");
+}
+
+#[test]
+fn no_id_of_one_user_is_completed_for_another() {
+    let library = shared();
+    let (ada, eve) =
+        (library.serve_with(&["--user", "ada"]), library.serve_with(&["--user", "eve"]));
+    let values = |server: &Server, params: &Value| {
+        server.client().ask("completion/complete", params)["completion"]["values"].clone()
+    };
+    for source in SOURCES {
+        let template = format!("{source}://{{id}}");
+        let all = completion("ref/resource", &template, "id", "");
+        let (adas, eves) = (values(&ada, &all), values(&eve, &all));
+        assert_eq!((adas.as_array().unwrap().len(), eves.as_array().unwrap().len()), (1, 1));
+        // Notes and media are called after their files, which have the same names.
+        if !["notes", "media"].contains(&source) {
+            let by_title = completion("ref/resource", &template, "id", "amethyst");
+            assert_eq!(
+                (values(&ada, &by_title), values(&eve, &by_title)),
+                (adas.clone(), json!([]))
+            );
+        }
+        let first = adas[0].as_str().unwrap();
+        let by_id = completion("ref/resource", &template, "id", first);
+        assert_eq!(values(&ada, &by_id), adas, "{source}");
+        assert!(first == "1" || values(&eve, &by_id) == json!([]), "{source}");
+    }
+    let talks = completion("ref/prompt", "summarize_conversation", "id", "emerald");
+    assert_eq!(
+        (values(&ada, &talks), values(&eve, &talks).as_array().unwrap().len()),
+        (json!([]), 1)
+    );
 }
 
 #[test]

@@ -8,8 +8,11 @@ mod save;
 
 use rusqlite::Row;
 use vademecum_kit::{
-    model::{Ask, Draft, Field, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
-    retrieve::{Plan, rank},
+    model::{
+        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
+        Suggestions, Uri, View,
+    },
+    retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
     store::{Column, Database, Reader, Table, Writer},
 };
@@ -73,6 +76,20 @@ impl Source for Characters {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn suggest(
+        &self,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
+    ) -> Result<Suggestions, SourceError> {
+        let sql = include_str!("../sql/suggest.sql");
+        Ok(retrieve::suggest(reader, &TABLE, Ids::Numbers, sql, typed, most)?)
+    }
+
+    fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {
+        Ok(reader.holdings(include_str!("../sql/holdings.sql"))?)
     }
 }
 

@@ -12,9 +12,10 @@ mod window;
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
-        Ask, By, Draft, Field, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View,
+        Ask, By, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
+        Suggestions, Uri, View,
     },
-    retrieve::{Plan, rank},
+    retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
     store::{Column, Database, Reader, Table, Writer},
 };
@@ -82,6 +83,20 @@ impl Source for Chats {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn suggest(
+        &self,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
+    ) -> Result<Suggestions, SourceError> {
+        let sql = include_str!("../sql/suggest.sql");
+        Ok(retrieve::suggest(reader, &TABLE, Ids::Texts, sql, typed, most)?)
+    }
+
+    fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {
+        Ok(reader.holdings(include_str!("../sql/holdings.sql"))?)
     }
 }
 

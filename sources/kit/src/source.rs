@@ -7,7 +7,10 @@
 use std::fmt::Debug;
 
 use crate::{
-    model::{Ask, Draft, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Statistics, View},
+    model::{
+        Ask, Draft, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName, Statistics,
+        StoredPrompt, Suggestions, View,
+    },
     retrieve::{self, FtsQuery, Similar},
     store::{Database, Reader, Store, StoreError, Table, Writer},
 };
@@ -56,6 +59,39 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// source that has kinds.
     fn kinds(&self, _reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {
         Ok(Vec::new())
+    }
+
+    /// The items whose identifier begins with `typed`, or whose title has words
+    /// that begin so: best first, and all, newest first, for nothing.
+    fn suggest(
+        &self,
+        _reader: &Reader<'_>,
+        _typed: &str,
+        _most: usize,
+    ) -> Result<Suggestions, SourceError> {
+        Ok(Suggestions::default())
+    }
+
+    /// The keywords of its items that begin with `typed`, the most used first,
+    /// for a source that can be searched by keyword.
+    fn keywords(
+        &self,
+        _reader: &Reader<'_>,
+        _typed: &str,
+        _most: usize,
+    ) -> Result<Suggestions, SourceError> {
+        Ok(Suggestions::default())
+    }
+
+    /// The prompts that can be filled in and sent, by name, for a source that
+    /// holds such.
+    fn prompts(&self, _reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
+        Ok(Vec::new())
+    }
+
+    /// How much it holds.
+    fn holdings(&self, _reader: &Reader<'_>) -> Result<Holdings, SourceError> {
+        Ok(Holdings::default())
     }
 }
 

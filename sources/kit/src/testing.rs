@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     model::{
         Ask, Deadline, Draft, Filters, Get, Hit, ItemId, Mode, Order, PageOf, Preferences, Ranked,
-        Ranking, Retrieval, RetrievalOptions, Saved, Statistics, View,
+        Ranking, Retrieval, RetrievalOptions, Saved, Statistics, Suggestions, View,
     },
     retrieve::FtsQuery,
     source::{Source, SourceError},
@@ -115,6 +115,11 @@ impl<S: Source> Bench<S> {
         self.read(|reader| self.source.get(reader, &get))
     }
 
+    /// What something that is being typed may become.
+    pub fn suggest(&self, typed: &str, most: usize) -> Suggestions {
+        self.read(|reader| self.source.suggest(reader, typed, most)).expect("the source suggests")
+    }
+
     /// Does something with a reader.
     pub fn read<T>(
         &self,
@@ -159,6 +164,7 @@ pub fn check<S: Source>(source: S, drafts: &[Draft], word: &str) {
     newest_first_is_newest_first(&bench, word);
     hits_are_read_in_order(&bench, word);
     items_are_read_in_every_mode(&bench, word);
+    what_is_typed_is_completed(&bench, drafts);
     awkward_queries_never_fail(&bench);
     let missing = bench.get("no such thing", RetrievalOptions::default());
     assert!(matches!(missing, Err(SourceError::NotFound { .. })), "what is not there is named");
@@ -235,9 +241,33 @@ fn items_are_read_in_every_mode<S: Source>(bench: &Bench<S>, word: &str) {
     }
 }
 
+fn what_is_typed_is_completed<S: Source>(bench: &Bench<S>, drafts: &[Draft]) {
+    let all = bench.suggest("", 1_000);
+    assert_eq!(
+        (all.total, all.values.len()),
+        (drafts.len(), drafts.len()),
+        "nothing is everything"
+    );
+    let first = bench.suggest("", 1);
+    assert_eq!((first.total, &first.values[..]), (all.total, &all.values[..1]), "newest first");
+    for id in &all.values {
+        assert_eq!(bench.suggest(id, 1).values, [id.as_str()], "an id is completed to itself");
+        let begun: String = id.chars().take(1).collect();
+        assert!(bench.suggest(&begun, 1_000).values.contains(id), "by its beginning");
+        let item = bench.get(id.as_str(), RetrievalOptions::default()).expect("it is there");
+        let title = item.meta.title.expect("these have titles");
+        assert!(bench.suggest(&title, 1_000).values.contains(id), "by its title: {title}");
+    }
+    assert_eq!(bench.suggest("no such thing", 10), Suggestions::default());
+    let holdings = bench.read(|reader| bench.source.holdings(reader)).expect("it counts");
+    assert_eq!(holdings.items, drafts.len(), "every item is counted");
+    assert!(holdings.passages > 0 && holdings.newest.is_some(), "{holdings:?}");
+}
+
 fn awkward_queries_never_fail<S: Source>(bench: &Bench<S>) {
     for query in AWKWARD {
         bench.search(query);
+        bench.suggest(query, 10);
     }
     bench.search(&"long \"question' AND (".repeat(400));
 }

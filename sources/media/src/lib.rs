@@ -10,8 +10,11 @@ mod transcript;
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Ask, Draft, Field, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
-    retrieve::{Plan, rank},
+    model::{
+        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
+        Suggestions, Uri, View,
+    },
+    retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
     store::{Column, Database, Reader, Table, Writer},
 };
@@ -81,6 +84,20 @@ impl Source for Media {
         let kinds = reader.all(sql, &[], |row| Ok((row.get("type")?, row.get::<_, i64>("n")?)))?;
         let count = |n| usize::try_from(n).unwrap_or(0);
         Ok(kinds.into_iter().map(|(kind, n)| (kind, count(n))).collect())
+    }
+
+    fn suggest(
+        &self,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
+    ) -> Result<Suggestions, SourceError> {
+        let sql = include_str!("../sql/suggest.sql");
+        Ok(retrieve::suggest(reader, &TABLE, Ids::Numbers, sql, typed, most)?)
+    }
+
+    fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {
+        Ok(reader.holdings(include_str!("../sql/holdings.sql"))?)
     }
 }
 

@@ -8,8 +8,11 @@ mod save;
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Ask, Draft, Field, Filters, Get, Hit, Item, Ranking, Saved, SourceName, Uri, View},
-    retrieve::{Plan, rank},
+    model::{
+        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
+        Suggestions, Uri, View,
+    },
+    retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
     store::{Column, Database, Reader, Table, Writer},
 };
@@ -70,6 +73,29 @@ impl Source for Notes {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn suggest(
+        &self,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
+    ) -> Result<Suggestions, SourceError> {
+        let sql = include_str!("../sql/suggest.sql");
+        Ok(retrieve::suggest(reader, &TABLE, Ids::Texts, sql, typed, most)?)
+    }
+
+    fn keywords(
+        &self,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
+    ) -> Result<Suggestions, SourceError> {
+        Ok(retrieve::words(reader, include_str!("../sql/keywords.sql"), typed, most)?)
+    }
+
+    fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {
+        Ok(reader.holdings(include_str!("../sql/holdings.sql"))?)
     }
 }
 
@@ -137,6 +163,43 @@ mod tests {
         };
         assert_eq!((with(&["baking"]), with(&["Daily"]), with(&["baking", "daily"])), (2, 2, 3));
         assert_eq!(with(&["nothing"]), 0);
+    }
+
+    #[test]
+    fn what_was_typed_is_completed_best_first() {
+        let bench = Bench::new(Notes);
+        for (title, day) in [
+            ("Rye bread", "2026-01-01"),
+            ("Bread of rye", "2026-01-02"),
+            ("Brioche", "2026-01-03"),
+            ("Ryegrass", "2026-01-04"),
+        ] {
+            bench.save(&draft(title, "Text.", &[], day));
+        }
+        let titles = |typed: &str| -> Vec<String> {
+            let title = |id: &String| bench.get(id.as_str(), RetrievalOptions::default());
+            let ids = bench.suggest(typed, 10).values;
+            ids.iter().map(|id| title(id).unwrap().meta.title.unwrap()).collect()
+        };
+        // All words must begin a word of the title; what is typed first comes first.
+        assert_eq!(titles("br ry"), ["Bread of rye", "Rye bread"]);
+        assert_eq!(titles("RYE"), ["Ryegrass", "Rye bread", "Bread of rye"]);
+        assert_eq!(titles("text"), Vec::<String>::new());
+        assert_eq!(titles(""), ["Ryegrass", "Brioche", "Bread of rye", "Rye bread"]);
+    }
+
+    #[test]
+    fn keywords_are_completed_the_most_used_first() {
+        let bench = filled();
+        let suggest = |typed: &str, most| {
+            let found = bench.read(|reader| Notes.keywords(reader, typed, most)).unwrap();
+            (found.values, found.total)
+        };
+        bench.save(&draft("More", "Text.", &["daily", "bagels"], "2026-01-05"));
+        let some = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(suggest("", 10), (some(&["daily", "baking", "bagels"]), 3));
+        assert_eq!(suggest("BA", 1), (some(&["baking"]), 2));
+        assert_eq!(suggest("x", 10), (Vec::new(), 0));
     }
 
     #[test]

@@ -9,10 +9,10 @@ mod save;
 use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Item, PromptField, Ranking, Saved, SourceName, Uri,
-        View,
+        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, PromptField, Ranking, Saved,
+        SourceName, StoredPrompt, Suggestions, Uri, View,
     },
-    retrieve::{Plan, rank},
+    retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
     store::{Column, Database, Reader, Table, Writer},
 };
@@ -73,6 +73,31 @@ impl Source for Prompts {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn suggest(
+        &self,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
+    ) -> Result<Suggestions, SourceError> {
+        let sql = include_str!("../sql/suggest.sql");
+        Ok(retrieve::suggest(reader, &TABLE, Ids::Numbers, sql, typed, most)?)
+    }
+
+    fn prompts(&self, reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
+        Ok(reader.all(include_str!("../sql/prompts.sql"), &[], |row| {
+            Ok(StoredPrompt {
+                name: row.get("name")?,
+                details: row.get("details")?,
+                system_prompt: row.get("system_prompt")?,
+                user_prompt: row.get("user_prompt")?,
+            })
+        })?)
+    }
+
+    fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {
+        Ok(reader.holdings(include_str!("../sql/holdings.sql"))?)
     }
 }
 
@@ -154,6 +179,22 @@ mod tests {
         assert_eq!(name("2".into()), "Critic");
         assert_eq!(name("3".into()), "3");
         assert_eq!(name(ItemId::Number(1)), "Baker");
+    }
+
+    #[test]
+    fn prompts_that_say_something_are_listed_by_name_unless_they_are_deleted() {
+        let bench = filled();
+        let silent = prompt("d", "Silent", "Says nothing.", " ", &[]);
+        bench.save(&silent);
+        let names = || -> Vec<String> {
+            let prompts = bench.read(|reader| Prompts.prompts(reader)).unwrap();
+            prompts.into_iter().map(|prompt| prompt.name).collect()
+        };
+        assert_eq!(names(), ["3", "Baker", "Critic"]);
+        bench
+            .write(|writer| writer.run("UPDATE Prompts SET deleted = 1 WHERE name = 'Baker'", &[]));
+        assert_eq!(names(), ["3", "Critic"]);
+        assert_eq!(bench.suggest("", 10).total, 3);
     }
 
     #[test]

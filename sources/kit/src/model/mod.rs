@@ -7,6 +7,7 @@ mod draft;
 mod field;
 mod floor;
 mod hit;
+mod holdings;
 mod item;
 mod name;
 mod retrieval;
@@ -23,6 +24,7 @@ pub use draft::{
 pub use field::Field;
 pub use floor::Floor;
 pub use hit::{Highlight, Hit, Loc, ScoreType};
+pub use holdings::{Holdings, StoredPrompt, Suggestions};
 pub use item::{Get, Item, PageOf, Range};
 pub use name::SourceName;
 pub use retrieval::{Mode, Preferences, Retrieval, RetrievalOptions};

@@ -15,6 +15,7 @@ mod rank;
 mod similar;
 mod snippet;
 mod stop_words;
+mod suggest;
 mod window;
 
 pub use chunk::{Chunk, Sizes, chunks};
@@ -28,4 +29,5 @@ pub use similar::Similar;
 pub(crate) use similar::similar;
 pub use snippet::snippet;
 pub use stop_words::is_stop_word;
+pub use suggest::{Ids, suggest, words};
 pub use window::Found;

@@ -64,6 +64,13 @@ impl Store {
         &self.path
     }
 
+    /// How much room it takes on the disk, in bytes, with what was written lately.
+    pub fn size_bytes(&self) -> u64 {
+        let log = self.path.with_extension("db-wal");
+        let size = |path: &Path| fs::metadata(path).map_or(0, |about| about.len());
+        size(&self.path) + size(&log)
+    }
+
     /// Reads from one moment's state of the database.
     ///
     /// Statements that are still running at the deadline are stopped; what would

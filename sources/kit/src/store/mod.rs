@@ -4,6 +4,7 @@
 mod database;
 mod error;
 mod file;
+mod holdings;
 mod imported;
 mod index;
 mod memory;

@@ -27,6 +27,7 @@ pub(crate) fn templates() -> Vec<Template> {
         name: "Template".to_owned(),
         title: "Template".to_owned(),
         description: "A family of resources of the suite.".to_owned(),
+        mime_type: Some("application/json".into()),
     }]
 }
 

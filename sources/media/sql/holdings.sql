@@ -1,0 +1,12 @@
+-- How many documents and stored chunks there are, and when one last changed.
+SELECT
+    count(*) AS items,
+    (
+        SELECT count(*)
+        FROM UnvectorizedMediaChunks
+        JOIN Media ON Media.id = UnvectorizedMediaChunks.media_id
+        WHERE UnvectorizedMediaChunks.deleted = 0 AND Media.deleted = 0 AND Media.is_trash = 0
+    ) AS passages,
+    max(last_modified) AS newest
+FROM Media
+WHERE deleted = 0 AND is_trash = 0;

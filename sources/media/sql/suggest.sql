@@ -1,0 +1,20 @@
+-- Media documents whose id begins with :typed, or whose title has words that begin as :words;
+-- best first, with how many there are in all. The ids that begin with 4 are 4, 40 to 49,
+-- 400 to 499 and so on.
+WITH RECURSIVE begun (first, last) AS (
+    VALUES (:first, :last)
+    UNION ALL
+    SELECT first * 10, last * 10 + 9 FROM begun WHERE last < 100000000000000000
+)
+SELECT CAST(id AS TEXT) AS value, count(*) OVER () AS total
+FROM Media
+WHERE id IN (
+    SELECT known.id FROM begun JOIN Media AS known ON known.id BETWEEN begun.first AND begun.last
+    UNION
+    SELECT rowid FROM media_fts WHERE media_fts MATCH :words
+) AND deleted = 0 AND is_trash = 0
+ORDER BY
+    substr(id, 1, length(:typed)) = :typed DESC,
+    substr(title, 1, length(:typed)) = :typed COLLATE NOCASE DESC,
+    last_modified DESC, id
+LIMIT :most;
