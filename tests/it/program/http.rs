@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::PATIENCE;
+use super::{
+    PATIENCE,
+    wire::{From, Line, session_in},
+};
 
 /// A request to be sent on a connection of its own.
 pub(crate) struct Request<'a> {
@@ -84,12 +87,33 @@ impl<'a> Request<'a> {
             write!(head, "{name}: {value}\r\n").unwrap();
         }
         write!(head, "content-length: {}\r\n\r\n", self.body.len()).unwrap();
+        let line = self.line();
+        if let (Some(line), [_, ..]) = (&line, &*self.body) {
+            line.record(From::Client, &String::from_utf8_lossy(&self.body));
+        }
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         // A server may refuse a request before it was sent whole.
         let sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body));
-        Response::read(&mut stream, upgrades)
-            .unwrap_or_else(|| panic!("no answer to {head}(sent: {sent:?})"))
+        let response = Response::read(&mut stream, upgrades)
+            .unwrap_or_else(|| panic!("no answer to {head}(sent: {sent:?})"));
+        if let Some(line) = line {
+            response.record(line);
+        }
+        response
+    }
+
+    /// The line that its messages pass over, if they are messages.
+    pub(crate) fn line(&self) -> Option<Line> {
+        let header = |name: &str| {
+            let mut headers = self.headers.iter();
+            headers.find_map(|(known, value)| (known == name).then_some(value.as_str()))
+        };
+        let session = header("mcp-session-id").or_else(|| session_in(&self.path));
+        let is_spoken = self.path.split('?').next() == Some("/mcp");
+        is_spoken.then(|| {
+            Line::over("http").in_session(session).of_version(header("mcp-protocol-version"))
+        })
     }
 }
 
@@ -114,6 +138,13 @@ impl Response {
             Some((name.to_ascii_lowercase(), value.trim().to_owned()))
         };
         Some(Self { status, body: body.to_owned(), headers: lines.filter_map(header).collect() })
+    }
+
+    fn record(&self, line: Line) {
+        let line = line.in_session(self.header("mcp-session-id")).with_status(self.status);
+        if self.header("content-type") == Some("application/json") {
+            line.record(From::Server, &self.body);
+        }
     }
 
     /// The header of that name, in lower case.
