@@ -28,6 +28,7 @@ mod highlights;
 mod import;
 mod jwt;
 mod keys;
+mod methods;
 mod oauth;
 mod one_ranking;
 mod rate_limits;
