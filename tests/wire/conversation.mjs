@@ -6,9 +6,6 @@ const ALONE = "2026-07-28";
 const NEWEST_WITH_SESSIONS = "2025-11-25";
 // The oldest revision leaves it to JSON-RPC, which has them.
 const WITH_BATCHES = ["2024-11-05", "2025-03-26"];
-// A server may turn a request away before it looks for a message in it, and
-// need not use one to say so.
-const AT_THE_DOOR = [401, 403, 429];
 
 /** All that was said in one run of the tests, message by message. */
 export class Conversation {
@@ -72,7 +69,7 @@ export class Conversation {
 
     #said(entry, line, talk, text) {
         const said = parsed(text);
-        if (AT_THE_DOOR.includes(entry.status) && said?.jsonrpc === undefined) return;
+        if (isTurnedAway(entry.status, said)) return;
         if (!Array.isArray(said)) {
             this.#message(entry, line, talk, said);
             return;
@@ -167,6 +164,14 @@ export class Conversation {
     #wrong({ test, transport }, revision, message, problems) {
         this.violations.push({ test, transport, revision, message, problems });
     }
+}
+
+/**
+ * Whether HTTP itself turned a request away, before anybody looked for a message
+ * in it: the protocol lets a server say so in a body that is no message.
+ */
+function isTurnedAway(status, said) {
+    return status >= 400 && said?.jsonrpc === undefined && typeof said?.error === "string";
 }
 
 /** The text as JSON, or nothing. */

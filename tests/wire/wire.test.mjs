@@ -28,6 +28,14 @@ function problems(...said) {
     return conversation.violations.flatMap(({ revision, problems }) => problems.map((problem) => `${revision}: ${problem}`));
 }
 
+/** What is wrong with a response over HTTP. */
+function problemsOf(status, body) {
+    const conversation = new Conversation(rules);
+    conversation.add({ file: "1", line: 0, transport: "http", from: "client", text: JSON.stringify(request("ping")) });
+    conversation.add({ file: "1", line: 0, transport: "http", from: "server", status, text: JSON.stringify(body) });
+    return conversation.violations.flatMap(({ problems }) => problems);
+}
+
 /** The same, after a handshake. */
 function after(version, ...said) {
     return problems(hello(version), welcome(version), ...said);
@@ -106,4 +114,11 @@ test("an error names the request that it answers, if that could be read", () => 
     finds(after("2025-11-25", request("ping"), { ...nameless, id: 2 }), "answers no request");
     finds(after("2025-11-25", request("ping"), { ...result({}), id: 2 }), "answers no request");
     finds(after("2025-11-25", request("ping"), "no message"), "JSONRPCErrorResponse");
+});
+
+test("a request may be turned away without a message, but not by half of one", () => {
+    assert.deepEqual(problemsOf(401, { error: "a key is needed" }), []);
+    finds(problemsOf(200, { error: "a key is needed" }), "'jsonrpc'");
+    finds(problemsOf(401, { error: { code: 1, message: "a key is needed" } }), "'jsonrpc'");
+    finds(problemsOf(401, { ...failure(1), error: "a key is needed" }), "/error", "object");
 });
