@@ -1,6 +1,6 @@
-# What `clients/run` and `conformance/run` stand on: packages by name and exact
-# version, kept in the target folder, and one server that ends with the script.
-# Meant to be sourced by a script that has set `-euo pipefail`.
+# What `clients/run`, `conformance/run` and `wire/run` stand on: packages by name
+# and exact version, kept in the target folder, and one server that ends with the
+# script. Meant to be sourced by a script that has set `-euo pipefail`.
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 target="${CARGO_TARGET_DIR:-$root/target}"

@@ -7,7 +7,7 @@ use crate::program::{Caller, Library, Request, Response, Server};
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 fn hello(revision: &str) -> Value {
-    json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "test" } })
+    json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } })
 }
 
 fn post(server: &Server, body: &str) -> Response {

@@ -31,6 +31,7 @@ mod highlights;
 mod import;
 mod jwt;
 mod keys;
+mod methods;
 mod oauth;
 mod one_ranking;
 mod progress;

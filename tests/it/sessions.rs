@@ -308,7 +308,8 @@ fn the_config_of_a_handshake_lasts_for_the_session() {
     let base64 = STANDARD.encode(wish.to_string());
     for config in [wish, json!(base64)] {
         let session = server.session_with(&json!({
-            "protocolVersion": "2025-11-25", "clientInfo": { "name": "test" }, "config": config,
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" }, "config": config,
         }));
         let search = json!({ "query": "thimble", "sources": ["notes"] });
         for _ in 0..2 {
@@ -326,7 +327,8 @@ fn the_config_in_the_address_of_a_handshake_lasts_for_the_session() {
     let server = Library::with("Attic", &hay()).serve();
     let path = encoded(&json!({ "snippet_length": 70 }));
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "clientInfo": { "name": "test" },
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" },
     }});
     let opened = server.client().with_query(&path).send(&hello);
     let session = server.client().in_session(opened.header("mcp-session-id").unwrap());

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::program::{Caller, Library, Received};
 
 fn hello() -> Value {
-    json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test" } })
+    json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } })
 }
 
 #[test]

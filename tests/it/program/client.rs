@@ -41,7 +41,7 @@ impl<'a> Client<'a> {
             "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
                 "protocolVersion": "2025-11-25",
                 "capabilities": {},
-                "clientInfo": { "name": "test" },
+                "clientInfo": { "name": "test", "version": "1" },
             },
         }));
         let id = response.header("mcp-session-id").unwrap_or_else(|| panic!("{response:?}"));

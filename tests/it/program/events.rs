@@ -8,6 +8,8 @@ use std::{
 
 use serde_json::Value;
 
+use super::wire::{From, Line};
+
 /// How long a stream may give nothing but signs of life.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -15,11 +17,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Events {
     headers: Vec<(String, String)>,
     lines: BufReader<Chunks>,
+    line: Option<Line>,
 }
 
 impl Events {
     /// Reads the head of a response.
-    pub(crate) fn begin(stream: TcpStream) -> Self {
+    pub(crate) fn begin(stream: TcpStream, line: Option<Line>) -> Self {
         let mut stream = BufReader::new(stream);
         let mut head = Vec::new();
         loop {
@@ -37,6 +40,7 @@ impl Events {
         Self {
             headers: head.iter().skip(1).filter_map(header).collect(),
             lines: BufReader::new(Chunks { stream, left: 0 }),
+            line,
         }
     }
 
@@ -57,6 +61,9 @@ impl Events {
                 return None;
             }
             if let Some(data) = line.strip_prefix("data: ") {
+                if let Some(line) = &self.line {
+                    line.record(From::Server, data);
+                }
                 return Some(serde_json::from_str(data).unwrap());
             }
         }

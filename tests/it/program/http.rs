@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Events, PATIENCE};
+use super::{
+    Events, PATIENCE,
+    wire::{From, Line, session_in},
+};
 
 /// A request to be sent on a connection of its own.
 pub(crate) struct Request<'a> {
@@ -76,17 +79,27 @@ impl<'a> Request<'a> {
     /// Sends it and reads the answer.
     pub(crate) fn send(self) -> Response {
         let upgrades = self.headers.iter().any(|(name, _)| name == "upgrade");
-        let mut stream = self.begin();
-        Response::read(&mut stream, upgrades).expect("an answer")
+        let line = self.line();
+        let mut stream = self.write(line.as_ref());
+        let response = Response::read(&mut stream, upgrades).expect("an answer");
+        if let Some(line) = line {
+            response.record(line);
+        }
+        response
     }
 
     /// Sends it and reads what is answered event by event.
     pub(crate) fn stream(self) -> Events {
-        Events::begin(self.begin())
+        let line = self.line();
+        Events::begin(self.write(line.as_ref()), line)
     }
 
     /// Sends it; the answer is still to be read. Dropping it hangs up.
     pub(crate) fn begin(self) -> TcpStream {
+        self.write(self.line().as_ref())
+    }
+
+    fn write(&self, line: Option<&Line>) -> TcpStream {
         let mut head = format!("{} {} HTTP/1.1\r\nhost: {}\r\n", self.method, self.path, self.host);
         let upgrades = self.headers.iter().any(|(name, _)| name == "upgrade");
         if !upgrades {
@@ -96,11 +109,27 @@ impl<'a> Request<'a> {
             write!(head, "{name}: {value}\r\n").unwrap();
         }
         write!(head, "content-length: {}\r\n\r\n", self.body.len()).unwrap();
+        if let (Some(line), [_, ..]) = (line, &*self.body) {
+            line.record(From::Client, &String::from_utf8_lossy(&self.body));
+        }
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         // A server may refuse a request before it was sent whole.
         drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&self.body)));
         stream
+    }
+
+    /// The line that its messages pass over, if they are messages.
+    pub(crate) fn line(&self) -> Option<Line> {
+        let header = |name: &str| {
+            let mut headers = self.headers.iter();
+            headers.find_map(|(known, value)| (known == name).then_some(value.as_str()))
+        };
+        let session = header("mcp-session-id").or_else(|| session_in(&self.path));
+        let is_spoken = self.path.split('?').next() == Some("/mcp");
+        is_spoken.then(|| {
+            Line::over("http").in_session(session).of_version(header("mcp-protocol-version"))
+        })
     }
 }
 
@@ -125,6 +154,13 @@ impl Response {
             Some((name.to_ascii_lowercase(), value.trim().to_owned()))
         };
         Some(Self { status, body: body.to_owned(), headers: lines.filter_map(header).collect() })
+    }
+
+    fn record(&self, line: Line) {
+        let line = line.in_session(self.header("mcp-session-id")).with_status(self.status);
+        if self.header("content-type") == Some("application/json") {
+            line.record(From::Server, &self.body);
+        }
     }
 
     /// The header of that name, in lower case.

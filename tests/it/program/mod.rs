@@ -14,6 +14,7 @@ mod server;
 mod socket;
 mod text;
 mod token;
+mod wire;
 
 pub(crate) use alone::{Alone, with_meta};
 pub(crate) use caller::{Caller, request};

@@ -13,13 +13,17 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Caller, PATIENCE, program};
+use super::{
+    Caller, PATIENCE, program,
+    wire::{From, Line},
+};
 
 /// The program as a client starts it: a line in, a line out.
 pub(crate) struct Pipe {
     process: Child,
     input: RefCell<Option<ChildStdin>>,
     output: Receiver<String>,
+    line: Line,
     _folder: Rc<TempDir>,
 }
 
@@ -36,11 +40,18 @@ impl Pipe {
             .unwrap();
         let input = RefCell::new(process.stdin.take());
         let (sender, output) = channel();
+        let line = Line::over("stdio");
+        let heard = line.clone();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        thread::spawn(move || {
+            lines.map_while(Result::ok).try_for_each(|text| {
+                heard.record(From::Server, &text);
+                sender.send(text)
+            })
+        });
         let mut log = process.stderr.take().unwrap();
         thread::spawn(move || log.read_to_end(&mut Vec::new()));
-        Self { process, input, output, _folder: folder }
+        Self { process, input, output, line, _folder: folder }
     }
 
     /// Sends a line.
@@ -50,6 +61,7 @@ impl Pipe {
 
     /// Sends a text as it is.
     pub(crate) fn write_bare(&self, text: &str) {
+        self.line.record(From::Client, text);
         self.input.borrow_mut().as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 

@@ -95,7 +95,7 @@ impl Server {
     /// A session of a client of that name.
     pub(crate) fn session_of(&self, name: &str) -> Client<'_> {
         self.session_with(&json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": name },
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": name, "version": "1" },
         }))
     }
 

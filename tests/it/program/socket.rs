@@ -11,7 +11,10 @@ use awc::{
 use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use serde_json::Value;
 
-use super::{Caller, PATIENCE};
+use super::{
+    Caller, PATIENCE,
+    wire::{From, Line, session_in},
+};
 
 type Outgoing = Pin<Box<dyn Sink<Message, Error = WsProtocolError>>>;
 type Incoming = Pin<Box<dyn Stream<Item = Result<Frame, WsProtocolError>>>>;
@@ -22,6 +25,7 @@ pub(crate) struct Socket {
     outgoing: RefCell<Outgoing>,
     incoming: RefCell<Incoming>,
     protocol: Option<String>,
+    line: Line,
 }
 
 /// What the server sent.
@@ -57,6 +61,7 @@ impl Socket {
             outgoing: RefCell::new(Box::pin(outgoing)),
             incoming: RefCell::new(Box::pin(incoming)),
             protocol,
+            line: Line::over("websocket").in_session(session_in(url)),
         }
     }
 
@@ -67,6 +72,9 @@ impl Socket {
 
     /// Sends a frame.
     pub(crate) fn write(&self, message: Message) {
+        if let Message::Text(text) = &message {
+            self.line.record(From::Client, text);
+        }
         self.system.block_on(self.outgoing.borrow_mut().send(message)).unwrap();
     }
 
@@ -90,7 +98,10 @@ impl Socket {
         let mut incoming = self.incoming.borrow_mut();
         let next = self.system.block_on(async { timeout(PATIENCE, incoming.next()).await });
         match next.expect("an answer in time").expect("an open socket").unwrap() {
-            Frame::Text(text) => Received::Text(serde_json::from_slice(&text).unwrap()),
+            Frame::Text(text) => {
+                self.line.record(From::Server, str::from_utf8(&text).unwrap());
+                Received::Text(serde_json::from_slice(&text).unwrap())
+            }
             Frame::Ping(_) => Received::Ping,
             Frame::Pong(payload) => Received::Pong(payload.to_vec()),
             Frame::Close(reason) => Received::Closed(reason.map(|reason| reason.code)),
