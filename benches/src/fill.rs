@@ -192,7 +192,7 @@ fn drafts<'a>(
 /// A draft whose origin and fingerprint no other has.
 fn draft(number: usize, body: Body) -> Draft {
     let origin = format!("bench:{number}");
-    Draft { digest: origin.clone(), origin, body }
+    Draft { digest: origin.clone(), origin, id: None, body }
 }
 
 /// A moment that is another one for every number.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     actors::{Library, SourceHandle, chain},
-    import::{self, ImportError, Reading},
+    import::{self, Found, ImportError, Reading},
 };
 
 /// Drafts that are saved in one transaction.
@@ -119,13 +119,13 @@ pub(super) async fn bring_in(
 /// Reads files on a thread of its own while others are saved.
 fn read_ahead(
     kind: SourceName,
-    files: Vec<PathBuf>,
+    files: Vec<Found>,
 ) -> mpsc::Receiver<(PathBuf, Result<Reading, ImportError>)> {
     let (sender, receiver) = mpsc::channel(AHEAD);
     tokio::task::spawn_blocking(move || {
-        for path in files {
-            let reading = import::read(kind, &path);
-            if sender.blocking_send((path, reading)).is_err() {
+        for file in files {
+            let reading = import::read(kind, &file.path, file.root.as_deref());
+            if sender.blocking_send((file.path, reading)).is_err() {
                 break;
             }
         }

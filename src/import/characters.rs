@@ -1,12 +1,10 @@
 //! Character cards: JSON files, and PNG pictures with a card inside.
 
-use std::path::Path;
-
 use vademecum_kit::model::{Body, CharacterDraft, Draft, SourceName};
 
 use super::{
-    CardError, ImportError, Importer, Problem, Reading, SourceFile, card, digest::digest,
-    importer::ends_in, picture,
+    CardError, Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, card,
+    digest::digest, picture,
 };
 
 /// Goes up when the same card makes another character than before.
@@ -25,13 +23,14 @@ impl Importer for Characters {
         "character cards V1 to V3 (.json, .png)"
     }
 
-    fn accepts(&self, path: &Path) -> bool {
-        ends_in(path, &["json", "png"])
+    fn recognise(&self, glance: &Glance) -> Fit {
+        let says_so = glance.ends_in(&["json"]) && glance.opening().contains("\"chara_card_v");
+        Fit::Content.when(says_so).max(Fit::Maybe.when(glance.ends_in(&["json", "png"])))
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
         let refused = |cause| ImportError::Card { path: file.path.clone(), cause };
-        let (mut character, problems) = if ends_in(&file.path, &["png"]) {
+        let (mut character, problems) = if file.ends_in(&["png"]) {
             pictured(&file.bytes).map_err(refused)?
         } else {
             (card::character(file.text()?).map_err(refused)?, Vec::new())
@@ -40,6 +39,7 @@ impl Importer for Characters {
         let draft = Draft {
             origin: file.origin(),
             digest: digest(VERSION, [file.bytes.as_slice()]),
+            id: None,
             body: Body::Character(Box::new(character)),
         };
         Ok(Reading { drafts: vec![draft], problems })

@@ -4,15 +4,13 @@
 //! seen in the conversations. They are parsed one by one, so that one that
 //! is broken costs nothing but itself.
 
-use std::path::Path;
-
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use vademecum_kit::model::{Body, ChatDraft, Draft, SourceName, Timestamp};
 
 use super::{
-    ImportError, Importer, Problem, Reading, SourceFile, chatgpt, claude, digest::digest,
-    importer::ends_in,
+    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, archive::Archive, chatgpt,
+    claude, digest::digest,
 };
 
 /// Goes up when the same conversation makes another draft than before.
@@ -28,14 +26,23 @@ impl Importer for Chats {
     }
 
     fn format(&self) -> &'static str {
-        "conversations exported by ChatGPT or Claude (.json)"
+        "conversations exported by ChatGPT or Claude (.json, .zip)"
     }
 
-    fn accepts(&self, path: &Path) -> bool {
-        ends_in(path, &["json"])
+    fn recognise(&self, glance: &Glance) -> Fit {
+        let is_json = glance.ends_in(&["json"]);
+        if glance.entries().iter().any(|name| is_export(name)) {
+            return Fit::Content;
+        }
+        let says_so = ["\"mapping\"", "\"chat_messages\""]
+            .iter()
+            .any(|field| glance.opening().contains(field));
+        Fit::Content.when(is_json && says_so).max(Fit::Maybe.when(is_json))
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+        let unpacked = unpacked(file)?;
+        let file = unpacked.as_ref().unwrap_or(file);
         let conversations = conversations(file)?;
         let services: Vec<_> = conversations.iter().map(|json| Service::of(json)).collect();
         if !services.is_empty() && services.iter().all(Option::is_none) {
@@ -53,6 +60,25 @@ impl Importer for Chats {
         }
         Ok(reading)
     }
+}
+
+/// Whether that is what a service calls its conversations in an archive.
+fn is_export(name: &str) -> bool {
+    name.rsplit('/').next() == Some("conversations.json")
+}
+
+/// The conversations of an archive as a file, if this is an archive.
+fn unpacked(file: &SourceFile) -> Result<Option<SourceFile>, ImportError> {
+    if !file.bytes.starts_with(b"PK\x03\x04") {
+        return Ok(None);
+    }
+    let refused = |cause| ImportError::Archive { path: file.path.clone(), cause };
+    let mut archive = Archive::open(&file.bytes).map_err(refused)?;
+    let Some(name) = archive.names().into_iter().find(|name| is_export(name)) else {
+        return Err(ImportError::NotChats { path: file.path.clone() });
+    };
+    let bytes = archive.unpack(&name).map_err(refused)?;
+    Ok(bytes.map(|bytes| SourceFile { bytes, ..file.clone() }))
 }
 
 /// A conversation that was read.
@@ -135,7 +161,7 @@ fn place(number: usize, json: &RawValue) -> String {
 fn draft(file: &SourceFile, number: usize, conversation: Conversation) -> Draft {
     let Conversation { origin, chat } = conversation;
     let origin = origin.unwrap_or_else(|| format!("{}#{number}", file.origin()));
-    Draft { origin, digest: fingerprint(&chat), body: Body::Chat(chat) }
+    Draft { origin, digest: fingerprint(&chat), id: None, body: Body::Chat(chat) }
 }
 
 /// Follows what is kept of a conversation: an export is rewritten whole each
@@ -159,6 +185,7 @@ fn fingerprint(chat: &ChatDraft) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::glance::tests::{glance, packed};
 
     const CLAUDE: &str = r#"{"uuid": "c1", "name": "Rye", "chat_messages": [
         {"uuid": "m1", "sender": "human", "text": "How?"}]}"#;
@@ -180,6 +207,18 @@ mod tests {
         let both = format!("\u{feff} [{CLAUDE}, {CHATGPT}]");
         assert_eq!(origins(&read(&both).unwrap()), ["claude:c1", "chatgpt:g1"]);
         assert!(read("[]").unwrap().drafts.is_empty());
+    }
+
+    #[test]
+    fn an_export_is_read_out_of_its_archive() {
+        let zip = packed(&[("user.json", b"{}"), ("conversations.json", CLAUDE.as_bytes())]);
+        assert_eq!(Chats.recognise(&glance("export.zip", &zip)), Fit::Content);
+        let read = |bytes| Chats.read(&SourceFile::example("/export.zip", bytes));
+        assert_eq!(origins(&read(zip).unwrap()), ["claude:c1"]);
+        let other = packed(&[("user.json", b"{}")]);
+        assert_eq!(Chats.recognise(&glance("export.zip", &other)), Fit::No);
+        assert!(matches!(read(other), Err(ImportError::NotChats { .. })));
+        assert!(matches!(read(b"PK\x03\x04".to_vec()), Err(ImportError::Archive { .. })));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use vademecum_kit::model::SourceName;
 
+use super::ArchiveError;
+
 /// Why nothing was read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -106,6 +108,14 @@ pub enum ImportError {
     NotChats {
         /// Which file.
         path: PathBuf,
+    },
+    /// It is an archive that cannot be read.
+    #[error("cannot read {}: {cause}", path.display())]
+    Archive {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        cause: ArchiveError,
     },
     /// It is no character card.
     #[error("{} is no character card: {cause}", path.display())]

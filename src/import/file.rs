@@ -18,6 +18,9 @@ const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 pub struct SourceFile {
     /// Where it is: absolute, without links.
     pub path: PathBuf,
+    /// The folder that the user named and in which it was found, if it was:
+    /// absolute, without links.
+    pub root: Option<PathBuf>,
     /// What it holds.
     pub bytes: Vec<u8>,
     /// When it was last changed, if the file system knows.
@@ -25,8 +28,9 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// Reads a file, unless it is too large or not a regular file.
-    pub fn open(path: &Path) -> Result<Self, ImportError> {
+    /// Reads a file, unless it is too large or not a regular file. `root` is the
+    /// folder that the user named, for a file that was found in one.
+    pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
         let failed = |cause| ImportError::Open { path: path.to_owned(), cause };
         let path = fs::canonicalize(path).map_err(failed)?;
         let found = fs::metadata(&path).map_err(failed)?;
@@ -44,8 +48,9 @@ impl SourceFile {
         if bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(too_large());
         }
+        let root = root.map(fs::canonicalize).transpose().map_err(failed)?;
         let modified = found.modified().ok().map(Timestamp::from);
-        Ok(Self { path, bytes, modified })
+        Ok(Self { path, root, bytes, modified })
     }
 
     /// Its text, without a byte order mark.
@@ -55,6 +60,11 @@ impl SourceFile {
             offset: error.valid_up_to(),
         })?;
         Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    }
+
+    /// Whether its name ends in one of `extensions`, in any case.
+    pub(super) fn ends_in(&self, extensions: &[&str]) -> bool {
+        ends_in(&self.path, extensions)
     }
 
     /// What an item is known by that is the whole file.
@@ -71,8 +81,15 @@ impl SourceFile {
     /// A file that is only in memory.
     #[cfg(test)]
     pub(super) fn example(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { path: path.into(), bytes: bytes.into(), modified: None }
+        Self { path: path.into(), root: None, bytes: bytes.into(), modified: None }
     }
+}
+
+/// Whether the name of a file ends in one of `extensions`, in any case.
+pub(super) fn ends_in(path: &Path, extensions: &[&str]) -> bool {
+    path.extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }
 
 #[cfg(test)]
@@ -84,7 +101,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bread.md");
         fs::write(&path, "Knead.").unwrap();
-        let file = SourceFile::open(&folder.path().join(".").join("bread.md")).unwrap();
+        let file = SourceFile::open(&folder.path().join(".").join("bread.md"), None).unwrap();
         assert_eq!(file.path, fs::canonicalize(path).unwrap());
         assert_eq!(file.text().unwrap(), "Knead.");
         assert_eq!(file.stem(), "bread");
@@ -94,13 +111,13 @@ mod tests {
     #[test]
     fn folders_and_missing_and_huge_files_are_refused_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
-        let error = SourceFile::open(folder.path()).unwrap_err().to_string();
+        let error = SourceFile::open(folder.path(), None).unwrap_err().to_string();
         assert!(error.contains("not a regular file"), "{error}");
-        let error = SourceFile::open(&folder.path().join("none.md")).unwrap_err().to_string();
+        let error = SourceFile::open(&folder.path().join("none.md"), None).unwrap_err().to_string();
         assert!(error.starts_with("cannot read"), "{error}");
         let huge = folder.path().join("huge.md");
         File::create(&huge).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
-        let error = SourceFile::open(&huge).unwrap_err().to_string();
+        let error = SourceFile::open(&huge, None).unwrap_err().to_string();
         assert!(error.contains(&format!("larger than {MAX_FILE_BYTES} bytes")), "{error}");
     }
 

@@ -1,21 +1,21 @@
 //! What every importer promises, and what it hands back.
 
-use std::{fmt::Debug, path::Path};
+use std::fmt::Debug;
 
 use vademecum_kit::model::{Draft, SourceName};
 
-use super::{ImportError, SourceFile};
+use super::{Fit, Glance, ImportError, SourceFile};
 
 /// Reads one kind of file.
 pub trait Importer: Debug + Sync {
     /// The source that its drafts go into.
     fn source(&self) -> SourceName;
 
-    /// What it reads, as a user would say it: `Markdown notes`.
+    /// What it reads, as a user would say it: `Markdown notes (.md)`.
     fn format(&self) -> &'static str;
 
-    /// Whether a file of this name is for it.
-    fn accepts(&self, path: &Path) -> bool;
+    /// How surely a file is for it, by its name and by how it begins.
+    fn recognise(&self, glance: &Glance) -> Fit;
 
     /// Reads a file, or says why it cannot be read at all.
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError>;
@@ -43,11 +43,4 @@ pub struct Problem {
     pub place: String,
     /// Why it was left out.
     pub reason: String,
-}
-
-/// Whether the name of a file ends in one of `extensions`, in any case.
-pub(super) fn ends_in(path: &Path, extensions: &[&str]) -> bool {
-    path.extension()
-        .and_then(|extension| extension.to_str())
-        .is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
 }

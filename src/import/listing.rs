@@ -10,17 +10,26 @@ use vademecum_kit::model::SourceName;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{
-    Problem,
-    registry::{formats, importers},
+    Glance, Problem,
+    registry::{formats, recognise},
 };
 
 /// The files to be read, and what was named but cannot be.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
     /// The files, folder by folder, sorted by name.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<Found>,
     /// Paths that are missing, unreadable or of no use to the source.
     pub skipped: Vec<Problem>,
+}
+
+/// A file that is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The folder that the user named, if it was found in one.
+    pub root: Option<PathBuf>,
 }
 
 /// Lists the files that `source` can take: those named, and in folders those
@@ -32,13 +41,17 @@ pub fn files(source: SourceName, paths: &[PathBuf]) -> Listing {
         match fs::metadata(path) {
             Err(error) => listing.skip(path, error.to_string()),
             Ok(found) if found.is_dir() => listing.walk(source, path),
-            Ok(_) if takes(source, path) => listing.files.push(path.clone()),
+            Ok(_) if takes(source, path, None) => {
+                listing.files.push(Found { path: path.clone(), root: None });
+            }
             Ok(_) => listing
                 .skip(path, format!("cannot go into `{source}`, which takes {}", formats(source))),
         }
     }
     let mut seen = HashSet::new();
-    listing.files.retain(|path| seen.insert(fs::canonicalize(path).unwrap_or(path.clone())));
+    listing.files.retain(|file| {
+        seen.insert(fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone()))
+    });
     listing
 }
 
@@ -50,8 +63,11 @@ impl Listing {
             .filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry));
         for entry in entries {
             match entry {
-                Ok(entry) if entry.file_type().is_file() && takes(source, entry.path()) => {
-                    self.files.push(entry.into_path());
+                Ok(entry)
+                    if entry.file_type().is_file() && takes(source, entry.path(), Some(folder)) =>
+                {
+                    let root = Some(folder.to_owned());
+                    self.files.push(Found { path: entry.into_path(), root });
                 }
                 Ok(_) => {}
                 Err(error) => {
@@ -69,8 +85,8 @@ impl Listing {
     }
 }
 
-fn takes(source: SourceName, path: &Path) -> bool {
-    importers(source).any(|importer| importer.accepts(path))
+fn takes(source: SourceName, path: &Path, root: Option<&Path>) -> bool {
+    Glance::take(path, root).is_ok_and(|glance| recognise(Some(source), &glance).is_some())
 }
 
 fn is_hidden(entry: &DirEntry) -> bool {
@@ -95,7 +111,8 @@ mod tests {
     fn folders_are_walked_in_order_and_hidden_ones_passed_by() {
         let vault = vault();
         let listing = files(SourceName::Notes, &[vault.path().to_owned()]);
-        assert_eq!(listing.files, [vault.path().join("a/z.md"), vault.path().join("b.md")]);
+        let paths: Vec<_> = listing.files.into_iter().map(|file| file.path).collect();
+        assert_eq!(paths, [vault.path().join("a/z.md"), vault.path().join("b.md")]);
         assert!(listing.skipped.is_empty());
     }
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use vademecum_kit::model::{Body, Draft, MediaDraft, SourceName};
 
 use super::{
-    ImportError, Importer, Problem, Reading, SourceFile, digest::digest, html, importer::ends_in,
-    keywords::distinct, markdown::Markdown, subtitles,
+    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, digest::digest,
+    file::ends_in, html, keywords::distinct, markdown::Markdown, subtitles,
 };
 
 /// Goes up when the same file makes another document than before.
@@ -27,8 +27,13 @@ impl Importer for Media {
         "Markdown, text, HTML and subtitles (.md, .markdown, .txt, .html, .htm, .xhtml, .srt, .vtt)"
     }
 
-    fn accepts(&self, path: &Path) -> bool {
-        Kind::of(path).is_some()
+    fn recognise(&self, glance: &Glance) -> Fit {
+        match Kind::of(glance.path()) {
+            // Notes are kept in such files, too.
+            Some(Kind::Markdown | Kind::Text) => Fit::Maybe,
+            Some(Kind::Html | Kind::Subtitles) => Fit::Name,
+            None => Fit::No,
+        }
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
@@ -74,6 +79,7 @@ fn kept(
     let draft = Draft {
         origin: file.origin(),
         digest: digest(VERSION, [file.bytes.as_slice()]),
+        id: None,
         body: Body::Media(document),
     };
     Ok(Reading { drafts: vec![draft], problems })
@@ -110,6 +116,7 @@ mod tests {
     use vademecum_kit::model::Timestamp;
 
     use super::*;
+    use crate::import::glance::tests::glance;
 
     fn read(path: &str, text: &str) -> MediaDraft {
         let draft = Media.read(&SourceFile::example(path, text)).unwrap().drafts.remove(0);
@@ -143,7 +150,7 @@ mod tests {
         assert_eq!(read("/a.txt", "Text").media_type, "txt");
         assert_eq!(read("/a.HTML", "<p>Text").media_type, "html");
         assert_eq!(read("/a.srt", "1\n00:01 --> 00:02\nText").media_type, "audio");
-        assert!(!Media.accepts(Path::new("a.pdf")));
+        assert_eq!(Media.recognise(&glance("a.exe", "MZ")), Fit::No);
     }
 
     #[test]

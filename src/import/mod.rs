@@ -4,6 +4,7 @@
 //! here, and no file is changed. Each format is one file; `registry` lists
 //! them all. Start reading there, then take `prompts`, the shortest.
 
+mod archive;
 mod card;
 mod characters;
 mod chatgpt;
@@ -13,6 +14,7 @@ mod cue_text;
 mod digest;
 mod error;
 mod file;
+mod glance;
 mod html;
 mod importer;
 mod keywords;
@@ -25,9 +27,11 @@ mod prompts;
 mod registry;
 mod subtitles;
 
+pub use archive::ArchiveError;
 pub(crate) use digest::digest;
 pub use error::{CardError, ImportError};
 pub use file::SourceFile;
+pub use glance::{Fit, Glance};
 pub use importer::{Importer, Problem, Reading};
-pub use listing::{Listing, files};
-pub use registry::{importers, read};
+pub use listing::{Found, Listing, files};
+pub use registry::{importers, read, recognise};

@@ -1,13 +1,12 @@
 //! Notes: Markdown and plain text files, as Obsidian and others keep them.
 
-use std::path::{Component, Path};
+use std::path::Component;
 
 use vademecum_kit::model::{Body, Draft, NoteDraft, SourceName};
 
 use super::{
-    ImportError, Importer, Reading, SourceFile,
+    Fit, Glance, ImportError, Importer, Reading, SourceFile,
     digest::digest,
-    importer::ends_in,
     keywords::{distinct, inline_tags},
     markdown::Markdown,
 };
@@ -31,19 +30,21 @@ impl Importer for Notes {
         "Markdown and text notes (.md, .markdown, .txt)"
     }
 
-    fn accepts(&self, path: &Path) -> bool {
+    fn recognise(&self, glance: &Glance) -> Fit {
         let is_kept_beside =
             |part: Component| NOT_NOTES.iter().any(|name| part.as_os_str() == *name);
-        ends_in(path, &["md", "markdown", "txt"]) && !path.components().any(is_kept_beside)
+        let is_note = glance.ends_in(&["md", "markdown", "txt"]);
+        Fit::Name.when(is_note && !glance.path().components().any(is_kept_beside))
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
         let text = file.text()?;
-        let is_plain = ends_in(&file.path, &["txt"]);
+        let is_plain = file.ends_in(&["txt"]);
         let note = if is_plain { plain(file, text) } else { markdown(file, text) };
         Ok(Reading::from(Draft {
             origin: file.origin(),
             digest: digest(VERSION, [file.bytes.as_slice()]),
+            id: None,
             body: Body::Note(note),
         }))
     }
@@ -78,6 +79,7 @@ mod tests {
     use vademecum_kit::model::Timestamp;
 
     use super::*;
+    use crate::import::glance::tests::glance;
 
     fn note(path: &str, text: &str) -> NoteDraft {
         let mut file = SourceFile::example(path, text);
@@ -127,9 +129,9 @@ mod tests {
 
     #[test]
     fn only_notes_are_accepted() {
-        let accepts = |path: &str| Notes.accepts(Path::new(path));
-        assert!(accepts("/home/.vault/A.MD") && accepts("a.txt") && accepts("a.markdown"));
-        assert!(!accepts("/vault/.trash/a.md") && !accepts("/vault/.obsidian/x/a.md"));
+        let accepts = |path: &str| Notes.recognise(&glance(path, "Text.")) == Fit::Name;
+        assert!(accepts(".vault/A.MD") && accepts("a.txt") && accepts("a.markdown"));
+        assert!(!accepts("vault/.trash/a.md") && !accepts("vault/.obsidian/x/a.md"));
         assert!(!accepts("a.png") && !accepts("md"));
     }
 }

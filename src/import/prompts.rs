@@ -9,9 +9,8 @@ use csv::{ReaderBuilder, StringRecord};
 use vademecum_kit::model::{Body, Draft, PromptDraft, SourceName};
 
 use super::{
-    ImportError, Importer, Problem, Reading, SourceFile,
+    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
     digest::digest,
-    importer::ends_in,
     keywords::{between_commas, distinct},
 };
 
@@ -31,15 +30,19 @@ impl Importer for Prompts {
         "prompt lists with the columns act and prompt (.csv)"
     }
 
-    fn accepts(&self, path: &Path) -> bool {
-        ends_in(path, &["csv"])
+    fn recognise(&self, glance: &Glance) -> Fit {
+        let is_table = glance.ends_in(&["csv"]);
+        let mut rows = ReaderBuilder::new().from_reader(glance.opening().as_bytes());
+        let says_so =
+            rows.headers().is_ok_and(|header| Columns::find(glance.path(), header).is_ok());
+        Fit::Content.when(is_table && says_so).max(Fit::Maybe.when(is_table))
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
         let text = file.text()?;
         let mut rows = ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let header = rows.headers().map_err(|cause| csv_error(file, cause))?;
-        let columns = Columns::find(file, header)?;
+        let columns = Columns::find(&file.path, header)?;
         let mut names = Names::default();
         let mut reading = Reading::default();
         // The header is row 1, as a spreadsheet counts.
@@ -67,7 +70,7 @@ fn draft(file: &SourceFile, mut prompt: PromptDraft) -> Draft {
     let digest = digest(VERSION, parts);
     prompt.modified_at = file.modified;
     let origin = format!("{}#{}", file.origin(), prompt.name);
-    Draft { origin, digest, body: Body::Prompt(prompt) }
+    Draft { origin, digest, id: None, body: Body::Prompt(prompt) }
 }
 
 fn csv_error(file: &SourceFile, cause: csv::Error) -> ImportError {
@@ -86,13 +89,13 @@ struct Columns {
 }
 
 impl Columns {
-    fn find(file: &SourceFile, header: &StringRecord) -> Result<Self, ImportError> {
+    fn find(path: &Path, header: &StringRecord) -> Result<Self, ImportError> {
         let titles: Vec<_> = header.iter().map(|title| title.trim().to_lowercase()).collect();
         let column = |names: &[&str]| {
             names.iter().find_map(|name| titles.iter().position(|title| title == name))
         };
         let missing = |needed| ImportError::Column {
-            path: file.path.clone(),
+            path: path.to_owned(),
             needed,
             found: titles.iter().map(|title| format!("`{title}`")).collect::<Vec<_>>().join(", "),
         };

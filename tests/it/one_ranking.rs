@@ -188,11 +188,16 @@ fn drafts(source: SourceName, passages: &[(String, String)]) -> Vec<Draft> {
     if source == SourceName::Chats {
         let messages = passages.iter().enumerate().map(message).collect();
         let chat = Body::Chat(ChatDraft { messages, ..ChatDraft::default() });
-        return vec![Draft { origin: "chat".to_owned(), digest: "1".to_owned(), body: chat }];
+        return vec![Draft {
+            origin: "chat".to_owned(),
+            digest: "1".to_owned(),
+            id: None,
+            body: chat,
+        }];
     }
     let draft = |((title, text), number): (&(String, String), usize)| {
         let origin = number.to_string();
-        Draft { digest: origin.clone(), origin, body: body(source, title, text, number) }
+        Draft { digest: origin.clone(), origin, id: None, body: body(source, title, text, number) }
     };
     passages.iter().zip(0..).map(draft).collect()
 }

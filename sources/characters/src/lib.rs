@@ -118,6 +118,7 @@ mod tests {
         Draft {
             origin: format!("file:/{name}.json"),
             digest: description.to_owned(),
+            id: None,
             body: Body::Character(Box::new(card)),
         }
     }

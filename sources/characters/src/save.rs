@@ -16,7 +16,7 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
     };
     save_once(writer, SourceName::Characters, draft, |item, now| {
         let before = item.and_then(|item| item.parse().ok());
-        let id = put(writer, before, card, now)?;
+        let id = put(writer, before, card, draft, now)?;
         index(writer, id, card)?;
         Ok(id.to_string())
     })
@@ -26,6 +26,7 @@ fn put(
     writer: &Writer<'_>,
     before: Option<i64>,
     card: &CharacterDraft,
+    draft: &Draft,
     now: Timestamp,
 ) -> Result<i64, SourceError> {
     let modified = card.modified_at.unwrap_or(now);
@@ -33,7 +34,7 @@ fn put(
     let greetings = serde_json::json!(card.alternate_greetings).to_string();
     let tags = serde_json::json!(card.tags).to_string();
     let extensions = serde_json::json!(card.extensions).to_string();
-    let fields = named_params! {
+    let mut fields = named_params! {
         ":name": card.name,
         ":description": card.description,
         ":personality": card.personality,
@@ -51,13 +52,15 @@ fn put(
         ":extensions": extensions,
         ":created_at": created,
         ":last_modified": modified,
-    };
+    }
+    .to_vec();
+    let wanted = draft.wanted_number();
     let Some(id) = before else {
-        return Ok(writer.insert(include_str!("../sql/insert.sql"), fields)?);
+        fields.push((":wanted", &wanted));
+        return Ok(writer.insert(include_str!("../sql/insert.sql"), &fields)?);
     };
-    let mut of_this = fields.to_vec();
-    of_this.push((":id", &id));
-    match writer.run(include_str!("../sql/update.sql"), &of_this)? {
+    fields.push((":id", &id));
+    match writer.run(include_str!("../sql/update.sql"), &fields)? {
         0 => Err(SourceError::not_found("character", id)),
         _ => Ok(id),
     }

@@ -155,6 +155,7 @@ mod tests {
         Draft {
             origin: format!("test:{title}"),
             digest: format!("{chat:?}"),
+            id: None,
             body: Body::Chat(chat),
         }
     }
@@ -188,6 +189,7 @@ mod tests {
         bench.save(&Draft {
             origin: "test:long".to_owned(),
             digest: String::new(),
+            id: None,
             body: Body::Chat(chat),
         });
         bench

@@ -37,7 +37,10 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
         return Err(SourceError::Refused(format!("`{}` is not a conversation", draft.origin)));
     };
     save_once(writer, SourceName::Chats, draft, |item, now| {
-        let id = item.map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
+        let id = match item {
+            Some(id) => id.to_owned(),
+            None => writer.free_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
+        };
         let times = times(chat, now);
         let row = match item {
             Some(id) => update(writer, id, chat, &times, now)?,
@@ -291,7 +294,12 @@ mod tests {
             messages: messages.collect(),
             ..ChatDraft::default()
         };
-        Draft { origin: "test".to_owned(), digest: format!("{chat:?}"), body: Body::Chat(chat) }
+        Draft {
+            origin: "test".to_owned(),
+            digest: format!("{chat:?}"),
+            id: None,
+            body: Body::Chat(chat),
+        }
     }
 
     /// What the index holds after one export and then the other, which is what

@@ -1,9 +1,10 @@
--- Adds a media document.
+-- Adds a media document, under the identifier :wanted if that is free.
 INSERT INTO Media (
-    url, title, type, content, author, ingestion_date, content_hash, uuid, last_modified,
+    id, url, title, type, content, author, ingestion_date, content_hash, uuid, last_modified,
     chunking_status
 )
 VALUES (
+    (SELECT :wanted WHERE NOT EXISTS (SELECT 1 FROM Media WHERE id = :wanted)),
     :url, :title, :type, :content, :author, :now, :content_hash, :uuid, :last_modified,
     'completed'
 );

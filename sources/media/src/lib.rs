@@ -128,6 +128,7 @@ mod tests {
         Draft {
             origin: format!("file:/{}", media.title),
             digest: format!("{media:?}"),
+            id: None,
             body: Body::Media(media),
         }
     }

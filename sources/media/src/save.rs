@@ -29,7 +29,7 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
     save_once(writer, SourceName::Media, draft, |item, now| {
         let id = match item.and_then(|item| item.parse().ok()) {
             Some(id) => update(writer, id, media, &draft.digest, now)?,
-            None => insert(writer, media, &draft.digest, now)?,
+            None => insert(writer, media, draft, now)?,
         };
         cut(writer, id, media, now)?;
         describe(writer, id, media, now)?;
@@ -52,19 +52,20 @@ fn same_content(
 fn insert(
     writer: &Writer<'_>,
     media: &MediaDraft,
-    digest: &str,
+    draft: &Draft,
     now: Timestamp,
 ) -> Result<i64, StoreError> {
     writer.insert(
         include_str!("../sql/insert.sql"),
         named_params! {
+            ":wanted": draft.wanted_number(),
             ":url": media.url,
             ":title": media.title,
             ":type": media.media_type,
             ":content": media.content,
             ":author": media.author,
             ":now": now,
-            ":content_hash": digest,
+            ":content_hash": draft.digest,
             ":uuid": Uuid::new_v4().to_string(),
             ":last_modified": media.modified_at.unwrap_or(now),
         },

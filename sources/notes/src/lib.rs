@@ -116,6 +116,7 @@ mod tests {
         Draft {
             origin: format!("file:/{title}.md"),
             digest: "1".to_owned(),
+            id: None,
             body: Body::Note(NoteDraft {
                 title: title.to_owned(),
                 content: content.to_owned(),

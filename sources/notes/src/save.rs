@@ -1,7 +1,6 @@
 //! Adding notes and bringing them up to date.
 
 use rusqlite::named_params;
-use uuid::Uuid;
 use vademecum_kit::{
     model::{Body, Draft, NoteDraft, Saved, SourceName, Timestamp},
     source::SourceError,
@@ -16,7 +15,10 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
         return Err(SourceError::Refused(format!("`{}` is not a note", draft.origin)));
     };
     save_once(writer, SourceName::Notes, draft, |item, now| {
-        let id = item.map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
+        let id = match item {
+            Some(id) => id.to_owned(),
+            None => writer.free_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
+        };
         let row = match item {
             Some(id) => update(writer, id, note, now)?,
             None => insert(writer, &id, note, now)?,

@@ -1,3 +1,6 @@
--- Adds a prompt.
-INSERT INTO Prompts (name, author, details, system_prompt, user_prompt, uuid, last_modified)
-VALUES (:name, :author, :details, :system_prompt, :user_prompt, :uuid, :last_modified);
+-- Adds a prompt, under the identifier :wanted if that is free.
+INSERT INTO Prompts (id, name, author, details, system_prompt, user_prompt, uuid, last_modified)
+VALUES (
+    (SELECT :wanted WHERE NOT EXISTS (SELECT 1 FROM Prompts WHERE id = :wanted)),
+    :name, :author, :details, :system_prompt, :user_prompt, :uuid, :last_modified
+);

@@ -127,6 +127,7 @@ mod tests {
         Draft {
             origin: origin.to_owned(),
             digest: format!("{prompt:?}"),
+            id: None,
             body: Body::Prompt(prompt),
         }
     }

@@ -21,7 +21,7 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
     save_once(writer, SourceName::Prompts, draft, |item, now| {
         let before = item.and_then(|item| item.parse().ok());
         let name = free_name(writer, &prompt.name, before)?;
-        let id = put(writer, before, &name, prompt, now)?;
+        let id = put(writer, before, &name, prompt, draft, now)?;
         describe(writer, id, &name, prompt, now)?;
         Ok(id.to_string())
     })
@@ -49,10 +49,11 @@ fn put(
     before: Option<i64>,
     name: &str,
     prompt: &PromptDraft,
+    draft: &Draft,
     now: Timestamp,
 ) -> Result<i64, SourceError> {
     let modified = prompt.modified_at.unwrap_or(now);
-    let uuid = Uuid::new_v4().to_string();
+    let (uuid, wanted) = (Uuid::new_v4().to_string(), draft.wanted_number());
     let mut fields = named_params! {
         ":name": name,
         ":author": prompt.author,
@@ -63,7 +64,7 @@ fn put(
     }
     .to_vec();
     let Some(id) = before else {
-        fields.push((":uuid", &uuid));
+        fields.extend([(":uuid", &uuid as _), (":wanted", &wanted as _)]);
         return Ok(writer.insert(include_str!("../sql/insert.sql"), &fields)?);
     };
     fields.push((":id", &id));

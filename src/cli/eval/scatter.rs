@@ -154,7 +154,7 @@ fn draft(source: SourceName, place: usize, document: &Document, titles: &Titles<
             ..PromptDraft::default()
         }),
     };
-    Draft { origin: format!("eval:{id}"), digest, body }
+    Draft { origin: format!("eval:{id}"), digest, id: None, body }
 }
 
 fn written(place: usize) -> Option<Timestamp> {

@@ -12,8 +12,18 @@ pub struct Draft {
     pub origin: String,
     /// Fingerprint of what was read. The same fingerprint again changes nothing.
     pub digest: String,
+    /// The identifier that a new item should have. One that is taken, or that
+    /// no item of the source could have, is passed over.
+    pub id: Option<String>,
     /// The item.
     pub body: Body,
+}
+
+impl Draft {
+    /// The identifier that a new item should have, for a source that counts.
+    pub fn wanted_number(&self) -> Option<i64> {
+        self.id.as_deref()?.parse().ok().filter(|id| *id > 0)
+    }
 }
 
 /// The item of a draft.

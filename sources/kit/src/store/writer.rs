@@ -2,7 +2,8 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use rusqlite::{OptionalExtension, Row, Transaction};
+use rusqlite::{OptionalExtension, Row, Transaction, named_params};
+use uuid::Uuid;
 
 use super::{StoreError, Table, memory::State, reader::Parameters};
 
@@ -99,6 +100,17 @@ impl<'a> Writer<'a> {
     /// Adds a row and tells its rowid.
     pub fn insert(&self, sql: &str, parameters: &Parameters<'_>) -> Result<i64, StoreError> {
         Ok(self.transaction.prepare_cached(sql)?.insert(parameters)?)
+    }
+
+    /// The identifier that is wanted, or a random one if nothing is wanted or
+    /// `taken` finds a row that has it, as `:id`.
+    pub fn free_id(&self, taken: &str, wanted: Option<&str>) -> Result<String, StoreError> {
+        if let Some(id) = wanted.filter(|id| !id.is_empty())
+            && self.first(taken, named_params! { ":id": id }, |_| Ok(()))?.is_none()
+        {
+            return Ok(id.to_owned());
+        }
+        Ok(Uuid::new_v4().to_string())
     }
 
     /// The first row of a statement, if there is one.

@@ -1,0 +1,2 @@
+-- A row if something has the identifier :id.
+SELECT 1 FROM notes WHERE id = :id;
