@@ -15,7 +15,7 @@ use dashmap::{DashMap, Entry};
 use uuid::Uuid;
 use vademecum_kit::source::Source;
 
-use super::{CallError, Library, Session};
+use super::{CallError, Library, Session, session::Memory};
 use crate::{
     auth::{Principal, UserId},
     config::{Limits, Sessions},
@@ -44,7 +44,7 @@ pub struct Roster {
 
 /// A conversation that goes on.
 struct Seat {
-    session: Addr<Session>,
+    memory: Memory,
     used: Instant,
 }
 
@@ -81,18 +81,20 @@ impl Roster {
         principal: &Principal,
         scope: Option<&Scope>,
     ) -> Result<Addr<Session>, CallError> {
-        let Some(scope) = scope else { return Ok(self.begin(principal)) };
+        let Some(scope) = scope else {
+            return Ok(self.resume(principal, self.begin()));
+        };
         let idle = self.shelf.sessions.idle();
         let key = (principal.clone(), scope.clone());
         if let Some(mut seat) = self.seats.get_mut(&key)
             && seat.used.elapsed() <= idle
         {
             seat.used = Instant::now();
-            return Ok(seat.session.clone());
+            return Ok(self.resume(principal, seat.memory.clone()));
         }
         match scope {
             Scope::Handle(handle) => Err(CallError::UnknownSession(handle.clone())),
-            Scope::Session(_) | Scope::OpenAi(_) => Ok(self.seat(key)),
+            Scope::Session(_) | Scope::OpenAi(_) => Ok(self.resume(principal, self.seat(key))),
         }
     }
 
@@ -119,33 +121,37 @@ impl Roster {
         self.shelf.sessions.idle()
     }
 
-    fn seat(&self, key: (Principal, Scope)) -> Addr<Session> {
+    fn seat(&self, key: (Principal, Scope)) -> Memory {
         if self.seats.len() >= self.shelf.sessions.most.get() {
             self.make_room();
         }
-        let session = self.begin(&key.0);
-        let seat = Seat { session: session.clone(), used: Instant::now() };
+        let memory = self.begin();
+        let seat = Seat { memory: memory.clone(), used: Instant::now() };
         match self.seats.entry(key) {
             // Two requests may begin the same conversation at once.
             Entry::Occupied(mut taken) if taken.get().used.elapsed() <= self.idle() => {
                 taken.get_mut().used = Instant::now();
-                taken.get().session.clone()
+                taken.get().memory.clone()
             }
             Entry::Occupied(mut taken) => {
                 taken.insert(seat);
-                session
+                memory
             }
             Entry::Vacant(free) => {
                 free.insert(seat);
-                session
+                memory
             }
         }
     }
 
-    fn begin(&self, principal: &Principal) -> Addr<Session> {
-        let aggregator = self.library(principal).aggregator().clone();
+    fn begin(&self) -> Memory {
         let sessions = &self.shelf.sessions;
-        Session::new(aggregator, sessions.seen_uris.get(), sessions.recent_queries).start()
+        Memory::new(sessions.seen_uris.get(), sessions.recent_queries)
+    }
+
+    /// Goes on with what a conversation remembers, until the address is dropped.
+    fn resume(&self, principal: &Principal, memory: Memory) -> Addr<Session> {
+        Session::new(self.library(principal).aggregator().clone(), memory).start()
     }
 
     fn make_room(&self) {

@@ -2,10 +2,8 @@
 //! looking for.
 
 use std::{
-    cell::RefCell,
     collections::{HashSet, VecDeque},
-    rc::Rc,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use actix::prelude::*;
@@ -26,33 +24,43 @@ use super::{
 /// document, not a question.
 const LONGEST_QUERY: usize = 64 * 1_024;
 
-/// A conversation, as an actor.
+/// A conversation, as an actor that is there while somebody talks to it. What is
+/// remembered in between is its [`Memory`].
 #[derive(Debug)]
 pub struct Session {
     aggregator: Addr<Aggregator>,
-    memory: Rc<RefCell<Memory>>,
+    memory: Memory,
 }
 
-/// What a conversation remembers.
+/// What a conversation remembers: all that is kept of one that lies idle.
+#[derive(Clone, Debug)]
+pub(crate) struct Memory(Arc<Mutex<Remembered>>);
+
 #[derive(Debug)]
-struct Memory {
+struct Remembered {
     seen: Seen,
     recent: VecDeque<Arc<FtsQuery>>,
     most_recent: usize,
 }
 
-impl Session {
-    pub(crate) fn new(
-        aggregator: Addr<Aggregator>,
-        seen_uris: usize,
-        recent_queries: usize,
-    ) -> Self {
-        let memory = Memory {
+impl Memory {
+    /// Nothing yet, and never more than so many of each.
+    pub(crate) fn new(seen_uris: usize, recent_queries: usize) -> Self {
+        Self(Arc::new(Mutex::new(Remembered {
             seen: Seen::new(seen_uris),
             recent: VecDeque::new(),
             most_recent: recent_queries,
-        };
-        Self { aggregator, memory: Rc::new(RefCell::new(memory)) }
+        })))
+    }
+
+    fn get(&self) -> MutexGuard<'_, Remembered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    pub(crate) fn new(aggregator: Addr<Aggregator>, memory: Memory) -> Self {
+        Self { aggregator, memory }
     }
 }
 
@@ -107,7 +115,7 @@ impl Handler<Awaited<Search>> for Session {
     type Result = ResponseFuture<Result<Page, CallError>>;
 
     fn handle(&mut self, search: Awaited<Search>, _: &mut Self::Context) -> Self::Result {
-        let (aggregator, memory) = (self.aggregator.clone(), Rc::clone(&self.memory));
+        let (aggregator, memory) = (self.aggregator.clone(), self.memory.clone());
         Box::pin(async move { run(search, &aggregator, &memory).await })
     }
 }
@@ -136,7 +144,7 @@ impl Handler<Awaited<Read>> for Session {
     fn handle(&mut self, read: Awaited<Read>, _: &mut Self::Context) -> Self::Result {
         let Awaited { request: read, waiting } = read;
         let aggregator = self.aggregator.clone();
-        let about = self.memory.borrow().recent.iter().cloned().collect();
+        let about = self.memory.get().recent.iter().cloned().collect();
         let retrieval = Retrieval::resolve(read.options, &read.preferences);
         let get = Get { id: read.id, part: read.part, retrieval, page: read.page, about };
         let message = GetOne { source: read.source, get, cancel: waiting.cancel };
@@ -149,17 +157,17 @@ impl Handler<Awaited<Read>> for Session {
 async fn run(
     asked: Awaited<Search>,
     aggregator: &Addr<Aggregator>,
-    memory: &RefCell<Memory>,
+    memory: &Memory,
 ) -> Result<Page, CallError> {
     let mut query = Arc::new(parse(&asked.request.query)?);
-    memory.borrow_mut().look_for(&query);
+    memory.get().look_for(&query);
     let mut chosen = choose(&asked, &query, aggregator, memory).await?;
     let mut searched_for = None;
     if chosen.0.finds_nothing()
         && let Some((other, instead)) = guess(&asked, &query, &chosen.0, aggregator, memory).await?
     {
         searched_for = Some(other.words());
-        memory.borrow_mut().look_for(&other);
+        memory.get().look_for(&other);
         (query, chosen) = (other, instead);
     }
     let (merged, pick, restarted) = chosen;
@@ -184,7 +192,7 @@ async fn run(
         // Only what is returned counts as seen.
         let returned: HashSet<_> = hits.iter().map(|hit| &hit.uri).collect();
         let missing = shown.iter().filter(|uri| !returned.contains(uri)).collect();
-        memory.borrow_mut().seen.remove(&missing);
+        memory.get().seen.remove(&missing);
     }
     Ok(Page {
         hits,
@@ -207,7 +215,7 @@ async fn guess(
     query: &Arc<FtsQuery>,
     merged: &Merged,
     aggregator: &Addr<Aggregator>,
-    memory: &RefCell<Memory>,
+    memory: &Memory,
 ) -> Result<Option<(Arc<FtsQuery>, Chosen)>, CallError> {
     let mut statistics = merged.statistics.clone();
     let mut query = Arc::clone(query);
@@ -250,11 +258,11 @@ async fn choose(
     Awaited { request: search, waiting }: &Awaited<Search>,
     query: &Arc<FtsQuery>,
     aggregator: &Addr<Aggregator>,
-    memory: &RefCell<Memory>,
+    memory: &Memory,
 ) -> Result<Chosen, CallError> {
     let nothing = Seen::new(0);
     let page = search.offset.saturating_add(search.limit).saturating_add(1);
-    let seen_count = if search.fresh { memory.borrow().seen.count() } else { 0 };
+    let seen_count = if search.fresh { memory.get().seen.count() } else { 0 };
     let mut take = page.saturating_add(seen_count.min(search.limit));
     loop {
         let message = RankAll {
@@ -266,7 +274,7 @@ async fn choose(
         };
         let merged = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
         answered(&merged, &search.wanted)?;
-        let mut memory = memory.borrow_mut();
+        let mut memory = memory.get();
         let seen = if search.fresh { &memory.seen } else { &nothing };
         let pick = seen.pick(&merged.ranked, merged.total, search.offset, search.limit);
         let deepest = merged.ranked.len() < take;
@@ -289,7 +297,7 @@ fn answered(merged: &Merged, wanted: &[Wanted]) -> Result<(), CallError> {
     Err(CallError::NoAnswer(reasons.join("; ")))
 }
 
-impl Memory {
+impl Remembered {
     fn look_for(&mut self, query: &Arc<FtsQuery>) {
         // What was typed may differ; what is looked for says whether it is known.
         let expression = query.expression();
