@@ -12,6 +12,7 @@ use vademecum_kit::{
 };
 
 use super::{SourceHandle, aggregator::Aggregator, changes::Changes, desk::Desk};
+use crate::import::Ledger;
 
 /// One user's stores and actors. Starting it opens no file: a store is opened
 /// when it is first needed.
@@ -21,6 +22,7 @@ pub struct Library {
     sources: Vec<SourceHandle>,
     aggregator: Addr<Aggregator>,
     changes: Arc<Changes>,
+    ledger: Ledger,
 }
 
 impl Library {
@@ -38,16 +40,24 @@ impl Library {
                 SourceHandle::start(Arc::clone(source), Arc::clone(store), Arc::clone(&desk))
             })
             .collect();
+        let ledger = Arc::new(Store::new(Database::Imports, folder));
         let aggregator = Aggregator::new(sources.clone(), patience).start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
         let changes = Arc::new(Changes::new(stores.clone()));
-        Self { stores, sources, aggregator, changes }
+        // Nothing in it is knowledge: its changes are news to nobody.
+        stores.push(Arc::clone(&ledger));
+        Self { stores, sources, aggregator, changes, ledger: Ledger::new(ledger) }
     }
 
     /// One of its sources.
     pub fn source(&self, name: SourceName) -> Option<&SourceHandle> {
         self.sources.iter().find(|source| source.name() == name)
+    }
+
+    /// What became of the files that were brought into it.
+    pub fn ledger(&self) -> Ledger {
+        self.ledger.clone()
     }
 
     /// Its stores.

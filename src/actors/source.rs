@@ -10,11 +10,11 @@ use actix::prelude::*;
 use vademecum_kit::{
     model::{
         Ask, Deadline, Draft, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
-        Statistics, StoredPrompt, Suggestions, View,
+        Statistics, StoredPrompt, Suggestions, Uri, View,
     },
     retrieve::{FtsQuery, Similar},
     source::{Source, SourceError},
-    store::{Durability, Store, StoreError},
+    store::{Durability, Store, StoreError, rename_origin},
 };
 
 use super::desk::Desk;
@@ -102,7 +102,20 @@ impl SourceHandle {
         &self,
         drafts: Vec<Draft>,
     ) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
-        self.send(Save { drafts }).await
+        self.send(Save { drafts, keep: true }).await
+    }
+
+    /// Tells what would become of drafts if they were saved; saves nothing.
+    pub async fn rehearse(
+        &self,
+        drafts: Vec<Draft>,
+    ) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
+        self.send(Save { drafts, keep: false }).await
+    }
+
+    /// What came from one origin comes from another from now on.
+    pub async fn rename(&self, from: String, to: String) -> Result<(), SourceError> {
+        self.send(Rename { from, to }).await
     }
 
     async fn send<M, T>(&self, message: M) -> Result<T, SourceError>
@@ -293,14 +306,54 @@ impl Handler<Count> for SourceActor {
 #[rtype(result = "Result<Vec<Result<Saved, SourceError>>, SourceError>")]
 struct Save {
     drafts: Vec<Draft>,
+    keep: bool,
 }
 
 impl Handler<Save> for SourceActor {
     type Result = ResponseFuture<Result<Vec<Result<Saved, SourceError>>, SourceError>>;
 
-    fn handle(&mut self, Save { drafts }: Save, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| Ok(save_all(source, store, &drafts)))
+    fn handle(&mut self, Save { drafts, keep }: Save, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| {
+            if keep {
+                Ok(save_all(source, store, &drafts))
+            } else {
+                rehearse(source, store, &drafts)
+            }
+        })
     }
+}
+
+/// Changes where items came from.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(), SourceError>")]
+struct Rename {
+    from: String,
+    to: String,
+}
+
+impl Handler<Rename> for SourceActor {
+    type Result = ResponseFuture<Result<(), SourceError>>;
+
+    fn handle(&mut self, Rename { from, to }: Rename, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| {
+            store.write(Durability::Bulk, |writer| {
+                Ok(rename_origin(writer, source.name(), &from, &to)?)
+            })
+        })
+    }
+}
+
+/// What would become of drafts. A library that is not there is not made for it.
+fn rehearse(
+    source: &dyn Source,
+    store: &Store,
+    drafts: &[Draft],
+) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
+    if !store.path().exists() {
+        let new = |draft: &Draft| Saved::New(Uri::item(source.name(), draft.origin.as_str()));
+        return Ok(drafts.iter().map(|draft| Ok(new(draft))).collect());
+    }
+    store.rehearse(|writer| Ok(drafts.iter().map(|draft| source.save(writer, draft)).collect()))
 }
 
 /// Saves all drafts at once; if that fails, each by itself, so that one that

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::{
-    bundle, check, connect, demo, eval, get, import, key, mcp, output, search, serve, user,
+    bundle, check, connect, demo, eval, get, import, key, mcp, output, search, serve, sources, user,
 };
 use crate::{app::App, config::Settings, telemetry};
 
@@ -23,7 +23,7 @@ struct Line {
 const EXAMPLES: &str = "\
 Examples:
   vademecum demo                            try it on a small library that comes along
-  vademecum import notes ~/Documents/Vault  bring in a folder of Markdown
+  vademecum import ~/Documents/Vault        bring in files of any known kind
   vademecum serve                           serve HTTP and WebSocket at 127.0.0.1:7744/mcp
   vademecum connect cursor --write          let a client use it (also: claude-desktop, vscode, …)
   vademecum mcp                             serve one client over standard input and output
@@ -62,6 +62,8 @@ enum Command {
     Bundle(bundle::Bundle),
     /// Bring files in; bringing them in again updates what they became
     Import(import::Import),
+    /// Tell what became of every file that was brought in
+    Sources(sources::Sources),
     /// Search the library
     Search(search::Search),
     /// Read an item of the library
@@ -110,6 +112,7 @@ pub fn main() -> ExitCode {
             Command::Disconnect(command) => command.run(&line.common),
             Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
+            Command::Sources(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Check(command) => command.run(&line.common),

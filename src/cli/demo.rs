@@ -10,7 +10,13 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use vademecum_kit::model::SourceName;
 
-use super::{command::Common, get::answer_of, import::bring_in, output::say, search};
+use super::{
+    command::Common,
+    get::answer_of,
+    import::{Wish, bring_in},
+    output::say,
+    search,
+};
 use crate::{
     app::App,
     config::{Auth, Settings},
@@ -106,8 +112,9 @@ async fn seed(app: &App, folder: &Path) -> Result<()> {
             std::fs::write(&path, text)?;
             paths.push(path);
         }
-        let summary = bring_in(&library, source, &paths).await?;
-        let (files, items) = (paths.len(), summary.items());
+        let files = paths.len();
+        let wish = Wish { kind: Some(source), paths, dry_run: false };
+        let items = bring_in(&library, &wish).await?.items();
         say(&format!("{source}: {items} from {files} file{}", if files == 1 { "" } else { "s" }));
     }
     Ok(())

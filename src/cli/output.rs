@@ -17,3 +17,23 @@ pub(super) fn complain(line: &str) {
         tracing::debug!("nobody reads standard error");
     }
 }
+
+/// A name or a reason without what could turn a terminal upside down.
+pub(super) fn plain(text: &str) -> String {
+    let is_harmful = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace(is_harmful, "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_cannot_lie_about_its_direction_or_clear_the_screen() {
+        assert_eq!(plain("a\u{202e}dm.exe\u{1b}[2J"), "a\u{fffd}dm.exe\u{fffd}[2J");
+        assert_eq!(plain("größer/日本"), "größer/日本");
+    }
+}

@@ -54,6 +54,23 @@ pub enum ImportError {
         /// What could go there.
         formats: String,
     },
+    /// Nobody can tell what it is.
+    #[error(
+        "{} is of no kind that is known by its content; say what it is to become, as in \
+         vademecum import notes {}",
+        path.display(),
+        path.display()
+    )]
+    Unrecognised {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Whoever reads it broke off.
+    #[error("{} could not be read: this is a defect of the program, please report it", path.display())]
+    Defect {
+        /// Which file.
+        path: PathBuf,
+    },
     /// There is nothing in it to keep.
     #[error("{} holds no text", path.display())]
     Empty {

@@ -1,7 +1,8 @@
 //! What every importer promises, and what it hands back.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
+use serde::{Deserialize, Serialize};
 use vademecum_kit::model::{Draft, SourceName};
 
 use super::{Fit, Glance, ImportError, SourceFile};
@@ -37,10 +38,21 @@ impl From<Draft> for Reading {
 }
 
 /// A part of a file, or a file among others, that was left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// Where it is: `row 12`, ``conversation `x` ``, a path.
+    /// Where it is: `row 12`, ``conversation `x` ``, a path; empty for a whole
+    /// file.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
     /// Why it was left out.
     pub reason: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.place.is_empty() {
+            write!(formatter, "{}: ", self.place)?;
+        }
+        formatter.write_str(&self.reason)
+    }
 }

@@ -2,91 +2,89 @@
 
 use std::{
     collections::HashSet,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use vademecum_kit::model::SourceName;
 use walkdir::{DirEntry, WalkDir};
 
-use super::{
-    Glance, Problem,
-    registry::{formats, recognise},
-};
+use super::Problem;
 
-/// The files to be read, and what was named but cannot be.
+/// The files to be looked at, and what was named but cannot be read.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    /// The files, folder by folder, sorted by name.
+    /// The files, folder by folder, sorted by name; each once.
     pub files: Vec<Found>,
-    /// Paths that are missing, unreadable or of no use to the source.
+    /// The folders and files that were named and are there: absolute, without
+    /// links.
+    pub named: Vec<PathBuf>,
+    /// Paths that are missing or unreadable, and links in folders.
     pub skipped: Vec<Problem>,
 }
 
-/// A file that is to be read.
+/// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is.
+    /// Where it is: absolute, without links.
     pub path: PathBuf,
     /// The folder that the user named, if it was found in one.
     pub root: Option<PathBuf>,
 }
 
-/// Lists the files that `source` can take: those named, and in folders those
-/// of a fitting kind. Hidden files and folders are passed by, and links in a
-/// folder are not followed, so nothing outside of it is ever read.
-pub fn files(source: SourceName, paths: &[PathBuf]) -> Listing {
+/// Lists the files that are meant: those named, and all in folders. Hidden files
+/// and folders are passed by, and links in a folder are not followed, so nothing
+/// outside of it is ever read.
+pub fn files(paths: &[PathBuf]) -> Listing {
     let mut listing = Listing::default();
     for path in paths {
-        match fs::metadata(path) {
-            Err(error) => listing.skip(path, error.to_string()),
-            Ok(found) if found.is_dir() => listing.walk(source, path),
-            Ok(_) if takes(source, path, None) => {
-                listing.files.push(Found { path: path.clone(), root: None });
+        let found = fs::canonicalize(path).and_then(|path| Ok((fs::metadata(&path)?, path)));
+        match found {
+            Err(error) => listing.skip(path, &error),
+            Ok((about, path)) => {
+                if about.is_dir() {
+                    listing.walk(&path);
+                } else {
+                    listing.files.push(Found { path: path.clone(), root: None });
+                }
+                listing.named.push(path);
             }
-            Ok(_) => listing
-                .skip(path, format!("cannot go into `{source}`, which takes {}", formats(source))),
         }
     }
     let mut seen = HashSet::new();
-    listing.files.retain(|file| {
-        seen.insert(fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone()))
-    });
+    listing.files.retain(|file| seen.insert(file.path.clone()));
     listing
 }
 
 impl Listing {
-    fn walk(&mut self, source: SourceName, folder: &Path) {
+    fn walk(&mut self, folder: &Path) {
         let entries = WalkDir::new(folder)
             .sort_by_file_name()
             .into_iter()
             .filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry));
         for entry in entries {
             match entry {
-                Ok(entry)
-                    if entry.file_type().is_file() && takes(source, entry.path(), Some(folder)) =>
-                {
+                Ok(entry) if entry.file_type().is_file() => {
                     let root = Some(folder.to_owned());
                     self.files.push(Found { path: entry.into_path(), root });
+                }
+                Ok(entry) if entry.file_type().is_symlink() => {
+                    let reason = "is a link, which is not followed; name what it points at";
+                    self.skip(entry.path(), &io::Error::other(reason));
                 }
                 Ok(_) => {}
                 Err(error) => {
                     let place = error.path().unwrap_or(folder).to_owned();
                     let reason =
                         error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                    self.skip(&place, reason);
+                    self.skip(&place, &io::Error::other(reason));
                 }
             }
         }
     }
 
-    fn skip(&mut self, path: &Path, reason: String) {
-        self.skipped.push(Problem { place: path.display().to_string(), reason });
+    fn skip(&mut self, path: &Path, error: &io::Error) {
+        self.skipped.push(Problem { place: path.display().to_string(), reason: error.to_string() });
     }
-}
-
-fn takes(source: SourceName, path: &Path, root: Option<&Path>) -> bool {
-    Glance::take(path, root).is_ok_and(|glance| recognise(Some(source), &glance).is_some())
 }
 
 fn is_hidden(entry: &DirEntry) -> bool {
@@ -107,43 +105,49 @@ mod tests {
         vault
     }
 
+    fn names(listing: &Listing, vault: &tempfile::TempDir) -> Vec<String> {
+        let vault = fs::canonicalize(vault.path()).unwrap();
+        let inside = |file: &Found| file.path.strip_prefix(&vault).unwrap().display().to_string();
+        listing.files.iter().map(inside).collect()
+    }
+
     #[test]
     fn folders_are_walked_in_order_and_hidden_ones_passed_by() {
         let vault = vault();
-        let listing = files(SourceName::Notes, &[vault.path().to_owned()]);
-        let paths: Vec<_> = listing.files.into_iter().map(|file| file.path).collect();
-        assert_eq!(paths, [vault.path().join("a/z.md"), vault.path().join("b.md")]);
-        assert!(listing.skipped.is_empty());
+        let listing = files(&[vault.path().to_owned()]);
+        assert_eq!(names(&listing, &vault), ["a/picture.png", "a/z.md", "b.md"]);
+        let root = fs::canonicalize(vault.path()).unwrap();
+        assert!(listing.files.iter().all(|file| file.root.as_ref() == Some(&root)));
+        assert!(listing.skipped.is_empty() && listing.named == [root]);
     }
 
     #[test]
     fn a_file_named_twice_is_read_once() {
         let vault = vault();
         let file = vault.path().join("b.md");
-        let listing = files(SourceName::Notes, &[file.clone(), vault.path().to_owned(), file]);
-        assert_eq!(listing.files.len(), 2);
+        let listing = files(&[file.clone(), vault.path().to_owned(), file]);
+        assert_eq!(names(&listing, &vault), ["b.md", "a/picture.png", "a/z.md"]);
+        assert_eq!(listing.files[0].root, None);
     }
 
     #[test]
-    fn a_path_that_is_missing_or_of_no_use_is_named_with_the_reason() {
-        let vault = vault();
-        let named = [vault.path().join("a/picture.png"), vault.path().join("none.md")];
-        let listing = files(SourceName::Notes, &named);
-        assert!(listing.files.is_empty());
-        assert_eq!(listing.skipped.len(), 2);
-        assert!(listing.skipped[0].reason.contains("cannot go into `notes`"));
-        assert!(listing.skipped[1].place.ends_with("none.md"));
+    fn a_path_that_is_not_there_is_named_with_the_reason() {
+        let listing = files(&[vault().path().join("none.md")]);
+        assert!(listing.files.is_empty() && listing.named.is_empty());
+        assert!(listing.skipped[0].place.ends_with("none.md"));
     }
 
     #[cfg(unix)]
     #[test]
-    fn links_in_a_folder_are_not_followed() {
+    fn links_in_a_folder_are_named_and_not_followed() {
         let (vault, outside) = (vault(), tempfile::tempdir().unwrap());
         fs::write(outside.path().join("secret.md"), "text").unwrap();
         std::os::unix::fs::symlink(outside.path(), vault.path().join("linked")).unwrap();
         let file = outside.path().join("secret.md");
         std::os::unix::fs::symlink(file, vault.path().join("linked.md")).unwrap();
-        let listing = files(SourceName::Notes, &[vault.path().to_owned()]);
-        assert_eq!(listing.files.len(), 2);
+        let listing = files(&[vault.path().to_owned()]);
+        assert_eq!(listing.files.len(), 3);
+        assert_eq!(listing.skipped.len(), 2);
+        assert!(listing.skipped[0].reason.contains("link"));
     }
 }

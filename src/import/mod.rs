@@ -1,8 +1,9 @@
 //! Reads other programs' files as drafts.
 //!
-//! Files in, [`Draft`](vademecum_kit::model::Draft)s out: nothing is written
-//! here, and no file is changed. Each format is one file; `registry` lists
-//! them all. Start reading there, then take `prompts`, the shortest.
+//! Files in, [`Draft`](vademecum_kit::model::Draft)s out: no file is changed, and
+//! all that is written is the [`Ledger`] of what became of each. Each format is
+//! one file; `registry` lists them all. Start reading there, then take `prompts`,
+//! the shortest.
 
 mod archive;
 mod card;
@@ -18,6 +19,7 @@ mod glance;
 mod html;
 mod importer;
 mod keywords;
+mod ledger;
 mod listing;
 mod markdown;
 mod media;
@@ -33,5 +35,6 @@ pub use error::{CardError, ImportError};
 pub use file::SourceFile;
 pub use glance::{Fit, Glance};
 pub use importer::{Importer, Problem, Reading};
+pub use ledger::{Entry, Ledger, Outcome, State};
 pub use listing::{Found, Listing, files};
-pub use registry::{importers, read, recognise};
+pub use registry::{Read, importers, read, recognise};

@@ -1,12 +1,12 @@
 //! Every importer, in one list.
 
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use vademecum_kit::model::SourceName;
 
 use super::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile, characters::Characters, chats::Chats,
-    media::Media, notes::Notes, prompts::Prompts,
+    Fit, Found, Glance, ImportError, Importer, Reading, SourceFile, State, characters::Characters,
+    chats::Chats, digest::digest, media::Media, notes::Notes, prompts::Prompts,
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
@@ -31,16 +31,53 @@ pub fn recognise(source: Option<SourceName>, glance: &Glance) -> Option<&'static
         .map(|(_, importer)| importer)
 }
 
-/// Reads one file into `source`. `root` is the folder that the user named, for a
-/// file that was found in one.
-pub fn read(source: SourceName, path: &Path, root: Option<&Path>) -> Result<Reading, ImportError> {
-    let glance = Glance::take(path, root)?;
-    let importer = recognise(Some(source), &glance).ok_or_else(|| ImportError::UnknownFormat {
-        path: path.to_owned(),
-        source_name: source,
-        formats: formats(source),
-    })?;
-    importer.read(&SourceFile::open(path, root)?)
+/// What was read of one file.
+#[derive(Debug)]
+pub struct Read {
+    /// Which file.
+    pub found: Found,
+    /// How it was when it was read.
+    pub state: State,
+    /// Who reads it; nobody, if it is nothing for this program.
+    pub importer: Option<&'static dyn Importer>,
+    /// Fingerprint of what is in it.
+    pub digest: Option<String>,
+    /// What it holds. A file among others in a folder that is nothing for this
+    /// program holds nothing.
+    pub reading: Result<Reading, ImportError>,
+}
+
+/// Reads one file, into `source` if the user says what it is to become.
+pub fn read(source: Option<SourceName>, found: Found) -> Read {
+    // The state before: a file that is changed meanwhile will be read again.
+    let state = State::of(&found.path).unwrap_or_default();
+    let mut read =
+        Read { found, state, importer: None, digest: None, reading: Ok(Reading::default()) };
+    // A defect of a reader costs this file only.
+    read.reading = catch_unwind(AssertUnwindSafe(|| read.attempt(source)))
+        .unwrap_or_else(|_| Err(ImportError::Defect { path: read.found.path.clone() }));
+    read
+}
+
+impl Read {
+    fn attempt(&mut self, source: Option<SourceName>) -> Result<Reading, ImportError> {
+        let (path, root) = (self.found.path.as_path(), self.found.root.as_deref());
+        let Some(importer) = recognise(source, &Glance::take(path, root)?) else {
+            return match (root, source) {
+                (Some(_), _) => Ok(Reading::default()),
+                (None, Some(source)) => Err(ImportError::UnknownFormat {
+                    path: path.to_owned(),
+                    source_name: source,
+                    formats: formats(source),
+                }),
+                (None, None) => Err(ImportError::Unrecognised { path: path.to_owned() }),
+            };
+        };
+        self.importer = Some(importer);
+        let file = SourceFile::open(path, root)?;
+        self.digest = Some(digest("", [file.bytes.as_slice()]));
+        importer.read(&file)
+    }
 }
 
 /// What can be read into `source`, in words.
@@ -67,12 +104,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bread.md");
         fs::write(&path, "# Bread\nKnead.").unwrap();
-        let notes = read(SourceName::Notes, &path, None).unwrap();
-        assert_eq!(notes.drafts[0].body.source(), SourceName::Notes);
-        let media = read(SourceName::Media, &path, None).unwrap();
-        assert_eq!(media.drafts[0].body.source(), SourceName::Media);
-        let error = read(SourceName::Prompts, &path, None).unwrap_err().to_string();
+        for source in [SourceName::Notes, SourceName::Media] {
+            let read = read(Some(source), Found { path: path.clone(), root: None });
+            assert_eq!(read.reading.unwrap().drafts[0].body.source(), source);
+            assert!(read.importer.is_some() && read.digest.is_some() && read.state.size == 14);
+        }
+    }
+
+    #[test]
+    fn what_nobody_reads_is_refused_if_it_was_named_and_passed_by_in_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program.exe");
+        fs::write(&path, "MZ").unwrap();
+        let named = Found { path: path.clone(), root: None };
+        let error = read(Some(SourceName::Prompts), named.clone()).reading.unwrap_err().to_string();
         assert!(error.contains("cannot go into `prompts`"), "{error}");
+        let error = read(None, named).reading.unwrap_err().to_string();
+        assert!(error.contains("vademecum import notes"), "{error}");
+        let found = read(None, Found { path, root: Some(folder.path().to_owned()) });
+        assert!(found.importer.is_none() && found.reading.unwrap().drafts.is_empty());
     }
 
     #[test]

@@ -35,6 +35,6 @@ use std::{process::Command, time::Duration};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program that was built with these tests.
-fn program() -> Command {
+pub(crate) fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_vademecum"))
 }

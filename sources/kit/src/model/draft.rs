@@ -209,3 +209,12 @@ pub enum Saved {
     /// It was there, just so.
     Unchanged(Uri),
 }
+
+impl Saved {
+    /// The item.
+    pub fn uri(&self) -> &Uri {
+        match self {
+            Self::New(uri) | Self::Updated(uri) | Self::Unchanged(uri) => uri,
+        }
+    }
+}

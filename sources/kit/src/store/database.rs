@@ -1,6 +1,6 @@
 //! The databases there are: their file names and their tables.
 
-/// One of the three databases of a library, or the one of the server.
+/// One of the databases of a library, or the one of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Database {
     /// Notes, chats and characters.
@@ -9,12 +9,14 @@ pub enum Database {
     Media,
     /// Prompts.
     Prompts,
+    /// The files that were brought in.
+    Imports,
     /// Users and the keys that were made for them. It belongs to no library.
     Server,
 }
 
 impl Database {
-    /// Those of a library.
+    /// Those that hold the knowledge of a library.
     pub const ALL: [Self; 3] = [Self::Chacha, Self::Media, Self::Prompts];
 
     /// Marks a file as ours (`PRAGMA application_id`): "VADE" in ASCII.
@@ -26,6 +28,7 @@ impl Database {
             Self::Chacha => "chacha.db",
             Self::Media => "media.db",
             Self::Prompts => "prompts.db",
+            Self::Imports => "imports.db",
             Self::Server => "server.db",
         }
     }
@@ -46,6 +49,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0002_words.sql"),
             ],
+            Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
             Self::Server => &[include_str!("../../../../schemas/sqlite/server/0001_accounts.sql")],
         }
     }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use r2d2_sqlite::SqliteConnectionManager;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
     Database, Durability, Memory, Reader, StoreError, Table, Writer, memory::Indexes,
@@ -99,9 +99,7 @@ impl Store {
         connection
             .pragma_update(None, "synchronous", durability.pragma())
             .map_err(StoreError::from)?;
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(StoreError::from)?;
+        let transaction = begin(&mut connection)?;
         let writer = Writer::new(&transaction);
         let answer = work(&writer)?;
         let written = writer.finish()?;
@@ -110,6 +108,19 @@ impl Store {
             open.indexes.follow(table, &before, after, &rows);
         }
         Ok(answer)
+    }
+
+    /// Writes as [`write`](Self::write) does, and takes all of it back.
+    pub fn rehearse<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Writer<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let open = self.open()?;
+        let mut connection = lock(&open.writer);
+        let transaction = begin(&mut connection)?;
+        let answer = work(&Writer::new(&transaction));
+        transaction.rollback().map_err(StoreError::from)?;
+        answer
     }
 
     /// Moves what was written lately into the file itself, so that readers need
@@ -255,6 +266,10 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     vademecum_fts5::register(connection)
 }
 
+fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
+    Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
+}
+
 fn schema(connection: &Connection) -> rusqlite::Result<usize> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(0))
@@ -317,7 +332,7 @@ mod tests {
     #[test]
     fn every_database_is_made_whole_and_found_healthy() {
         let folder = tempfile::tempdir().unwrap();
-        for database in Database::ALL.into_iter().chain([Database::Server]) {
+        for database in Database::ALL.into_iter().chain([Database::Imports, Database::Server]) {
             let store = Store::new(database, folder.path());
             assert_eq!(store.check().unwrap().problems, Vec::<String>::new());
             store.close();

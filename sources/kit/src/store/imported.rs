@@ -2,7 +2,7 @@
 
 use rusqlite::named_params;
 
-use super::Writer;
+use super::{StoreError, Writer};
 use crate::{
     model::{Draft, Saved, SourceName, Timestamp, Uri},
     source::SourceError,
@@ -43,4 +43,18 @@ pub fn save_once(
     )?;
     let uri = Uri::item(source, item);
     Ok(if before.is_some() { Saved::Updated(uri) } else { Saved::New(uri) })
+}
+
+/// What came from one place comes from another from now on: a file was renamed.
+pub fn rename_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    from: &str,
+    to: &str,
+) -> Result<(), StoreError> {
+    writer.run(
+        include_str!("sql/rename.sql"),
+        named_params! { ":source": source.as_str(), ":from": from, ":to": to },
+    )?;
+    Ok(())
 }

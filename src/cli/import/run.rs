@@ -1,0 +1,256 @@
+//! Bringing files in: read ahead, saved in order, remembered in the ledger.
+
+use std::{
+    collections::HashMap,
+    num::NonZero,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use anyhow::{Context, Result};
+use futures_util::{StreamExt, stream};
+use tokio::sync::mpsc;
+use vademecum_kit::{
+    model::{Draft, Saved, SourceName},
+    source::SourceError,
+};
+
+use super::{progress, summary::Summary};
+use crate::{
+    actors::{Library, chain},
+    import::{self, Entry, Found, Importer, Ledger, Outcome, Problem, Read, State},
+};
+
+/// Drafts that are saved in one transaction.
+const BATCH: usize = 500;
+/// Bytes of files whose drafts are saved in one transaction.
+const BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
+/// Files that are read ahead of those being saved.
+const AHEAD: usize = 16;
+
+/// What is to be brought in.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    /// What the files become, if the user says so.
+    pub(crate) kind: Option<SourceName>,
+    /// Files and folders.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Whether nothing is to be saved.
+    pub(crate) dry_run: bool,
+}
+
+/// Reads files and saves what they become.
+pub(crate) async fn bring_in(library: &Library, wish: &Wish) -> Result<Summary> {
+    let listing = import::files(&wish.paths);
+    let ledger = library.ledger();
+    let mut summary = Summary::new(wish.dry_run);
+    for problem in listing.skipped {
+        summary.skip(&problem.place, String::new(), problem.reason);
+    }
+    let mut known = known(&ledger, &listing.named, wish.kind)?;
+    let mut changed = Vec::new();
+    for found in listing.files {
+        let state = State::of(&found.path).unwrap_or_default();
+        match known.remove(&found.path) {
+            Some(entry) if entry.holds(state) => summary.unchanged(&entry),
+            _ => changed.push(found),
+        }
+    }
+    let intake =
+        Intake { library, ledger, kind: wish.kind, dry_run: wish.dry_run, gone: known, summary };
+    let summary = intake.save(changed).await?;
+    for store in library.stores().iter().filter(|store| store.path().exists()) {
+        store.settle()?;
+    }
+    Ok(summary)
+}
+
+/// What is known of the files that are meant, by path.
+fn known(
+    ledger: &Ledger,
+    named: &[PathBuf],
+    kind: Option<SourceName>,
+) -> Result<HashMap<PathBuf, Entry>> {
+    let mut known = HashMap::new();
+    for path in named {
+        let below = ledger.below(path)?.into_iter().filter(|entry| entry.asked == kind);
+        known.extend(below.map(|entry| (entry.path.clone(), entry)));
+    }
+    Ok(known)
+}
+
+/// An import that is under way.
+struct Intake<'l> {
+    library: &'l Library,
+    ledger: Ledger,
+    kind: Option<SourceName>,
+    dry_run: bool,
+    /// What is known of files that are not there any more.
+    gone: HashMap<PathBuf, Entry>,
+    summary: Summary,
+}
+
+/// Files that were read and are to be saved together.
+#[derive(Default)]
+struct Batch {
+    files: Vec<(Entry, Vec<Draft>)>,
+    /// Files that go by another name from now on.
+    renamed: Vec<Entry>,
+    drafts: usize,
+    bytes: u64,
+}
+
+impl Intake<'_> {
+    async fn save(mut self, files: Vec<Found>) -> Result<Summary> {
+        let bar = progress(files.len(), "files");
+        let mut readings = read_ahead(self.kind, files);
+        let mut batch = Batch::default();
+        while let Some(read) = readings.recv().await {
+            bar.inc(1);
+            self.take(read, &mut batch).await?;
+            if batch.drafts >= BATCH || batch.bytes >= BATCH_BYTES {
+                self.flush(std::mem::take(&mut batch)).await?;
+            }
+        }
+        self.flush(batch).await?;
+        bar.finish_and_clear();
+        self.report_gone()?;
+        Ok(self.summary.finish())
+    }
+
+    /// Takes in what was read of a file.
+    async fn take(&mut self, read: Read, batch: &mut Batch) -> Result<()> {
+        self.summary.read(read.state.size);
+        let source = read.importer.map(Importer::source);
+        let mut entry = Entry::new(read.found.path, self.kind, read.found.root);
+        entry.source = source;
+        entry.format = read.importer.map(|importer| importer.format().to_owned());
+        (entry.state, entry.digest) = (read.state, read.digest);
+        let drafts = match read.reading {
+            Ok(reading) => {
+                entry.problems = reading.problems;
+                reading.drafts
+            }
+            Err(error) => {
+                entry.problems = vec![whole(&error)];
+                Vec::new()
+            }
+        };
+        if let Some(before) = self.renamed(&entry).filter(|_| !self.dry_run) {
+            let origin = |path: &Path| format!("file:{}", path.display());
+            let handle = source.and_then(|source| self.library.source(source));
+            let handle = handle.context("this source is not there")?;
+            handle.rename(origin(&before.path), origin(&entry.path)).await?;
+            batch.renamed.push(before);
+        }
+        batch.drafts += drafts.len();
+        batch.bytes += entry.state.size;
+        batch.files.push((entry, drafts));
+        Ok(())
+    }
+
+    /// What is known of a file that is gone, and that this one was before.
+    fn renamed(&mut self, entry: &Entry) -> Option<Entry> {
+        let same = |gone: &Entry| {
+            gone.digest.is_some() && gone.digest == entry.digest && gone.source == entry.source
+        };
+        let path = self.gone.values().find(|gone| same(gone))?.path.clone();
+        self.gone.remove(&path)
+    }
+
+    /// Saves what was read, and remembers what became of it.
+    async fn flush(&mut self, mut batch: Batch) -> Result<()> {
+        for source in SourceName::ALL {
+            let (mut owners, mut drafts) = (Vec::new(), Vec::new());
+            for (file, (entry, read)) in batch.files.iter_mut().enumerate() {
+                if entry.source == Some(source) {
+                    owners.extend(read.iter().map(|_| file));
+                    drafts.append(read);
+                }
+            }
+            for (file, answer) in owners.into_iter().zip(self.answers(source, drafts).await?) {
+                let Some((entry, _)) = batch.files.get_mut(file) else { continue };
+                match answer {
+                    Ok(saved) => {
+                        self.summary.item(source, &saved);
+                        entry.items.push(saved.uri().to_string());
+                    }
+                    Err(error) => entry.problems.push(whole(&error)),
+                }
+            }
+        }
+        let mut entries: Vec<Entry> = batch.files.into_iter().map(|(entry, _)| entry).collect();
+        for entry in &mut entries {
+            entry.outcome = match (entry.source, entry.items.as_slice(), entry.problems.as_slice())
+            {
+                (_, [], [_, ..]) => Outcome::Skipped,
+                (None, ..) => Outcome::Passed,
+                (Some(_), ..) => Outcome::Imported,
+            };
+            self.summary.file(entry);
+        }
+        if !self.dry_run {
+            self.ledger.record(&entries, &batch.renamed)?;
+        }
+        Ok(())
+    }
+
+    /// What became of drafts, or would.
+    async fn answers(
+        &self,
+        source: SourceName,
+        drafts: Vec<Draft>,
+    ) -> Result<Vec<Result<Saved, SourceError>>> {
+        let count = drafts.len();
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let handle = self.library.source(source).context("this source is not there")?;
+        let answers =
+            if self.dry_run { handle.rehearse(drafts).await? } else { handle.save(drafts).await? };
+        if answers.len() < count {
+            // The reason is the same for all, and is said once.
+            answers.into_iter().collect::<Result<Vec<_>, _>>().context("nothing can be saved")?;
+            return Ok(Vec::new());
+        }
+        Ok(answers)
+    }
+
+    /// Tells which files are not there any more.
+    fn report_gone(&mut self) -> Result<()> {
+        let mut gone: Vec<Entry> = std::mem::take(&mut self.gone).into_values().collect();
+        gone.sort_by(|one, other| one.path.cmp(&other.path));
+        let (mut missing, forgotten): (Vec<Entry>, Vec<Entry>) = gone
+            .into_iter()
+            .partition(|entry| matches!(entry.outcome, Outcome::Imported | Outcome::Missing));
+        for entry in &mut missing {
+            entry.outcome = Outcome::Missing;
+            self.summary.file(entry);
+        }
+        if !self.dry_run {
+            self.ledger.record(&missing, &forgotten)?;
+        }
+        Ok(())
+    }
+}
+
+/// A reason that is about all of a file, or of an item.
+fn whole(error: &dyn std::error::Error) -> Problem {
+    Problem { place: String::new(), reason: chain(error) }
+}
+
+/// Reads files on all cores while others are saved, and hands them over in order.
+fn read_ahead(kind: Option<SourceName>, files: Vec<Found>) -> mpsc::Receiver<Read> {
+    let (sender, receiver) = mpsc::channel(AHEAD);
+    let hands = thread::available_parallelism().map_or(1, NonZero::get);
+    actix::spawn(async move {
+        let read = |found| tokio::task::spawn_blocking(move || import::read(kind, found));
+        let mut readings = stream::iter(files).map(read).buffered(hands);
+        while let Some(Ok(read)) = readings.next().await {
+            if sender.send(read).await.is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}

@@ -1,0 +1,193 @@
+//! What became of files, in numbers and in words.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Instant,
+};
+
+use indicatif::DecimalBytes;
+use serde::Serialize;
+use vademecum_kit::model::{Saved, SourceName};
+
+use crate::{
+    cli::output::{complain, plain, say},
+    import::{Entry, Outcome, Problem},
+};
+
+/// What became of files.
+#[derive(Debug, Serialize)]
+pub(crate) struct Summary {
+    /// Whether nothing was saved.
+    dry_run: bool,
+    /// Files that were meant for the library.
+    files: usize,
+    #[serde(flatten)]
+    items: Counts,
+    /// Files in folders that are nothing for this program.
+    passed: usize,
+    /// What was left out, and why.
+    skipped: Vec<Skipped>,
+    /// Files that are not there any more; their items are.
+    missing: Vec<PathBuf>,
+    /// The same for each source.
+    sources: BTreeMap<SourceName, PerSource>,
+    /// Bytes of the files that were read.
+    bytes: u64,
+    /// How long it took.
+    seconds: f64,
+    #[serde(skip)]
+    begun: Instant,
+}
+
+/// What became of items.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Counts {
+    new: usize,
+    updated: usize,
+    unchanged: usize,
+}
+
+/// What became of the items of one source.
+#[derive(Debug, Default, Serialize)]
+struct PerSource {
+    #[serde(flatten)]
+    items: Counts,
+    /// What the files were read as.
+    formats: BTreeSet<String>,
+}
+
+/// Something that was left out, and why.
+#[derive(Debug, Serialize)]
+struct Skipped {
+    path: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    place: String,
+    reason: String,
+}
+
+impl Summary {
+    pub(super) fn new(dry_run: bool) -> Self {
+        Self {
+            dry_run,
+            files: 0,
+            items: Counts::default(),
+            passed: 0,
+            skipped: Vec::new(),
+            missing: Vec::new(),
+            sources: BTreeMap::new(),
+            bytes: 0,
+            seconds: 0.0,
+            begun: Instant::now(),
+        }
+    }
+
+    /// Counts a file by what became of it.
+    pub(super) fn file(&mut self, entry: &Entry) {
+        match entry.outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Missing => self.missing.push(entry.path.clone()),
+            Outcome::Imported | Outcome::Skipped => self.files += 1,
+        }
+        if entry.outcome != Outcome::Missing {
+            for Problem { place, reason } in entry.problems.clone() {
+                self.skip(&entry.path.display(), place, reason);
+            }
+        }
+        if let (Some(source), Some(format)) = (entry.source, &entry.format) {
+            self.sources.entry(source).or_default().formats.insert(format.clone());
+        }
+    }
+
+    /// Counts a file that was read.
+    pub(super) fn read(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Counts an item.
+    pub(super) fn item(&mut self, source: SourceName, saved: &Saved) {
+        let of_source = &mut self.sources.entry(source).or_default().items;
+        for counts in [&mut self.items, of_source] {
+            match saved {
+                Saved::New(_) => counts.new += 1,
+                Saved::Updated(_) => counts.updated += 1,
+                Saved::Unchanged(_) => counts.unchanged += 1,
+            }
+        }
+    }
+
+    /// Counts the items of a file that is as it was.
+    pub(super) fn unchanged(&mut self, entry: &Entry) {
+        self.file(entry);
+        self.items.unchanged += entry.items.len();
+        if let Some(source) = entry.source {
+            self.sources.entry(source).or_default().items.unchanged += entry.items.len();
+        }
+    }
+
+    pub(super) fn skip(&mut self, path: &impl ToString, place: String, reason: String) {
+        self.skipped.push(Skipped { path: path.to_string(), place, reason });
+    }
+
+    pub(super) fn finish(mut self) -> Self {
+        self.seconds = self.begun.elapsed().as_secs_f64();
+        self
+    }
+
+    /// How many items are in the library that came from these files.
+    pub(crate) fn items(&self) -> usize {
+        self.items.new + self.items.updated + self.items.unchanged
+    }
+
+    pub(super) fn is_failure(&self) -> bool {
+        self.items() == 0 && !self.skipped.is_empty()
+    }
+
+    pub(super) fn print(&self) {
+        for Skipped { path, place, reason } in &self.skipped {
+            let comma = if place.is_empty() { "" } else { ", " };
+            complain(&plain(&format!("skipped {path}{comma}{place}: {reason}")));
+        }
+        for path in &self.missing {
+            let path = plain(&path.display().to_string());
+            complain(&format!("missing {path}: it was imported; what it became is kept"));
+        }
+        for (source, PerSource { items, formats }) in &self.sources {
+            let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
+            say(&format!(
+                "{source}: {} new, {} updated, {} unchanged, read as {}",
+                items.new,
+                items.updated,
+                items.unchanged,
+                formats.join(", ")
+            ));
+        }
+        let passed = match self.passed {
+            0 => String::new(),
+            count => format!(", {count} passed by"),
+        };
+        say(&format!(
+            "{}{} files, {} skipped{passed}; {} read in {:.1} s",
+            if self.dry_run { "nothing was saved: " } else { "" },
+            self.files,
+            self.skipped.len(),
+            DecimalBytes(self.bytes),
+            self.seconds,
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_import_that_brought_nothing_and_skipped_something_has_failed() {
+        let mut summary = Summary::new(false);
+        assert!(!summary.is_failure());
+        summary.skip(&"x", String::new(), "broken".to_owned());
+        assert!(summary.is_failure());
+        summary.items.unchanged = 1;
+        assert!(!summary.is_failure());
+    }
+}

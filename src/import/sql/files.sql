@@ -1,0 +1,6 @@
+-- All files, with what became of them.
+SELECT
+    path, asked, root, source, format, size, modified, digest, outcome, items, problems, read_at,
+    generation
+FROM files
+ORDER BY path, asked;

@@ -1,0 +1,2 @@
+-- Forgets a file.
+DELETE FROM files WHERE path = :path AND asked = :asked;

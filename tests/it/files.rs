@@ -1,0 +1,227 @@
+//! What becomes of files that are brought in: by their content, again, renamed,
+//! gone, in a rehearsal, and after an interruption.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+    process::Stdio,
+    time::{Duration, SystemTime},
+};
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Library, card, conversation, program, prompts};
+
+fn import(library: &Library, arguments: &[&str]) -> Value {
+    let done = library.run(&[&["import", "--json"], arguments].concat());
+    assert_eq!(done.code, 0, "{done:?}");
+    done.json()
+}
+
+fn sources(library: &Library) -> Vec<(String, String)> {
+    let told = library.run(&["sources", "--json"]).json();
+    let name = |file: &Value| {
+        let path = Path::new(file["path"].as_str().unwrap()).to_owned();
+        path.file_name().unwrap().to_str().unwrap().to_owned()
+    };
+    let outcome = |file: &Value| file["outcome"].as_str().unwrap().to_owned();
+    told.as_array().unwrap().iter().map(|file| (name(file), outcome(file))).collect()
+}
+
+fn pairs<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+    pairs.map(|(one, other)| (one.to_owned(), other.to_owned())).into()
+}
+
+/// Makes a file look as if it had not been touched for a while.
+fn rest(path: &Path) {
+    let then = SystemTime::now() - Duration::from_mins(1);
+    File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
+}
+
+/// A folder with a file for each source, one for nobody and one that is broken.
+fn mixed(library: &Library) -> String {
+    library.write("in/Bread.md", "Rye with a thimble.");
+    library.write("in/talk.srt", "1\n00:00:01,000 --> 00:00:02,000\nA thimble.\n");
+    let talk = conversation("Sewing", [("human", "A thimble.")]);
+    library.write("in/chats.json", json!([talk]).to_string());
+    library.write("in/card.json", card("Ida", "Has a thimble."));
+    library.write("in/prompts.csv", prompts([("Tailor", "Find the thimble.")]));
+    library.write("in/picture.bin", "no text");
+    library.write("in/broken.srt", "no cues");
+    for file in fs::read_dir(library.file("in")).unwrap() {
+        rest(&file.unwrap().path());
+    }
+    library.file("in").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn files_become_what_their_content_says_and_each_is_accounted_for() {
+    let library = Library::new();
+    let folder = mixed(&library);
+    let summary = import(&library, &[&folder]);
+    assert_eq!((&summary["files"], &summary["new"]), (&json!(6), &json!(5)), "{summary}");
+    assert_eq!((&summary["passed"], &summary["missing"]), (&json!(1), &json!([])));
+    for source in ["notes", "media", "chats", "characters", "prompts"] {
+        assert_eq!(summary["sources"][source]["new"], 1, "{source}: {summary}");
+        assert_eq!(summary["sources"][source]["formats"].as_array().unwrap().len(), 1);
+    }
+    let skipped = &summary["skipped"];
+    assert!(skipped[0]["path"].as_str().unwrap().ends_with("broken.srt"), "{skipped}");
+    let found = library.run(&["search", "thimble", "--json"]).json();
+    assert_eq!(found["total_estimated"], 5, "{found}");
+    let expected = [
+        ("Bread.md", "imported"),
+        ("broken.srt", "skipped"),
+        ("card.json", "imported"),
+        ("chats.json", "imported"),
+        ("picture.bin", "passed"),
+        ("prompts.csv", "imported"),
+        ("talk.srt", "imported"),
+    ];
+    assert_eq!(sources(&library), pairs(expected));
+    let said = library.run(&["sources", &folder, "--only", "skipped"]).stdout;
+    assert!(said.contains("broken.srt: ") && said.contains("subtitle"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn the_same_again_changes_nothing_and_says_the_same() {
+    let library = Library::new();
+    let folder = mixed(&library);
+    let first = import(&library, &[&folder]);
+    let again = import(&library, &[&folder]);
+    assert_eq!((&again["new"], &again["updated"]), (&json!(0), &json!(0)), "{again}");
+    assert_eq!((&again["unchanged"], &again["bytes"]), (&json!(5), &json!(0)), "{again}");
+    for field in ["files", "passed", "skipped"] {
+        assert_eq!(again[field], first[field], "{field}");
+    }
+    // A file that was changed in place is read again, however long it is.
+    let note = library.write("in/Bread.md", "Rye with a thumble.");
+    rest(&note);
+    fs::write(&note, "Rye with a thamble.").unwrap();
+    let changed = import(&library, &[&folder]);
+    assert_eq!((&changed["updated"], &changed["unchanged"]), (&json!(1), &json!(4)), "{changed}");
+}
+
+#[test]
+fn a_rehearsal_tells_the_truth_and_saves_nothing() {
+    let library = Library::new();
+    let folder = mixed(&library);
+    let told = import(&library, &["--dry-run", &folder]);
+    assert_eq!((&told["dry_run"], &told["new"]), (&json!(true), &json!(5)), "{told}");
+    assert!(!library.data().join("users").exists(), "nothing is made");
+    import(&library, &[&folder]);
+    library.write("in/Bread.md", "Oats now.");
+    library.write("in/New.md", "A new one.");
+    let told = import(&library, &["--dry-run", &folder]);
+    let counts = ["new", "updated", "unchanged"].map(|name| told[name].as_u64().unwrap());
+    assert_eq!(counts, [1, 1, 4], "{told}");
+    let found = library.run(&["search", "oats", "--json"]).json();
+    assert_eq!(found["total_estimated"], 0);
+    let really = import(&library, &[&folder]);
+    let counts = ["new", "updated", "unchanged"].map(|name| really[name].as_u64().unwrap());
+    assert_eq!(counts, [1, 1, 4], "{really}");
+}
+
+#[test]
+fn a_file_that_is_renamed_stays_the_same_item() {
+    let library = Library::new();
+    let note = library.import("notes", "vault/Bread.md", "Rye with a thimble.");
+    let folder = note.parent().unwrap().to_str().unwrap().to_owned();
+    import(&library, &["notes", &folder]);
+    let hit = |query: &str| library.run(&["search", query, "--json"]).json()["results"][0].clone();
+    let before = hit("thimble");
+    fs::create_dir(note.with_file_name("deep")).unwrap();
+    fs::rename(&note, note.with_file_name("deep").join("Loaf.md")).unwrap();
+    let summary = import(&library, &["notes", &folder]);
+    assert_eq!((&summary["new"], &summary["updated"]), (&json!(0), &json!(1)), "{summary}");
+    assert_eq!(summary["missing"], json!([]), "{summary}");
+    let after = hit("thimble");
+    assert_eq!((&after["uri"], &after["title"]), (&before["uri"], &json!("Loaf")));
+    assert_eq!(sources(&library), pairs([("Loaf.md", "imported")]));
+}
+
+#[test]
+fn a_file_that_is_gone_is_named_and_its_item_stays() {
+    let library = Library::new();
+    let folder = mixed(&library);
+    import(&library, &[&folder]);
+    for name in ["Bread.md", "picture.bin", "broken.srt"] {
+        fs::remove_file(library.file("in").join(name)).unwrap();
+    }
+    for _ in 0..2 {
+        let summary = import(&library, &[&folder]);
+        let missing = summary["missing"].as_array().unwrap();
+        assert!(missing.len() == 1 && missing[0].as_str().unwrap().ends_with("Bread.md"));
+        assert_eq!((&summary["skipped"], &summary["passed"]), (&json!([]), &json!(0)));
+    }
+    let said = library.run(&["import", &folder]);
+    assert!(said.stderr.contains("Bread.md") && said.stderr.contains("missing"), "{said:?}");
+    assert_eq!(library.run(&["search", "rye", "--json"]).json()["total_estimated"], 1);
+    let missing = library.run(&["sources", "--only", "missing"]).stdout;
+    assert!(missing.contains("Bread.md") && missing.lines().count() == 1, "{missing}");
+    // It comes back as what it was.
+    library.write("in/Bread.md", "Rye with a thimble.");
+    let back = import(&library, &[&folder]);
+    assert_eq!((&back["new"], &back["missing"]), (&json!(0), &json!([])), "{back}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_import_that_was_interrupted_goes_on() {
+    let library = Library::new();
+    for number in 0..1_500 {
+        let text = format!("Note {number} about thimbles. {}", "Word after word. ".repeat(20));
+        rest(&library.write(&format!("in/{number}.md"), text));
+    }
+    let folder = library.file("in").to_str().unwrap().to_owned();
+    let mut process = program()
+        .args(["import", "notes", &folder, "--data", library.data().to_str().unwrap()])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // As soon as something is in, it is ended the hard way.
+    let begun = || library.data().join("users/local/imports.db-wal").exists();
+    while !begun() && process.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let summary = import(&library, &["notes", &folder]);
+    let sum: u64 = ["new", "unchanged"].iter().map(|name| summary[*name].as_u64().unwrap()).sum();
+    assert_eq!((sum, &summary["updated"]), (1_500, &json!(0)), "{summary}");
+    let again = import(&library, &["notes", &folder]);
+    assert_eq!((&again["unchanged"], &again["bytes"]), (&json!(1_500), &json!(0)), "{again}");
+    let server = library.serve();
+    let found = server.client().call("notes.search", &json!({ "query": "thimbles" }));
+    assert_eq!(found["total_estimated"], 1_500);
+}
+
+#[test]
+fn no_file_is_changed_and_a_name_cannot_upset_the_terminal() {
+    let library = Library::new();
+    let name = "in/a\u{202e}dm.srt";
+    let path = library.write(name, "no cues");
+    rest(&path);
+    let before = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+    let done = library.run(&["import", path.parent().unwrap().to_str().unwrap()]);
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(done.stderr.contains("a\u{fffd}dm.srt") && !done.stderr.contains('\u{202e}'));
+    assert_eq!(
+        before,
+        (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap())
+    );
+}
+
+#[test]
+fn what_another_user_brought_in_is_nobody_elses_business() {
+    let library = Library::new();
+    let note = library.write("Bread.md", "Rye.");
+    let path = note.to_str().unwrap();
+    library.run(&["import", "notes", path, "--user", "ada"]);
+    let told = library.run(&["sources", "--json", "--user", "eve"]).json();
+    assert_eq!(told, json!([]));
+    let told = library.run(&["sources", "--json", "--user", "ada"]).json();
+    assert_eq!(told[0]["items"].as_array().unwrap().len(), 1, "{told}");
+}
