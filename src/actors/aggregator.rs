@@ -525,6 +525,10 @@ mod tests {
         fn save(&self, _: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
             Err(SourceError::not_found("item", &draft.origin))
         }
+
+        fn remove(&self, _: &Writer<'_>, _: &str) -> Result<bool, SourceError> {
+            Ok(false)
+        }
     }
 
     /// Who fails of two sources, of which one never ends; `cancel` is said as

@@ -29,6 +29,7 @@ pub(super) fn conversation(json: &str) -> Result<Conversation, serde_json::Error
             created_at: tree.create_time.and_then(Timestamp::from_unix_seconds),
             modified_at: tree.update_time.and_then(Timestamp::from_unix_seconds),
             messages,
+            ..ChatDraft::default()
         },
     })
 }
@@ -110,6 +111,7 @@ impl Message {
             sender: self.sender().to_owned(),
             content,
             sent_at: self.create_time.and_then(Timestamp::from_unix_seconds),
+            ..MessageDraft::default()
         })
     }
 

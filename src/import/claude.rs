@@ -22,6 +22,7 @@ pub(super) fn conversation(json: &str) -> Result<Conversation, serde_json::Error
             created_at: moment(exported.created_at),
             modified_at: moment(exported.updated_at),
             messages: messages.collect(),
+            ..ChatDraft::default()
         },
     })
 }
@@ -65,6 +66,7 @@ impl Message {
             sender: self.sender.unwrap_or_else(|| "unknown".to_owned()),
             content: parts.join("\n\n"),
             sent_at: moment(self.created_at),
+            ..MessageDraft::default()
         })
     }
 }

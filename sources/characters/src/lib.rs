@@ -4,6 +4,7 @@
 //! the place in it; read in full, it is an object with all of them.
 
 mod read;
+mod remove;
 mod save;
 
 use rusqlite::Row;
@@ -76,6 +77,10 @@ impl Source for Characters {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        remove::remove(writer, origin)
     }
 
     fn suggest(

@@ -6,6 +6,7 @@
 //! title: that one is the whole conversation's.
 
 mod read;
+mod remove;
 mod save;
 mod window;
 
@@ -85,6 +86,10 @@ impl Source for Chats {
         save::save(writer, draft)
     }
 
+    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        remove::remove(writer, origin)
+    }
+
     fn suggest(
         &self,
         reader: &Reader<'_>,
@@ -145,6 +150,7 @@ mod tests {
             sender: (*sender).to_owned(),
             content: (*content).to_owned(),
             sent_at: Timestamp::parse(&format!("{day}T08:{minute}:00Z")).ok(),
+            ..MessageDraft::default()
         });
         let chat = ChatDraft {
             title: Some(title.to_owned()),
@@ -183,6 +189,7 @@ mod tests {
             sender: "user".to_owned(),
             content: text.clone(),
             sent_at: Timestamp::from_unix_seconds(f64::from(second)),
+            ..MessageDraft::default()
         });
         let chat = ChatDraft { messages: messages.collect(), ..ChatDraft::default() };
         let bench = Bench::new(Chats);

@@ -46,6 +46,7 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
             Some(id) => update(writer, id, chat, &times, now)?,
             None => insert(writer, &id, chat, draft, &times, now)?,
         };
+        describe(writer, &id, chat, now)?;
         let before = opening(writer, &id)?.map(|opening| opening.row);
         let changed = save_messages(writer, &id, chat, &times, before, now)?;
         let opening = opening(writer, &id)?;
@@ -114,6 +115,38 @@ fn update(
     row.ok_or_else(|| SourceError::not_found("conversation", id))
 }
 
+/// Replaces the conversation's keywords, and what else is said about it as a whole.
+fn describe(
+    writer: &Writer<'_>,
+    id: &str,
+    chat: &ChatDraft,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.run(
+        include_str!("../sql/describe.sql"),
+        named_params! { ":id": id, ":rating": chat.rating, ":character": chat.character },
+    )?;
+    if let Some(fork) = &chat.fork {
+        writer.run(
+            include_str!("../sql/fork.sql"),
+            named_params! { ":id": id, ":of": fork.of, ":after": fork.after },
+        )?;
+    }
+    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":id": id })?;
+    for keyword in &chat.keywords {
+        let keyword = keyword.trim();
+        writer.run(
+            include_str!("../sql/add_keyword.sql"),
+            named_params! { ":keyword": keyword, ":now": now },
+        )?;
+        writer.run(
+            include_str!("../sql/link_keyword.sql"),
+            named_params! { ":id": id, ":keyword": keyword, ":now": now },
+        )?;
+    }
+    Ok(())
+}
+
 /// Saves the messages and answers with the row and the text of those that are to
 /// be indexed: new ones, changed ones, and the one that was the opening one
 /// `before`, which may not be it any more.
@@ -129,7 +162,7 @@ fn save_messages<'c>(
     let mut parent: Option<String> = None;
     let mut changed = Vec::new();
     for (message, sent_at) in chat.messages.iter().zip(times) {
-        let id = message_id(conversation_id, &message.origin);
+        let id = message_id(writer, conversation_id, message, &known)?;
         let row = if let Some(stored) = known.remove(&id) {
             let is_changed = update_message(writer, &id, &stored, message, *sent_at, now)?;
             (is_changed || before == Some(stored.row)).then_some(stored.row)
@@ -158,10 +191,23 @@ fn save_messages<'c>(
     Ok(changed)
 }
 
-/// The identity of a message: the same conversation and origin, the same id.
-fn message_id(conversation_id: &str, origin: &str) -> String {
-    let name = format!("{conversation_id}/{origin}");
-    Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
+/// The identity of a message: the same conversation and origin, the same id. It
+/// is the one that is wanted, unless something else has that.
+fn message_id(
+    writer: &Writer<'_>,
+    conversation_id: &str,
+    message: &MessageDraft,
+    known: &HashMap<String, Stored>,
+) -> Result<String, StoreError> {
+    if let Some(wanted) = message.id.as_deref().filter(|id| !id.is_empty()) {
+        let taken = include_str!("../sql/taken_message.sql");
+        let is_own = known.contains_key(wanted);
+        if is_own || writer.first(taken, named_params! { ":id": wanted }, |_| Ok(()))?.is_none() {
+            return Ok(wanted.to_owned());
+        }
+    }
+    let name = format!("{conversation_id}/{}", message.origin);
+    Ok(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string())
 }
 
 fn opening(writer: &Writer<'_>, conversation_id: &str) -> Result<Option<Opening>, StoreError> {
@@ -267,7 +313,7 @@ fn index(writer: &Writer<'_>, key: i64, title: &str, content: &str) -> Result<()
     Ok(())
 }
 
-fn unindex(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
+pub(crate) fn unindex(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
     let sql = include_str!("../sql/unindex.sql");
     writer.index(&TABLE, key, sql, named_params! { ":key": key })?;
     Ok(())
@@ -288,6 +334,7 @@ mod tests {
             sender: "user".to_owned(),
             content: (*content).to_owned(),
             sent_at: Timestamp::from_unix_seconds(f64::from(*minute) * 60.0),
+            ..MessageDraft::default()
         });
         let chat = ChatDraft {
             title: Some(title.to_owned()),

@@ -55,6 +55,10 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// Adds an item, or brings the one of the same origin up to date.
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError>;
 
+    /// Takes the item of an origin away, because the origin is gone: marks it as
+    /// deleted, and makes it unfindable. Tells whether there was one.
+    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError>;
+
     /// The kinds of items it holds and how many there are of each, for a
     /// source that has kinds.
     fn kinds(&self, _reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {

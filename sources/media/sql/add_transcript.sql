@@ -1,3 +1,5 @@
 -- Stores the transcript of a document.
-INSERT INTO Transcripts (media_id, transcription, created_at, uuid, last_modified)
-VALUES (:media_id, :transcription, :now, :uuid, :now);
+INSERT INTO Transcripts (
+    media_id, whisper_model, transcription, created_at, uuid, last_modified
+)
+VALUES (:media_id, :model, :transcription, :created_at, :uuid, :now);

@@ -5,6 +5,6 @@ INSERT INTO Media (
 )
 VALUES (
     (SELECT :wanted WHERE NOT EXISTS (SELECT 1 FROM Media WHERE id = :wanted)),
-    :url, :title, :type, :content, :author, :now, :content_hash, :uuid, :last_modified,
+    :url, :title, :type, :content, :author, :ingestion_date, :content_hash, :uuid, :last_modified,
     'completed'
 );

@@ -4,7 +4,9 @@
 //! match is in and reading goes on from there. What is said when is kept as a
 //! transcript, read as the part `transcript` of the document.
 
+mod parts;
 mod read;
+mod remove;
 mod save;
 mod transcript;
 
@@ -77,6 +79,10 @@ impl Source for Media {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        remove::remove(writer, origin)
     }
 
     fn kinds(&self, reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {

@@ -4,17 +4,12 @@ use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
     model::{Body, Draft, MediaDraft, Saved, SourceName, Timestamp, Uri},
-    retrieve::{Sizes, chunks},
     source::SourceError,
     store::{StoreError, Writer, save_once},
 };
 
 use super::TABLE;
-
-use crate::transcript;
-
-/// Size of a stored chunk, in characters: about 500 tokens.
-const CHUNK: usize = 2_000;
+use crate::parts::store;
 
 /// Saves a document, its chunks, its transcript, its keywords and its words.
 ///
@@ -31,7 +26,7 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
             Some(id) => update(writer, id, media, &draft.digest, now)?,
             None => insert(writer, media, draft, now)?,
         };
-        cut(writer, id, media, now)?;
+        store(writer, id, media, now)?;
         describe(writer, id, media, now)?;
         Ok(id.to_string())
     })
@@ -64,7 +59,7 @@ fn insert(
             ":type": media.media_type,
             ":content": media.content,
             ":author": media.author,
-            ":now": now,
+            ":ingestion_date": media.kept.as_ref().and_then(|kept| kept.ingested_at).unwrap_or(now),
             ":content_hash": draft.digest,
             ":uuid": Uuid::new_v4().to_string(),
             ":last_modified": media.modified_at.unwrap_or(now),
@@ -93,40 +88,6 @@ fn update(
         },
     )?;
     if changed == 0 { Err(SourceError::not_found("media", id)) } else { Ok(id) }
-}
-
-/// Replaces the stored chunks and the transcript.
-fn cut(writer: &Writer<'_>, id: i64, media: &MediaDraft, now: Timestamp) -> Result<(), StoreError> {
-    let of_this = named_params! { ":media_id": id };
-    writer.run(include_str!("../sql/forget_chunks.sql"), of_this)?;
-    let sizes = Sizes { chunk: CHUNK, overlap: 0, whole: CHUNK };
-    for (index, chunk) in (0_i64..).zip(chunks(&media.content, sizes)) {
-        writer.run(
-            include_str!("../sql/add_chunk.sql"),
-            named_params! {
-                ":media_id": id,
-                ":text": chunk.text,
-                ":index": index,
-                ":start": i64::try_from(chunk.start).unwrap_or(i64::MAX),
-                ":end": i64::try_from(chunk.end).unwrap_or(i64::MAX),
-                ":uuid": Uuid::new_v4().to_string(),
-                ":now": now,
-            },
-        )?;
-    }
-    writer.run(include_str!("../sql/forget_transcripts.sql"), of_this)?;
-    if let Some(spoken) = &media.transcript {
-        writer.run(
-            include_str!("../sql/add_transcript.sql"),
-            named_params! {
-                ":media_id": id,
-                ":transcription": transcript::write(spoken),
-                ":uuid": Uuid::new_v4().to_string(),
-                ":now": now,
-            },
-        )?;
-    }
-    Ok(())
 }
 
 /// Replaces the keywords and the words.

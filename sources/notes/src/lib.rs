@@ -4,6 +4,7 @@
 //! the first match in the text, in characters.
 
 mod read;
+mod remove;
 mod save;
 
 use rusqlite::{Row, named_params};
@@ -73,6 +74,10 @@ impl Source for Notes {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        remove::remove(writer, origin)
     }
 
     fn suggest(

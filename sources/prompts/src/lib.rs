@@ -4,6 +4,7 @@
 //! field that matched and the place in it; read in full, it is an object.
 
 mod read;
+mod remove;
 mod save;
 
 use rusqlite::Row;
@@ -73,6 +74,10 @@ impl Source for Prompts {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        remove::remove(writer, origin)
     }
 
     fn suggest(

@@ -88,6 +88,47 @@ pub struct MediaDraft {
     pub modified_at: Option<Timestamp>,
     /// What is said when, for audio and video.
     pub transcript: Option<Transcript>,
+    /// What another program has made of the document; it is kept as it is.
+    pub kept: Option<KeptMedia>,
+}
+
+/// What another program has made of a document.
+#[derive(Clone, Debug, Default)]
+pub struct KeptMedia {
+    /// When that program took the document in.
+    pub ingested_at: Option<Timestamp>,
+    /// Its chunks, in order; without any, the text is cut here.
+    pub chunks: Vec<StoredChunk>,
+    /// Its transcript, instead of that of the draft.
+    pub transcription: Option<Transcription>,
+    /// What it says about the document.
+    pub analysis: Option<String>,
+}
+
+/// A part of a document, as another program has cut it.
+#[derive(Clone, Debug, Default)]
+pub struct StoredChunk {
+    /// Its text.
+    pub text: String,
+    /// Where it begins in the document, in code points.
+    pub start: Option<i64>,
+    /// Where it ends in the document, in code points.
+    pub end: Option<i64>,
+    /// What it is: `text`, `heading`, `table` …
+    pub kind: Option<String>,
+    /// What else is known of it, as JSON.
+    pub metadata: Option<String>,
+}
+
+/// A transcript as another program has written it: JSON with segments, or text.
+#[derive(Clone, Debug, Default)]
+pub struct Transcription {
+    /// What is said.
+    pub text: String,
+    /// Who listened.
+    pub model: Option<String>,
+    /// When it was made.
+    pub created_at: Option<Timestamp>,
 }
 
 /// What is said in a recording, and when.
@@ -119,12 +160,30 @@ pub struct ChatDraft {
     pub title: Option<String>,
     /// Where it was held, such as `chatgpt`.
     pub service: Option<String>,
+    /// Its keywords.
+    pub keywords: Vec<String>,
+    /// How well it was liked.
+    pub rating: Option<i64>,
+    /// The origin of the character that it was held with.
+    pub character: Option<String>,
     /// When it began.
     pub created_at: Option<Timestamp>,
     /// When it was last changed.
     pub modified_at: Option<Timestamp>,
+    /// Where it leaves another conversation, for a branch of one.
+    pub fork: Option<Fork>,
     /// Its messages, in order.
     pub messages: Vec<MessageDraft>,
+}
+
+/// Where a conversation leaves another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fork {
+    /// The origin of the draft that the other one came from. It is saved before.
+    pub of: String,
+    /// What the last message that both have is known by there; none if they
+    /// begin differently.
+    pub after: Option<String>,
 }
 
 /// One message of a conversation.
@@ -132,6 +191,8 @@ pub struct ChatDraft {
 pub struct MessageDraft {
     /// What it is known by in the export.
     pub origin: String,
+    /// The identifier that a new message should have.
+    pub id: Option<String>,
     /// Who wrote it.
     pub sender: String,
     /// What it says.

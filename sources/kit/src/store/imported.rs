@@ -1,12 +1,17 @@
 //! Where items came from, so that importing again never makes a second one.
 
+use std::{collections::HashMap, time::Duration};
+
 use rusqlite::named_params;
 
-use super::{StoreError, Writer};
+use super::{Store, StoreError, Writer};
 use crate::{
-    model::{Draft, Saved, SourceName, Timestamp, Uri},
+    model::{Deadline, Draft, Saved, SourceName, Timestamp, Uri},
     source::SourceError,
 };
+
+/// How long reading the list of all origins may take.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Saves a draft once: the same origin again updates its item, the same
 /// fingerprint again changes nothing.
@@ -57,4 +62,45 @@ pub fn rename_origin(
         named_params! { ":source": source.as_str(), ":from": from, ":to": to },
     )?;
     Ok(())
+}
+
+/// Forgets what an origin was, and has `take` take its item away. The origin
+/// keeps its item: if it comes again, so does the item. Tells whether there was one.
+pub fn remove_once(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+    take: impl FnOnce(&str) -> Result<(), StoreError>,
+) -> Result<bool, SourceError> {
+    let item = writer.first(
+        include_str!("sql/forget.sql"),
+        named_params! { ":source": source.as_str(), ":origin": origin },
+        |row| row.get::<_, String>("item"),
+    )?;
+    let was_there = item.is_some();
+    item.as_deref().map(take).transpose()?;
+    Ok(was_there)
+}
+
+impl Store {
+    /// The origins of a source that begin with `prefix`, each with the fingerprint
+    /// that it had when it was read.
+    pub fn origins(
+        &self,
+        source: SourceName,
+        prefix: &str,
+    ) -> Result<HashMap<String, String>, StoreError> {
+        let mut origins = HashMap::new();
+        self.read(Deadline::after(PATIENCE), |reader| {
+            reader.each(
+                include_str!("sql/origins.sql"),
+                named_params! { ":source": source.as_str(), ":prefix": prefix },
+                |row| {
+                    origins.insert(row.get("origin")?, row.get("digest")?);
+                    Ok(())
+                },
+            )
+        })?;
+        Ok(origins)
+    }
 }

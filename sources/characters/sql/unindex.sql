@@ -1,0 +1,2 @@
+-- Makes a character unfindable.
+DELETE FROM character_fts WHERE rowid = :row;

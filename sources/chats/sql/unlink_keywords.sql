@@ -1,0 +1,2 @@
+-- Takes all keywords off a conversation.
+DELETE FROM conversation_keywords WHERE conversation_id = :id;

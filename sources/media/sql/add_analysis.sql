@@ -1,0 +1,5 @@
+-- Stores what another program says about a document.
+INSERT INTO DocumentVersions (
+    media_id, version_number, analysis_content, content, created_at, uuid, last_modified
+)
+VALUES (:media_id, 1, :analysis, '', :now, :uuid, :now);

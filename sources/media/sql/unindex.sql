@@ -1,0 +1,2 @@
+-- Makes a media document unfindable.
+DELETE FROM media_fts WHERE rowid = :row;

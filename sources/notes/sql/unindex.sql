@@ -1,0 +1,2 @@
+-- Makes a note unfindable.
+DELETE FROM note_fts WHERE rowid = :row;

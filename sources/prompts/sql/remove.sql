@@ -1,0 +1,2 @@
+-- Marks a prompt as deleted, and tells its row.
+UPDATE Prompts SET deleted = 1 WHERE id = CAST(:id AS INTEGER) RETURNING id AS row;

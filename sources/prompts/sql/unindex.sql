@@ -1,0 +1,2 @@
+-- Makes a prompt unfindable.
+DELETE FROM prompt_fts WHERE rowid = :row;

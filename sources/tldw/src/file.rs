@@ -1,0 +1,232 @@
+//! A database of tldw, opened so that nothing of it changes.
+//!
+//! SQLite may write even when it only reads: it makes `-wal` and `-shm` files, or
+//! marks in them how far a reader has come. It is told not to: a file without
+//! anything in its write-ahead log is opened as one that stands still (immutable),
+//! and whether it really did is checked by size and time; one with a log that is in
+//! use is read together with it, and the shared memory beside it is not written.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use rusqlite::{Connection, OpenFlags};
+use vademecum_kit::store::Database;
+
+use crate::{TldwError, shape};
+
+/// How long a statement waits for a lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+/// A file that was written so lately may be written again without a change of its time.
+const LATELY: Duration = Duration::from_secs(2);
+
+/// What tells one state of a database from another without opening it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    path: PathBuf,
+    file: Part,
+    log: Option<Part>,
+}
+
+/// What tells one state of a file from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    bytes: u64,
+    modified: Option<SystemTime>,
+    number: u64,
+}
+
+/// How a database can be read without writing anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// Nobody writes it.
+    Still,
+    /// Together with what stands in its log.
+    Shared,
+}
+
+/// A database of tldw that is open.
+#[derive(Debug)]
+pub struct File {
+    connection: Connection,
+    identity: Identity,
+    access: Access,
+}
+
+impl Identity {
+    /// The state that a database is in now.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let file = Part::of(path)?;
+        let log = Part::of(&beside(path, "-wal")).ok().filter(|log| log.bytes > 0);
+        Ok(Self { path: path.to_owned(), file, log })
+    }
+
+    /// Whether another state would look different. It may not, just after a write.
+    pub fn is_certain(&self) -> bool {
+        let parts = [Some(&self.file), self.log.as_ref()];
+        parts.into_iter().flatten().all(|part| {
+            part.modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > LATELY)
+        })
+    }
+
+    fn access(&self) -> Result<Access, TldwError> {
+        let there = |suffix| Part::of(&beside(&self.path, suffix)).is_ok_and(|it| it.bytes > 0);
+        match (&self.log, there("-shm"), there("-journal")) {
+            (None, _, false) => Ok(Access::Still),
+            (Some(_), true, false) => Ok(Access::Shared),
+            (Some(_), false, _) | (_, _, true) => {
+                Err(TldwError::NotCheckpointed { path: self.path.clone() })
+            }
+        }
+    }
+}
+
+impl Part {
+    fn of(path: &Path) -> io::Result<Self> {
+        let about = fs::metadata(path)?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&about);
+        #[cfg(not(unix))]
+        let number = 0;
+        Ok(Self { bytes: about.len(), modified: about.modified().ok(), number })
+    }
+}
+
+impl File {
+    /// Opens a database of tldw.
+    pub fn open(path: &Path, database: Database) -> Result<Self, TldwError> {
+        let identity = Identity::of(path).map_err(|_| TldwError::Gone { path: path.to_owned() })?;
+        let access = identity.access()?;
+        let open = |source| TldwError::Open { path: path.to_owned(), source };
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_URI
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(uri(path, access), flags).map_err(open)?;
+        prepare(&connection).map_err(open)?;
+        match shape::missing(&connection, database).map_err(open)? {
+            None => Ok(Self { connection, identity, access }),
+            Some((table, column)) => Err(TldwError::Shape { path: path.to_owned(), table, column }),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.identity.path
+    }
+
+    /// The state that it was in when it was opened.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Fails if what was read up to now may be of two states of the file.
+    pub(crate) fn is_sound(&self) -> Result<(), TldwError> {
+        let moved = || Identity::of(self.path()).map_or(true, |now| now.file != self.identity.file);
+        if self.access == Access::Still && moved() {
+            return Err(TldwError::Restless { path: self.path().to_owned() });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn failed(&self, source: rusqlite::Error) -> TldwError {
+        TldwError::Read { path: self.path().to_owned(), source }
+    }
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "query_only", true)?;
+    // What a foreign schema calls is not to be trusted.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "temp_store", "memory")
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+/// The file as SQLite's URIs name it; every byte that could mean something there
+/// is written as a number.
+fn uri(path: &Path, access: Access) -> String {
+    let mut uri = String::from(if cfg!(windows) { "file:///" } else { "file:" });
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push('/'),
+            b':' if cfg!(windows) => uri.push(':'),
+            b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => uri.extend([
+                '%',
+                char::from_digit(u32::from(byte >> 4), 16).unwrap_or('0'),
+                char::from_digit(u32::from(byte & 15), 16).unwrap_or('0'),
+            ]),
+        }
+    }
+    uri.push_str(match access {
+        Access::Still => "?immutable=1",
+        Access::Shared => "?mode=ro&readonly_shm=1",
+    });
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a database can be read beside which stand these files.
+    fn access(beside: &[(&str, &str)]) -> Result<Access, TldwError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        fs::write(&path, "file").unwrap();
+        for (suffix, text) in beside {
+            fs::write(super::beside(&path, suffix), text).unwrap();
+        }
+        Identity::of(&path).unwrap().access()
+    }
+
+    #[test]
+    fn a_file_stands_still_unless_something_is_in_its_log() {
+        for beside in [&[][..], &[("-wal", "")], &[("-wal", ""), ("-shm", "x")], &[("-shm", "x")]] {
+            assert_eq!(access(beside).unwrap(), Access::Still, "{beside:?}");
+        }
+        assert_eq!(access(&[("-wal", "x"), ("-shm", "x")]).unwrap(), Access::Shared);
+    }
+
+    #[test]
+    fn a_log_that_nobody_could_read_without_writing_is_named() {
+        for beside in [&[("-wal", "x")][..], &[("-wal", "x"), ("-shm", "")], &[("-journal", "x")]] {
+            let error = access(beside).unwrap_err().to_string();
+            assert!(error.contains("a.db is not checkpointed"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_path_may_hold_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a ? b#c%41ü&immutable=0.db");
+        let connection = Connection::open_with_flags(&path, OpenFlags::default()).unwrap();
+        connection.execute_batch("CREATE TABLE notes (id)").unwrap();
+        drop(connection);
+        let error = File::open(&path, Database::Chacha).unwrap_err().to_string();
+        assert!(error.contains("no column `title` in a table `notes`"), "{error}");
+    }
+
+    #[test]
+    fn a_write_of_just_now_may_not_be_the_last_of_its_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let file = fs::File::create(&path).unwrap();
+        assert!(!Identity::of(&path).unwrap().is_certain());
+        file.set_modified(SystemTime::now() - LATELY * 2).unwrap();
+        assert!(Identity::of(&path).unwrap().is_certain());
+    }
+}
