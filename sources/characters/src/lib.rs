@@ -3,14 +3,15 @@
 //! A character is made of fields. Its `loc` names the field that matched and
 //! the place in it; read in full, it is an object with all of them.
 
+mod change;
 mod read;
 mod save;
 
 use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
-        Suggestions, Uri, View,
+        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved, SourceName,
+        Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -76,6 +77,15 @@ impl Source for Characters {
 
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
+    }
+
+    fn tag(
+        &self,
+        writer: &Writer<'_>,
+        id: &ItemId,
+        tagging: &Tagging,
+    ) -> Result<Written, SourceError> {
+        change::tag(writer, id, tagging)
     }
 
     fn suggest(
