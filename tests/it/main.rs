@@ -50,3 +50,4 @@ mod switches;
 mod tools;
 mod users;
 mod websocket;
+mod writing;
