@@ -32,6 +32,7 @@ mod import;
 mod jwt;
 mod keys;
 mod methods;
+mod nothing_lost;
 mod oauth;
 mod one_ranking;
 mod progress;
