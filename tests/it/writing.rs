@@ -370,3 +370,18 @@ fn tags_are_put_on_and_taken_off_in_every_source_that_has_some() {
     let said = client.refuses("knowledge.tag", &json!({ "uri": chat, "add": ["zephyr"] }));
     assert!(said.contains("`chats` has no tags"), "{said}");
 }
+
+#[test]
+fn other_names_for_what_is_written_are_understood() {
+    let server = Library::new().serve_set(ON);
+    let client = server.client();
+    let words = json!({ "title": 1984, "text": "Ropes.", "keywords": "rope" });
+    let note = client.call("notes_create", &words);
+    assert_eq!(note["tags"], json!(["rope"]));
+    client.call("notes_append", &json!({ "uri": note["uri"], "text": "Knots." }));
+    let update = json!({ "id": note["id"], "expected_version": "2", "title": "Mooring" });
+    assert_eq!(client.call("notes_update", &update)["version"], 3);
+    assert_eq!(read(&client, &note["id"]), ("Ropes.\nKnots.".to_owned(), 3));
+    let said = client.refuses("notes_update", &json!({ "note_id": "1", "versoin": 2 }));
+    assert!(said.contains("did you mean `version`?"), "{said}");
+}
