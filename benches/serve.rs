@@ -28,7 +28,7 @@ use vademecum::{
     auth::{Authenticator, Principal, Right, desktop},
     config,
     mcp::{
-        Answer, Call, Catalog, Completion, Contents, Entry, Failure, Link, Messages, Offer,
+        Answer, Call, Catalog, Completion, Contents, Effect, Entry, Failure, Link, Messages, Offer,
         Options, Peer, Prompt, PromptArguments, Resource, Schemas, Scope, Service, SessionId,
         Sessions, Template, Toolset, Unfinished,
     },
@@ -104,6 +104,7 @@ impl Canned {
             description: "Answers from memory.",
             toolset: Toolset::Knowledge,
             right: Right::Read,
+            effect: Effect::Reads,
             schemas: Schemas { input, output: None },
         };
         Self { catalog: Catalog::new(vec![entry]), answer: canned() }

@@ -69,6 +69,7 @@ impl App {
             },
             knowledge: tools.knowledge.decided(),
             deep_research: tools.deep_research.decided(),
+            write: tools.write,
         };
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);

@@ -34,5 +34,11 @@ pub fn tools() -> Vec<Tool> {
         Tool::of::<tools::PromptsGet>(),
         Tool::of::<tools::Search>(),
         Tool::of::<tools::Fetch>(),
+        Tool::of::<tools::NotesCreate>(),
+        Tool::of::<tools::NotesAppend>(),
+        Tool::of::<tools::NotesUpdate>(),
+        Tool::of::<tools::NotesDelete>(),
+        Tool::of::<tools::MediaAdd>(),
+        Tool::of::<tools::KnowledgeTag>(),
     ]
 }

@@ -36,6 +36,7 @@ impl From<SourceError> for CallError {
             SourceError::NotFound { .. } => Self::NotFound(error.to_string()),
             SourceError::Refused(reason) => Self::Refused(reason),
             SourceError::Store(StoreError::TimeIsUp) => Self::TooLate,
+            SourceError::Store(error) if error.is_locked() => Self::TooLate,
             SourceError::Store(error) => {
                 tracing::error!(error = %chain(&error), "a store failed");
                 Self::Unavailable

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use actix::prelude::*;
 use vademecum_kit::{
     model::{
-        Ask, Deadline, Draft, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
-        Statistics, StoredPrompt, Suggestions, Uri, View,
+        Ask, Change, Deadline, Draft, Filters, Get, Hit, Holdings, Item, Ranking, Saved,
+        SourceName, Statistics, StoredPrompt, Suggestions, Uri, View, Written,
     },
     retrieve::{FtsQuery, Similar},
     source::{Source, SourceError},
@@ -116,6 +116,11 @@ impl SourceHandle {
     /// What came from one origin comes from another from now on.
     pub async fn rename(&self, from: String, to: String) -> Result<(), SourceError> {
         self.send(Rename { from, to }).await
+    }
+
+    /// Changes something, as somebody asks for. It is on the disk when this answers.
+    pub async fn change(&self, change: Change, deadline: Deadline) -> Result<Written, SourceError> {
+        self.send(Alter { change, deadline }).await
     }
 
     async fn send<M, T>(&self, message: M) -> Result<T, SourceError>
@@ -376,5 +381,30 @@ fn save_all(
             .iter()
             .map(|draft| store.write(Durability::Bulk, |writer| source.save(writer, draft)))
             .collect(),
+    }
+}
+
+/// Changes something.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Written, SourceError>")]
+struct Alter {
+    change: Change,
+    deadline: Deadline,
+}
+
+impl Handler<Alter> for SourceActor {
+    type Result = ResponseFuture<Result<Written, SourceError>>;
+
+    fn handle(&mut self, Alter { change, deadline }: Alter, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| {
+            store.write(Durability::Full, |writer| {
+                // It may have waited for others who write. What nobody waits for
+                // any more is not begun, so that whoever asks again does it once.
+                if deadline.is_over() {
+                    return Err(StoreError::TimeIsUp.into());
+                }
+                source.change(writer, &change)
+            })
+        })
     }
 }

@@ -12,7 +12,11 @@ use serde_json::{Value, json};
 use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
 use super::{command::Common, connect::Start, output::say};
-use crate::{mcp::Toolset, registry, tools::Tool};
+use crate::{
+    mcp::{Effect, Toolset},
+    registry,
+    tools::Tool,
+};
 
 /// The version of the manifest's specification.
 const MANIFEST_VERSION: &str = "0.3";
@@ -148,7 +152,8 @@ fn manifest(platform: Platform, arguments: &[String], folder: &str) -> Value {
 fn tools() -> Vec<Value> {
     let tools = registry::tools();
     let entries = tools.iter().map(Tool::entry);
-    let shown = entries.filter(|entry| entry.toolset == Toolset::Knowledge);
+    let shown = entries
+        .filter(|entry| entry.toolset == Toolset::Knowledge && entry.effect == Effect::Reads);
     shown
         .map(|entry| {
             json!({ "name": entry.name.replace('.', "_"), "description": entry.description })

@@ -12,6 +12,8 @@ pub struct Tools {
     pub knowledge: Shown,
     /// Whether the deep-research tools `search` and `fetch` are offered.
     pub deep_research: Shown,
+    /// Whether the tools that change the library are offered, to those who may.
+    pub write: bool,
     /// Tools that are neither listed nor answered, by name.
     pub disabled: Vec<String>,
     /// What the text of an answer is.

@@ -20,6 +20,8 @@ pub struct Entry {
     pub toolset: Toolset,
     /// What a principal must be allowed to call it.
     pub right: Right,
+    /// What a call leaves behind.
+    pub effect: Effect,
     /// What it takes and answers.
     pub schemas: Schemas,
 }
@@ -31,6 +33,20 @@ pub struct Schemas {
     pub input: Value,
     /// What it answers, if that is always the same.
     pub output: Option<Value>,
+}
+
+/// What a call of a tool leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing: it reads.
+    Reads,
+    /// Something more, and the same call again leaves it once more.
+    Adds,
+    /// Something more, once: the same call again leaves nothing.
+    AddsOnce,
+    /// Something else, so that what was there can be lost. The same call again
+    /// leaves nothing.
+    Replaces,
 }
 
 /// A set of tools that is shown or hidden as one.
@@ -60,6 +76,8 @@ pub struct Listing {
     pub knowledge: bool,
     /// Whether `search` and `fetch` are there.
     pub deep_research: bool,
+    /// Whether tools that change something are there.
+    pub write: bool,
 }
 
 /// All tools, in the order in which they are listed.
@@ -86,13 +104,31 @@ impl Entry {
             "title": self.title,
             "description": self.description,
             "inputSchema": self.schemas.input,
-            // The other hints mean something only where something is written.
-            "annotations": { "readOnlyHint": true, "openWorldHint": false },
+            "annotations": self.effect.hints(),
         });
         if let (Value::Object(fields), Some(output)) = (&mut tool, &self.schemas.output) {
             fields.insert("outputSchema".to_owned(), output.clone());
         }
         tool
+    }
+}
+
+impl Effect {
+    /// The hints of a tool that leaves this.
+    fn hints(self) -> Value {
+        let (destructive, idempotent) = match self {
+            // The other hints mean something only where something is written.
+            Self::Reads => return json!({ "readOnlyHint": true, "openWorldHint": false }),
+            Self::Adds => (false, false),
+            Self::AddsOnce => (false, true),
+            Self::Replaces => (true, true),
+        };
+        json!({
+            "readOnlyHint": false,
+            "destructiveHint": destructive,
+            "idempotentHint": idempotent,
+            "openWorldHint": false,
+        })
     }
 }
 
@@ -182,7 +218,8 @@ impl Catalog {
             Toolset::Knowledge => listing.knowledge,
             Toolset::DeepResearch => listing.deep_research,
         };
-        toolset && !self.switched_off.contains(&index)
+        let effect = entry.effect == Effect::Reads || listing.write;
+        toolset && effect && !self.switched_off.contains(&index)
     }
 
     /// A text in which tools are named as they are listed.

@@ -16,6 +16,7 @@ use super::{
     state::Purpose,
     subscription::{Watched, Wishes, look_after, updated},
 };
+use crate::auth::Right;
 
 /// Lists that only another program or another configuration changes.
 const SETTLED: Caching = Caching { ttl_ms: 300_000, is_public: false };
@@ -151,7 +152,10 @@ impl Service {
             "server/discover" => Ok(self.discover(context)),
             "tools/list" => {
                 let Paged { cursor } = read(params)?;
-                let tools = self.offer.tools().list(self.listing(context));
+                let listing = self.listing(context);
+                // What a key may not call, whoever has it need not know of.
+                let write = listing.write && context.peer.principal.may(Right::Write);
+                let tools = self.offer.tools().list(Listing { write, ..listing });
                 Ok(Outcome::new(page("tools", &tools, cursor.as_deref())?).cached(SETTLED))
             }
             "tools/call" => self.call_tool(context, params).await,
@@ -377,6 +381,7 @@ impl Service {
             names: self.names(context.peer, client),
             knowledge: options.knowledge.unwrap_or(true),
             deep_research: options.deep_research.unwrap_or_else(|| client.wants_deep_research()),
+            write: options.write,
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct Options {
     pub knowledge: Option<bool>,
     /// Whether `search` and `fetch` are there; without one, the client decides.
     pub deep_research: Option<bool>,
+    /// Whether tools that change something are there.
+    pub write: bool,
 }
 
 /// The other end of a connection, or of one HTTP request.

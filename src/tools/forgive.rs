@@ -13,7 +13,7 @@ use crate::{
 
 /// What arguments are called elsewhere: the name here, and the others without
 /// regard to case and underscores. The first name that a tool takes counts.
-const ALIASES: [(&str, &[&str]); 17] = [
+const ALIASES: [(&str, &[&str]); 21] = [
     ("query", &["q", "text", "question", "search", "searchquery", "input", "terms"]),
     ("limit", &["k", "n", "topk", "topn", "count", "maxresults", "numresults", "pagesize", "size"]),
     ("offset", &["skip", "start", "from", "startindex", "nextoffset"]),
@@ -26,6 +26,10 @@ const ALIASES: [(&str, &[&str]); 17] = [
     ("session", &["sessionid", "handle"]),
     ("keywords", &["keyword", "tags", "tag"]),
     ("media_types", &["mediatype", "type", "types"]),
+    ("tags", &["keywords", "keyword", "tag", "labels"]),
+    ("content", &["text", "body", "markdown"]),
+    ("version", &["expectedversion"]),
+    ("uri", &["id"]),
     ("id", &["uri", "itemid", "documentid", "docid", "noteid", "mediaid", "conversationid"]),
     ("note_id", &["id", "uri", "note"]),
     ("media_id", &["id", "uri", "media", "documentid"]),

@@ -17,6 +17,7 @@ mod source;
 mod text;
 mod tool;
 mod transcript;
+mod writing;
 
 pub use deep_research::{Fetch, Search};
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
@@ -27,3 +28,4 @@ pub use source::{
 };
 pub use tool::{Contract, Replied, Tool};
 pub use transcript::MediaTranscript;
+pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};

@@ -43,7 +43,8 @@ pub(crate) fn item(item: &Item) -> String {
     let mut text = format!("{}\n{}", title(hit), hit.uri);
     push(&mut text, format_args!("{}", place(hit)));
     let tags = hit.tags.as_ref().filter(|tags| !tags.is_empty()).map(|tags| tags.join(", "));
-    let parts = [hit.media_type.clone(), date(hit), hit.url.clone(), tags];
+    let version = hit.version.map(|version| format!("version {version}"));
+    let parts = [hit.media_type.clone(), date(hit), version, hit.url.clone(), tags];
     for part in parts.into_iter().flatten() {
         push(&mut text, format_args!(" — {part}"));
     }

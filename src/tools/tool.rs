@@ -12,7 +12,7 @@ use super::{Toolbox, arguments::parse, schema};
 use crate::{
     actors::CallError,
     auth::Right,
-    mcp::{Answer, Call, Entry, Schemas, Toolset},
+    mcp::{Answer, Call, Effect, Entry, Schemas, Toolset},
 };
 
 /// What a tool promises.
@@ -27,6 +27,8 @@ pub trait Contract: 'static {
     const TOOLSET: Toolset = Toolset::Knowledge;
     /// What a principal must be allowed to call it.
     const RIGHT: Right = Right::Read;
+    /// What a call leaves behind.
+    const EFFECT: Effect = Effect::Reads;
     /// What it takes.
     type Input: DeserializeOwned + JsonSchema;
     /// What it answers.
@@ -91,6 +93,7 @@ impl Tool {
             description: T::DESCRIPTION,
             toolset: T::TOOLSET,
             right: T::RIGHT,
+            effect: T::EFFECT,
             schemas: Schemas { input, output: Some(schema::output::<T::Output>()) },
         };
         Self {

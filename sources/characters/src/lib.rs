@@ -3,6 +3,7 @@
 //! A character is made of fields. Its `loc` names the field that matched and
 //! the place in it; read in full, it is an object with all of them.
 
+mod change;
 mod read;
 mod remove;
 mod save;
@@ -10,8 +11,8 @@ mod save;
 use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
-        Suggestions, Uri, View,
+        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved, SourceName,
+        Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -81,6 +82,15 @@ impl Source for Characters {
 
     fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
         remove::remove(writer, origin)
+    }
+
+    fn tag(
+        &self,
+        writer: &Writer<'_>,
+        id: &ItemId,
+        tagging: &Tagging,
+    ) -> Result<Written, SourceError> {
+        change::tag(writer, id, tagging)
     }
 
     fn suggest(

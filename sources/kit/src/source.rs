@@ -8,8 +8,8 @@ use std::fmt::Debug;
 
 use crate::{
     model::{
-        Ask, Draft, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName, Statistics,
-        StoredPrompt, Suggestions, View,
+        Ask, Change, Draft, Edit, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved,
+        SourceName, Statistics, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, FtsQuery, Similar},
     store::{Database, Reader, Store, StoreError, Table, Writer},
@@ -58,6 +58,42 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// Takes the item of an origin away, because the origin is gone: marks it as
     /// deleted, and makes it unfindable. Tells whether there was one.
     fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError>;
+
+    /// Changes what it holds, as somebody asks for.
+    fn change(&self, writer: &Writer<'_>, change: &Change) -> Result<Written, SourceError> {
+        match change {
+            Change::Add(draft) => self.add(writer, draft),
+            Change::Tag { id, tagging } => self.tag(writer, id, tagging),
+            Change::Edit { id, version, edit } => self.edit(writer, id, *version, edit),
+        }
+    }
+
+    /// Adds an item that was written here, for a source in which one writes.
+    fn add(&self, _writer: &Writer<'_>, _draft: &Draft) -> Result<Written, SourceError> {
+        Err(SourceError::Refused(format!("nothing can be written into `{}`", self.name())))
+    }
+
+    /// Changes the tags of an item, for a source whose items have some.
+    fn tag(
+        &self,
+        _writer: &Writer<'_>,
+        _id: &ItemId,
+        _tagging: &Tagging,
+    ) -> Result<Written, SourceError> {
+        Err(SourceError::Refused(format!("what is in `{}` has no tags", self.name())))
+    }
+
+    /// Edits or deletes an item, for a source in which one writes. One that is
+    /// not at the `version` that is given is left alone.
+    fn edit(
+        &self,
+        _writer: &Writer<'_>,
+        _id: &ItemId,
+        _version: Option<i64>,
+        _edit: &Edit,
+    ) -> Result<Written, SourceError> {
+        Err(SourceError::Refused(format!("what is in `{}` cannot be edited", self.name())))
+    }
 
     /// The kinds of items it holds and how many there are of each, for a
     /// source that has kinds.
@@ -122,5 +158,13 @@ impl SourceError {
     /// There is no `what` with this identifier.
     pub fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
         Self::NotFound { what, id: id.to_string() }
+    }
+
+    /// An item is not at the version that was `expected`, but at the one `found`.
+    pub fn stale(uri: &Uri, expected: i64, found: i64) -> Self {
+        Self::Refused(format!(
+            "`{uri}` is at version {found}, not {expected}: it was changed meanwhile; read it \
+             again, then pass version {found} with what it should become"
+        ))
     }
 }

@@ -5,8 +5,9 @@ use std::{sync::Arc, time::Duration};
 
 use crate::{
     model::{
-        Ask, Deadline, Draft, Filters, Get, Hit, ItemId, Mode, Order, PageOf, Preferences, Ranked,
-        Ranking, Retrieval, RetrievalOptions, Saved, Statistics, Suggestions, View,
+        Ask, Change, Deadline, Draft, Filters, Get, Hit, ItemId, Mode, Order, PageOf, Preferences,
+        Ranked, Ranking, Retrieval, RetrievalOptions, Saved, SourceName, Statistics, Suggestions,
+        Tagging, View, Written,
     },
     retrieve::FtsQuery,
     source::{Source, SourceError},
@@ -67,9 +68,17 @@ impl<S: Source> Bench<S> {
 
     /// Saves one draft.
     pub fn save(&self, draft: &Draft) -> Saved {
-        self.store
-            .write(Durability::Bulk, |writer| self.source.save(writer, draft))
-            .expect("the draft is saved")
+        self.try_save(draft).expect("the draft is saved")
+    }
+
+    /// Saves one draft, if that is possible.
+    pub fn try_save(&self, draft: &Draft) -> Result<Saved, SourceError> {
+        self.store.write(Durability::Bulk, |writer| self.source.save(writer, draft))
+    }
+
+    /// Changes something.
+    pub fn change(&self, change: &Change) -> Result<Written, SourceError> {
+        self.store.write(Durability::Full, |writer| self.source.change(writer, change))
     }
 
     /// Ranks without filters, by relevance.
@@ -166,6 +175,7 @@ pub fn check<S: Source>(source: S, drafts: &[Draft], word: &str) {
     items_are_read_in_every_mode(&bench, word);
     what_is_typed_is_completed(&bench, drafts);
     awkward_queries_never_fail(&bench);
+    what_is_tagged_is_found_and_kept(&bench, drafts);
     let missing = bench.get("no such thing", RetrievalOptions::default());
     assert!(matches!(missing, Err(SourceError::NotFound { .. })), "what is not there is named");
 }
@@ -262,6 +272,32 @@ fn what_is_typed_is_completed<S: Source>(bench: &Bench<S>, drafts: &[Draft]) {
     let holdings = bench.read(|reader| bench.source.holdings(reader)).expect("it counts");
     assert_eq!(holdings.items, drafts.len(), "every item is counted");
     assert!(holdings.passages > 0 && holdings.newest.is_some(), "{holdings:?}");
+}
+
+fn what_is_tagged_is_found_and_kept<S: Source>(bench: &Bench<S>, drafts: &[Draft]) {
+    let id = bench.suggest("", 1).values.remove(0);
+    let tagging = Tagging { add: vec!["zyzzyva".to_owned()], remove: Vec::new() };
+    let tag = Change::Tag { id: ItemId::Text(id.clone()), tagging };
+    let before = bench.get(id.as_str(), RetrievalOptions::default()).expect("it is there").meta;
+    if bench.source.name() == SourceName::Chats {
+        assert!(matches!(bench.change(&tag), Err(SourceError::Refused(_))), "no tags here");
+        return;
+    }
+    let written = bench.change(&tag).expect("it is tagged");
+    assert!(written.tags.contains(&"zyzzyva".to_owned()), "{written:?}");
+    assert_eq!((&written.uri, Some(written.version - 1)), (&before.uri, before.version));
+    assert_eq!(bench.change(&tag).expect("again"), written, "the same again changes nothing");
+    let found = bench.search("zyzzyva");
+    assert_eq!(found.len(), 1, "a tag is searched");
+    assert_eq!((&found[0].uri, found[0].version), (&before.uri, Some(written.version)));
+    let again = |draft: &Draft| {
+        let newer = Draft { digest: format!("{} newer", draft.digest), ..draft.clone() };
+        bench.try_save(&newer).err().map(|error| error.to_string())
+    };
+    let refused: Vec<String> = drafts.iter().filter_map(again).collect();
+    assert_eq!(refused.len(), 1, "what was changed here is left alone: {refused:?}");
+    assert!(refused[0].contains(&before.uri.to_string()), "{refused:?}");
+    assert_eq!(bench.search("zyzzyva").len(), 1, "and keeps its tag");
 }
 
 fn awkward_queries_never_fail<S: Source>(bench: &Bench<S>) {

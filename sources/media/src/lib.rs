@@ -4,6 +4,7 @@
 //! match is in and reading goes on from there. What is said when is kept as a
 //! transcript, read as the part `transcript` of the document.
 
+mod change;
 mod parts;
 mod read;
 mod remove;
@@ -13,8 +14,8 @@ mod transcript;
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
-        Suggestions, Uri, View,
+        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved, SourceName,
+        Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -83,6 +84,19 @@ impl Source for Media {
 
     fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
         remove::remove(writer, origin)
+    }
+
+    fn add(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Written, SourceError> {
+        change::add(writer, draft)
+    }
+
+    fn tag(
+        &self,
+        writer: &Writer<'_>,
+        id: &ItemId,
+        tagging: &Tagging,
+    ) -> Result<Written, SourceError> {
+        change::tag(writer, id, tagging)
     }
 
     fn kinds(&self, reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {

@@ -32,7 +32,8 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
     })
 }
 
-fn same_content(
+/// A document that says exactly this already.
+pub(crate) fn same_content(
     writer: &Writer<'_>,
     media: &MediaDraft,
     digest: &str,
@@ -44,7 +45,8 @@ fn same_content(
     )
 }
 
-fn insert(
+/// Adds a document without chunks, keywords and words.
+pub(crate) fn insert(
     writer: &Writer<'_>,
     media: &MediaDraft,
     draft: &Draft,
@@ -91,14 +93,37 @@ fn update(
 }
 
 /// Replaces the keywords and the words.
-fn describe(
+pub(crate) fn describe(
     writer: &Writer<'_>,
     id: i64,
     media: &MediaDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    put_keywords(writer, id, &media.tags, now)?;
+    writer.index(
+        &TABLE,
+        id,
+        include_str!("../sql/index.sql"),
+        named_params! {
+            ":id": id,
+            ":title": media.title,
+            ":content": media.content,
+            ":author": media.author,
+            ":keywords": media.tags.join(" "),
+        },
+    )?;
+    Ok(())
+}
+
+/// Replaces the keywords.
+pub(crate) fn put_keywords(
+    writer: &Writer<'_>,
+    id: i64,
+    keywords: &[String],
+    now: Timestamp,
+) -> Result<(), StoreError> {
     writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":media_id": id })?;
-    for keyword in &media.tags {
+    for keyword in keywords {
         let keyword = keyword.trim();
         writer.run(
             include_str!("../sql/add_keyword.sql"),
@@ -113,17 +138,5 @@ fn describe(
             named_params! { ":media_id": id, ":keyword": keyword },
         )?;
     }
-    writer.index(
-        &TABLE,
-        id,
-        include_str!("../sql/index.sql"),
-        named_params! {
-            ":id": id,
-            ":title": media.title,
-            ":content": media.content,
-            ":author": media.author,
-            ":keywords": media.tags.join(" "),
-        },
-    )?;
     Ok(())
 }

@@ -1,2 +1,2 @@
--- Makes a note unfindable.
+-- Makes the note :row findable no more.
 DELETE FROM note_fts WHERE rowid = :row;

@@ -3,6 +3,7 @@
 //! A note is one text with a title and keywords. Its `loc` is the place of
 //! the first match in the text, in characters.
 
+mod change;
 mod read;
 mod remove;
 mod save;
@@ -10,8 +11,8 @@ mod save;
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
-        Suggestions, Uri, View,
+        Ask, Draft, Edit, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved,
+        SourceName, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -78,6 +79,29 @@ impl Source for Notes {
 
     fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
         remove::remove(writer, origin)
+    }
+
+    fn add(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Written, SourceError> {
+        change::add(writer, draft)
+    }
+
+    fn tag(
+        &self,
+        writer: &Writer<'_>,
+        id: &ItemId,
+        tagging: &Tagging,
+    ) -> Result<Written, SourceError> {
+        change::tag(writer, id, tagging)
+    }
+
+    fn edit(
+        &self,
+        writer: &Writer<'_>,
+        id: &ItemId,
+        version: Option<i64>,
+        edit: &Edit,
+    ) -> Result<Written, SourceError> {
+        change::edit(writer, id, version, edit)
     }
 
     fn suggest(

@@ -28,7 +28,8 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
     })
 }
 
-fn insert(
+/// Adds a note without keywords and words.
+pub(crate) fn insert(
     writer: &Writer<'_>,
     id: &str,
     note: &NoteDraft,
@@ -67,25 +68,14 @@ fn update(
 }
 
 /// Replaces the note's keywords and words.
-fn describe(
+pub(crate) fn describe(
     writer: &Writer<'_>,
     row: i64,
     id: &str,
     note: &NoteDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":note_id": id })?;
-    for keyword in &note.tags {
-        let keyword = keyword.trim();
-        writer.run(
-            include_str!("../sql/add_keyword.sql"),
-            named_params! { ":keyword": keyword, ":now": now },
-        )?;
-        writer.run(
-            include_str!("../sql/link_keyword.sql"),
-            named_params! { ":note_id": id, ":keyword": keyword, ":now": now },
-        )?;
-    }
+    put_keywords(writer, id, &note.tags, now)?;
     writer.index(
         &TABLE,
         row,
@@ -97,5 +87,27 @@ fn describe(
             ":keywords": note.tags.join(" "),
         },
     )?;
+    Ok(())
+}
+
+/// Replaces the note's keywords.
+pub(crate) fn put_keywords(
+    writer: &Writer<'_>,
+    id: &str,
+    keywords: &[String],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":note_id": id })?;
+    for keyword in keywords {
+        let keyword = keyword.trim();
+        writer.run(
+            include_str!("../sql/add_keyword.sql"),
+            named_params! { ":keyword": keyword, ":now": now },
+        )?;
+        writer.run(
+            include_str!("../sql/link_keyword.sql"),
+            named_params! { ":note_id": id, ":keyword": keyword, ":now": now },
+        )?;
+    }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! A prompt is made of fields and has a name of its own. Its `loc` names the
 //! field that matched and the place in it; read in full, it is an object.
 
+mod change;
 mod read;
 mod remove;
 mod save;
@@ -10,8 +11,8 @@ mod save;
 use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, PromptField, Ranking, Saved,
-        SourceName, StoredPrompt, Suggestions, Uri, View,
+        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, PromptField, Ranking, Saved,
+        SourceName, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -80,6 +81,15 @@ impl Source for Prompts {
         remove::remove(writer, origin)
     }
 
+    fn tag(
+        &self,
+        writer: &Writer<'_>,
+        id: &ItemId,
+        tagging: &Tagging,
+    ) -> Result<Written, SourceError> {
+        change::tag(writer, id, tagging)
+    }
+
     fn suggest(
         &self,
         reader: &Reader<'_>,
@@ -113,7 +123,7 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{Body, ItemId, Mode, PromptDraft, RetrievalOptions, Timestamp},
+        model::{Body, Mode, PromptDraft, RetrievalOptions, Timestamp},
         testing::{self, Bench},
     };
 

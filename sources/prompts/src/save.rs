@@ -82,22 +82,7 @@ fn describe(
     prompt: &PromptDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":prompt_id": id })?;
-    for keyword in &prompt.keywords {
-        let keyword = keyword.trim();
-        writer.run(
-            include_str!("../sql/add_keyword.sql"),
-            named_params! {
-                ":keyword": keyword,
-                ":uuid": Uuid::new_v4().to_string(),
-                ":now": now,
-            },
-        )?;
-        writer.run(
-            include_str!("../sql/link_keyword.sql"),
-            named_params! { ":prompt_id": id, ":keyword": keyword },
-        )?;
-    }
+    put_keywords(writer, id, &prompt.keywords, now)?;
     writer.index(
         &TABLE,
         id,
@@ -112,5 +97,31 @@ fn describe(
             ":keywords": prompt.keywords.join(" "),
         },
     )?;
+    Ok(())
+}
+
+/// Replaces the keywords.
+pub(crate) fn put_keywords(
+    writer: &Writer<'_>,
+    id: i64,
+    keywords: &[String],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":prompt_id": id })?;
+    for keyword in keywords {
+        let keyword = keyword.trim();
+        writer.run(
+            include_str!("../sql/add_keyword.sql"),
+            named_params! {
+                ":keyword": keyword,
+                ":uuid": Uuid::new_v4().to_string(),
+                ":now": now,
+            },
+        )?;
+        writer.run(
+            include_str!("../sql/link_keyword.sql"),
+            named_params! { ":prompt_id": id, ":keyword": keyword },
+        )?;
+    }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 mod ask;
 mod cancel;
+mod change;
 mod draft;
 mod field;
 mod floor;
@@ -17,6 +18,7 @@ mod uri;
 
 pub use ask::{Ask, By, Deadline, Filters, Order, PromptField, Ranked, Ranking, View};
 pub use cancel::Cancel;
+pub use change::{Change, Edit, LONGEST_CONTENT, Replacement, Tagging, Written};
 pub use draft::{
     Body, CharacterDraft, ChatDraft, Cue, Draft, Fork, KeptMedia, MediaDraft, MessageDraft,
     NoteDraft, PromptDraft, Saved, StoredChunk, Transcript, Transcription,

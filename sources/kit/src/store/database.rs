@@ -40,14 +40,17 @@ impl Database {
             Self::Chacha => &[
                 include_str!("../../../../schemas/sqlite/chacha/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0002_words.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0004_changed.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/media/0002_words.sql"),
+                include_str!("../../../../schemas/sqlite/media/0003_changed.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0002_words.sql"),
+                include_str!("../../../../schemas/sqlite/prompts/0003_changed.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
             Self::Server => &[include_str!("../../../../schemas/sqlite/server/0001_accounts.sql")],

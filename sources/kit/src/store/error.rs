@@ -54,3 +54,11 @@ pub enum StoreError {
     #[error("an earlier write was broken off")]
     Poisoned,
 }
+
+impl StoreError {
+    /// Whether another process was writing for too long.
+    pub fn is_locked(&self) -> bool {
+        matches!(self, Self::Statement(error)
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy))
+    }
+}

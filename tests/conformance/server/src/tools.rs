@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vademecum::{
     auth::Right,
-    mcp::{Answer, Block, Call, Contents, Entry, Failure, Level, Schemas, Toolset},
+    mcp::{Answer, Block, Call, Contents, Effect, Entry, Failure, Level, Schemas, Toolset},
 };
 
 use crate::{PICTURE, SOUND, asking};
@@ -46,6 +46,7 @@ pub(crate) fn entries() -> Vec<Entry> {
         description: "A tool of the suite.",
         toolset: Toolset::Knowledge,
         right: Right::Read,
+        effect: Effect::Reads,
         schemas: Schemas { input, output: None },
     };
     let plain = PLAIN.map(|name| entry(name, json!({ "type": "object", "properties": {} })));

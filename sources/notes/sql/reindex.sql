@@ -1,0 +1,12 @@
+-- Makes the note :row findable by the words that it has now.
+INSERT OR REPLACE INTO note_fts (rowid, title, content, keywords)
+SELECT
+    row, title, content,
+    (
+        SELECT group_concat(keywords.keyword, ' ')
+        FROM note_keywords
+        JOIN keywords ON keywords.id = note_keywords.keyword_id
+        WHERE note_keywords.note_id = notes.id AND keywords.deleted = 0
+    )
+FROM notes
+WHERE row = :row;
