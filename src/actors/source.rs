@@ -113,6 +113,12 @@ impl SourceHandle {
         self.send(Save { drafts, keep: false }).await
     }
 
+    /// Takes away what came from an origin or a part of it, unless it was changed
+    /// here since; tells how many items that are.
+    pub async fn remove(&self, origin: String) -> Result<usize, SourceError> {
+        self.send(Remove { origin }).await
+    }
+
     /// What came from one origin comes from another from now on.
     pub async fn rename(&self, from: String, to: String) -> Result<(), SourceError> {
         self.send(Rename { from, to }).await
@@ -324,6 +330,32 @@ impl Handler<Save> for SourceActor {
             } else {
                 rehearse(source, store, &drafts)
             }
+        })
+    }
+}
+
+/// Takes items away whose origin is gone.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<usize, SourceError>")]
+struct Remove {
+    origin: String,
+}
+
+impl Handler<Remove> for SourceActor {
+    type Result = ResponseFuture<Result<usize, SourceError>>;
+
+    fn handle(&mut self, Remove { origin }: Remove, _: &mut Self::Context) -> Self::Result {
+        self.beside(move |source, store| {
+            let part = format!("{origin}#");
+            let origins = store.origins(source.name(), &origin)?;
+            store.write(Durability::Bulk, |writer| {
+                let meant = origins.keys().filter(|it| **it == origin || it.starts_with(&part));
+                let mut count = 0;
+                for origin in meant {
+                    count += usize::from(source.remove(writer, origin)?);
+                }
+                Ok(count)
+            })
         })
     }
 }

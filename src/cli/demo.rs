@@ -113,7 +113,7 @@ async fn seed(app: &App, folder: &Path) -> Result<()> {
             paths.push(path);
         }
         let files = paths.len();
-        let wish = Wish { kind: Some(source), paths, dry_run: false };
+        let wish = Wish { kind: Some(source), paths, dry_run: false, follow: false };
         let items = bring_in(&library, &wish).await?.items();
         say(&format!("{source}: {items} from {files} file{}", if files == 1 { "" } else { "s" }));
     }

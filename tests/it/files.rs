@@ -3,8 +3,9 @@
 
 use std::{
     fs::{self, File},
+    io::{BufRead, BufReader, Lines},
     path::Path,
-    process::Stdio,
+    process::{Child, ChildStdout, Stdio},
     time::{Duration, SystemTime},
 };
 
@@ -196,6 +197,71 @@ fn an_import_that_was_interrupted_goes_on() {
     let server = library.serve();
     let found = server.client().call("notes.search", &json!({ "query": "thimbles" }));
     assert_eq!(found["total_estimated"], 1_500);
+}
+
+/// An import that goes on: what it tells, line by line.
+struct Watching {
+    process: Child,
+    told: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watching {
+    fn start(library: &Library, folder: &str) -> Self {
+        let data = library.data();
+        let mut process = program()
+            .args(["import", "notes", "--watch", "--json", folder, "--data"])
+            .arg(data)
+            .stderr(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let told = BufReader::new(process.stdout.take().unwrap()).lines();
+        Self { process, told }
+    }
+
+    /// What happened next: new, updated, removed.
+    fn next(&mut self) -> [u64; 3] {
+        let summary: Value = serde_json::from_str(&self.told.next().unwrap().unwrap()).unwrap();
+        let removed = summary["removed"].as_array().unwrap().len();
+        let [new, updated] = ["new", "updated"].map(|name| summary[name].as_u64().unwrap());
+        [new, updated, removed.try_into().unwrap()]
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_folder_that_is_watched_is_kept_in_step() {
+    let library = Library::new();
+    let first = library.write("in/First.md", "A thimble.");
+    let folder = first.parent().unwrap().to_str().unwrap().to_owned();
+    let mut watching = Watching::start(&library, &folder);
+    assert_eq!(watching.next(), [1, 0, 0]);
+    let server = library.serve();
+    let client = server.client();
+    let hits = |query: &str| {
+        let found = client.call("notes.search", &json!({ "query": query }));
+        found["results"].as_array().unwrap().clone()
+    };
+    let second = library.write("in/deep/Second.md", "A needle.");
+    assert_eq!(watching.next(), [1, 0, 0]);
+    let needle = hits("needle").remove(0);
+    fs::write(&second, "A needle and thread.").unwrap();
+    assert_eq!(watching.next(), [0, 1, 0]);
+    assert_eq!(hits("thread")[0]["uri"], needle["uri"]);
+    fs::rename(&second, first.with_file_name("Third.md")).unwrap();
+    assert_eq!(watching.next(), [0, 1, 0]);
+    let third = hits("thread").remove(0);
+    assert_eq!((&third["uri"], &third["title"]), (&needle["uri"], &json!("Third")));
+    fs::remove_file(first).unwrap();
+    assert_eq!(watching.next(), [0, 0, 1]);
+    assert!(hits("thimble").is_empty() && hits("thread").len() == 1);
+    assert_eq!(sources(&library), pairs([("Third.md", "imported")]));
 }
 
 #[test]

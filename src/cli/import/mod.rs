@@ -2,6 +2,7 @@
 
 mod run;
 mod summary;
+mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -10,6 +11,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use vademecum_kit::model::SourceName;
 
 use super::{command::Common, output::say};
+
+use summary::Summary;
 
 pub(super) use run::{Wish, bring_in};
 
@@ -22,6 +25,7 @@ Examples:
   vademecum import ~/Documents/Vault conversations.json talk.srt
   vademecum import media ~/Documents/Articles
   vademecum import --dry-run --json cards/
+  vademecum import --watch ~/Documents/Vault
 
 KIND is what the files become: notes, media, prompts, characters or chats. Without
 it, each file becomes what its content says it is, and Markdown and text become
@@ -42,6 +46,10 @@ pub(super) struct Import {
     /// Tell what would become of the files; save nothing
     #[arg(long)]
     dry_run: bool,
+    /// Go on until Ctrl-C: bring in what is new or changes, and take away what
+    /// came from files that are deleted
+    #[arg(long, conflicts_with = "dry_run")]
+    watch: bool,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -51,13 +59,26 @@ impl Import {
     pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
         let wish = self.wish()?;
         let app = common.app()?;
-        let summary = bring_in(&app.library(), &wish).await?;
+        let library = app.library();
+        if self.watch {
+            watch::watch(&library, &wish, |summary| self.tell(summary)).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let summary = bring_in(&library, &wish).await?;
+        self.tell(&summary)?;
+        Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    fn tell(&self, summary: &Summary) -> Result<()> {
         if self.json {
-            say(&serde_json::to_string_pretty(&summary)?);
+            // One line for each time that something changes.
+            let write =
+                if self.watch { serde_json::to_string } else { serde_json::to_string_pretty };
+            say(&write(summary)?);
         } else {
             summary.print();
         }
-        Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(())
     }
 
     /// What is to be done. The first word is a kind, unless it is the only one.
@@ -73,10 +94,15 @@ impl Import {
                 bail!("`{}` is neither a file nor a kind; the kinds are {kinds}", first.display())
             }
             (_, paths) => {
-                return Ok(Wish { kind: None, paths: paths.to_vec(), dry_run: self.dry_run });
+                return Ok(Wish {
+                    kind: None,
+                    paths: paths.to_vec(),
+                    dry_run: self.dry_run,
+                    follow: self.watch,
+                });
             }
         };
-        Ok(Wish { kind, paths: paths.to_vec(), dry_run: self.dry_run })
+        Ok(Wish { kind, paths: paths.to_vec(), dry_run: self.dry_run, follow: self.watch })
     }
 }
 
@@ -93,7 +119,7 @@ mod tests {
 
     fn wish(words: &[&str]) -> Result<(Option<SourceName>, usize)> {
         let named = words.iter().map(PathBuf::from).collect();
-        let wish = Import { named, dry_run: false, json: false }.wish()?;
+        let wish = Import { named, dry_run: false, watch: false, json: false }.wish()?;
         Ok((wish.kind, wish.paths.len()))
     }
 

@@ -17,7 +17,7 @@ use vademecum_kit::{
 
 use super::{progress, summary::Summary};
 use crate::{
-    actors::{Library, chain},
+    actors::{Library, SourceHandle, chain},
     import::{self, Entry, Found, Importer, Ledger, Outcome, Problem, Read, State},
 };
 
@@ -37,6 +37,8 @@ pub(crate) struct Wish {
     pub(crate) paths: Vec<PathBuf>,
     /// Whether nothing is to be saved.
     pub(crate) dry_run: bool,
+    /// Whether what came from files that are gone is to be taken away.
+    pub(crate) follow: bool,
 }
 
 /// Reads files and saves what they become.
@@ -56,8 +58,7 @@ pub(crate) async fn bring_in(library: &Library, wish: &Wish) -> Result<Summary> 
             _ => changed.push(found),
         }
     }
-    let intake =
-        Intake { library, ledger, kind: wish.kind, dry_run: wish.dry_run, gone: known, summary };
+    let intake = Intake { library, ledger, wish, gone: known, summary };
     let summary = intake.save(changed).await?;
     for store in library.stores().iter().filter(|store| store.path().exists()) {
         store.settle()?;
@@ -83,8 +84,7 @@ fn known(
 struct Intake<'l> {
     library: &'l Library,
     ledger: Ledger,
-    kind: Option<SourceName>,
-    dry_run: bool,
+    wish: &'l Wish,
     /// What is known of files that are not there any more.
     gone: HashMap<PathBuf, Entry>,
     summary: Summary,
@@ -103,7 +103,7 @@ struct Batch {
 impl Intake<'_> {
     async fn save(mut self, files: Vec<Found>) -> Result<Summary> {
         let bar = progress(files.len(), "files");
-        let mut readings = read_ahead(self.kind, files);
+        let mut readings = read_ahead(self.wish.kind, files);
         let mut batch = Batch::default();
         while let Some(read) = readings.recv().await {
             bar.inc(1);
@@ -114,7 +114,7 @@ impl Intake<'_> {
         }
         self.flush(batch).await?;
         bar.finish_and_clear();
-        self.report_gone()?;
+        self.report_gone().await?;
         Ok(self.summary.finish())
     }
 
@@ -122,11 +122,11 @@ impl Intake<'_> {
     async fn take(&mut self, read: Read, batch: &mut Batch) -> Result<()> {
         self.summary.read(read.state.size);
         let source = read.importer.map(Importer::source);
-        let mut entry = Entry::new(read.found.path, self.kind, read.found.root);
+        let mut entry = Entry::new(read.found.path, self.wish.kind, read.found.root);
         entry.source = source;
         entry.format = read.importer.map(|importer| importer.format().to_owned());
         (entry.state, entry.digest) = (read.state, read.digest);
-        let drafts = match read.reading {
+        let mut drafts = match read.reading {
             Ok(reading) => {
                 entry.problems = reading.problems;
                 reading.drafts
@@ -136,12 +136,17 @@ impl Intake<'_> {
                 Vec::new()
             }
         };
-        if let Some(before) = self.renamed(&entry).filter(|_| !self.dry_run) {
-            let origin = |path: &Path| format!("file:{}", path.display());
-            let handle = source.and_then(|source| self.library.source(source));
-            let handle = handle.context("this source is not there")?;
-            handle.rename(origin(&before.path), origin(&entry.path)).await?;
-            batch.renamed.push(before);
+        if let Some(before) = self.renamed(&entry) {
+            let (from, to) = (origin(&before.path), origin(&entry.path));
+            if self.wish.dry_run {
+                for draft in &mut drafts {
+                    draft.origin = draft.origin.replace(&to, &from);
+                    draft.digest.clear();
+                }
+            } else {
+                self.source(entry.source)?.rename(from, to).await?;
+                batch.renamed.push(before);
+            }
         }
         batch.drafts += drafts.len();
         batch.bytes += entry.state.size;
@@ -189,7 +194,7 @@ impl Intake<'_> {
             };
             self.summary.file(entry);
         }
-        if !self.dry_run {
+        if !self.wish.dry_run {
             self.ledger.record(&entries, &batch.renamed)?;
         }
         Ok(())
@@ -205,9 +210,12 @@ impl Intake<'_> {
         if count == 0 {
             return Ok(Vec::new());
         }
-        let handle = self.library.source(source).context("this source is not there")?;
-        let answers =
-            if self.dry_run { handle.rehearse(drafts).await? } else { handle.save(drafts).await? };
+        let handle = self.source(Some(source))?;
+        let answers = if self.wish.dry_run {
+            handle.rehearse(drafts).await?
+        } else {
+            handle.save(drafts).await?
+        };
         if answers.len() < count {
             // The reason is the same for all, and is said once.
             answers.into_iter().collect::<Result<Vec<_>, _>>().context("nothing can be saved")?;
@@ -216,22 +224,45 @@ impl Intake<'_> {
         Ok(answers)
     }
 
-    /// Tells which files are not there any more.
-    fn report_gone(&mut self) -> Result<()> {
+    /// Tells which files are not there any more. What came from them stays, unless
+    /// the library is to follow.
+    async fn report_gone(&mut self) -> Result<()> {
         let mut gone: Vec<Entry> = std::mem::take(&mut self.gone).into_values().collect();
         gone.sort_by(|one, other| one.path.cmp(&other.path));
-        let (mut missing, forgotten): (Vec<Entry>, Vec<Entry>) = gone
-            .into_iter()
-            .partition(|entry| matches!(entry.outcome, Outcome::Imported | Outcome::Missing));
-        for entry in &mut missing {
-            entry.outcome = Outcome::Missing;
-            self.summary.file(entry);
+        let (mut missing, mut forgotten) = (Vec::new(), Vec::new());
+        for mut entry in gone {
+            let held = matches!(entry.outcome, Outcome::Imported | Outcome::Missing);
+            if held && self.wish.follow && self.take_away(&entry).await? {
+                self.summary.removed(&entry);
+                forgotten.push(entry);
+            } else if held {
+                entry.outcome = Outcome::Missing;
+                self.summary.file(&entry);
+                missing.push(entry);
+            } else {
+                forgotten.push(entry);
+            }
         }
-        if !self.dry_run {
+        if !self.wish.dry_run {
             self.ledger.record(&missing, &forgotten)?;
         }
         Ok(())
     }
+
+    /// Takes away what came from a file; tells whether anything did. An export is
+    /// none: its conversations are their service's, and not the file's.
+    async fn take_away(&self, entry: &Entry) -> Result<bool> {
+        Ok(self.source(entry.source)?.remove(origin(&entry.path)).await? > 0)
+    }
+
+    fn source(&self, source: Option<SourceName>) -> Result<&SourceHandle> {
+        source.and_then(|it| self.library.source(it)).context("this source is not there")
+    }
+}
+
+/// What items are known by that are a whole file.
+fn origin(path: &Path) -> String {
+    format!("file:{}", path.display())
 }
 
 /// A reason that is about all of a file, or of an item.

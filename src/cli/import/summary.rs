@@ -30,6 +30,8 @@ pub(crate) struct Summary {
     skipped: Vec<Skipped>,
     /// Files that are not there any more; their items are.
     missing: Vec<PathBuf>,
+    /// Files that are not there any more, and whose items were taken away.
+    removed: Vec<PathBuf>,
     /// The same for each source.
     sources: BTreeMap<SourceName, PerSource>,
     /// Bytes of the files that were read.
@@ -75,6 +77,7 @@ impl Summary {
             passed: 0,
             skipped: Vec::new(),
             missing: Vec::new(),
+            removed: Vec::new(),
             sources: BTreeMap::new(),
             bytes: 0,
             seconds: 0.0,
@@ -125,6 +128,16 @@ impl Summary {
         }
     }
 
+    /// Counts a file that is gone, and its items with it.
+    pub(super) fn removed(&mut self, entry: &Entry) {
+        self.removed.push(entry.path.clone());
+    }
+
+    /// Whether the library is not as it was.
+    pub(super) fn has_changed(&self) -> bool {
+        self.items.new + self.items.updated + self.removed.len() > 0
+    }
+
     pub(super) fn skip(&mut self, path: &impl ToString, place: String, reason: String) {
         self.skipped.push(Skipped { path: path.to_string(), place, reason });
     }
@@ -149,8 +162,11 @@ impl Summary {
             complain(&plain(&format!("skipped {path}{comma}{place}: {reason}")));
         }
         for path in &self.missing {
-            let path = plain(&path.display().to_string());
-            complain(&format!("missing {path}: it was imported; what it became is kept"));
+            let path = path.display();
+            complain(&plain(&format!("missing {path}: it was imported; what it became is kept")));
+        }
+        for path in &self.removed {
+            say(&plain(&format!("removed {}: it is not there any more", path.display())));
         }
         for (source, PerSource { items, formats }) in &self.sources {
             let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
