@@ -258,6 +258,7 @@ impl<I: Iterator<Item = Passage>> Iterator for Conversations<I> {
             sender: if place % 2 == 0 { "user" } else { "assistant" }.to_owned(),
             content: passage.body,
             sent_at: moment(number * MESSAGES + place),
+            ..MessageDraft::default()
         });
         let messages = messages.collect();
         Some(draft(

@@ -183,7 +183,7 @@ fn drafts(source: SourceName, passages: &[(String, String)]) -> Vec<Draft> {
         origin: number.to_string(),
         sender: "user".to_owned(),
         content: text.clone(),
-        sent_at: None,
+        ..MessageDraft::default()
     };
     if source == SourceName::Chats {
         let messages = passages.iter().enumerate().map(message).collect();

@@ -5,6 +5,7 @@
 //! message are one passage of the same full-text index, as a note is with its
 //! title: that one is the whole conversation's.
 
+mod fork;
 mod read;
 mod save;
 mod window;
@@ -145,6 +146,7 @@ mod tests {
             sender: (*sender).to_owned(),
             content: (*content).to_owned(),
             sent_at: Timestamp::parse(&format!("{day}T08:{minute}:00Z")).ok(),
+            ..MessageDraft::default()
         });
         let chat = ChatDraft {
             title: Some(title.to_owned()),
@@ -183,6 +185,7 @@ mod tests {
             sender: "user".to_owned(),
             content: text.clone(),
             sent_at: Timestamp::from_unix_seconds(f64::from(second)),
+            ..MessageDraft::default()
         });
         let chat = ChatDraft { messages: messages.collect(), ..ChatDraft::default() };
         let bench = Bench::new(Chats);

@@ -137,6 +137,7 @@ fn draft(source: SourceName, place: usize, document: &Document, titles: &Titles<
                 sender: "user".to_owned(),
                 content: text,
                 sent_at: written,
+                ..MessageDraft::default()
             }],
             ..ChatDraft::default()
         }),

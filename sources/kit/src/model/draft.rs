@@ -123,8 +123,20 @@ pub struct ChatDraft {
     pub created_at: Option<Timestamp>,
     /// When it was last changed.
     pub modified_at: Option<Timestamp>,
-    /// Its messages, in order.
+    /// Where it leaves another conversation, for a branch of one.
+    pub fork: Option<Fork>,
+    /// Its messages, in order; of a branch, those that the other one has not.
     pub messages: Vec<MessageDraft>,
+}
+
+/// Where a conversation leaves another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fork {
+    /// The origin of the draft that the other one came from. It is saved before.
+    pub of: String,
+    /// What the last message that both have is known by there; none if they
+    /// begin differently.
+    pub after: Option<String>,
 }
 
 /// One message of a conversation.
@@ -132,8 +144,13 @@ pub struct ChatDraft {
 pub struct MessageDraft {
     /// What it is known by in the export.
     pub origin: String,
+    /// The identifier that it should have if it is new. One that is taken is
+    /// passed over.
+    pub id: Option<String>,
     /// Who wrote it.
     pub sender: String,
+    /// The model that wrote it, if one did.
+    pub model: Option<String>,
     /// What it says.
     pub content: String,
     /// When it was sent.

@@ -37,6 +37,7 @@ impl Database {
             Self::Chacha => &[
                 include_str!("../../../../schemas/sqlite/chacha/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0002_words.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0003_message_metadata.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
