@@ -17,13 +17,19 @@ mod error;
 mod file;
 mod glance;
 mod html;
+mod html_notes;
 mod importer;
+mod keep;
 mod keywords;
 mod listing;
+mod logseq;
 mod markdown;
 mod media;
 mod moment;
 mod notes;
+mod notion;
+mod obsidian;
+mod org;
 mod parts;
 mod picture;
 mod prompts;
@@ -33,6 +39,9 @@ mod silly_tavern;
 mod subtitles;
 mod title;
 mod tree;
+
+#[cfg(test)]
+mod mutated;
 
 pub use archive::ArchiveError;
 pub(crate) use digest::digest;

@@ -6,12 +6,25 @@ use vademecum_kit::model::SourceName;
 
 use super::{
     Fit, Glance, ImportError, Importer, Reading, SourceFile, characters::Characters, chats::Chats,
-    media::Media, notes::Notes, prompts::Prompts, role_chats::RoleChats, silly_tavern::SillyTavern,
+    html_notes::HtmlNotes, keep::Keep, logseq::Logseq, media::Media, notes::Notes, notion::Notion,
+    org::Org, prompts::Prompts, role_chats::RoleChats, silly_tavern::SillyTavern,
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
-static IMPORTERS: [&dyn Importer; 7] =
-    [&Notes, &Media, &Chats, &SillyTavern, &RoleChats, &Characters, &Prompts];
+static IMPORTERS: [&dyn Importer; 12] = [
+    &Notes,
+    &Notion,
+    &Logseq,
+    &Org,
+    &Keep,
+    &HtmlNotes,
+    &Media,
+    &Chats,
+    &SillyTavern,
+    &RoleChats,
+    &Characters,
+    &Prompts,
+];
 
 /// The importers whose drafts go into `source`.
 pub fn importers(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {

@@ -32,6 +32,7 @@ mod import;
 mod jwt;
 mod keys;
 mod methods;
+mod notes_and_chats;
 mod oauth;
 mod one_ranking;
 mod progress;
