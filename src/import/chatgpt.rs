@@ -12,13 +12,14 @@ use vademecum_kit::model::{MessageDraft, Timestamp};
 
 use super::{
     conversation::Conversation,
+    json::entry,
     parts::marker,
     tree::{Node, branches},
 };
 
 /// Reads one conversation.
-pub(super) fn conversation(json: &str) -> Result<Conversation, serde_json::Error> {
-    let tree: Tree = serde_json::from_str(json)?;
+pub(super) fn conversation(json: &str) -> Result<Conversation, String> {
+    let tree: Tree = entry(json)?;
     let id = tree.conversation_id.or(tree.id).filter(|id| !id.is_empty());
     let nodes = tree.mapping.into_iter().map(|(id, place)| Node {
         time: place.message.as_ref().and_then(|message| message.create_time),

@@ -10,7 +10,7 @@ use vademecum_kit::model::SourceName;
 
 use super::{
     Fit, Glance, ImportError, Importer, Reading, SourceFile, archive::Archive, chatgpt, claude,
-    conversation::Conversation,
+    conversation::Conversation, json::entries,
 };
 
 /// Reads conversations.
@@ -89,13 +89,7 @@ fn parts(file: &SourceFile) -> Result<Vec<Option<SourceFile>>, ImportError> {
 
 /// The conversations of a file: a list, or one alone.
 fn conversations(file: &SourceFile) -> Result<Vec<&RawValue>, ImportError> {
-    let text = file.text()?;
-    let read = if text.trim_start().starts_with('[') {
-        serde_json::from_str(text)
-    } else {
-        serde_json::from_str(text).map(|alone| vec![alone])
-    };
-    read.map_err(|cause| ImportError::Json { path: file.path.clone(), cause })
+    entries(file.text()?).map_err(|cause| ImportError::Json { path: file.path.clone(), cause })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -121,11 +115,10 @@ impl Service {
     }
 
     fn read(self, json: &RawValue) -> Result<Conversation, String> {
-        let read = match self {
+        match self {
             Self::ChatGpt => chatgpt::conversation(json.get()),
             Self::Claude => claude::conversation(json.get()),
-        };
-        read.map_err(|error| error.to_string())
+        }
     }
 }
 

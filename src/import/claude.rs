@@ -9,13 +9,14 @@ use vademecum_kit::model::{MessageDraft, Timestamp};
 
 use super::{
     conversation::Conversation,
+    json::entry,
     parts::{said, text},
     tree::{Node, branches},
 };
 
 /// Reads one conversation.
-pub(super) fn conversation(json: &str) -> Result<Conversation, serde_json::Error> {
-    let exported: Exported = serde_json::from_str(json)?;
+pub(super) fn conversation(json: &str) -> Result<Conversation, String> {
+    let exported: Exported = entry(json)?;
     let model = exported.model.as_deref().filter(|model| !model.is_empty());
     let mut before: Option<String> = None;
     let nodes = (1..).zip(exported.chat_messages).map(|(number, message)| {

@@ -1,6 +1,8 @@
 //! Notes of Google Keep, as Takeout writes them: a JSON file for each, in a
 //! folder or in the archive.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use vademecum_kit::model::{Body, Draft, NoteDraft, SourceName, Timestamp};
 
@@ -8,6 +10,8 @@ use super::{
     Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
     archive::Archive,
     digest::digest,
+    file::ends_in,
+    json::entry,
     keywords::{distinct, inline_tags},
     title::title,
 };
@@ -41,25 +45,17 @@ impl Importer for Keep {
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+        let mut reading = Reading::default();
         if !file.bytes.starts_with(b"PK\x03\x04") {
-            let read = serde_json::from_slice(strip_mark(&file.bytes));
-            let note: Note =
-                read.map_err(|cause| ImportError::Json { path: file.path.clone(), cause })?;
-            let mut reading = Reading::default();
-            reading.keep("the note".to_owned(), &file.stem(), note);
+            let text = file.text()?;
+            reading.keep("the note".to_owned(), &file.stem(), text.as_bytes());
             return Ok(reading);
         }
         let refused = |cause| ImportError::Archive { path: file.path.clone(), cause };
         let mut archive = Archive::open(&file.bytes).map_err(refused)?;
-        let mut reading = Reading::default();
         for name in archive.names().into_iter().filter(|name| is_packed_note(name)) {
-            let Some(bytes) = archive.unpack(&name).map_err(refused)? else { continue };
-            match serde_json::from_slice(strip_mark(&bytes)) {
-                Ok(note) => reading.keep(name.clone(), stem(&name), note),
-                Err(error) => {
-                    let reason = format!("it is no note of Google Keep: {error}");
-                    reading.problems.push(Problem { place: name, reason });
-                }
+            if let Some(bytes) = archive.unpack(&name).map_err(refused)? {
+                reading.keep(name.clone(), stem(&name), &bytes);
             }
         }
         Ok(reading)
@@ -70,18 +66,13 @@ impl Importer for Keep {
 /// as the user's language has it, but for `Keep`.
 fn is_packed_note(name: &str) -> bool {
     let mut parts = name.rsplit('/');
-    let is_json =
-        parts.next().is_some_and(|name| name.ends_with(".json") && !name.starts_with("Labels"));
+    let is_json = parts.next().is_some_and(|name| ends_in(Path::new(name), &["json"]));
     is_json && parts.next().is_some_and(|folder| folder == "Keep")
 }
 
 fn stem(name: &str) -> &str {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.strip_suffix(".json").unwrap_or(name)
-}
-
-fn strip_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 #[derive(Debug, Deserialize)]
@@ -124,7 +115,16 @@ struct Attachment {
 
 impl Reading {
     /// Adds a note, which lies under that name, unless it was thrown away.
-    fn keep(&mut self, place: String, stem: &str, note: Note) {
+    fn keep(&mut self, place: String, stem: &str, bytes: &[u8]) {
+        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string());
+        let note = text.and_then(|text| entry::<Note>(text.trim_start_matches('\u{feff}')));
+        let note = match note {
+            Ok(note) => note,
+            Err(reason) => {
+                let reason = format!("it is no note of Google Keep: {reason}");
+                return self.problems.push(Problem { place, reason });
+            }
+        };
         if note.is_trashed == Some(true) {
             let reason = "it was thrown away in Google Keep".to_owned();
             return self.problems.push(Problem { place, reason });
@@ -152,7 +152,7 @@ impl Reading {
         };
         let edited = draft.modified_at.map(|it| it.to_string()).unwrap_or_default();
         let tags = draft.tags.join("\n");
-        let parts = [&draft.title, &draft.content, &tags, &edited].map(|part| part.as_bytes());
+        let parts = [&draft.title, &draft.content, &tags, &edited].map(String::as_bytes);
         let digest = digest(VERSION, parts);
         self.drafts.push(Draft { origin, digest, id: None, body: Body::Note(draft) });
     }
@@ -236,7 +236,7 @@ mod tests {
         let reason = |text: &str| read("/x.json", text).1.remove(0).reason;
         assert_eq!(reason(TRASHED), "it was thrown away in Google Keep");
         assert_eq!(reason(r#"{"textContent": ""}"#), "it has neither a title nor a text");
-        assert!(Keep.read(&SourceFile::example("/x.json", "[")).is_err());
+        assert!(reason("[").starts_with("it is no note of Google Keep"));
     }
 
     #[test]

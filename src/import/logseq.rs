@@ -119,12 +119,12 @@ impl Properties {
     fn read(body: &str) -> Self {
         let mut found = Self::default();
         for line in body.lines().skip_while(|line| line.trim().is_empty()) {
-            let line = line.trim_start().trim_start_matches("- ");
-            let Some((name, value)) = line.split_once(":: ").map(|(name, it)| (name, it.trim()))
-            else {
-                // A property may have no value.
-                if line.trim_end().ends_with("::") { continue } else { break }
-            };
+            let line = line.trim().trim_start_matches("- ");
+            let Some((name, value)) = line.split_once("::") else { break };
+            if name.is_empty() || name.contains(char::is_whitespace) {
+                break;
+            }
+            let value = value.trim();
             match name.to_lowercase().as_str() {
                 "title" => found.title = Some(unlink(value).to_owned()),
                 "tags" | "tag" | "keywords" => found.tags.extend(listed(value)),

@@ -19,6 +19,7 @@ mod glance;
 mod html;
 mod html_notes;
 mod importer;
+mod json;
 mod keep;
 mod keywords;
 mod listing;

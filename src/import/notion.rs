@@ -1,12 +1,15 @@
 //! Pages that Notion exports: Markdown whose file is called by the page's title
 //! and its number, in a folder or in the archive, which may hold further ones.
 
+use std::path::Path;
+
 use vademecum_kit::model::{Body, Draft, NoteDraft, SourceName, Timestamp};
 
 use super::{
     Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
     archive::{Archive, ArchiveError},
     digest::digest,
+    file::ends_in,
     keywords::{between_commas, distinct, inline_tags},
     markdown::Markdown,
     moment,
@@ -78,7 +81,7 @@ impl Reading {
                 if let Err(error) = self.unpack(&bytes, false) {
                     self.problems.push(Problem { place: name, reason: error.to_string() });
                 }
-            } else if name.ends_with(".csv") {
+            } else if ends_in(Path::new(&name), &["csv"]) {
                 tables += 1;
             }
         }
@@ -120,7 +123,7 @@ fn page(name: &str) -> Option<(&str, &str)> {
 /// Whether that is a part of an export that Notion packs by itself.
 fn is_part(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
-    name.starts_with("ExportBlock-") && name.ends_with(".zip")
+    name.starts_with("ExportBlock-") && ends_in(Path::new(name), &["zip"])
 }
 
 /// What stands between the title of a page and its text, as `Name: value`.
@@ -143,7 +146,7 @@ impl Properties {
                     found.created = found.created.or_else(|| moment::parse(value));
                 }
                 "last edited time" | "last edited" | "updated" => {
-                    found.edited = moment::parse(value)
+                    found.edited = moment::parse(value);
                 }
                 _ => {}
             }

@@ -5,8 +5,12 @@ use serde_json::{Map, Value};
 use vademecum_kit::model::{MessageDraft, SourceName};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, conversation::Conversation,
-    moment, parts::said, tree::Branches,
+    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
+    conversation::Conversation,
+    json::{entries, entry},
+    moment,
+    parts::said,
+    tree::Branches,
 };
 
 /// What programs call the messages of a conversation.
@@ -43,20 +47,14 @@ impl Importer for RoleChats {
         let mut alone = Vec::new();
         let conversations = if is_lines(&file.path) {
             let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-            let lines = lines.map(|(number, line)| (number, serde_json::from_str(line)));
-            reading.lines(lines, &mut alone)
+            reading.lines(lines.map(|(number, line)| (number, entry(line))), &mut alone)
         } else {
-            let whole = serde_json::from_str(text.trim_start())
+            // A list of messages is one conversation, a list of conversations
+            // many.
+            let list = entries(text.trim_start_matches('\u{feff}'))
                 .map_err(|cause| ImportError::Json { path: file.path.clone(), cause })?;
-            match whole {
-                // A list of messages is one conversation, a list of
-                // conversations many.
-                Value::Array(items) => {
-                    let items = (1..).zip(items).map(|(number, item)| (number, Ok(item)));
-                    reading.lines(items, &mut alone)
-                }
-                whole => reading.lines([(1, Ok(whole))].into_iter(), &mut alone),
-            }
+            let items = (1..).zip(list).map(|(number, item)| (number, entry(item.get())));
+            reading.lines(items, &mut alone)
         };
         if conversations.is_empty() && alone.is_empty() && !is_lines(&file.path) {
             return Err(ImportError::NotChats { path: file.path.clone() });
@@ -83,13 +81,13 @@ impl Reading {
     /// itself becomes one of those that are `alone`.
     fn lines(
         &mut self,
-        items: impl Iterator<Item = (usize, serde_json::Result<Value>)>,
+        items: impl Iterator<Item = (usize, Result<Value, String>)>,
         alone: &mut Vec<MessageDraft>,
     ) -> Vec<(usize, Conversation)> {
         let mut conversations = Vec::new();
         for (number, item) in items {
             let read = match item {
-                Err(error) => Err(error.to_string()),
+                Err(reason) => Err(reason),
                 Ok(Value::Object(fields)) => match messages_of(&fields) {
                     Some(messages) => Ok(Some(conversation(&fields, messages))),
                     None => message(number, &fields).map(|said| {

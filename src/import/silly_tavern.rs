@@ -1,4 +1,4 @@
-//! Chats of SillyTavern (`.jsonl`): a line about the chat, then one for each
+//! Chats of `SillyTavern` (`.jsonl`): a line about the chat, then one for each
 //! message. An answer that was swiped away is a branch.
 
 use serde::Deserialize;
@@ -8,6 +8,7 @@ use vademecum_kit::model::{MessageDraft, SourceName, Timestamp};
 use super::{
     Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
     conversation::Conversation,
+    json::entry,
     moment,
     tree::{Node, branches},
 };
@@ -38,11 +39,11 @@ impl Importer for SillyTavern {
         let (mut head, mut lines) = (Head::default(), Vec::new());
         let text = file.text()?;
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            match serde_json::from_str(line) {
+            match entry(line) {
                 Ok(Line { message: Some(message), .. }) => lines.push((number, message)),
                 Ok(Line { head: found, .. }) if number == 1 => head = found,
                 Ok(_) => reading.skip(number, "it is no message".to_owned()),
-                Err(error) => reading.skip(number, error.to_string()),
+                Err(reason) => reading.skip(number, reason),
             }
         }
         let conversation = conversation(file, &head, &lines);
