@@ -1,36 +1,39 @@
 //! ChatGPT's `conversations.json`.
 //!
 //! A conversation is a tree: every answer that was asked for again is a
-//! branch. What is read is the branch that the user saw last, from
-//! `current_node` up through the parents.
+//! branch. The branch that the user saw last leads from `current_node` up
+//! through the parents. What is hidden is passed through.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
-use vademecum_kit::model::{ChatDraft, MessageDraft, Timestamp};
+use vademecum_kit::model::{MessageDraft, Timestamp};
 
-use super::chats::Conversation;
+use super::{
+    conversation::Conversation,
+    json::entry,
+    parts::marker,
+    tree::{Node, branches},
+};
 
 /// Reads one conversation.
-pub(super) fn conversation(json: &str) -> Result<Conversation, serde_json::Error> {
-    let tree: Tree = serde_json::from_str(json)?;
-    let messages = tree
-        .branch()
-        .into_iter()
-        .filter_map(|(id, node)| node.message.as_ref()?.draft(id))
-        .collect();
+pub(super) fn conversation(json: &str) -> Result<Conversation, String> {
+    let tree: Tree = entry(json)?;
     let id = tree.conversation_id.or(tree.id).filter(|id| !id.is_empty());
+    let nodes = tree.mapping.into_iter().map(|(id, place)| Node {
+        time: place.message.as_ref().and_then(|message| message.create_time),
+        message: place.message.and_then(|message| message.draft(&id)),
+        parent: place.parent,
+        id,
+    });
     Ok(Conversation {
         origin: id.map(|id| format!("chatgpt:{id}")),
-        chat: ChatDraft {
-            title: tree.title.filter(|title| !title.trim().is_empty()),
-            service: Some("chatgpt".to_owned()),
-            created_at: tree.create_time.and_then(Timestamp::from_unix_seconds),
-            modified_at: tree.update_time.and_then(Timestamp::from_unix_seconds),
-            messages,
-            ..ChatDraft::default()
-        },
+        title: tree.title,
+        service: Some("chatgpt".to_owned()),
+        created_at: tree.create_time.and_then(Timestamp::from_unix_seconds),
+        modified_at: tree.update_time.and_then(Timestamp::from_unix_seconds),
+        branches: branches(nodes.collect(), tree.current_node.as_deref()),
     })
 }
 
@@ -42,11 +45,11 @@ struct Tree {
     create_time: Option<f64>,
     update_time: Option<f64>,
     current_node: Option<String>,
-    mapping: BTreeMap<String, Node>,
+    mapping: BTreeMap<String, Place>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Node {
+struct Place {
     parent: Option<String>,
     message: Option<Message>,
 }
@@ -66,58 +69,50 @@ struct Author {
     name: Option<String>,
 }
 
-impl Tree {
-    /// The nodes of the branch that was seen last, from the root down.
-    fn branch(&self) -> Vec<(&str, &Node)> {
-        let mut branch = Vec::new();
-        let mut seen = HashSet::new();
-        let mut next = self.current_node.as_deref();
-        if next.is_none_or(|id| !self.mapping.contains_key(id)) {
-            next = self.newest_leaf();
-        }
-        // A parent that was seen before closes a circle.
-        while let Some(id) = next.filter(|id| seen.insert(*id)) {
-            let Some(node) = self.mapping.get(id) else { break };
-            branch.push((id, node));
-            next = node.parent.as_deref();
-        }
-        branch.reverse();
-        branch
-    }
-
-    fn newest_leaf(&self) -> Option<&str> {
-        let parents: HashSet<_> =
-            self.mapping.values().filter_map(|node| node.parent.as_deref()).collect();
-        let time = |node: &Node| {
-            node.message.as_ref().and_then(|message| message.create_time).unwrap_or(f64::MIN)
-        };
-        self.mapping
-            .iter()
-            .filter(|(id, _)| !parents.contains(id.as_str()))
-            .max_by(|(_, one), (_, other)| time(one).total_cmp(&time(other)))
-            .map(|(id, _)| id.as_str())
-    }
-}
-
 impl Message {
     /// The message, unless it was never to be seen.
     fn draft(&self, node_id: &str) -> Option<MessageDraft> {
-        if self.is_hidden() {
+        if self.flag("is_visually_hidden_from_conversation") {
             return None;
         }
-        let content = text_of(self.content.as_ref()?);
-        (!content.trim().is_empty()).then(|| MessageDraft {
+        let said = self.content.as_ref().map(text_of).filter(|text| !text.trim().is_empty());
+        let content: Vec<String> = said.into_iter().chain(self.attachments()).collect();
+        (!content.is_empty()).then(|| MessageDraft {
             origin: self.id.as_deref().unwrap_or(node_id).to_owned(),
             sender: self.sender().to_owned(),
-            content,
+            model: self.model(),
+            content: content.join("\n\n"),
             sent_at: self.create_time.and_then(Timestamp::from_unix_seconds),
             ..MessageDraft::default()
         })
     }
 
-    fn is_hidden(&self) -> bool {
-        let flag = |metadata: &Value| metadata.get("is_visually_hidden_from_conversation").cloned();
-        self.metadata.as_ref().and_then(flag) == Some(Value::Bool(true))
+    fn noted(&self, key: &str) -> Option<&Value> {
+        self.metadata.as_ref()?.get(key)
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        self.noted(key).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// The model; what a user says is noted with the one that is to answer.
+    fn model(&self) -> Option<String> {
+        let role = self.author.as_ref()?.role.as_deref();
+        let model = self.noted("model_slug")?.as_str().filter(|model| !model.is_empty())?;
+        matches!(role, Some("assistant" | "tool")).then(|| model.to_owned())
+    }
+
+    /// The files that came with it, by name; pictures have their place in the
+    /// text.
+    fn attachments(&self) -> Vec<String> {
+        let listed = self.noted("attachments").and_then(Value::as_array);
+        let named = listed.into_iter().flatten().filter_map(|file| {
+            let kind =
+                ["mime_type", "mimeType"].into_iter().find_map(|key| file.get(key)?.as_str());
+            let is_picture = kind.is_some_and(|kind| kind.starts_with("image/"));
+            file.get("name")?.as_str().filter(|name| !name.is_empty() && !is_picture)
+        });
+        named.map(|name| format!("[attachment: {name}]")).collect()
     }
 
     /// The role; of a tool, its name.
@@ -138,7 +133,7 @@ fn text_of(content: &Value) -> String {
         Value::String(text) => vec![text.clone()],
         content => match content.get("parts") {
             Some(Value::Array(parts)) => parts.iter().filter_map(part).collect(),
-            _ => only_text(content).into_iter().collect(),
+            _ => only_text(content).or_else(|| thoughts(content)).into_iter().collect(),
         },
     };
     parts.join("\n\n")
@@ -149,25 +144,22 @@ fn only_text(content: &Value) -> Option<String> {
     ["text", "result", "content"].into_iter().find_map(text).map(str::to_owned)
 }
 
+/// What the model thought before it answered.
+fn thoughts(content: &Value) -> Option<String> {
+    let thoughts = content.get("thoughts")?.as_array()?;
+    let said: Vec<_> = thoughts.iter().filter_map(only_text).collect();
+    Some(said.join("\n\n")).filter(|text| !text.is_empty())
+}
+
 fn part(part: &Value) -> Option<String> {
     match part {
         Value::String(text) if text.trim().is_empty() => None,
         Value::String(text) => Some(text.clone()),
         Value::Object(fields) => only_text(part).or_else(|| {
             let kind = fields.get("content_type").and_then(Value::as_str).unwrap_or_default();
-            Some(marker(kind).to_owned())
+            Some(marker(kind).unwrap_or("[attachment]").to_owned())
         }),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
-    }
-}
-
-/// Stands for what cannot be read.
-fn marker(content_type: &str) -> &'static str {
-    match content_type {
-        kind if kind.contains("image") => "[image]",
-        kind if kind.contains("video") => "[video]",
-        kind if kind.contains("audio") => "[audio]",
-        _ => "[attachment]",
     }
 }
 
@@ -175,12 +167,16 @@ fn marker(content_type: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn chat(json: &str) -> ChatDraft {
-        conversation(json).unwrap().chat
+    fn chat(json: &str) -> Conversation {
+        conversation(json).unwrap()
     }
 
-    fn said(chat: &ChatDraft) -> Vec<(&str, &str)> {
-        chat.messages.iter().map(|it| (it.sender.as_str(), it.content.as_str())).collect()
+    fn messages(chat: &Conversation) -> &[MessageDraft] {
+        chat.branches.branches.first().map(|branch| branch.messages.as_slice()).unwrap_or_default()
+    }
+
+    fn said(chat: &Conversation) -> Vec<(&str, &str)> {
+        messages(chat).iter().map(|it| (it.sender.as_str(), it.content.as_str())).collect()
     }
 
     fn node(id: &str, parent: &str, role: &str, time: u32, parts: &str) -> String {
@@ -219,8 +215,8 @@ mod tests {
         assert_eq!(chat.title.as_deref(), Some("Rye"));
         assert_eq!(chat.created_at, Timestamp::parse("2024-01-01T00:00:00.5").ok());
         assert_eq!(chat.modified_at, None);
-        assert_eq!(chat.messages[0].origin, "m-b");
-        assert_eq!(chat.messages[0].sent_at, Timestamp::from_unix_seconds(2.0));
+        assert_eq!(messages(&chat)[0].origin, "m-b");
+        assert_eq!(messages(&chat)[0].sent_at, Timestamp::from_unix_seconds(2.0));
     }
 
     #[test]
@@ -235,11 +231,11 @@ mod tests {
     fn a_circle_of_parents_ends() {
         let nodes =
             [node("a", "\"b\"", "user", 1, r#"["1"]"#), node("b", "\"a\"", "user", 2, r#"["2"]"#)];
-        assert_eq!(chat(&tree("\"b\"", &nodes)).messages.len(), 2);
-        assert_eq!(chat(&tree("null", &nodes)).messages.len(), 0);
+        assert_eq!(messages(&chat(&tree("\"b\"", &nodes))).len(), 2);
+        assert_eq!(chat(&tree("null", &nodes)).branches.lost, 2);
     }
 
-    fn message(author: &str, content: &str, metadata: &str) -> ChatDraft {
+    fn message(author: &str, content: &str, metadata: &str) -> Conversation {
         chat(&format!(
             r#"{{"current_node": "a", "mapping": {{"a": {{"message": {{"author": {author},
                 "create_time": null, "content": {content}, "metadata": {metadata}}}}}}}}}"#
@@ -256,6 +252,11 @@ mod tests {
                     {"content_type": "audio_transcription", "text": "Say"}, null, {"x": 1}]}"#,
                 "[image]\n\nWhat is it?\n\nSay\n\n[attachment]",
             ),
+            (
+                r#"{"content_type": "thoughts", "thoughts": [
+                    {"summary": "Hm", "content": "Rye?"}, {"content": "Oat?"}]}"#,
+                "Rye?\n\nOat?",
+            ),
             (r#"{"content_type": "code", "language": "python", "text": "x = 1"}"#, "x = 1"),
             (r#"{"content_type": "execution_output", "text": "1"}"#, "1"),
             (r#"{"content_type": "tether_browsing_display", "result": "Page"}"#, "Page"),
@@ -263,29 +264,47 @@ mod tests {
         for (content, text) in contents {
             let chat = message(r#"{"role": "user"}"#, content, "{}");
             assert_eq!(said(&chat), [("user", text)]);
-            assert_eq!((chat.messages[0].origin.as_str(), chat.messages[0].sent_at), ("a", None));
+            assert_eq!(
+                (messages(&chat)[0].origin.as_str(), messages(&chat)[0].sent_at),
+                ("a", None)
+            );
         }
     }
 
     #[test]
     fn hidden_and_empty_messages_are_passed_by() {
         let hidden = r#"{"is_visually_hidden_from_conversation": true}"#;
-        assert!(message("null", r#"{"parts": ["secret"]}"#, hidden).messages.is_empty());
-        assert!(message("null", r#"{"parts": [""]}"#, "null").messages.is_empty());
-        assert!(
-            message("null", r#"{"content_type": "thoughts", "thoughts": []}"#, "{}")
-                .messages
-                .is_empty()
-        );
+        for (content, metadata) in [
+            (r#"{"parts": ["secret"]}"#, hidden),
+            (r#"{"parts": [""]}"#, "null"),
+            (r#"{"content_type": "thoughts", "thoughts": []}"#, "{}"),
+        ] {
+            assert!(messages(&message("null", content, metadata)).is_empty());
+        }
     }
 
     #[test]
     fn a_tool_speaks_under_its_name() {
         let sender =
-            |author| message(author, r#"{"parts": ["x"]}"#, "{}").messages.remove(0).sender;
+            |author| messages(&message(author, r#"{"parts": ["x"]}"#, "{}"))[0].sender.clone();
         assert_eq!(sender(r#"{"role": "tool", "name": "python"}"#), "python");
         assert_eq!(sender(r#"{"role": "tool", "name": null}"#), "tool");
         assert_eq!(sender(r#"{"role": "user", "name": "ada"}"#), "user");
         assert_eq!(sender("null"), "unknown");
+    }
+
+    #[test]
+    fn an_answer_keeps_its_model_and_a_question_its_files() {
+        let noted = r#"{"model_slug": "one", "attachments": [
+            {"name": "rye.pdf", "mime_type": "application/pdf"},
+            {"name": "loaf.png", "mimeType": "image/png"}, {"name": ""}, 7]}"#;
+        let read = |role: &str| {
+            let author = format!(r#"{{"role": "{role}"}}"#);
+            let chat = message(&author, r#"{"parts": ["x"]}"#, noted);
+            let message = messages(&chat)[0].clone();
+            (message.model, message.content)
+        };
+        assert_eq!(read("assistant").0.as_deref(), Some("one"));
+        assert_eq!(read("user"), (None, "x\n\n[attachment: rye.pdf]".to_owned()));
     }
 }

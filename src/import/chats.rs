@@ -6,15 +6,12 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
-use vademecum_kit::model::{Body, ChatDraft, Draft, SourceName, Timestamp};
+use vademecum_kit::model::SourceName;
 
 use super::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, archive::Archive, chatgpt,
-    claude, digest::digest,
+    Fit, Glance, ImportError, Importer, Reading, SourceFile, archive::Archive, chatgpt, claude,
+    conversation::Conversation, json::entries,
 };
-
-/// Goes up when the same conversation makes another draft than before.
-const VERSION: &str = "chats/1";
 
 /// Reads conversations.
 #[derive(Debug)]
@@ -41,64 +38,58 @@ impl Importer for Chats {
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let unpacked = unpacked(file)?;
-        let file = unpacked.as_ref().unwrap_or(file);
-        let conversations = conversations(file)?;
-        let services: Vec<_> = conversations.iter().map(|json| Service::of(json)).collect();
-        if !services.is_empty() && services.iter().all(Option::is_none) {
-            return Err(ImportError::NotChats { path: file.path.clone() });
-        }
         let mut reading = Reading::default();
-        for (number, (json, service)) in (1..).zip(conversations.into_iter().zip(services)) {
-            match service.map_or_else(foreign, |service| service.read(json)) {
-                Ok(chat) => reading.drafts.push(draft(file, number, chat)),
-                Err(reason) => {
-                    let place = place(number, json);
-                    reading.problems.push(Problem { place, reason });
-                }
+        for part in parts(file)? {
+            let part = part.as_ref().unwrap_or(file);
+            let conversations = conversations(part)?;
+            let services: Vec<_> = conversations.iter().map(|json| Service::of(json)).collect();
+            if !services.is_empty() && services.iter().all(Option::is_none) {
+                return Err(ImportError::NotChats { path: file.path.clone() });
+            }
+            for (number, (json, service)) in (1..).zip(conversations.into_iter().zip(services)) {
+                let read = service.map_or_else(foreign, |service| service.read(json));
+                reading.add(part, number, place(number, json), read);
             }
         }
         Ok(reading)
     }
 }
 
-/// Whether that is what a service calls its conversations in an archive.
+/// Whether that is what a service calls its conversations in an archive: a
+/// large account's are numbered.
 fn is_export(name: &str) -> bool {
-    name.rsplit('/').next() == Some("conversations.json")
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let middle = name.strip_prefix("conversations").and_then(|name| name.strip_suffix(".json"));
+    middle.is_some_and(|middle| middle.chars().all(|next| next == '-' || next.is_ascii_digit()))
 }
 
-/// The conversations of an archive as a file, if this is an archive.
-fn unpacked(file: &SourceFile) -> Result<Option<SourceFile>, ImportError> {
+/// The files with conversations in an archive; none in the place of a file
+/// that is no archive and such a one itself.
+fn parts(file: &SourceFile) -> Result<Vec<Option<SourceFile>>, ImportError> {
     if !file.bytes.starts_with(b"PK\x03\x04") {
-        return Ok(None);
+        return Ok(vec![None]);
     }
     let refused = |cause| ImportError::Archive { path: file.path.clone(), cause };
     let mut archive = Archive::open(&file.bytes).map_err(refused)?;
-    let Some(name) = archive.names().into_iter().find(|name| is_export(name)) else {
+    let mut names: Vec<_> = archive.names().into_iter().filter(|name| is_export(name)).collect();
+    names.sort_unstable();
+    let mut parts = Vec::new();
+    for name in names {
+        let bytes = archive.unpack(&name).map_err(refused)?;
+        parts.extend(bytes.map(|bytes| {
+            let (path, root) = (file.path.clone(), file.root.clone());
+            Some(SourceFile { path, root, bytes, modified: file.modified })
+        }));
+    }
+    if parts.is_empty() {
         return Err(ImportError::NotChats { path: file.path.clone() });
-    };
-    let bytes = archive.unpack(&name).map_err(refused)?;
-    Ok(bytes.map(|bytes| SourceFile { bytes, ..file.clone() }))
-}
-
-/// A conversation that was read.
-#[derive(Debug)]
-pub(super) struct Conversation {
-    /// What the service knows it by, such as `chatgpt:1`, if it says.
-    pub origin: Option<String>,
-    /// What was said.
-    pub chat: ChatDraft,
+    }
+    Ok(parts)
 }
 
 /// The conversations of a file: a list, or one alone.
 fn conversations(file: &SourceFile) -> Result<Vec<&RawValue>, ImportError> {
-    let text = file.text()?;
-    let read = if text.trim_start().starts_with('[') {
-        serde_json::from_str(text)
-    } else {
-        serde_json::from_str(text).map(|alone| vec![alone])
-    };
-    read.map_err(|cause| ImportError::Json { path: file.path.clone(), cause })
+    entries(file.text()?).map_err(|cause| ImportError::Json { path: file.path.clone(), cause })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -124,15 +115,10 @@ impl Service {
     }
 
     fn read(self, json: &RawValue) -> Result<Conversation, String> {
-        let read = match self {
+        match self {
             Self::ChatGpt => chatgpt::conversation(json.get()),
             Self::Claude => claude::conversation(json.get()),
-        };
-        let conversation = read.map_err(|error| error.to_string())?;
-        if conversation.chat.messages.is_empty() {
-            return Err("it has no messages".to_owned());
         }
-        Ok(conversation)
     }
 }
 
@@ -156,30 +142,6 @@ fn place(number: usize, json: &RawValue) -> String {
         .flatten()
         .find(|name| !name.trim().is_empty())
         .map_or_else(|| format!("conversation {number}"), |name| format!("conversation `{name}`"))
-}
-
-fn draft(file: &SourceFile, number: usize, conversation: Conversation) -> Draft {
-    let Conversation { origin, chat } = conversation;
-    let origin = origin.unwrap_or_else(|| format!("{}#{number}", file.origin()));
-    Draft { origin, digest: fingerprint(&chat), id: None, body: Body::Chat(chat) }
-}
-
-/// Follows what is kept of a conversation: an export is rewritten whole each
-/// time, though most of it is as it was.
-fn fingerprint(chat: &ChatDraft) -> String {
-    let moment = |moment: Option<Timestamp>| moment.map(|it| it.to_string()).unwrap_or_default();
-    let head = [
-        chat.title.clone().unwrap_or_default(),
-        chat.service.clone().unwrap_or_default(),
-        moment(chat.created_at),
-        moment(chat.modified_at),
-    ];
-    let messages = chat.messages.iter().flat_map(|message| {
-        let sent_at = moment(message.sent_at);
-        [message.origin.clone(), message.sender.clone(), message.content.clone(), sent_at]
-    });
-    let parts: Vec<_> = head.into_iter().chain(messages).collect();
-    digest(VERSION, parts.iter().map(String::as_bytes))
 }
 
 #[cfg(test)]
@@ -215,6 +177,12 @@ mod tests {
         assert_eq!(Chats.recognise(&glance("export.zip", &zip)), Fit::Content);
         let read = |bytes| Chats.read(&SourceFile::example("/export.zip", bytes));
         assert_eq!(origins(&read(zip).unwrap()), ["claude:c1"]);
+        let split = [
+            ("x/conversations-001.json", CLAUDE.as_bytes()),
+            ("x/conversations-000.json", CHATGPT.as_bytes()),
+            ("shared_conversations.json", b"[]"),
+        ];
+        assert_eq!(origins(&read(packed(&split)).unwrap()), ["chatgpt:g1", "claude:c1"]);
         let other = packed(&[("user.json", b"{}")]);
         assert_eq!(Chats.recognise(&glance("export.zip", &other)), Fit::No);
         assert!(matches!(read(other), Err(ImportError::NotChats { .. })));

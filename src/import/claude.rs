@@ -1,29 +1,38 @@
 //! Claude's `conversations.json`.
+//!
+//! Messages stand in a list. Where they also say which one they follow, a
+//! conversation is a tree, as an answer that was asked for again is a branch.
 
 use serde::Deserialize;
 use serde_json::Value;
-use vademecum_kit::model::{ChatDraft, MessageDraft, Timestamp};
+use vademecum_kit::model::{MessageDraft, Timestamp};
 
-use super::chats::Conversation;
-
-/// Longest text that is kept of what a tool was told or answered.
-const MAX_TOOL_CHARS: usize = 1000;
+use super::{
+    conversation::Conversation,
+    json::entry,
+    parts::{said, text},
+    tree::{Node, branches},
+};
 
 /// Reads one conversation.
-pub(super) fn conversation(json: &str) -> Result<Conversation, serde_json::Error> {
-    let exported: Exported = serde_json::from_str(json)?;
-    let messages =
-        (1..).zip(exported.chat_messages).filter_map(|(number, message)| message.draft(number));
+pub(super) fn conversation(json: &str) -> Result<Conversation, String> {
+    let exported: Exported = entry(json)?;
+    let model = exported.model.as_deref().filter(|model| !model.is_empty());
+    let mut before: Option<String> = None;
+    let nodes = (1..).zip(exported.chat_messages).map(|(number, message)| {
+        let id = message.uuid.clone().unwrap_or_else(|| i32::to_string(&number));
+        let parent = message.parent_message_uuid.clone().or_else(|| before.take());
+        before = Some(id.clone());
+        Node { parent, time: Some(f64::from(number)), message: message.draft(&id, model), id }
+    });
+    let nodes = nodes.collect();
     Ok(Conversation {
         origin: exported.uuid.filter(|id| !id.is_empty()).map(|id| format!("claude:{id}")),
-        chat: ChatDraft {
-            title: exported.name.filter(|name| !name.trim().is_empty()),
-            service: Some("claude".to_owned()),
-            created_at: moment(exported.created_at),
-            modified_at: moment(exported.updated_at),
-            messages: messages.collect(),
-            ..ChatDraft::default()
-        },
+        title: exported.name,
+        service: Some("claude".to_owned()),
+        created_at: moment(exported.created_at),
+        modified_at: moment(exported.updated_at),
+        branches: branches(nodes, exported.current_leaf_message_uuid.as_deref()),
     })
 }
 
@@ -31,39 +40,40 @@ pub(super) fn conversation(json: &str) -> Result<Conversation, serde_json::Error
 struct Exported {
     uuid: Option<String>,
     name: Option<String>,
+    model: Option<String>,
     created_at: Option<String>,
     updated_at: Option<String>,
+    current_leaf_message_uuid: Option<String>,
     chat_messages: Vec<Message>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Message {
     uuid: Option<String>,
+    parent_message_uuid: Option<String>,
     sender: Option<String>,
     text: Option<String>,
-    content: Option<Vec<Value>>,
-    attachments: Option<Vec<Attachment>>,
+    content: Option<Value>,
+    attachments: Option<Vec<Value>>,
+    files: Option<Vec<Value>>,
     created_at: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Attachment {
-    file_name: Option<String>,
-    extracted_content: Option<String>,
-}
-
 impl Message {
-    /// The message, unless it says nothing.
-    fn draft(self, number: usize) -> Option<MessageDraft> {
+    /// The message, unless it says nothing. `model` is the one that answers.
+    fn draft(self, id: &str, model: Option<&str>) -> Option<MessageDraft> {
         // `text` is the content once more, without what tools did.
-        let mut parts: Vec<_> = self.content.iter().flatten().filter_map(part).collect();
-        if parts.is_empty() {
-            parts.extend(self.text.filter(|text| !text.trim().is_empty()));
-        }
-        parts.extend(self.attachments.into_iter().flatten().filter_map(Attachment::text));
+        let text = || self.text.filter(|text| !text.trim().is_empty());
+        let mut parts: Vec<_> =
+            self.content.as_ref().and_then(said).or_else(text).into_iter().collect();
+        parts.extend(self.attachments.iter().flatten().filter_map(attachment));
+        parts.extend(self.files.iter().flatten().filter_map(file));
+        let sender = self.sender.unwrap_or_else(|| "unknown".to_owned());
+        let model = model.filter(|_| sender == "assistant");
         (!parts.is_empty()).then(|| MessageDraft {
-            origin: self.uuid.unwrap_or_else(|| number.to_string()),
-            sender: self.sender.unwrap_or_else(|| "unknown".to_owned()),
+            origin: id.to_owned(),
+            model: model.map(str::to_owned),
+            sender,
             content: parts.join("\n\n"),
             sent_at: moment(self.created_at),
             ..MessageDraft::default()
@@ -71,74 +81,38 @@ impl Message {
     }
 }
 
-impl Attachment {
-    fn text(self) -> Option<String> {
-        let text = self.extracted_content.filter(|text| !text.trim().is_empty())?;
-        let name = self.file_name.filter(|name| !name.is_empty());
-        Some(format!("[attachment: {}]\n{text}", name.as_deref().unwrap_or("unnamed")))
+/// A file that came with a message, with the text that was found in it.
+fn attachment(attachment: &Value) -> Option<String> {
+    let name = text(attachment, "file_name");
+    match (name, text(attachment, "extracted_content")) {
+        (name, Some(held)) => {
+            Some(format!("[attachment: {}]\n{held}", name.as_deref().unwrap_or("unnamed")))
+        }
+        (Some(name), None) => Some(format!("[attachment: {name}]")),
+        (None, None) => None,
     }
+}
+
+fn file(file: &Value) -> Option<String> {
+    text(file, "file_name").map(|name| format!("[file: {name}]"))
 }
 
 fn moment(text: Option<String>) -> Option<Timestamp> {
     Timestamp::parse(&text?).ok()
 }
 
-fn part(part: &Value) -> Option<String> {
-    match part.get("type").and_then(Value::as_str) {
-        Some("tool_use") => Some(tool_use(part)),
-        Some("tool_result") => tool_result(part),
-        Some(_) | None => ["text", "thinking"].into_iter().find_map(|key| text(part, key)),
-    }
-}
-
-fn text(value: &Value, key: &str) -> Option<String> {
-    let text = value.get(key)?.as_str()?;
-    (!text.trim().is_empty()).then(|| text.to_owned())
-}
-
-/// What a tool was told. A document that Claude wrote is told to a tool as
-/// well, but is what the user came for, and kept whole.
-fn tool_use(part: &Value) -> String {
-    let name = text(part, "name").unwrap_or_else(|| "tool".to_owned());
-    let Some(input) = part.get("input").filter(|input| !input.is_null()) else {
-        return format!("[{name}]");
-    };
-    match text(input, "content") {
-        Some(document) => {
-            let title = text(input, "title").map(|title| format!(" {title}")).unwrap_or_default();
-            format!("[{name}]{title}\n{document}")
-        }
-        None => format!("[{name}] {}", shortened(&input.to_string())),
-    }
-}
-
-fn tool_result(part: &Value) -> Option<String> {
-    let name = text(part, "name").unwrap_or_else(|| "tool".to_owned());
-    let answer = match part.get("content")? {
-        Value::String(answer) => answer.clone(),
-        Value::Array(parts) => {
-            parts.iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n")
-        }
-        _ => return None,
-    };
-    (!answer.trim().is_empty()).then(|| format!("[{name} answered] {}", shortened(&answer)))
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_TOOL_CHARS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn lines(chat: Conversation) -> Vec<Vec<MessageDraft>> {
+        chat.branches.branches.into_iter().map(|branch| branch.messages).collect()
+    }
+
     fn message(fields: &str) -> Option<MessageDraft> {
         let json =
             format!(r#"{{"chat_messages": [{{"uuid": "m", "sender": "human", {fields}}}]}}"#);
-        conversation(&json).unwrap().chat.messages.pop()
+        lines(conversation(&json).unwrap()).pop()?.pop()
     }
 
     fn content(fields: &str) -> String {
@@ -155,50 +129,65 @@ mod tests {
         )
         .unwrap();
         assert_eq!(read.origin.as_deref(), Some("claude:c1"));
-        let chat = read.chat;
+        let chat = &read;
         assert_eq!((chat.title.as_deref(), chat.service.as_deref()), (Some("Rye"), Some("claude")));
         assert_eq!(chat.created_at.unwrap().to_string(), "2024-01-12T11:00:00.123Z");
         assert_eq!(chat.modified_at, Timestamp::parse("2024-01-12T11:30:00Z").ok());
-        let senders: Vec<_> = chat.messages.iter().map(|it| it.sender.as_str()).collect();
+        let messages = lines(read).remove(0);
+        let senders: Vec<_> = messages.iter().map(|it| it.sender.as_str()).collect();
         assert_eq!(senders, ["human", "assistant"]);
-        assert_eq!(chat.messages[0].sent_at, Timestamp::parse("2024-01-12T11:00:00Z").ok());
+        assert_eq!(messages[0].sent_at, Timestamp::parse("2024-01-12T11:00:00Z").ok());
     }
 
     #[test]
     fn the_parts_of_a_message_are_its_text() {
         let fields = r#""text": "flat", "content": [{"type": "thinking", "thinking": "Hm."},
             {"type": "text", "text": "Bread."}, {"type": "other"}, {"type": "note", "text": "x"}]"#;
-        assert_eq!(content(fields), "Hm.\n\nBread.\n\nx");
+        assert_eq!(content(fields), "Hm.\n\nBread.\n\n[other]\n\nx");
         assert_eq!(content(r#""text": "flat", "content": [{"type": "text", "text": ""}]"#), "flat");
         assert_eq!(content(r#""text": "flat", "content": null"#), "flat");
     }
 
     #[test]
-    fn documents_are_kept_whole_and_tools_in_short() {
-        let long = "x".repeat(3000);
-        let document = format!(
-            r#""content": [{{"type": "tool_use", "name": "artifacts",
-                "input": {{"title": "Recipe", "content": "{long}"}}}}]"#
-        );
-        assert_eq!(content(&document), format!("[artifacts] Recipe\n{long}"));
-        let search = format!(
-            r#""content": [{{"type": "tool_use", "name": "search", "input": {{"query": "{long}"}}}},
-                {{"type": "tool_result", "name": "search", "content": [{{"text": "{long}"}}]}}]"#
-        );
-        let text = content(&search);
-        assert!(text.starts_with("[search] {\"query\"") && text.contains("[search answered] xx"));
-        assert!(text.len() < 2100, "{}", text.len());
-    }
-
-    #[test]
     fn attachments_follow_the_message() {
         let fields = r#""text": "Read this.", "attachments": [
-            {"file_name": "a.txt", "extracted_content": "Rye."}, {"file_name": "b.png"}]"#;
-        assert_eq!(content(fields), "Read this.\n\n[attachment: a.txt]\nRye.");
+            {"file_name": "a.txt", "extracted_content": "Rye."}, {"file_name": "b.png"}],
+            "files": [{"file_name": "c.png"}, {"file_uuid": "x"}]"#;
+        let named = "[attachment: a.txt]\nRye.\n\n[attachment: b.png]\n\n[file: c.png]";
+        assert_eq!(content(fields), format!("Read this.\n\n{named}"));
     }
 
     #[test]
     fn a_message_that_says_nothing_is_passed_by() {
         assert!(message(r#""text": " ", "content": []"#).is_none());
+    }
+
+    #[test]
+    fn an_answer_that_was_asked_for_again_is_a_branch() {
+        let read = conversation(
+            r#"{"model": "one", "current_leaf_message_uuid": "c", "chat_messages": [
+                {"uuid": "a", "parent_message_uuid": "0", "sender": "human", "text": "How?"},
+                {"uuid": "b", "parent_message_uuid": "a", "sender": "assistant", "text": "So."},
+                {"uuid": "c", "parent_message_uuid": "a", "sender": "assistant", "text": "No."}]}"#,
+        );
+        let branches = read.unwrap().branches.branches;
+        assert_eq!(branches[1].leaves, Some((0, Some("a".to_owned()))));
+        let said: Vec<Vec<_>> = branches
+            .iter()
+            .map(|branch| branch.messages.iter().map(|it| it.content.as_str()).collect())
+            .collect();
+        assert_eq!(said, [vec!["How?", "No."], vec!["So."]]);
+        let models = [&branches[0].messages[0].model, &branches[0].messages[1].model];
+        assert_eq!(models, [&None, &Some("one".to_owned())]);
+    }
+
+    #[test]
+    fn two_messages_of_one_id_are_both_kept() {
+        let read = conversation(
+            r#"{"chat_messages": [{"uuid": "a", "text": "1"}, {"uuid": "a", "text": "2"}]}"#,
+        );
+        let read = read.unwrap().branches;
+        let kept: usize = read.branches.iter().map(|branch| branch.messages.len()).sum();
+        assert_eq!(kept + read.lost, 2);
     }
 }

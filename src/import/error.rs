@@ -119,7 +119,8 @@ pub enum ImportError {
     },
     /// It is JSON, but no conversations.
     #[error(
-        "{} is no chat export; understood are the conversations.json of ChatGPT and of Claude",
+        "{} is no chat export; understood are the conversations.json of ChatGPT and of Claude, \
+         chats of SillyTavern, and messages with `role` and `content`",
         path.display()
     )]
     NotChats {

@@ -1,6 +1,8 @@
 //! Keywords: those that a note carries in its text as `#tags`, and lists of
 //! them without repetitions.
 
+use std::collections::HashMap;
+
 use super::markdown::lines_outside_code;
 
 /// The `#tags` in a Markdown text: not in code, headings or addresses, and
@@ -26,10 +28,14 @@ fn tags_of_line(line: &str) -> Vec<String> {
     let mut tags = Vec::new();
     let mut rest = line;
     let mut at_border = true;
+    let closings = last_runs(line);
     while let Some(next) = rest.chars().next() {
         let mut length = next.len_utf8();
         if next == '`' {
-            length = code_length(rest);
+            let marks = rest.len() - rest.trim_start_matches('`').len();
+            let is_closed =
+                closings.get(&marks).is_some_and(|last| line.len() - rest.len() < *last);
+            length = if is_closed { code_length(rest, marks) } else { marks };
         } else if next == '#' && at_border {
             let tag = tag_at(&rest[1..]);
             length += tag.len();
@@ -43,10 +49,22 @@ fn tags_of_line(line: &str) -> Vec<String> {
     tags
 }
 
-/// How long the code is that opens with the backticks before `text`, or the
-/// backticks alone if it is never closed.
-fn code_length(text: &str) -> usize {
-    let marks = text.len() - text.trim_start_matches('`').len();
+/// Where the last run of backticks of each length begins: code that is never
+/// closed is not looked through to the end of the line.
+fn last_runs(line: &str) -> HashMap<usize, usize> {
+    let mut runs = HashMap::new();
+    let mut at = 0;
+    while let Some(found) = line[at..].find('`') {
+        let begin = at + found;
+        let marks = line[begin..].len() - line[begin..].trim_start_matches('`').len();
+        runs.insert(marks, begin);
+        at = begin + marks;
+    }
+    runs
+}
+
+/// How long the code is that opens `text` with so many backticks.
+fn code_length(text: &str, marks: usize) -> usize {
     let mut at = marks;
     while let Some(found) = text[at..].find('`') {
         let close = at + found;

@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use vademecum_kit::model::Timestamp;
 
+/// Longest front matter that is read, in bytes: it takes far longer to read than
+/// text.
+const MAX_MATTER_BYTES: usize = 128 * 1_024;
+
 /// A Markdown text, taken apart.
 #[derive(Debug, Default)]
 pub(super) struct Markdown<'a> {
@@ -15,6 +19,8 @@ pub(super) struct Markdown<'a> {
     pub properties: Properties,
     /// The text after the front matter.
     pub body: &'a str,
+    /// Whether there is front matter that is too long to be read.
+    pub is_front_too_long: bool,
 }
 
 /// What front matter says about a text.
@@ -37,11 +43,14 @@ pub(super) struct Properties {
 impl<'a> Markdown<'a> {
     /// Takes `text` apart.
     pub(super) fn parse(text: &'a str) -> Self {
-        let plain = || Self { properties: Properties::default(), body: text };
-        let Some((syntax, matter, body)) = split(text) else { return plain() };
+        let plain = Self { body: text, ..Self::default() };
+        let Some((syntax, matter, body)) = split(text) else { return plain };
+        if matter.len() > MAX_MATTER_BYTES {
+            return Self { body, is_front_too_long: true, ..plain };
+        }
         match syntax.read(matter) {
-            Some(fields) => Self { properties: Properties::from(fields), body },
-            None => plain(),
+            Some(fields) => Self { properties: Properties::from(fields), body, ..plain },
+            None => plain,
         }
     }
 
@@ -199,7 +208,7 @@ fn keywords(texts: &[String]) -> Vec<String> {
 }
 
 /// `[[page|shown]]` without its brackets: what is shown.
-fn unlink(text: &str) -> &str {
+pub(super) fn unlink(text: &str) -> &str {
     let inside = text.strip_prefix("[[").and_then(|text| text.strip_suffix("]]"));
     inside.map_or(text, |link| link.rsplit('|').next().unwrap_or(link))
 }
@@ -289,6 +298,14 @@ mod tests {
             let text = format!("{fence}\n{key}{open}\n{fence}\nBody");
             assert_eq!(Markdown::parse(&text).body, text);
         }
+    }
+
+    #[test]
+    fn front_matter_without_end_is_not_read() {
+        let text = format!("---\ntitle: Rye\nx: {}\n---\nBody", "y".repeat(MAX_MATTER_BYTES));
+        let read = Markdown::parse(&text);
+        assert_eq!((read.body, read.is_front_too_long), ("Body", true));
+        assert_eq!(read.properties, Properties::default());
     }
 
     #[test]

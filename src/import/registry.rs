@@ -6,11 +6,26 @@ use vademecum_kit::model::SourceName;
 
 use super::{
     Fit, Found, Glance, ImportError, Importer, Reading, SourceFile, State, characters::Characters,
-    chats::Chats, digest::digest, media::Media, notes::Notes, prompts::Prompts,
+    chats::Chats, digest::digest, html_notes::HtmlNotes, keep::Keep, logseq::Logseq, media::Media,
+    notes::Notes, notion::Notion, org::Org, prompts::Prompts, role_chats::RoleChats,
+    silly_tavern::SillyTavern,
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
-static IMPORTERS: [&dyn Importer; 5] = [&Notes, &Media, &Chats, &Characters, &Prompts];
+static IMPORTERS: [&dyn Importer; 12] = [
+    &Notes,
+    &Notion,
+    &Logseq,
+    &Org,
+    &Keep,
+    &HtmlNotes,
+    &Media,
+    &Chats,
+    &SillyTavern,
+    &RoleChats,
+    &Characters,
+    &Prompts,
+];
 
 /// The importers whose drafts go into `source`.
 pub fn importers(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {

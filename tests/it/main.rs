@@ -33,6 +33,7 @@ mod import;
 mod jwt;
 mod keys;
 mod methods;
+mod notes_and_chats;
 mod nothing_lost;
 mod oauth;
 mod one_ranking;

@@ -1,4 +1,10 @@
 -- The messages of a conversation, deleted ones too.
-SELECT row, id, sender, content, timestamp, deleted
+SELECT
+    row, id, sender, content, timestamp, deleted,
+    (
+        SELECT CASE WHEN json_valid(extra_json) THEN CAST(extra_json ->> '$.model' AS TEXT) END
+        FROM message_metadata
+        WHERE message_id = messages.id
+    ) AS model
 FROM messages
 WHERE conversation_id = :conversation_id;

@@ -1,5 +1,7 @@
 -- Brings a conversation up to date; one that was deleted comes back.
 UPDATE conversations
-SET title = :title, last_modified = :last_modified, version = version + 1, deleted = 0
+SET title = :title, root_id = COALESCE(:root_id, id), parent_conversation_id = :parent,
+    forked_from_message_id = :forked_from, last_modified = :last_modified, version = version + 1,
+    deleted = 0
 WHERE id = :id
 RETURNING row;

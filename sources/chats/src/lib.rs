@@ -5,6 +5,7 @@
 //! message are one passage of the same full-text index, as a note is with its
 //! title: that one is the whole conversation's.
 
+mod fork;
 mod read;
 mod remove;
 mod save;

@@ -17,6 +17,8 @@ pub(crate) struct Conversation {
     pub(crate) title: Option<String>,
     pub(crate) character_id: Option<i64>,
     pub(crate) service: Option<String>,
+    pub(crate) parent: Option<String>,
+    pub(crate) forked_from: Option<String>,
     created_at: Option<Timestamp>,
     last_modified: Option<Timestamp>,
     version: i64,
@@ -32,6 +34,7 @@ pub(crate) struct Message {
     pub(crate) sender: String,
     pub(crate) content: String,
     pub(crate) timestamp: String,
+    pub(crate) model: Option<String>,
     last_modified: Option<Timestamp>,
     version: i64,
 }
@@ -162,6 +165,8 @@ pub(crate) fn conversation(
             title: row.get("title")?,
             character_id: row.get("character_id")?,
             service: row.get("source")?,
+            parent: row.get("parent_conversation_id")?,
+            forked_from: row.get("forked_from_message_id")?,
             created_at: row.get("created_at")?,
             last_modified: row.get("last_modified")?,
             version: row.get("version")?,
@@ -228,6 +233,7 @@ fn stored_message(row: &Row<'_>) -> rusqlite::Result<Message> {
         sender: row.get("sender")?,
         content: row.get("content")?,
         timestamp: row.get("timestamp")?,
+        model: row.get("model")?,
         last_modified: row.get("last_modified")?,
         version: row.get("version")?,
     })

@@ -1,6 +1,6 @@
 //! Adding conversations and bringing them up to date, message by message.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::named_params;
 use uuid::Uuid;
@@ -10,7 +10,11 @@ use vademecum_kit::{
     store::{StoreError, Writer, save_once},
 };
 
-use crate::{TABLE, conversation_key, message_key};
+use crate::{
+    TABLE, conversation_key,
+    fork::{Place, retire},
+    message_key,
+};
 
 /// A message that is stored already.
 struct Stored {
@@ -18,6 +22,7 @@ struct Stored {
     sender: String,
     content: String,
     timestamp: String,
+    model: Option<String>,
     deleted: bool,
 }
 
@@ -42,9 +47,10 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
             None => writer.free_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
         };
         let times = times(chat, now);
+        let place = Place::of(writer, chat.fork.as_ref())?;
         let row = match item {
-            Some(id) => update(writer, id, chat, &times, now)?,
-            None => insert(writer, &id, chat, draft, &times, now)?,
+            Some(id) => update(writer, id, chat, &place, &times, now)?,
+            None => insert(writer, &id, chat, draft, (&place, &times), now)?,
         };
         describe(writer, &id, chat, now)?;
         let before = opening(writer, &id)?.map(|opening| opening.row);
@@ -52,6 +58,7 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
         let opening = opening(writer, &id)?;
         index_conversation(writer, row, chat.title.as_deref(), opening.as_ref())?;
         index_messages(writer, &changed, before, opening.map(|opening| opening.row))?;
+        retire(writer, &draft.origin, chat, now)?;
         Ok(id)
     })
 }
@@ -79,7 +86,7 @@ fn insert(
     id: &str,
     chat: &ChatDraft,
     draft: &Draft,
-    times: &[Timestamp],
+    (place, times): (&Place, &[Timestamp]),
     now: Timestamp,
 ) -> Result<i64, StoreError> {
     let modified = chat.modified_at.or(times.last().copied()).unwrap_or(now);
@@ -87,6 +94,9 @@ fn insert(
         include_str!("../sql/insert.sql"),
         named_params! {
             ":id": id,
+            ":root_id": place.root,
+            ":parent": place.conversation,
+            ":forked_from": place.message,
             ":title": chat.title,
             ":source": chat.service,
             ":external_ref": draft.origin,
@@ -100,6 +110,7 @@ fn update(
     writer: &Writer<'_>,
     id: &str,
     chat: &ChatDraft,
+    place: &Place,
     times: &[Timestamp],
     now: Timestamp,
 ) -> Result<i64, SourceError> {
@@ -107,6 +118,9 @@ fn update(
         include_str!("../sql/update.sql"),
         named_params! {
             ":id": id,
+            ":root_id": place.root,
+            ":parent": place.conversation,
+            ":forked_from": place.message,
             ":title": chat.title,
             ":last_modified": chat.modified_at.or(times.last().copied()).unwrap_or(now),
         },
@@ -161,8 +175,10 @@ fn save_messages<'c>(
     let mut known = stored(writer, conversation_id)?;
     let mut parent: Option<String> = None;
     let mut changed = Vec::new();
+    let mut used = HashSet::new();
     for (message, sent_at) in chat.messages.iter().zip(times) {
-        let id = message_id(writer, conversation_id, message, &known)?;
+        let id = identify(writer, conversation_id, message, &known, &used)?;
+        used.insert(id.clone());
         let row = if let Some(stored) = known.remove(&id) {
             let is_changed = update_message(writer, &id, &stored, message, *sent_at, now)?;
             (is_changed || before == Some(stored.row)).then_some(stored.row)
@@ -178,6 +194,9 @@ fn save_messages<'c>(
                     ":timestamp": sent_at,
                 },
             )?;
+            if message.model.is_some() {
+                set_model(writer, &id, message, now)?;
+            }
             Some(row)
         };
         changed.extend(row.map(|row| (row, message.content.as_str())));
@@ -191,23 +210,39 @@ fn save_messages<'c>(
     Ok(changed)
 }
 
-/// The identity of a message: the same conversation and origin, the same id. It
-/// is the one that is wanted, unless something else has that.
-fn message_id(
+/// The identifier of a message: the one it has already, the one it should have,
+/// or one that follows from its origin. Of two messages of one origin, the
+/// second has a place of its own.
+fn identify(
     writer: &Writer<'_>,
     conversation_id: &str,
     message: &MessageDraft,
     known: &HashMap<String, Stored>,
+    used: &HashSet<String>,
 ) -> Result<String, StoreError> {
-    if let Some(wanted) = message.id.as_deref().filter(|id| !id.is_empty()) {
-        let taken = include_str!("../sql/taken_message.sql");
-        let is_own = known.contains_key(wanted);
-        if is_own || writer.first(taken, named_params! { ":id": wanted }, |_| Ok(()))?.is_none() {
-            return Ok(wanted.to_owned());
-        }
+    let wanted = message.id.as_ref().filter(|id| !id.is_empty());
+    let mut derived = message_id(conversation_id, &message.origin);
+    while used.contains(&derived) {
+        derived = message_id(conversation_id, &derived);
     }
-    let name = format!("{conversation_id}/{}", message.origin);
-    Ok(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string())
+    match wanted {
+        Some(wanted) if known.contains_key(wanted) => Ok(wanted.clone()),
+        Some(wanted) if !known.contains_key(&derived) && is_free(writer, wanted)? => {
+            Ok(wanted.clone())
+        }
+        Some(_) | None => Ok(derived),
+    }
+}
+
+fn is_free(writer: &Writer<'_>, id: &str) -> Result<bool, StoreError> {
+    let sql = include_str!("../sql/message_taken.sql");
+    Ok(writer.first(sql, named_params! { ":id": id }, |_| Ok(()))?.is_none())
+}
+
+/// The identity of a message: the same conversation and origin, the same id.
+pub(crate) fn message_id(conversation_id: &str, origin: &str) -> String {
+    let name = format!("{conversation_id}/{origin}");
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
 }
 
 fn opening(writer: &Writer<'_>, conversation_id: &str) -> Result<Option<Opening>, StoreError> {
@@ -230,6 +265,7 @@ fn stored(
                 sender: row.get("sender")?,
                 content: row.get("content")?,
                 timestamp: row.get("timestamp")?,
+                model: row.get("model")?,
                 deleted: row.get("deleted")?,
             };
             Ok((row.get("id")?, stored))
@@ -249,6 +285,7 @@ fn update_message(
     let same = !stored.deleted
         && stored.sender == message.sender
         && stored.content == message.content
+        && stored.model == message.model
         && (message.sent_at.is_none() || stored.timestamp == sent_at.to_string());
     if same {
         return Ok(false);
@@ -263,7 +300,21 @@ fn update_message(
             ":now": now,
         },
     )?;
+    if stored.model != message.model {
+        set_model(writer, id, message, now)?;
+    }
     Ok(true)
+}
+
+fn set_model(
+    writer: &Writer<'_>,
+    id: &str,
+    message: &MessageDraft,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = include_str!("../sql/set_model.sql");
+    writer.run(sql, named_params! { ":id": id, ":model": message.model, ":now": now })?;
+    Ok(())
 }
 
 /// Indexes the title together with the opening message.
@@ -321,7 +372,10 @@ pub(crate) fn unindex(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::{model::Hit, testing::Bench};
+    use vademecum_kit::{
+        model::{Hit, Mode, RetrievalOptions},
+        testing::Bench,
+    };
 
     use super::*;
     use crate::Chats;
@@ -454,5 +508,66 @@ mod tests {
         assert_eq!(rows(&bench), 0);
         bench.save(&talk("", &[(1, "a rye")]));
         assert_eq!((only(&bench, "rye").uri.part, rows(&bench)), (None, 1));
+    }
+
+    fn alone(message: MessageDraft, digest: &str) -> Draft {
+        let chat = ChatDraft { messages: vec![message], ..ChatDraft::default() };
+        Draft {
+            origin: "test".to_owned(),
+            digest: digest.to_owned(),
+            id: None,
+            body: Body::Chat(chat),
+        }
+    }
+
+    fn rye(origin: &str, id: Option<&str>, model: Option<&str>) -> MessageDraft {
+        MessageDraft {
+            origin: origin.to_owned(),
+            id: id.map(str::to_owned),
+            sender: "assistant".to_owned(),
+            model: model.map(str::to_owned),
+            content: "Use rye.".to_owned(),
+            sent_at: None,
+        }
+    }
+
+    #[test]
+    fn the_model_of_a_message_is_kept_and_follows_the_export() {
+        let bench = Bench::new(Chats);
+        for (digest, model) in [("1", Some("one")), ("2", Some("two")), ("3", None)] {
+            bench.save(&alone(rye("m", None, model), digest));
+            let id = bench.search("rye")[0].id.clone();
+            let options = RetrievalOptions { mode: Some(Mode::Full), ..Default::default() };
+            let message = bench.get(id, options).unwrap().content["messages"][0].clone();
+            assert_eq!(message.get("model").and_then(serde_json::Value::as_str), model);
+        }
+    }
+
+    #[test]
+    fn a_new_message_has_the_identifier_it_should_have_if_it_is_free() {
+        let bench = Bench::new(Chats);
+        for digest in ["1", "2"] {
+            bench.save(&alone(rye("m", Some("wanted"), None), digest));
+            assert_eq!(only(&bench, "rye").message_id.as_deref(), Some("wanted"));
+        }
+        let other =
+            Draft { origin: "other".to_owned(), ..alone(rye("m", Some("wanted"), None), "1") };
+        bench.save(&other);
+        let ids: Vec<_> = bench.search("rye").into_iter().map(|hit| hit.message_id).collect();
+        assert_eq!(ids.len(), 2);
+        assert_ne!(ids[0], ids[1]);
+    }
+
+    #[test]
+    fn two_messages_of_one_origin_are_two() {
+        let mut draft = alone(rye("m", None, None), "1");
+        if let Body::Chat(chat) = &mut draft.body {
+            chat.messages.push(rye("m", None, None));
+        }
+        let bench = Bench::new(Chats);
+        for digest in ["1", "2"] {
+            bench.save(&Draft { digest: digest.to_owned(), ..draft.clone() });
+            assert_eq!(bench.search("rye").len(), 2);
+        }
     }
 }

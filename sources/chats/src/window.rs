@@ -226,7 +226,7 @@ fn show(
         from = 0;
     }
     let end = window.start + shown.len();
-    let content = json!({
+    let mut content = json!({
         "conversation_id": conversation.id,
         "title": conversation.title,
         "service": conversation.service,
@@ -235,6 +235,11 @@ fn show(
         "total_messages": total,
         "has_more": end < total,
     });
+    if let (Value::Object(fields), Some(parent)) = (&mut content, &conversation.parent) {
+        fields.insert("parent_conversation_id".to_owned(), parent.as_str().into());
+        let message = conversation.forked_from.as_deref();
+        fields.insert("forked_from_message_id".to_owned(), message.into());
+    }
     Ok(Item {
         meta: title_hit(conversation),
         content,
@@ -255,6 +260,9 @@ fn entry(index: usize, message: &Message, from: usize, most: usize) -> Value {
         "timestamp": message.timestamp,
     });
     if let Value::Object(fields) = &mut entry {
+        if let Some(model) = &message.model {
+            fields.insert("model".to_owned(), model.as_str().into());
+        }
         if from == 0 && end == total {
             fields.insert("content".to_owned(), message.content.as_str().into());
         } else {

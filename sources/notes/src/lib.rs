@@ -264,6 +264,9 @@ mod tests {
     fn a_snippet_without_a_match_in_the_text_leaves_the_front_matter_out() {
         let bench = Bench::new(Notes);
         bench.save(&draft("Odd", "---\ntags: [x]\n---\nThe body.", &[], "2026-01-01"));
-        assert_eq!(bench.search("odd")[0].snippet.as_deref(), Some("The body."));
+        bench.save(&draft("Even", "+++\ntags = ['x']\n+++\nThe body.", &[], "2026-01-01"));
+        for query in ["odd", "even"] {
+            assert_eq!(bench.search(query)[0].snippet.as_deref(), Some("The body."));
+        }
     }
 }

@@ -107,9 +107,9 @@ fn loc_at(content: &str, bytes: usize) -> Loc {
 
 /// The text after the front matter, if there is some of both.
 fn body(content: &str) -> &str {
-    let Some(rest) = content.strip_prefix("---") else { return content };
-    match rest.split_once("\n---") {
-        Some((_, body)) if !body.trim().is_empty() => body.trim_start_matches('-'),
-        _ => content,
-    }
+    let fenced = |fence: &str, mark: char| {
+        let (_, body) = content.strip_prefix(fence)?.split_once(&format!("\n{fence}"))?;
+        (!body.trim().is_empty()).then(|| body.trim_start_matches(mark))
+    };
+    fenced("---", '-').or_else(|| fenced("+++", '+')).unwrap_or(content)
 }

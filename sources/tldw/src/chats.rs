@@ -53,5 +53,6 @@ fn message(row: &Row<'_>) -> rusqlite::Result<MessageDraft> {
         sender: cell::some_text(row, "sender")?.unwrap_or_else(|| "unknown".to_owned()),
         content: cell::text(row, "content")?.unwrap_or_default(),
         sent_at: cell::moment(row, "timestamp")?,
+        model: None,
     })
 }

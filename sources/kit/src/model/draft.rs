@@ -172,7 +172,7 @@ pub struct ChatDraft {
     pub modified_at: Option<Timestamp>,
     /// Where it leaves another conversation, for a branch of one.
     pub fork: Option<Fork>,
-    /// Its messages, in order.
+    /// Its messages, in order; of a branch, those that the other one has not.
     pub messages: Vec<MessageDraft>,
 }
 
@@ -191,10 +191,13 @@ pub struct Fork {
 pub struct MessageDraft {
     /// What it is known by in the export.
     pub origin: String,
-    /// The identifier that a new message should have.
+    /// The identifier that it should have if it is new. One that is taken is
+    /// passed over.
     pub id: Option<String>,
     /// Who wrote it.
     pub sender: String,
+    /// The model that wrote it, if one did.
+    pub model: Option<String>,
     /// What it says.
     pub content: String,
     /// When it was sent.

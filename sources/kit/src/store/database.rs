@@ -40,6 +40,7 @@ impl Database {
             Self::Chacha => &[
                 include_str!("../../../../schemas/sqlite/chacha/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0002_words.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0003_message_metadata.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0004_changed.sql"),
             ],
             Self::Media => &[
