@@ -7,6 +7,7 @@
 mod archive;
 mod card;
 mod characters;
+mod charx;
 mod chatgpt;
 mod chats;
 mod claude;
@@ -22,8 +23,12 @@ mod listing;
 mod markdown;
 mod media;
 mod notes;
+mod outline;
+mod patterns;
 mod picture;
+mod prompt_list;
 mod prompts;
+mod prompts_json;
 mod registry;
 mod subtitles;
 

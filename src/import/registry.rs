@@ -5,12 +5,14 @@ use std::path::Path;
 use vademecum_kit::model::SourceName;
 
 use super::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile, characters::Characters, chats::Chats,
-    media::Media, notes::Notes, prompts::Prompts,
+    Fit, Glance, ImportError, Importer, Reading, SourceFile, characters::Characters, charx::Charx,
+    chats::Chats, media::Media, notes::Notes, patterns::Patterns, picture::Pictures,
+    prompts::Prompts, prompts_json::JsonPrompts,
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
-static IMPORTERS: [&dyn Importer; 5] = [&Notes, &Media, &Chats, &Characters, &Prompts];
+static IMPORTERS: [&dyn Importer; 9] =
+    [&Notes, &Media, &Chats, &Characters, &Pictures, &Charx, &Prompts, &JsonPrompts, &Patterns];
 
 /// The importers whose drafts go into `source`.
 pub fn importers(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {
@@ -71,8 +73,10 @@ mod tests {
         assert_eq!(notes.drafts[0].body.source(), SourceName::Notes);
         let media = read(SourceName::Media, &path, None).unwrap();
         assert_eq!(media.drafts[0].body.source(), SourceName::Media);
-        let error = read(SourceName::Prompts, &path, None).unwrap_err().to_string();
-        assert!(error.contains("cannot go into `prompts`"), "{error}");
+        let prompts = read(SourceName::Prompts, &path, None).unwrap();
+        assert_eq!(prompts.drafts[0].body.source(), SourceName::Prompts);
+        let error = read(SourceName::Characters, &path, None).unwrap_err().to_string();
+        assert!(error.contains("cannot go into `characters`"), "{error}");
     }
 
     #[test]
