@@ -107,7 +107,7 @@ fn markdown(file: &SourceFile) -> Result<MediaDraft, ImportError> {
         content: markdown.body.trim_start_matches(['\r', '\n']).to_owned(),
         tags: distinct(properties.tags),
         modified_at: properties.modified.or(properties.created).or(file.modified),
-        transcript: None,
+        ..MediaDraft::default()
     })
 }
 

@@ -2,7 +2,10 @@
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Hit, ItemId, Loc, Ranked, SourceName, Timestamp, Uri, View},
+    model::{
+        Body, ChatDraft, Draft, Hit, ItemId, Loc, MessageDraft, Ranked, SourceName, Timestamp, Uri,
+        View,
+    },
     retrieve::{Finder, Found},
     source::SourceError,
     store::{Reader, StoreError},
@@ -178,6 +181,26 @@ pub(crate) fn message(
 ) -> Result<Option<Message>, StoreError> {
     let sql = include_str!("../sql/message.sql");
     reader.first(sql, named_params! { ":row": row, ":id": id }, stored_message)
+}
+
+/// Reads one conversation as a draft, with all its messages.
+pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+    let conversation = conversation(reader, None, Some(id))?
+        .ok_or_else(|| SourceError::not_found("conversation", id))?;
+    let messages = messages(reader, id, 0, usize::MAX)?.into_iter().map(|message| MessageDraft {
+        origin: format!("{}{}", MessageDraft::KEPT, message.id),
+        sent_at: Timestamp::parse(&message.timestamp).ok(),
+        sender: message.sender,
+        content: message.content,
+    });
+    let draft = ChatDraft {
+        title: conversation.title,
+        service: conversation.service,
+        created_at: conversation.created_at,
+        modified_at: conversation.last_modified,
+        messages: messages.collect(),
+    };
+    Ok(Draft::stored(id, Body::Chat(draft)))
 }
 
 /// Some messages of a conversation, in order.

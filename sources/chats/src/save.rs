@@ -129,7 +129,7 @@ fn save_messages<'c>(
     let mut parent: Option<String> = None;
     let mut changed = Vec::new();
     for (message, sent_at) in chat.messages.iter().zip(times) {
-        let id = message_id(conversation_id, &message.origin);
+        let id = message_id(writer, conversation_id, &message.origin)?;
         let row = if let Some(stored) = known.remove(&id) {
             let is_changed = update_message(writer, &id, &stored, message, *sent_at, now)?;
             (is_changed || before == Some(stored.row)).then_some(stored.row)
@@ -158,10 +158,26 @@ fn save_messages<'c>(
     Ok(changed)
 }
 
-/// The identity of a message: the same conversation and origin, the same id.
-fn message_id(conversation_id: &str, origin: &str) -> String {
+/// The identifier of a message follows from where it comes from, so that a
+/// later export of the same conversation finds it again; one that had an
+/// identifier keeps it.
+fn message_id(
+    writer: &Writer<'_>,
+    conversation_id: &str,
+    origin: &str,
+) -> Result<String, StoreError> {
+    if let Some(id) = origin.strip_prefix(MessageDraft::KEPT).filter(|id| !id.is_empty()) {
+        let elsewhere = writer.first(
+            include_str!("../sql/elsewhere.sql"),
+            named_params! { ":id": id, ":conversation_id": conversation_id },
+            |_| Ok(()),
+        )?;
+        if elsewhere.is_none() {
+            return Ok(id.to_owned());
+        }
+    }
     let name = format!("{conversation_id}/{origin}");
-    Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
+    Ok(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string())
 }
 
 fn opening(writer: &Writer<'_>, conversation_id: &str) -> Result<Option<Opening>, StoreError> {

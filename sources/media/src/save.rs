@@ -64,7 +64,7 @@ fn insert(
             ":type": media.media_type,
             ":content": media.content,
             ":author": media.author,
-            ":now": now,
+            ":now": media.ingested_at.unwrap_or(now),
             ":content_hash": draft.digest,
             ":uuid": Uuid::new_v4().to_string(),
             ":last_modified": media.modified_at.unwrap_or(now),
