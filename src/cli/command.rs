@@ -6,7 +6,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::{
-    bundle, check, connect, demo, eval, get, import, key, mcp, output, search, serve, user,
+    bundle, check, connect, demo, eval, export, get, import, key, mcp, output,
+    search, serve, user,
 };
 use crate::{app::App, config::Settings, telemetry};
 
@@ -62,6 +63,8 @@ enum Command {
     Bundle(bundle::Bundle),
     /// Bring files in; bringing them in again updates what they became
     Import(import::Import),
+    /// Write the library as Markdown and JSON files
+    Export(export::Export),
     /// Search the library
     Search(search::Search),
     /// Read an item of the library
@@ -110,6 +113,7 @@ pub fn main() -> ExitCode {
             Command::Disconnect(command) => command.run(&line.common),
             Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
+            Command::Export(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Check(command) => command.run(&line.common),

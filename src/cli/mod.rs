@@ -1,11 +1,13 @@
 //! The command line, one command a file; a large one is a folder.
 
+mod aside;
 mod bundle;
 mod check;
 mod command;
 mod connect;
 mod demo;
 mod eval;
+mod export;
 mod get;
 mod import;
 mod key;

@@ -2,7 +2,8 @@
 //!
 //! Files in, [`Draft`](vademecum_kit::model::Draft)s out: nothing is written
 //! here, and no file is changed. Each format is one file; `registry` lists
-//! them all. Start reading there, then take `prompts`, the shortest.
+//! them all. Start reading there, then take `prompts`, the shortest. The one
+//! format of our own, `exported`, is there in both directions.
 
 mod archive;
 mod card;
@@ -14,6 +15,7 @@ mod claude;
 mod cue_text;
 mod digest;
 mod error;
+pub mod exported;
 mod file;
 mod glance;
 mod html;

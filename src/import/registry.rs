@@ -6,7 +6,7 @@ use vademecum_kit::model::SourceName;
 
 use super::{
     Fit, Glance, ImportError, Importer, Reading, SourceFile, characters::Characters, charx::Charx,
-    chats::Chats, media::Media, notes::Notes, patterns::Patterns, picture::Pictures,
+    chats::Chats, exported, media::Media, notes::Notes, patterns::Patterns, picture::Pictures,
     prompts::Prompts, prompts_json::JsonPrompts,
 };
 
@@ -22,6 +22,10 @@ pub fn importers(source: SourceName) -> impl Iterator<Item = &'static dyn Import
 /// The importer that a file fits best: of those of `source`, if the user says
 /// what it is to become; else of those that can tell what it is.
 pub fn recognise(source: Option<SourceName>, glance: &Glance) -> Option<&'static dyn Importer> {
+    if exported::is_ours(glance) {
+        // A file that says what it is becomes nothing else.
+        return exported::importer(source, glance);
+    }
     let least = if source.is_some() { Fit::Maybe } else { Fit::Name };
     IMPORTERS
         .into_iter()

@@ -8,10 +8,9 @@ use std::{
     time::SystemTime,
 };
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Done, Library, SOURCES, card, conversation};
+use crate::program::{Caller, Done, Library, SOURCES, card, conversation, picture};
 
 /// Imports and gives back the summary.
 fn import(library: &Library, kind: &str, path: &Path) -> Value {
@@ -44,16 +43,6 @@ fn arrives(kind: &str, name: &str, content: impl AsRef<[u8]>, word: &str) -> Val
     let item = client.call("knowledge.get", &arguments);
     assert!(item["content"].to_string().contains(word), "{name}: {item}");
     hit
-}
-
-/// A picture of one pixel with a card in a text chunk.
-fn picture(keyword: &str, card: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.add_text_chunk(keyword.to_owned(), STANDARD.encode(card)).unwrap();
-    encoder.write_header().unwrap().write_image_data(&[0]).unwrap();
-    bytes
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod conversations;
 mod deep_research;
 mod errors;
 mod eval;
+mod export;
 mod filters;
 mod floors;
 mod forgiving;

@@ -1,8 +1,10 @@
 //! Where items came from, so that importing again never makes a second one.
 
+use std::collections::HashMap;
+
 use rusqlite::named_params;
 
-use super::Writer;
+use super::{Reader, StoreError, Writer};
 use crate::{
     model::{Draft, Saved, SourceName, Timestamp, Uri},
     source::SourceError,
@@ -43,4 +45,18 @@ pub fn save_once(
     )?;
     let uri = Uri::item(source, item);
     Ok(if before.is_some() { Saved::Updated(uri) } else { Saved::New(uri) })
+}
+
+/// Where the items of a source came from, by their identifiers; an item that
+/// came from several places has the first of them.
+pub fn origins(
+    reader: &Reader<'_>,
+    source: SourceName,
+) -> Result<HashMap<String, String>, StoreError> {
+    let rows = reader.all(
+        include_str!("sql/origins.sql"),
+        named_params! { ":source": source.as_str() },
+        |row| Ok((row.get("item")?, row.get("origin")?)),
+    )?;
+    Ok(rows.into_iter().collect())
 }

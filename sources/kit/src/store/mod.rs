@@ -17,7 +17,7 @@ mod writer;
 pub use database::Database;
 pub use error::StoreError;
 pub use file::{Health, Store};
-pub use imported::save_once;
+pub use imported::{origins, save_once};
 pub(crate) use index::Index;
 pub(crate) use memory::{Lengths, Memory};
 pub use reader::{Parameters, Reader};
