@@ -53,8 +53,10 @@ pub(super) fn publish(draft: TempDir, target: &Path) -> Result<()> {
         fs::rename(target, &moved).with_context(failed)?;
     }
     if let Err(error) = fs::rename(draft.path(), target) {
-        if was_there {
-            fs::rename(&moved, target).with_context(failed)?;
+        if was_there && fs::rename(&moved, target).is_err() {
+            // It must not go with the folder that it is in.
+            let kept = before.keep();
+            return Err(error).with_context(|| format!("what was there is in {}", kept.display()));
         }
         return Err(error).with_context(failed);
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::{
-    bundle, check, connect, demo, eval, export, get, import, key, mcp, output,
+    backup, bundle, check, connect, demo, eval, export, get, import, key, mcp, output, restore,
     search, serve, user,
 };
 use crate::{app::App, config::Settings, telemetry};
@@ -65,6 +65,10 @@ enum Command {
     Import(import::Import),
     /// Write the library as Markdown and JSON files
     Export(export::Export),
+    /// Copy the databases, also while a server uses them
+    Backup(backup::Backup),
+    /// Put a backup back in its place
+    Restore(restore::Restore),
     /// Search the library
     Search(search::Search),
     /// Read an item of the library
@@ -114,6 +118,8 @@ pub fn main() -> ExitCode {
             Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
             Command::Export(command) => command.run(&line.common),
+            Command::Backup(command) => command.run(&line.common),
+            Command::Restore(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Check(command) => command.run(&line.common),

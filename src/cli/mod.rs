@@ -1,6 +1,7 @@
 //! The command line, one command a file; a large one is a folder.
 
 mod aside;
+mod backup;
 mod bundle;
 mod check;
 mod command;
@@ -11,8 +12,10 @@ mod export;
 mod get;
 mod import;
 mod key;
+mod manifest;
 mod mcp;
 mod output;
+mod restore;
 mod search;
 mod serve;
 mod user;

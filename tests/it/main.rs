@@ -10,6 +10,7 @@
 mod program;
 
 mod awkward;
+mod backup;
 mod budget;
 mod bundle;
 mod cancellation;
