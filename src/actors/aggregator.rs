@@ -522,6 +522,10 @@ mod tests {
             Err(SourceError::not_found("item", &get.id))
         }
 
+        fn draft(&self, _: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+            Err(SourceError::not_found("item", id))
+        }
+
         fn save(&self, _: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
             Err(SourceError::not_found("item", &draft.origin))
         }

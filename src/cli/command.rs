@@ -6,7 +6,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::{
-    bundle, check, connect, demo, eval, get, import, key, mcp, output, search, serve, sources, user,
+    backup, bundle, check, connect, demo, eval, export, get, import, key, mcp, output, restore,
+    search, serve, sources, user,
 };
 use crate::{app::App, config::Settings, telemetry};
 
@@ -64,6 +65,12 @@ enum Command {
     Import(import::Import),
     /// Tell what became of every file that was brought in
     Sources(sources::Sources),
+    /// Write the library as Markdown and JSON files
+    Export(export::Export),
+    /// Copy the databases, also while a server uses them
+    Backup(backup::Backup),
+    /// Put a backup back in its place
+    Restore(restore::Restore),
     /// Search the library
     Search(search::Search),
     /// Read an item of the library
@@ -113,6 +120,9 @@ pub fn main() -> ExitCode {
             Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
             Command::Sources(command) => command.run(&line.common),
+            Command::Export(command) => command.run(&line.common),
+            Command::Backup(command) => command.run(&line.common),
+            Command::Restore(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
             Command::Check(command) => command.run(&line.common),

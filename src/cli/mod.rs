@@ -1,16 +1,21 @@
 //! The command line, one command a file; a large one is a folder.
 
+mod aside;
+mod backup;
 mod bundle;
 mod check;
 mod command;
 mod connect;
 mod demo;
 mod eval;
+mod export;
 mod get;
 mod import;
 mod key;
+mod manifest;
 mod mcp;
 mod output;
+mod restore;
 mod search;
 mod serve;
 mod sources;

@@ -45,6 +45,7 @@ pub(super) fn character(json: &str) -> Result<CharacterDraft, CardError> {
 fn fields(mut card: Fields) -> Result<Fields, CardError> {
     let data = card.remove("data");
     match (card.get("spec"), data) {
+        (Some(Value::String(spec)), _) if spec.starts_with("lorebook") => Err(CardError::Lorebook),
         (Some(Value::String(spec)), _) if !spec.starts_with("chara_card") => {
             Err(CardError::ForeignSpec(spec.clone()))
         }
@@ -58,8 +59,30 @@ fn fields(mut card: Fields) -> Result<Fields, CardError> {
     }
 }
 
+/// What fields were called before the first version, and are called since.
+const OLD_NAMES: [(&str, &str); 5] = [
+    ("char_name", "name"),
+    ("char_persona", "description"),
+    ("world_scenario", "scenario"),
+    ("char_greeting", "first_mes"),
+    ("example_dialogue", "mes_example"),
+];
+
+/// Whether fields are those of a card without a `spec`, and of nothing else.
+pub(super) fn is_bare(has: impl Fn(&[&str]) -> bool) -> bool {
+    has(&["name"]) && has(&["first_mes", "mes_example"])
+        || has(&["char_name"]) && has(&["char_persona", "char_greeting"])
+}
+
 /// The first version has no mark of its own: it is known by its fields.
-fn bare(card: Fields) -> Result<Fields, CardError> {
+fn bare(mut card: Fields) -> Result<Fields, CardError> {
+    for (old, new) in OLD_NAMES {
+        if !card.contains_key(new)
+            && let Some(value) = card.remove(old)
+        {
+            card.insert(new.to_owned(), value);
+        }
+    }
     let has = |keys: &[&str]| keys.iter().any(|key| card.contains_key(*key));
     if has(&["personality", "scenario", "first_mes", "mes_example"]) {
         return Ok(card);
@@ -191,7 +214,8 @@ mod tests {
         assert!(why("[]").contains("not an object"));
         assert!(why(r#"{"spec": "chara_card_v2"}"#).contains("no `data`"));
         assert!(why(r#"{"data": {"name": "Ada"}}"#).contains("no `spec`"));
-        assert!(why(r#"{"spec": "lorebook_v3", "data": {}}"#).contains("`lorebook_v3`"));
+        assert!(why(r#"{"spec": "lorebook_v3", "data": {}}"#).contains("lorebook"));
+        assert!(why(r#"{"spec": "theme_v1", "data": {}}"#).contains("`theme_v1`"));
         assert!(why(r#"{"spec": "chara_card_v2", "data": {"name": " "}}"#).contains("no `name`"));
         assert!(why(r#"{"name": "Lore", "description": "", "entries": {}}"#).contains("lorebook"));
         assert!(why(r#"{"name": "package"}"#).contains("none of description"));

@@ -178,6 +178,12 @@ pub enum CardError {
     /// It is a picture and nothing else.
     #[error("the picture has no text chunk `ccv3` or `chara`")]
     NoChunk,
+    /// It is an archive of something else.
+    #[error("the archive has no card.json")]
+    NoCard,
+    /// The card in an archive is not text.
+    #[error("its card.json is not UTF-8 text")]
+    CardNotUtf8,
     /// What the picture holds is not base64.
     #[error("its text chunk is not base64: {0}")]
     Base64(#[from] base64::DecodeError),

@@ -3,11 +3,13 @@
 //! Files in, [`Draft`](vademecum_kit::model::Draft)s out: no file is changed, and
 //! all that is written is the [`Ledger`] of what became of each. Each format is
 //! one file; `registry` lists them all. Start reading there, then take `prompts`,
-//! the shortest.
+//! the shortest. The one format of our own, `exported`, is there in both
+//! directions.
 
 mod archive;
 mod card;
 mod characters;
+mod charx;
 mod chatgpt;
 mod chats;
 mod claude;
@@ -15,6 +17,7 @@ mod conversation;
 mod cue_text;
 mod digest;
 mod error;
+pub mod exported;
 mod file;
 mod glance;
 mod html;
@@ -33,9 +36,13 @@ mod notes;
 mod notion;
 mod obsidian;
 mod org;
+mod outline;
 mod parts;
+mod patterns;
 mod picture;
+mod prompt_list;
 mod prompts;
+mod prompts_json;
 mod registry;
 mod role_chats;
 mod silly_tavern;

@@ -1,21 +1,15 @@
 //! Prompt lists: CSV with the columns `act` and `prompt`, and maybe more.
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::Path,
-};
+use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
-use vademecum_kit::model::{Body, Draft, PromptDraft, SourceName};
+use vademecum_kit::model::{PromptDraft, SourceName};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
-    digest::digest,
+    Fit, Glance, ImportError, Importer, Reading, SourceFile,
     keywords::{between_commas, distinct},
+    prompt_list::{AUTHOR, DETAILS, KEYWORDS, NAME, PromptList, SYSTEM_PROMPT, USER_PROMPT},
 };
-
-/// Goes up when the same row makes another prompt than before.
-const VERSION: &str = "prompts/1";
 
 /// Reads prompts.
 #[derive(Debug)]
@@ -43,34 +37,14 @@ impl Importer for Prompts {
         let mut rows = ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let header = rows.headers().map_err(|cause| csv_error(file, cause))?;
         let columns = Columns::find(&file.path, header)?;
-        let mut names = Names::default();
-        let mut reading = Reading::default();
+        let mut prompts = PromptList::new(file);
         // The header is row 1, as a spreadsheet counts.
         for (number, row) in (2..).zip(rows.records()) {
-            let prompt = row.map_err(|error| error.to_string()).and_then(|row| columns.read(&row));
-            match prompt {
-                Ok(prompt) => reading.drafts.extend(names.admit(prompt).map(|it| draft(file, it))),
-                Err(reason) => {
-                    reading.problems.push(Problem { place: format!("row {number}"), reason });
-                }
-            }
+            let prompt = row.map(|row| columns.read(&row)).map_err(|error| error.to_string());
+            prompts.add(&format!("row {number}"), prompt);
         }
-        Ok(reading)
+        Ok(prompts.finish())
     }
-}
-
-fn draft(file: &SourceFile, mut prompt: PromptDraft) -> Draft {
-    let texts = [&prompt.author, &prompt.details, &prompt.system_prompt, &prompt.user_prompt];
-    let texts = texts.map(|text| text.as_deref().unwrap_or_default());
-    let parts = [prompt.name.as_str()]
-        .into_iter()
-        .chain(texts)
-        .chain(prompt.keywords.iter().map(String::as_str))
-        .map(str::as_bytes);
-    let digest = digest(VERSION, parts);
-    prompt.modified_at = file.modified;
-    let origin = format!("{}#{}", file.origin(), prompt.name);
-    Draft { origin, digest, id: None, body: Body::Prompt(prompt) }
 }
 
 fn csv_error(file: &SourceFile, cause: csv::Error) -> ImportError {
@@ -99,74 +73,44 @@ impl Columns {
             needed,
             found: titles.iter().map(|title| format!("`{title}`")).collect::<Vec<_>>().join(", "),
         };
-        let user_prompt = column(&["prompt", "user_prompt"]);
-        let system_prompt = column(&["system_prompt"]);
+        let user_prompt = column(&USER_PROMPT);
+        let system_prompt = column(&SYSTEM_PROMPT);
         if user_prompt.is_none() && system_prompt.is_none() {
             return Err(missing("`prompt` (or `user_prompt`, `system_prompt`)"));
         }
         Ok(Self {
-            name: column(&["act", "name", "title"])
-                .ok_or_else(|| missing("`act` (or `name`, `title`)"))?,
+            name: column(&NAME).ok_or_else(|| missing("`act` (or `name`, `title`)"))?,
             user_prompt,
             system_prompt,
-            author: column(&["contributor", "author"]),
-            details: column(&["details", "description"]),
-            keywords: column(&["tags", "keywords"]),
+            author: column(&AUTHOR),
+            details: column(&DETAILS),
+            keywords: column(&KEYWORDS),
         })
     }
 
-    fn read(&self, row: &StringRecord) -> Result<PromptDraft, String> {
+    fn read(&self, row: &StringRecord) -> PromptDraft {
         let text = |column: Option<usize>| {
             let text = row.get(column?)?.trim();
             (!text.is_empty()).then(|| text.to_owned())
         };
-        let prompt = PromptDraft {
-            name: text(Some(self.name)).ok_or("the prompt has no name")?,
+        PromptDraft {
+            name: text(Some(self.name)).unwrap_or_default(),
             author: text(self.author),
             details: text(self.details),
             system_prompt: text(self.system_prompt),
             user_prompt: text(self.user_prompt),
             keywords: distinct(between_commas(&text(self.keywords).unwrap_or_default())),
             modified_at: None,
-        };
-        if prompt.system_prompt.is_none() && prompt.user_prompt.is_none() {
-            return Err(format!("the prompt `{}` has no text", prompt.name));
-        }
-        Ok(prompt)
-    }
-}
-
-/// Gives each prompt of a file a name of its own.
-#[derive(Debug, Default)]
-struct Names {
-    texts: HashSet<(String, Option<String>, Option<String>)>,
-    taken: HashSet<String>,
-    counts: HashMap<String, usize>,
-}
-
-impl Names {
-    /// Passes a prompt on, unless it was there before; another one under the
-    /// same name becomes ` (2)`.
-    fn admit(&mut self, mut prompt: PromptDraft) -> Option<PromptDraft> {
-        let PromptDraft { name, system_prompt, user_prompt, .. } = &prompt;
-        if !self.texts.insert((name.clone(), system_prompt.clone(), user_prompt.clone())) {
-            return None;
-        }
-        let name = name.clone();
-        let count = self.counts.entry(name.clone()).or_insert(0);
-        loop {
-            *count += 1;
-            prompt.name = if *count == 1 { name.clone() } else { format!("{name} ({count})") };
-            if self.taken.insert(prompt.name.clone()) {
-                return Some(prompt);
-            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use vademecum_kit::model::Body;
+
     use super::*;
+    use crate::import::Problem;
 
     fn read(text: &str) -> Result<(Vec<PromptDraft>, Vec<Problem>), ImportError> {
         let reading = Prompts.read(&SourceFile::example("/list.csv", text))?;

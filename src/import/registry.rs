@@ -6,13 +6,14 @@ use vademecum_kit::model::SourceName;
 
 use super::{
     Fit, Found, Glance, ImportError, Importer, Reading, SourceFile, State, characters::Characters,
-    chats::Chats, digest::digest, html_notes::HtmlNotes, keep::Keep, logseq::Logseq, media::Media,
-    notes::Notes, notion::Notion, org::Org, prompts::Prompts, role_chats::RoleChats,
+    charx::Charx, chats::Chats, digest::digest, exported, html_notes::HtmlNotes, keep::Keep,
+    logseq::Logseq, media::Media, notes::Notes, notion::Notion, org::Org, patterns::Patterns,
+    picture::Pictures, prompts::Prompts, prompts_json::JsonPrompts, role_chats::RoleChats,
     silly_tavern::SillyTavern,
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
-static IMPORTERS: [&dyn Importer; 12] = [
+static IMPORTERS: [&dyn Importer; 16] = [
     &Notes,
     &Notion,
     &Logseq,
@@ -24,7 +25,11 @@ static IMPORTERS: [&dyn Importer; 12] = [
     &SillyTavern,
     &RoleChats,
     &Characters,
+    &Pictures,
+    &Charx,
     &Prompts,
+    &JsonPrompts,
+    &Patterns,
 ];
 
 /// The importers whose drafts go into `source`.
@@ -35,6 +40,10 @@ pub fn importers(source: SourceName) -> impl Iterator<Item = &'static dyn Import
 /// The importer that a file fits best: of those of `source`, if the user says
 /// what it is to become; else of those that can tell what it is.
 pub fn recognise(source: Option<SourceName>, glance: &Glance) -> Option<&'static dyn Importer> {
+    if exported::is_ours(glance) {
+        // A file that says what it is becomes nothing else.
+        return exported::importer(source, glance);
+    }
     let least = if source.is_some() { Fit::Maybe } else { Fit::Name };
     IMPORTERS
         .into_iter()

@@ -3,14 +3,14 @@
 use std::{
     collections::BTreeMap,
     fs,
+    io::Write,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Done, Library, SOURCES, card, conversation};
+use crate::program::{Caller, Done, Library, SOURCES, card, conversation, picture};
 
 /// Imports and gives back the summary.
 fn import(library: &Library, kind: &str, path: &Path) -> Value {
@@ -43,16 +43,6 @@ fn arrives(kind: &str, name: &str, content: impl AsRef<[u8]>, word: &str) -> Val
     let item = client.call("knowledge.get", &arguments);
     assert!(item["content"].to_string().contains(word), "{name}: {item}");
     hit
-}
-
-/// A picture of one pixel with a card in a text chunk.
-fn picture(keyword: &str, card: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.add_text_chunk(keyword.to_owned(), STANDARD.encode(card)).unwrap();
-    encoder.write_header().unwrap().write_image_data(&[0]).unwrap();
-    bytes
 }
 
 #[test]
@@ -120,6 +110,68 @@ fn characters_are_cards_of_each_version_and_pictures() {
     ] {
         assert_eq!(arrives("characters", name, content, "thimble")["title"], "Ida", "{name}");
     }
+}
+
+#[test]
+fn a_character_is_also_an_archive_with_its_card_and_picture() {
+    let card = json!({ "spec": "chara_card_v3", "spec_version": "3.0", "data": {
+        "name": "Ida", "description": "Has a thimble.",
+        "assets": [{ "type": "icon", "name": "main", "uri": "embeded://main.png", "ext": "png" }],
+    }});
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in [("card.json", card.to_string().as_bytes()), ("main.png", b"picture")] {
+        archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(content).unwrap();
+    }
+    let archive = archive.finish().unwrap().into_inner();
+    assert_eq!(arrives("characters", "ida.charx", archive, "thimble")["title"], "Ida");
+}
+
+#[test]
+fn pictures_without_a_card_and_lorebooks_are_no_broken_characters() {
+    let library = Library::new();
+    library.write("cards/ida.png", picture("chara", &card("Ida", "Has a thimble.")));
+    library.write("cards/plain.png", picture("Title", "A thimble."));
+    library.write("cards/world.json", r#"{"name": "World", "entries": {}, "scanDepth": 2}"#);
+    let summary = import(&library, "characters", &library.file("cards"));
+    assert_eq!(counts(&summary), [2, 1, 0, 0, 1], "{summary}");
+    let reason = summary["skipped"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("lorebook without a character"), "{reason}");
+    let plain = library.file("cards/plain.png");
+    let done = library.run(&["import", "characters", plain.to_str().unwrap()]);
+    assert!(done.code == 1 && done.stderr.contains("no text chunk"), "{done:?}");
+}
+
+#[test]
+fn prompts_are_also_json_and_markdown() {
+    let list = json!([{ "name": "Tailor", "prompt": "Find the thimble.", "tags": ["sewing"] }]);
+    let lines = "{\"title\": \"Tailor\", \"system_prompt\": \"Find the thimble.\"}\n";
+    let by_name = json!({ "Tailor": "Find the thimble." });
+    for (name, content) in [
+        ("list.json", list.to_string()),
+        ("by_name.json", by_name.to_string()),
+        ("lines.jsonl", lines.to_owned()),
+        ("Tailor.md", "Find the thimble.".to_owned()),
+    ] {
+        assert_eq!(arrives("prompts", name, content, "thimble")["title"], "Tailor", "{name}");
+    }
+}
+
+#[test]
+fn a_folder_of_patterns_is_a_prompt_for_each_folder() {
+    let library = Library::new();
+    library.write("patterns/Tailor/system.md", "Find the thimble.");
+    library.write("patterns/Tailor/user.md", "Where is it?");
+    library.write("patterns/Smith/system.md", "Use the anvil.");
+    library.write("patterns/README.md", "About patterns.");
+    let folder = library.file("patterns");
+    // Both halves of a pattern make the same prompt.
+    assert_eq!(counts(&import(&library, "prompts", &folder)), [3, 2, 0, 1, 0]);
+    library.write("patterns/Tailor/user.md", "Where is the pin?");
+    assert_eq!(counts(&import(&library, "prompts", &folder)), [3, 0, 1, 2, 0]);
+    let server = library.serve();
+    let hit = server.client().only_hit("prompts.search", &json!({ "query": "thimble pin" }));
+    assert_eq!((&hit["title"], &hit["version"]), (&json!("Tailor"), &json!(2)));
 }
 
 #[test]
@@ -309,9 +361,9 @@ fn what_is_missing_or_of_another_kind_is_named() {
     let missing = library.file("missing.md");
     check(&library.run(&["import", "notes", missing.to_str().unwrap()]), 1, "missing.md");
     check(
-        &library.run(&["import", "prompts", note.to_str().unwrap()]),
+        &library.run(&["import", "characters", note.to_str().unwrap()]),
         1,
-        "cannot go into `prompts`",
+        "cannot go into `characters`",
     );
     check(&library.run(&["import", "recipes", note.to_str().unwrap()]), 1, "`recipes`");
     check(&library.run(&["import", "notes"]), 1, "are to become notes");

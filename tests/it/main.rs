@@ -10,6 +10,7 @@
 mod program;
 
 mod awkward;
+mod backup;
 mod budget;
 mod bundle;
 mod cancellation;
@@ -21,6 +22,7 @@ mod conversations;
 mod deep_research;
 mod errors;
 mod eval;
+mod export;
 mod files;
 mod filters;
 mod floors;

@@ -1,9 +1,11 @@
 //! Reading characters, as hits and as items.
 
 use rusqlite::{Row, named_params};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use vademecum_kit::{
-    model::{Get, Hit, Item, ItemId, Mode, SourceName, Timestamp, Uri, View},
+    model::{
+        Body, CharacterDraft, Draft, Get, Hit, Item, ItemId, Mode, SourceName, Timestamp, Uri, View,
+    },
     retrieve::{Fields, Finder, Shown},
     source::SourceError,
     store::{Reader, StoreError},
@@ -59,6 +61,38 @@ pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
     }
     let passage = fields(&character).read(&get.retrieval, &get.about);
     Ok(Item::of_passage(meta, passage, get.retrieval.mode))
+}
+
+/// Reads one character as a draft, with its picture.
+pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+    let missing = || SourceError::not_found("character", id);
+    let number = id.parse().map_err(|_| missing())?;
+    let character = find(reader, number)?.ok_or_else(missing)?;
+    let sql = include_str!("../sql/picture.sql");
+    let image = reader.first(sql, named_params! { ":id": number }, |row| row.get("image"))?;
+    let draft = CharacterDraft {
+        name: character.name,
+        description: character.description,
+        personality: character.personality,
+        scenario: character.scenario,
+        system_prompt: character.system_prompt,
+        post_history_instructions: character.post_history_instructions,
+        first_message: character.first_message,
+        message_example: character.message_example,
+        creator_notes: character.creator_notes,
+        alternate_greetings: character.alternate_greetings,
+        tags: character.tags,
+        creator: character.creator,
+        character_version: character.character_version,
+        extensions: match character.extensions {
+            Value::Object(extensions) => extensions,
+            _ => Map::new(),
+        },
+        image: image.flatten(),
+        created_at: character.created_at,
+        modified_at: character.last_modified,
+    };
+    Ok(Draft::stored(id, Body::Character(Box::new(draft))))
 }
 
 fn find(reader: &Reader<'_>, id: i64) -> Result<Option<Character>, StoreError> {

@@ -1,7 +1,7 @@
 -- One conversation, by row or by id, with its keywords as a JSON list.
 SELECT
     row, id, title, character_id, source, parent_conversation_id, forked_from_message_id,
-    created_at, last_modified, version,
+    rating, created_at, last_modified, version,
     (
         SELECT json_group_array(keyword)
         FROM (

@@ -2,7 +2,10 @@
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Hit, ItemId, Loc, Ranked, SourceName, Timestamp, Uri, View},
+    model::{
+        Body, ChatDraft, Draft, Fork, Hit, ItemId, Loc, MessageDraft, Ranked, SourceName,
+        Timestamp, Uri, View,
+    },
     retrieve::{Finder, Found},
     source::SourceError,
     store::{Reader, StoreError},
@@ -19,6 +22,7 @@ pub(crate) struct Conversation {
     pub(crate) service: Option<String>,
     pub(crate) parent: Option<String>,
     pub(crate) forked_from: Option<String>,
+    rating: Option<i64>,
     created_at: Option<Timestamp>,
     last_modified: Option<Timestamp>,
     version: i64,
@@ -167,6 +171,7 @@ pub(crate) fn conversation(
             service: row.get("source")?,
             parent: row.get("parent_conversation_id")?,
             forked_from: row.get("forked_from_message_id")?,
+            rating: row.get("rating")?,
             created_at: row.get("created_at")?,
             last_modified: row.get("last_modified")?,
             version: row.get("version")?,
@@ -183,6 +188,45 @@ pub(crate) fn message(
 ) -> Result<Option<Message>, StoreError> {
     let sql = include_str!("../sql/message.sql");
     reader.first(sql, named_params! { ":row": row, ":id": id }, stored_message)
+}
+
+/// Reads one conversation as a draft, with all its messages.
+pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+    let conversation = conversation(reader, None, Some(id))?
+        .ok_or_else(|| SourceError::not_found("conversation", id))?;
+    let messages = messages(reader, id, 0, usize::MAX)?.into_iter().map(|message| MessageDraft {
+        origin: message.id.clone(),
+        id: Some(message.id),
+        sent_at: Timestamp::parse(&message.timestamp).ok(),
+        sender: message.sender,
+        content: message.content,
+        model: message.model,
+    });
+    let character = conversation.character_id.map(|id| id.to_string());
+    let character = character.map(|id| origin(reader, SourceName::Characters, &id)).transpose()?;
+    let left = conversation.parent.map(|id| origin(reader, SourceName::Chats, &id)).transpose()?;
+    let draft = ChatDraft {
+        title: conversation.title,
+        service: conversation.service,
+        keywords: conversation.tags,
+        rating: conversation.rating,
+        character,
+        created_at: conversation.created_at,
+        modified_at: conversation.last_modified,
+        fork: left.map(|of| Fork { of, after: conversation.forked_from }),
+        messages: messages.collect(),
+    };
+    Ok(Draft::stored(id, Body::Chat(draft)))
+}
+
+/// What an item came from; itself, if it came from nowhere else.
+fn origin(reader: &Reader<'_>, source: SourceName, id: &str) -> Result<String, StoreError> {
+    let found = reader.one(
+        include_str!("../sql/origin.sql"),
+        named_params! { ":source": source.as_str(), ":id": id },
+        |row| row.get::<_, Option<String>>("origin"),
+    )?;
+    Ok(found.unwrap_or_else(|| Uri::item(source, id).to_string()))
 }
 
 /// Some messages of a conversation, in order.

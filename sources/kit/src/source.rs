@@ -52,6 +52,10 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// Reads one item.
     fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError>;
 
+    /// Reads one item as the draft that would make it again, its identifier
+    /// included. Its origin is its URI.
+    fn draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>;
+
     /// Adds an item, or brings the one of the same origin up to date.
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError>;
 

@@ -174,6 +174,7 @@ pub fn check<S: Source>(source: S, drafts: &[Draft], word: &str) {
     hits_are_read_in_order(&bench, word);
     items_are_read_in_every_mode(&bench, word);
     what_is_typed_is_completed(&bench, drafts);
+    a_draft_that_was_read_makes_the_same_item(&bench);
     awkward_queries_never_fail(&bench);
     what_is_tagged_is_found_and_kept(&bench, drafts);
     let missing = bench.get("no such thing", RetrievalOptions::default());
@@ -298,6 +299,21 @@ fn what_is_tagged_is_found_and_kept<S: Source>(bench: &Bench<S>, drafts: &[Draft
     assert_eq!(refused.len(), 1, "what was changed here is left alone: {refused:?}");
     assert!(refused[0].contains(&before.uri.to_string()), "{refused:?}");
     assert_eq!(bench.search("zyzzyva").len(), 1, "and keeps its tag");
+}
+
+fn a_draft_that_was_read_makes_the_same_item<S: Source>(bench: &Bench<S>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let other = Store::new(bench.source.database(), folder.path());
+    for id in bench.suggest("", 1_000).values {
+        let read = |store: &Store| {
+            let deadline = Deadline::after(Duration::from_mins(1));
+            store.read(deadline, |reader| bench.source.draft(reader, &id)).expect("it is there")
+        };
+        let first = read(&bench.store);
+        let saved = other.write(Durability::Full, |writer| bench.source.save(writer, &first));
+        assert!(matches!(saved, Ok(Saved::New(_))), "{saved:?}");
+        assert_eq!(format!("{:?}", read(&other)), format!("{first:?}"));
+    }
 }
 
 fn awkward_queries_never_fail<S: Source>(bench: &Bench<S>) {

@@ -78,6 +78,10 @@ impl Source for Media {
         read::get(reader, get)
     }
 
+    fn draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+        read::draft(reader, id)
+    }
+
     fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
         save::save(writer, draft)
     }

@@ -3,7 +3,10 @@
 use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_kit::{
-    model::{Get, Hit, Item, ItemId, Loc, Mode, SourceName, Timestamp, Uri, View},
+    model::{
+        Body, Draft, Get, Hit, Item, ItemId, Loc, MediaDraft, Mode, SourceName, Timestamp, Uri,
+        View,
+    },
     retrieve::{self, Finder, Span},
     source::SourceError,
     store::{Reader, StoreError},
@@ -85,6 +88,28 @@ fn spoken(reader: &Reader<'_>, document: Document) -> Result<Item, SourceError> 
         fields.entry("model").or_insert(Value::String(model));
     }
     Ok(Item { meta: hit(document), content: spoken, attachments: None, range: None })
+}
+
+/// Reads one document as a draft, with its newest transcript.
+pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+    let missing = || SourceError::not_found("media", id);
+    let number = id.parse().map_err(|_| missing())?;
+    let document = find(reader, number)?.ok_or_else(missing)?;
+    let newest = transcripts(reader, number)?.into_iter().next();
+    let draft = MediaDraft {
+        title: document.title,
+        media_type: document.media_type,
+        url: document.url,
+        author: document.author,
+        content: document.content,
+        tags: document.tags,
+        ingested_at: document.ingestion_date,
+        modified_at: document.last_modified,
+        transcript: newest
+            .map(|stored| transcript::draft(&transcript::read(&stored.transcription))),
+        kept: None,
+    };
+    Ok(Draft::stored(id, Body::Media(draft)))
 }
 
 fn find(reader: &Reader<'_>, id: i64) -> Result<Option<Document>, StoreError> {

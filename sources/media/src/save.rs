@@ -61,7 +61,7 @@ pub(crate) fn insert(
             ":type": media.media_type,
             ":content": media.content,
             ":author": media.author,
-            ":ingestion_date": media.kept.as_ref().and_then(|kept| kept.ingested_at).unwrap_or(now),
+            ":ingestion_date": media.ingested_at.unwrap_or(now),
             ":content_hash": draft.digest,
             ":uuid": Uuid::new_v4().to_string(),
             ":last_modified": media.modified_at.unwrap_or(now),

@@ -6,7 +6,7 @@
 //! with times in seconds. Plain text has no segments.
 
 use serde_json::{Map, Value, json};
-use vademecum_kit::model::Transcript;
+use vademecum_kit::model::{Cue, Transcript};
 
 /// Reads a stored transcription.
 pub(crate) fn read(stored: &str) -> Value {
@@ -33,6 +33,25 @@ pub(crate) fn read(stored: &str) -> Value {
 /// How many segments a transcript has.
 pub(crate) fn cues(spoken: &Value) -> usize {
     spoken.get("segments").and_then(Value::as_array).map_or(0, Vec::len)
+}
+
+/// A transcript that was read, as a draft.
+pub(crate) fn draft(spoken: &Value) -> Transcript {
+    let text = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
+    let time = |segment: &Value, edge: &str| {
+        let seconds = segment.get(edge).and_then(Value::as_f64).unwrap_or(0.0);
+        // A whole number, and no sound is longer than that many milliseconds.
+        format!("{:.0}", seconds * 1_000.0).parse().unwrap_or(0)
+    };
+    let cue = |segment: &Value| Cue {
+        start_ms: time(segment, "start"),
+        end_ms: time(segment, "end"),
+        speaker: text(segment, "speaker"),
+        text: text(segment, "text").unwrap_or_default(),
+    };
+    let segments = spoken.get("segments").and_then(Value::as_array);
+    let cues = segments.into_iter().flatten().map(cue).collect();
+    Transcript { language: text(spoken, "language"), cues }
 }
 
 /// Writes a transcript as it is stored.

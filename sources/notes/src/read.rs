@@ -2,7 +2,9 @@
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
-    model::{Get, Hit, Item, ItemId, Loc, SourceName, Timestamp, Uri, View},
+    model::{
+        Body, Draft, Get, Hit, Item, ItemId, Loc, NoteDraft, SourceName, Timestamp, Uri, View,
+    },
     retrieve::{self, Finder},
     source::SourceError,
     store::Reader,
@@ -64,6 +66,19 @@ pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
     };
     let meta = Hit { loc: Some(loc), ..hit(note) };
     Ok(Item::of_passage(meta, passage, get.retrieval.mode))
+}
+
+/// Reads one note as a draft.
+pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+    let note = find(reader, None, Some(id))?.ok_or_else(|| SourceError::not_found("note", id))?;
+    let draft = NoteDraft {
+        title: note.title,
+        content: note.content,
+        tags: note.tags,
+        created_at: note.created_at,
+        modified_at: note.last_modified,
+    };
+    Ok(Draft::stored(id, Body::Note(draft)))
 }
 
 fn find(

@@ -3,7 +3,9 @@
 use rusqlite::{Row, named_params};
 use serde_json::{Value, json};
 use vademecum_kit::{
-    model::{Get, Hit, Item, ItemId, Mode, SourceName, Timestamp, Uri, View},
+    model::{
+        Body, Draft, Get, Hit, Item, ItemId, Mode, PromptDraft, SourceName, Timestamp, Uri, View,
+    },
     retrieve::{Fields, Finder, Shown},
     source::SourceError,
     store::{Reader, StoreError},
@@ -61,6 +63,23 @@ pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
     }
     let passage = fields(&prompt).read(&get.retrieval, &get.about);
     Ok(Item::of_passage(meta, passage, get.retrieval.mode))
+}
+
+/// Reads one prompt as a draft.
+pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+    let missing = || SourceError::not_found("prompt", id);
+    let number = id.parse().map_err(|_| missing())?;
+    let prompt = find(reader, Some(number), None)?.ok_or_else(missing)?;
+    let draft = PromptDraft {
+        name: prompt.name,
+        author: prompt.author,
+        details: prompt.details,
+        system_prompt: prompt.system_prompt,
+        user_prompt: prompt.user_prompt,
+        keywords: prompt.keywords,
+        modified_at: prompt.last_modified,
+    };
+    Ok(Draft::stored(id, Body::Prompt(draft)))
 }
 
 fn find(

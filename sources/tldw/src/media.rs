@@ -28,11 +28,11 @@ fn document(row: &Row<'_>) -> rusqlite::Result<(MediaDraft, KeptMedia)> {
         author: cell::some_text(row, "author")?,
         content: cell::text(row, "content")?.unwrap_or_default(),
         tags: cell::list(row, "keywords")?,
+        ingested_at: cell::moment(row, "ingestion_date")?,
         modified_at: cell::moment(row, "last_modified")?,
         ..MediaDraft::default()
     };
-    let ingested_at = cell::moment(row, "ingestion_date")?;
-    Ok((media, KeptMedia { ingested_at, ..KeptMedia::default() }))
+    Ok((media, KeptMedia::default()))
 }
 
 /// The stored chunks, if each of them has a place in the text.

@@ -1,5 +1,6 @@
 //! Files as other programs write them, with the words that a test needs.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::Library;
@@ -76,4 +77,14 @@ impl Library {
         library.import_folders();
         library
     }
+}
+
+/// A picture of one pixel with a card in a text chunk.
+pub(crate) fn picture(keyword: &str, card: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.add_text_chunk(keyword.to_owned(), STANDARD.encode(card)).unwrap();
+    encoder.write_header().unwrap().write_image_data(&[0]).unwrap();
+    bytes
 }

@@ -19,7 +19,7 @@ mod wire;
 pub(crate) use alone::{Alone, with_meta};
 pub(crate) use caller::{Caller, request};
 pub(crate) use client::Client;
-pub(crate) use content::{card, conversation, prompts};
+pub(crate) use content::{card, conversation, picture, prompts};
 pub(crate) use events::Events;
 pub(crate) use home::Home;
 pub(crate) use http::{Request, Response};

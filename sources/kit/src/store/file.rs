@@ -38,7 +38,7 @@ pub struct Store {
 }
 
 #[derive(Debug)]
-struct Open {
+pub(super) struct Open {
     readers: r2d2::Pool<SqliteConnectionManager>,
     writer: Mutex<Connection>,
     indexes: Indexes,
@@ -157,7 +157,7 @@ impl Store {
         Ok(Health { schema: schema(&connection)?, problems })
     }
 
-    fn open(&self) -> Result<Arc<Open>, StoreError> {
+    pub(super) fn open(&self) -> Result<Arc<Open>, StoreError> {
         let mut open = lock(&self.open);
         if let Some(open) = &*open {
             return Ok(Arc::clone(open));
@@ -238,7 +238,7 @@ impl Store {
 }
 
 /// A folder that only its owner can look into.
-fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
+pub fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -251,7 +251,7 @@ fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;
     prepare(&mut connection)?;
     Ok(connection)

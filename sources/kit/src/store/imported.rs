@@ -4,7 +4,7 @@ use std::{collections::HashMap, time::Duration};
 
 use rusqlite::{Row, named_params};
 
-use super::{Store, StoreError, Writer};
+use super::{Reader, Store, StoreError, Writer};
 use crate::{
     model::{Deadline, Draft, Saved, SourceName, Timestamp, Uri},
     source::SourceError,
@@ -107,6 +107,20 @@ pub fn changed_here(
         named_params! { ":source": source.as_str(), ":item": item, ":now": now },
     )?;
     Ok(())
+}
+
+/// Where the items of a source came from, by their identifiers; an item that
+/// came from several places has the first of them.
+pub fn first_origins(
+    reader: &Reader<'_>,
+    source: SourceName,
+) -> Result<HashMap<String, String>, StoreError> {
+    let rows = reader.all(
+        include_str!("sql/first_origins.sql"),
+        named_params! { ":source": source.as_str() },
+        |row| Ok((row.get("item")?, row.get("origin")?)),
+    )?;
+    Ok(rows.into_iter().collect())
 }
 
 impl Store {

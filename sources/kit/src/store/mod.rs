@@ -1,6 +1,7 @@
 //! One SQLite file of one user: opened late, migrated once, read by many,
 //! written by one.
 
+mod copy;
 mod database;
 mod error;
 mod file;
@@ -16,8 +17,8 @@ mod writer;
 
 pub use database::Database;
 pub use error::StoreError;
-pub use file::{Health, Store};
-pub use imported::{changed_here, remove_once, rename_origin, save_once};
+pub use file::{Health, Store, make_private_folder};
+pub use imported::{changed_here, first_origins, remove_once, rename_origin, save_once};
 pub(crate) use index::Index;
 pub(crate) use memory::{Lengths, Memory};
 pub use reader::{Parameters, Reader};

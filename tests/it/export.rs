@@ -1,0 +1,191 @@
+//! Out again: what an export holds, and that it makes the same library.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Done, Library, SOURCES, card, picture};
+
+/// Exports to a folder beside the library.
+fn export(library: &Library, name: &str) -> Done {
+    library.run(&["export", library.file(name).to_str().unwrap()])
+}
+
+/// Every file below a folder, by its path from there.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_owned();
+                found.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// A library with something awkward in each source, exported to `out`.
+fn exported() -> (Library, BTreeMap<PathBuf, Vec<u8>>) {
+    let library = Library::lanterns();
+    let note = "---\ntitle: \"A: b\"\ntags: [x, y]\ncreated: 2026-01-02\n---\n\n---\nThe end.\r\n";
+    library.import("notes", "odd/note.md", note);
+    library.import("media", "odd/page.md", "# Page\n---\ntitle: no\n---\n");
+    library.import("characters", "odd/ida.png", picture("chara", &card("Ida", "Has a thimble.")));
+    library.import("prompts", "odd/list.csv", "act,prompt,tags\nB,\"One\n\"\"two\"\"\",z\n");
+    let done = export(&library, "out");
+    assert_eq!(done.code, 0, "{done:?}");
+    let files = files(&library.file("out"));
+    (library, files)
+}
+
+/// A library that was made of an export.
+fn again(files: &BTreeMap<PathBuf, Vec<u8>>) -> Library {
+    let library = Library::new();
+    for (name, bytes) in files {
+        library.write(&format!("in/{}", name.to_str().unwrap()), bytes);
+    }
+    for kind in SOURCES {
+        let folder = library.file("in").join(kind);
+        let done = library.run(&["import", kind, folder.to_str().unwrap(), "--json"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        let summary = done.json();
+        let sheets = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let sheets = sheets.filter(|path| path.extension().is_some_and(|it| it != "png")).count();
+        assert_eq!(summary["new"], sheets, "{kind}: {summary}");
+        assert_eq!(summary["skipped"], json!([]), "{kind}");
+    }
+    library
+}
+
+#[test]
+fn an_export_makes_the_same_library_and_the_same_export_again() {
+    let (first, files_of_first) = exported();
+    let second = again(&files_of_first);
+    assert_eq!(export(&second, "out").code, 0);
+    let files_of_second = files(&second.file("out"));
+    let names = |files: &BTreeMap<PathBuf, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&files_of_first), names(&files_of_second));
+    for (name, bytes) in &files_of_first {
+        let text = String::from_utf8_lossy(bytes);
+        let text_again = String::from_utf8_lossy(&files_of_second[name]);
+        assert_eq!(text, text_again, "{}", name.display());
+    }
+    let found = |library: &Library| {
+        let done = library.run(&["search", "lantern thimble", "--json"]);
+        let mut found = done.json();
+        // Versions count the changes that a library has seen.
+        for hit in found["results"].as_array_mut().unwrap() {
+            hit["version"] = Value::Null;
+        }
+        found["results"].clone()
+    };
+    assert_eq!(found(&first), found(&second));
+}
+
+#[test]
+fn importing_an_export_twice_changes_nothing() {
+    let (_, files) = exported();
+    let library = again(&files);
+    for kind in SOURCES {
+        let folder = library.file("in").join(kind);
+        let done = library.run(&["import", kind, folder.to_str().unwrap(), "--json"]).json();
+        assert_eq!((&done["new"], &done["updated"]), (&json!(0), &json!(0)), "{kind}: {done}");
+    }
+}
+
+#[test]
+fn an_export_goes_back_into_its_own_library_without_doubles() {
+    let (library, _) = exported();
+    let count = || library.run(&["export", library.file("count").to_str().unwrap()]).stdout;
+    let before = count();
+    for kind in SOURCES {
+        let folder = library.file("out").join(kind);
+        assert_eq!(library.run(&["import", kind, folder.to_str().unwrap()]).code, 0);
+    }
+    assert_eq!(count(), before);
+}
+
+#[test]
+fn the_same_library_is_exported_as_the_same_bytes_and_an_export_is_replaced() {
+    let (library, first) = exported();
+    library.write("out/stray.txt", "left over");
+    assert_eq!(export(&library, "out").code, 0);
+    assert_eq!(files(&library.file("out")), first);
+    let beside = fs::read_dir(library.file("")).unwrap();
+    let names: Vec<_> = beside.map(|it| it.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().starts_with('.')), "{names:?}");
+}
+
+#[test]
+fn a_folder_with_something_else_is_left_as_it_is() {
+    let library = Library::lanterns();
+    library.write("mine/letter.txt", "Dear Ada");
+    let done = export(&library, "mine");
+    assert!(done.code == 1 && done.stderr.contains("neither empty nor an export"), "{done:?}");
+    assert_eq!(files(&library.file("mine")).len(), 1);
+    let file = library.write("file", "text");
+    let done = export(&library, "file");
+    assert!(done.code == 1 && fs::read(file).unwrap() == b"text", "{done:?}");
+}
+
+#[test]
+fn files_of_an_export_become_what_they_were_and_nothing_else() {
+    let (library, _) = exported();
+    let other = Library::new();
+    for (kind, wrong) in [("media", "notes"), ("prompts", "characters"), ("chats", "prompts")] {
+        let folder = library.file("out").join(kind);
+        let done = other.run(&["import", wrong, folder.to_str().unwrap(), "--json"]).json();
+        assert_eq!(done["new"], 0, "{kind} as {wrong}: {done}");
+    }
+    // The marker and the pictures beside characters are no items.
+    let whole = library.file("out");
+    let done = other.run(&["import", "characters", whole.to_str().unwrap(), "--json"]).json();
+    let count = fs::read_dir(whole.join("characters")).unwrap().count() - 1;
+    assert_eq!((&done["new"], &done["skipped"]), (&json!(count), &json!([])), "{done}");
+}
+
+#[test]
+fn an_export_can_be_read_by_people_and_other_programs() {
+    let (library, files) = exported();
+    let texts = |kind: &str| -> Vec<String> {
+        let of_kind = files.iter().filter(|(name, _)| name.starts_with(kind));
+        of_kind.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect()
+    };
+    assert!(texts("notes").iter().any(|text| text.contains("\ntitle: \"A: b\"\n")));
+    let is_card = |text: &String| text.contains("\"spec\": \"chara_card_v3\"");
+    assert!(texts("characters").iter().any(is_card));
+    let picture = files.iter().find(|(name, _)| name.extension().is_some_and(|it| it == "png"));
+    assert_eq!(picture.unwrap().1, &fs::read(library.file("odd/ida.png")).unwrap());
+    let done = library.run(&["export", library.file("out").to_str().unwrap(), "--json"]).json();
+    assert_eq!(done["items"]["characters"], texts("characters").len() - 1);
+}
+
+#[test]
+fn what_was_never_brought_in_is_an_empty_export_and_makes_no_database() {
+    let library = Library::new();
+    let done = export(&library, "out");
+    assert!(done.code == 0 && done.stdout.contains("0 notes"), "{done:?}");
+    assert!(!library.data().exists());
+}
+
+#[test]
+fn messages_keep_their_identifiers() {
+    let (first, files) = exported();
+    let second = again(&files);
+    let message = |library: &Library| {
+        let server = library.serve();
+        let found = server.client().call("chats.search", &json!({ "query": "lantern" }));
+        let uris = found["results"].as_array().unwrap().iter().map(|hit| hit["uri"].clone());
+        uris.collect::<Vec<_>>()
+    };
+    assert_eq!(message(&first), message(&second));
+}
