@@ -33,7 +33,7 @@ impl Importer for Characters {
         let (mut character, problems) = if file.ends_in(&["png"]) {
             pictured(&file.bytes).map_err(refused)?
         } else {
-            (card::character(file.text()?).map_err(refused)?, Vec::new())
+            (card::character(&file.text()?).map_err(refused)?, Vec::new())
         };
         character.modified_at = character.modified_at.or(file.modified);
         let draft = Draft {
@@ -122,6 +122,6 @@ mod tests {
         assert!(refused("/a.png", b"GIF89a".to_vec()).contains("not a valid PNG"));
         assert!(refused("/a.png", png_with(&[("chara", "a?b=")])).contains("not base64"));
         assert!(refused("/a.json", b"{ invalid".to_vec()).contains("not valid JSON"));
-        assert!(refused("/a.json", b"\xff".to_vec()).contains("not UTF-8"));
+        assert!(refused("/a.json", b"\0".to_vec()).contains("is no text"));
     }
 }

@@ -43,7 +43,8 @@ impl Importer for Chats {
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
         let unpacked = unpacked(file)?;
         let file = unpacked.as_ref().unwrap_or(file);
-        let conversations = conversations(file)?;
+        let text = file.text()?;
+        let conversations = conversations(file, &text)?;
         let services: Vec<_> = conversations.iter().map(|json| Service::of(json)).collect();
         if !services.is_empty() && services.iter().all(Option::is_none) {
             return Err(ImportError::NotChats { path: file.path.clone() });
@@ -91,8 +92,7 @@ pub(super) struct Conversation {
 }
 
 /// The conversations of a file: a list, or one alone.
-fn conversations(file: &SourceFile) -> Result<Vec<&RawValue>, ImportError> {
-    let text = file.text()?;
+fn conversations<'a>(file: &SourceFile, text: &'a str) -> Result<Vec<&'a RawValue>, ImportError> {
     let read = if text.trim_start().starts_with('[') {
         serde_json::from_str(text)
     } else {

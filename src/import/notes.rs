@@ -38,7 +38,7 @@ impl Importer for Notes {
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let text = file.text()?;
+        let text = &file.text()?;
         let is_plain = file.ends_in(&["txt"]);
         let note = if is_plain { plain(file, text) } else { markdown(file, text) };
         Ok(Reading::from(Draft {

@@ -6,11 +6,28 @@ use vademecum_kit::model::SourceName;
 
 use super::{
     Fit, Glance, ImportError, Importer, Reading, SourceFile, characters::Characters, chats::Chats,
-    media::Media, notes::Notes, prompts::Prompts,
+    media, notes::Notes, prompts::Prompts,
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
-static IMPORTERS: [&dyn Importer; 5] = [&Notes, &Media, &Chats, &Characters, &Prompts];
+static IMPORTERS: [&dyn Importer; 16] = [
+    &Notes,
+    &media::Text,
+    &media::Html,
+    &media::Subtitles,
+    &media::Podcast,
+    &media::Pdf,
+    &media::Epub,
+    &media::Office,
+    &media::Table,
+    &media::Notebook,
+    &media::Email,
+    &media::Outlook,
+    &media::Feeds,
+    &Chats,
+    &Characters,
+    &Prompts,
+];
 
 /// The importers whose drafts go into `source`.
 pub fn importers(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {

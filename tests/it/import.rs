@@ -220,9 +220,9 @@ fn mixed() -> [(&'static str, Vec<File>, &'static str, &'static str); 5] {
     [
         (
             "notes",
-            vec![("a.md", b"A thimble.".to_vec()), ("bad.md", b"ab\xffcd".to_vec())],
+            vec![("a.md", b"A thimble.".to_vec()), ("bad.md", b"ab\0cd".to_vec())],
             "bad.md",
-            "UTF-8",
+            "NUL",
         ),
         (
             "media",

@@ -88,6 +88,20 @@ pub struct MediaDraft {
     pub modified_at: Option<Timestamp>,
     /// What is said when, for audio and video.
     pub transcript: Option<Transcript>,
+    /// What its parts are called, where its text does not say so itself: the
+    /// pages of a paper. If there are none, the headings of the text are taken.
+    pub headings: Vec<Heading>,
+}
+
+/// The title of a part of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// Where the part begins, in bytes of the text.
+    pub at: usize,
+    /// How deep it is; a part ends where one begins that is no deeper.
+    pub level: u8,
+    /// What it is called.
+    pub title: String,
 }
 
 /// What is said in a recording, and when.

@@ -18,8 +18,8 @@ mod uri;
 pub use ask::{Ask, By, Deadline, Filters, Order, PromptField, Ranked, Ranking, View};
 pub use cancel::Cancel;
 pub use draft::{
-    Body, CharacterDraft, ChatDraft, Cue, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
-    Saved, Transcript,
+    Body, CharacterDraft, ChatDraft, Cue, Draft, Heading, MediaDraft, MessageDraft, NoteDraft,
+    PromptDraft, Saved, Transcript,
 };
 pub use field::Field;
 pub use floor::Floor;
