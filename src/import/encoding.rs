@@ -38,10 +38,10 @@ pub(super) fn decode<'a>(
     {
         let text = encoding.decode_without_bom_handling(&bytes[mark..]).0;
         // A mark alone makes no text of what follows.
-        return text
-            .bytes()
-            .position(|byte| byte == 0)
-            .map_or(Ok(text), |at| Err(EncodingError::Nul(at.saturating_mul(2))));
+        return match text.split_once('\0') {
+            Some((before, _)) => Err(EncodingError::Nul(mark + 2 * before.encode_utf16().count())),
+            None => Ok(text),
+        };
     }
     if let Some(at) = bytes.iter().position(|byte| *byte == 0) {
         return Err(EncodingError::Nul(at));

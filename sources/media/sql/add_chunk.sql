@@ -1,6 +1,6 @@
 -- Stores a chunk of a document.
 INSERT INTO UnvectorizedMediaChunks (
-    media_id, chunk_text, chunk_index, start_char, end_char, chunk_type, creation_date, uuid,
-    last_modified
+    media_id, chunk_text, chunk_index, start_char, end_char, chunk_type, metadata, creation_date,
+    uuid, last_modified
 )
-VALUES (:media_id, :text, :index, :start, :end, 'text', :now, :uuid, :now);
+VALUES (:media_id, :text, :index, :start, :end, :type, :metadata, :now, :uuid, :now);

@@ -11,7 +11,10 @@ use vademecum_kit::{
 
 use super::TABLE;
 
-use crate::transcript;
+use crate::{
+    outline::{Outline, kind},
+    transcript,
+};
 
 /// Size of a stored chunk, in characters: about 500 tokens.
 const CHUNK: usize = 2_000;
@@ -100,6 +103,7 @@ fn cut(writer: &Writer<'_>, id: i64, media: &MediaDraft, now: Timestamp) -> Resu
     let of_this = named_params! { ":media_id": id };
     writer.run(include_str!("../sql/forget_chunks.sql"), of_this)?;
     let sizes = Sizes { chunk: CHUNK, overlap: 0, whole: CHUNK };
+    let mut outline = Outline::of(media);
     for (index, chunk) in (0_i64..).zip(chunks(&media.content, sizes)) {
         writer.run(
             include_str!("../sql/add_chunk.sql"),
@@ -109,6 +113,8 @@ fn cut(writer: &Writer<'_>, id: i64, media: &MediaDraft, now: Timestamp) -> Resu
                 ":index": index,
                 ":start": i64::try_from(chunk.start).unwrap_or(i64::MAX),
                 ":end": i64::try_from(chunk.end).unwrap_or(i64::MAX),
+                ":type": kind(chunk.text),
+                ":metadata": outline.pass(chunk.text),
                 ":uuid": Uuid::new_v4().to_string(),
                 ":now": now,
             },

@@ -198,7 +198,7 @@ mod tests {
         let page =
             page("<body><style>p{}</style><h1>Note</h1><p>Buy rye.<p>Soon.<script>x</script>");
         assert_eq!(page.title, "rye");
-        assert!(page.content.starts_with("# Note"), "{}", page.content);
+        assert!(page.content.starts_with("## Note"), "{}", page.content);
         assert!(page.content.contains("Buy rye.\n\nSoon."), "{}", page.content);
         assert!(!page.content.contains('x') && !page.content.contains("p{}"));
     }

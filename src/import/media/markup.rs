@@ -56,7 +56,7 @@ pub(super) fn body_markdown(page: &Readability) -> String {
 }
 
 /// Markdown without the backslashes that it does as well without. Those at the
-/// beginning of a line stay: without them it would become a heading or a list.
+/// beginning of a line stay: without them it would become a heading or a quotation.
 fn plainly(markdown: &str) -> String {
     let mut plain = String::with_capacity(markdown.len());
     let mut rest = markdown;
@@ -66,7 +66,7 @@ fn plainly(markdown: &str) -> String {
         let next = found[1..].chars().next();
         let begins_line = plain.is_empty() || plain.ends_with('\n');
         match next {
-            Some(sign @ ('_' | '[' | ']' | '~' | '<' | '!')) => plain.push(sign),
+            Some(sign @ ('_' | '[' | ']' | '~' | '<' | '!' | '.' | ')')) => plain.push(sign),
             Some(sign @ '*') if !begins_line => plain.push(sign),
             Some(sign) => plain.extend(['\\', sign]),
             None => plain.push('\\'),
