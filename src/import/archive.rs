@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    io::{Cursor, Read, Seek},
+    io::{self, Cursor, Read, Seek},
 };
 
 use zip::{ZipArchive, result::ZipError};
@@ -57,6 +57,23 @@ impl<'a> Archive<'a> {
     /// names and no paths: nothing is ever written under them.
     pub(super) fn names(&self) -> Vec<String> {
         files(&self.zip)
+    }
+
+    /// Unpacks all there is and throws it away: what passes may be given to
+    /// others that do not count what they unpack.
+    pub(super) fn check(&self) -> Result<(), ArchiveError> {
+        let mut zip = self.zip.clone();
+        let mut left = MAX_BYTES;
+        for index in 0..zip.len() {
+            let entry = zip.by_index(index)?;
+            let name = entry.name().map(Cow::into_owned).unwrap_or_default();
+            let promised = entry.size();
+            let found = io::copy(&mut entry.take(left + 1), &mut io::sink());
+            let found = found.map_err(|cause| ArchiveError::Entry { name, cause })?;
+            // Some make room for what is promised.
+            left = left.checked_sub(found.max(promised)).ok_or(ArchiveError::TooLarge)?;
+        }
+        Ok(())
     }
 
     /// Unpacks a file, if there is one of that name.

@@ -36,7 +36,7 @@ impl Importer for Characters {
     }
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let read = card::character(file.text()?);
+        let read = card::character(&file.text()?);
         let character =
             read.map_err(|cause| ImportError::Card { path: file.path.clone(), cause })?;
         Ok(draft(file, character).into())
@@ -105,6 +105,6 @@ pub(super) mod tests {
     fn what_is_no_card_is_refused_with_the_reason() {
         let refused = |bytes: &[u8]| read(&Characters, "/a.json", bytes).unwrap_err();
         assert!(refused(b"{ invalid").contains("not valid JSON"));
-        assert!(refused(b"\xff").contains("not UTF-8"));
+        assert!(refused(b"\0").contains("is no text"));
     }
 }

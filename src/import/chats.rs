@@ -41,7 +41,8 @@ impl Importer for Chats {
         let mut reading = Reading::default();
         for part in parts(file)? {
             let part = part.as_ref().unwrap_or(file);
-            let conversations = conversations(part)?;
+            let text = part.text()?;
+            let conversations = conversations(part, &text)?;
             let services: Vec<_> = conversations.iter().map(|json| Service::of(json)).collect();
             if !services.is_empty() && services.iter().all(Option::is_none) {
                 return Err(ImportError::NotChats { path: file.path.clone() });
@@ -88,8 +89,8 @@ fn parts(file: &SourceFile) -> Result<Vec<Option<SourceFile>>, ImportError> {
 }
 
 /// The conversations of a file: a list, or one alone.
-fn conversations(file: &SourceFile) -> Result<Vec<&RawValue>, ImportError> {
-    entries(file.text()?).map_err(|cause| ImportError::Json { path: file.path.clone(), cause })
+fn conversations<'a>(file: &SourceFile, text: &'a str) -> Result<Vec<&'a RawValue>, ImportError> {
+    entries(text).map_err(|cause| ImportError::Json { path: file.path.clone(), cause })
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use vademecum_kit::model::SourceName;
 
-use super::ArchiveError;
+use super::{ArchiveError, EncodingError};
 
 /// Why nothing was read from a file.
 #[derive(Debug, thiserror::Error)]
@@ -34,15 +34,12 @@ pub enum ImportError {
         max_bytes: u64,
     },
     /// Its bytes are not text.
-    #[error(
-        "{} is not UTF-8 text, byte {offset} does not belong; save it as UTF-8 first",
-        path.display()
-    )]
-    NotUtf8 {
+    #[error("{} is no text: {cause}", path.display())]
+    NotText {
         /// Which file.
         path: PathBuf,
-        /// The first byte that is wrong.
-        offset: usize,
+        /// Why not.
+        cause: EncodingError,
     },
     /// No importer reads this kind of file into this source.
     #[error("{} cannot go into `{source_name}`, which takes {formats}", path.display())]
@@ -76,6 +73,16 @@ pub enum ImportError {
     Empty {
         /// Which file.
         path: PathBuf,
+    },
+    /// It is not, or not quite, what it seems to be.
+    #[error("{} cannot be read as {format}: {reason}", path.display())]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What it was taken for, with its article: `a PDF`.
+        format: &'static str,
+        /// Why it cannot be read.
+        reason: String,
     },
     /// It holds no cue with a time.
     #[error("{} holds no subtitle such as `00:00:01.000 --> 00:00:02.000`", path.display())]

@@ -212,9 +212,9 @@ impl Importer for Exported {
         let failed = |cause| ImportError::Json { path: file.path.clone(), cause };
         let text = file.text()?;
         let fields = if text.starts_with("---") {
-            front_matter(text).map_err(failed)?
+            front_matter(&text).map_err(failed)?
         } else {
-            text.to_owned()
+            text.into_owned()
         };
         let (header, mut body) = self.body(&fields).map_err(failed)?;
         let mut picture = None;

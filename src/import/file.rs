@@ -1,6 +1,7 @@
 //! A file that is read once, whole, and left as it is.
 
 use std::{
+    borrow::Cow,
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
@@ -8,7 +9,7 @@ use std::{
 
 use vademecum_kit::model::Timestamp;
 
-use super::ImportError;
+use super::{ImportError, encoding::decode};
 
 /// Longest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -53,13 +54,15 @@ impl SourceFile {
         Ok(Self { path, root, bytes, modified })
     }
 
-    /// Its text, without a byte order mark.
-    pub fn text(&self) -> Result<&str, ImportError> {
-        let text = std::str::from_utf8(&self.bytes).map_err(|error| ImportError::NotUtf8 {
-            path: self.path.clone(),
-            offset: error.valid_up_to(),
-        })?;
-        Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    /// Its text, without a byte order mark, in whatever encoding it is.
+    pub fn text(&self) -> Result<Cow<'_, str>, ImportError> {
+        self.text_declared(None)
+    }
+
+    /// Its text, where the file itself may name its encoding.
+    pub(super) fn text_declared(&self, label: Option<&str>) -> Result<Cow<'_, str>, ImportError> {
+        decode(&self.bytes, label)
+            .map_err(|cause| ImportError::NotText { path: self.path.clone(), cause })
     }
 
     /// Whether its name ends in one of `extensions`, in any case.
@@ -122,13 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn text_loses_its_byte_order_mark_and_nothing_else() {
+    fn text_is_read_in_whatever_encoding_it_is() {
         assert_eq!(SourceFile::example("/a.md", "\u{feff}é\r\n").text().unwrap(), "é\r\n");
+        assert_eq!(SourceFile::example("/a.md", b"caf\xe9").text().unwrap(), "café");
     }
 
     #[test]
-    fn what_is_not_utf8_is_named_by_its_byte() {
-        let error = SourceFile::example("/a.md", b"ab\xffcd").text().unwrap_err().to_string();
-        assert!(error.contains("byte 2"), "{error}");
+    fn what_is_no_text_is_named_by_its_byte() {
+        let error = SourceFile::example("/a.md", b"ab\0cd").text().unwrap_err().to_string();
+        assert!(error.contains("/a.md is no text: byte 2 is NUL"), "{error}");
     }
 }

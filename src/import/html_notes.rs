@@ -4,8 +4,8 @@
 use vademecum_kit::model::{Body, Draft, NoteDraft, SourceName};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile, digest::digest, html,
-    keywords::distinct, title::title,
+    Fit, Glance, ImportError, Importer, Reading, SourceFile, digest::digest, keywords::distinct,
+    media::html, title::title,
 };
 
 /// Goes up when the same page makes another note than before.

@@ -187,12 +187,20 @@ impl From<Fields> for Properties {
                 .filter_map(|key| fields.get(key))
                 .flat_map(|texts| keywords(texts))
                 .collect(),
-            created: moment(&["created", "date", "created_at"]),
+            created: moment(&["created", "date", "created_at"])
+                .or_else(|| under(&["path"]).find_map(|path| day_in(path))),
             modified: moment(&["updated", "modified", "last_modified"]),
             url: under(&["url", "link", "source"]).find(|text| is_url(text)).cloned(),
             author: Some(authors.join(", ")).filter(|author| !author.is_empty()),
         }
     }
+}
+
+/// The day in an address such as `2026/06/30/title`, where a page has no date.
+fn day_in(path: &str) -> Option<Timestamp> {
+    let mut parts = path.trim_start_matches('/').splitn(4, '/');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    Timestamp::parse(&format!("{year}-{month}-{day}")).ok()
 }
 
 /// A list is taken as it is; a single text is split at its commas or, having
@@ -261,6 +269,17 @@ mod tests {
             assert_eq!((read.body, read.properties), (text, Properties::default()));
         }
         assert_eq!(Markdown::parse("---\n---\nBody").body, "Body");
+    }
+
+    #[test]
+    fn a_page_without_a_date_is_dated_by_its_address() {
+        let created =
+            |line: &str| Markdown::parse(&format!("+++\n{line}\n+++\n")).properties.created;
+        assert_eq!(
+            created("path = \"2026/06/30/Rust-1.96.1\""),
+            Timestamp::parse("2026-06-30").ok()
+        );
+        assert_eq!(created("path = \"a/b/c/d\""), None);
     }
 
     #[test]

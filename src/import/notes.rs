@@ -48,7 +48,7 @@ impl Importer for Notes {
             let reason = format!("it is a template: the vault keeps its templates in `{folder}`");
             return Ok(Reading { drafts: Vec::new(), problems: vec![Problem { place, reason }] });
         }
-        let text = file.text()?;
+        let text = &file.text()?;
         let is_plain = file.ends_in(&["txt"]);
         let (note, problems) =
             if is_plain { (plain(file, text), Vec::new()) } else { markdown(file, text) };

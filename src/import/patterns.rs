@@ -104,7 +104,7 @@ fn pattern(file: &SourceFile, folder: &Path, name: &str) -> Result<Reading, Impo
 
 /// The prompt that is one file.
 fn single(file: &SourceFile) -> Result<Reading, ImportError> {
-    let properties = Markdown::parse(file.text()?).properties;
+    let properties = Markdown::parse(&file.text()?).properties;
     let prompt = PromptDraft {
         name: properties.title.unwrap_or_else(|| file.stem()),
         author: properties.author,
@@ -133,7 +133,8 @@ fn finish(
 /// The text of a file without its front matter, if there is any.
 fn body(file: Option<&SourceFile>) -> Result<Option<String>, ImportError> {
     let Some(file) = file else { return Ok(None) };
-    let body = Markdown::parse(file.text()?).body.trim();
+    let text = file.text()?;
+    let body = Markdown::parse(&text).body.trim();
     Ok((!body.is_empty()).then(|| body.to_owned()))
 }
 

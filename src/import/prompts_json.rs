@@ -46,7 +46,7 @@ impl Importer for JsonPrompts {
         let text = file.text()?;
         let mut prompts = PromptList::new(file);
         if file.ends_in(&["json"]) {
-            whole(text, &mut prompts)
+            whole(&text, &mut prompts)
                 .map_err(|cause| ImportError::Json { path: file.path.clone(), cause })?;
         } else {
             for (number, line) in

@@ -7,20 +7,31 @@ use vademecum_kit::model::SourceName;
 use super::{
     Fit, Found, Glance, ImportError, Importer, Reading, SourceFile, State, characters::Characters,
     charx::Charx, chats::Chats, digest::digest, exported, html_notes::HtmlNotes, keep::Keep,
-    logseq::Logseq, media::Media, notes::Notes, notion::Notion, org::Org, patterns::Patterns,
+    logseq::Logseq, media, notes::Notes, notion::Notion, org::Org, patterns::Patterns,
     picture::Pictures, prompts::Prompts, prompts_json::JsonPrompts, role_chats::RoleChats,
     silly_tavern::SillyTavern,
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
-static IMPORTERS: [&dyn Importer; 16] = [
+static IMPORTERS: [&dyn Importer; 27] = [
     &Notes,
     &Notion,
     &Logseq,
     &Org,
     &Keep,
     &HtmlNotes,
-    &Media,
+    &media::Text,
+    &media::Html,
+    &media::Subtitles,
+    &media::Podcast,
+    &media::Pdf,
+    &media::Epub,
+    &media::Office,
+    &media::Table,
+    &media::Notebook,
+    &media::Email,
+    &media::Outlook,
+    &media::Feeds,
     &Chats,
     &SillyTavern,
     &RoleChats,

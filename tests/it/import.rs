@@ -73,9 +73,29 @@ fn media_are_documents_pages_and_subtitles() {
         ("a.html", page, "html"),
         ("a.srt", subtitles, "audio"),
         ("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nA thimble.\n", "audio"),
+        ("a.json", r#"{"segments": [{"startTime": 1, "body": "A thimble."}]}"#, "audio"),
+        ("a.csv", "name,use\nthimble,sewing\n", "csv"),
+        (
+            "a.ipynb",
+            r#"{"cells": [{"cell_type": "markdown", "source": "A thimble."}]}"#,
+            "notebook",
+        ),
+        ("a.eml", "From: ida@example.org\nSubject: Sewing\n\nA thimble.\n", "email"),
+        (
+            "a.xml",
+            "<rss version='2.0'><channel><item><description>A thimble.</description></item></channel></rss>",
+            "feed",
+        ),
     ] {
         assert_eq!(arrives("media", name, content, "thimble")["media_type"], kind, "{name}");
     }
+}
+
+#[test]
+fn a_document_is_read_in_whatever_encoding_it_is() {
+    arrives("media", "a.txt", b"Ein gr\xfcner Fingerhut.", "gr\u{fc}ner");
+    let wide: Vec<u8> = "\u{feff}A thimble.".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    arrives("media", "a.txt", wide, "thimble");
 }
 
 #[test]
@@ -272,9 +292,9 @@ fn mixed() -> [(&'static str, Vec<File>, &'static str, &'static str); 5] {
     [
         (
             "notes",
-            vec![("a.md", b"A thimble.".to_vec()), ("bad.md", b"ab\xffcd".to_vec())],
+            vec![("a.md", b"A thimble.".to_vec()), ("bad.md", b"ab\0cd".to_vec())],
             "bad.md",
-            "UTF-8",
+            "NUL",
         ),
         (
             "media",

@@ -5,6 +5,7 @@
 //! transcript, read as the part `transcript` of the document.
 
 mod change;
+mod outline;
 mod parts;
 mod read;
 mod remove;
@@ -223,6 +224,19 @@ mod tests {
         let wider = read(Mode::ChunkWithSiblings);
         assert!(wider.content.as_str().unwrap().contains(chunk.content.as_str().unwrap()));
         assert!(content.contains(wider.content.as_str().unwrap()), "nothing is repeated");
+    }
+
+    #[test]
+    fn a_chunk_is_read_with_the_headings_that_it_is_under() {
+        let content = format!("# Bread\n{}\n## Rye\nSour.\n", "Flour. ".repeat(400));
+        let bench = Bench::new(Media);
+        bench.save(&draft(document("Book", "markdown", &content)));
+        let hit = bench.search("sour").remove(0);
+        let options = RetrievalOptions { loc: hit.loc.clone(), ..options(Mode::Chunk) };
+        let attachments = bench.get(hit.id.clone(), options).unwrap().attachments.unwrap();
+        assert_eq!(attachments[0]["section_path"], "Bread / Rye");
+        let whole = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
+        assert!(bench.get(hit.id, whole).unwrap().attachments.is_none());
     }
 
     #[test]

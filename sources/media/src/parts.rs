@@ -8,7 +8,10 @@ use vademecum_kit::{
     store::{StoreError, Writer},
 };
 
-use crate::transcript;
+use crate::{
+    outline::{Outline, kind},
+    transcript,
+};
 
 /// Size of a stored chunk, in characters: about 500 tokens.
 const CHUNK: usize = 2_000;
@@ -25,21 +28,23 @@ pub(crate) fn store(
         Some(KeptMedia { chunks, .. }) if !chunks.is_empty() => {
             (0..).zip(chunks).try_for_each(|(index, chunk)| add(writer, id, index, chunk, now))?;
         }
-        _ => cut(writer, id, &media.content, now)?,
+        _ => cut(writer, id, media, now)?,
     }
     listen(writer, id, media, now)?;
     analyse(writer, id, media, now)
 }
 
 /// Cuts the text into chunks.
-fn cut(writer: &Writer<'_>, id: i64, content: &str, now: Timestamp) -> Result<(), StoreError> {
+fn cut(writer: &Writer<'_>, id: i64, media: &MediaDraft, now: Timestamp) -> Result<(), StoreError> {
     let sizes = Sizes { chunk: CHUNK, overlap: 0, whole: CHUNK };
-    for (index, chunk) in (0..).zip(chunks(content, sizes)) {
+    let mut outline = Outline::of(media);
+    for (index, chunk) in (0..).zip(chunks(&media.content, sizes)) {
         let chunk = StoredChunk {
+            kind: Some(kind(chunk.text).to_owned()),
+            metadata: outline.pass(chunk.text),
             text: chunk.text.to_owned(),
             start: i64::try_from(chunk.start).ok(),
             end: i64::try_from(chunk.end).ok(),
-            ..StoredChunk::default()
         };
         add(writer, id, index, &chunk, now)?;
     }

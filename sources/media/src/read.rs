@@ -12,7 +12,7 @@ use vademecum_kit::{
     store::{Reader, StoreError},
 };
 
-use crate::transcript;
+use crate::{outline::section_path, transcript};
 
 /// A document as it is stored.
 struct Document {
@@ -73,7 +73,8 @@ fn text(reader: &Reader<'_>, get: &Get, document: Document) -> Result<Item, Sour
         approx_offset: Some(passage.range.start),
         ..Loc::default()
     };
-    let attachments = attachments(reader, &document, get.retrieval.mode)?;
+    let section = section(reader, document.id, passage.chunk, get.retrieval.mode)?;
+    let attachments = attachments(reader, &document, get.retrieval.mode, section)?;
     let meta = Hit { loc: Some(loc), ..hit(document) };
     Ok(Item { attachments, ..Item::of_passage(meta, passage, get.retrieval.mode) })
 }
@@ -108,6 +109,7 @@ pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>
         transcript: newest
             .map(|stored| transcript::draft(&transcript::read(&stored.transcription))),
         kept: None,
+        headings: Vec::new(),
     };
     Ok(Draft::stored(id, Body::Media(draft)))
 }
@@ -201,14 +203,34 @@ fn transcripts(reader: &Reader<'_>, media_id: i64) -> Result<Vec<StoredTranscrip
     )
 }
 
-/// Names what belongs to a document: its transcripts, and with the full text
+/// The headings that a chunk is under, where a chunk is read.
+fn section(
+    reader: &Reader<'_>,
+    media_id: i64,
+    chunk: Option<usize>,
+    mode: Mode,
+) -> Result<Option<Value>, StoreError> {
+    let (Some(chunk), Mode::Chunk | Mode::ChunkWithSiblings) = (chunk, mode) else {
+        return Ok(None);
+    };
+    let stored = reader.first(
+        include_str!("../sql/section.sql"),
+        named_params! { ":media_id": media_id, ":index": index(chunk) },
+        |row| row.get::<_, String>("metadata"),
+    )?;
+    let path = stored.and_then(|metadata| section_path(&metadata));
+    Ok(path.map(|path| json!({ "type": "section", "section_path": path })))
+}
+
+/// Names what belongs to a document: the section that is read, its transcripts, and with the full text
 /// also what was made of it.
 fn attachments(
     reader: &Reader<'_>,
     document: &Document,
     mode: Mode,
+    section: Option<Value>,
 ) -> Result<Option<Vec<Map<String, Value>>>, StoreError> {
-    let mut attachments = Vec::new();
+    let mut attachments: Vec<Value> = section.into_iter().collect();
     for stored in transcripts(reader, document.id)? {
         attachments.push(json!({
             "type": "transcript",

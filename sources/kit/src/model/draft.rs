@@ -110,6 +110,22 @@ pub struct MediaDraft {
     /// What another program has made of the document; it is kept as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptMedia>,
+    /// What its parts are called, where its text does not say so itself: the
+    /// pages of a paper. If there are none, the headings of the text are taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<Heading>,
+}
+
+/// The title of a part of a document.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Heading {
+    /// Where the part begins, in bytes of the text.
+    pub at: usize,
+    /// How deep it is; a part ends where one begins that is no deeper.
+    pub level: u8,
+    /// What it is called.
+    pub title: String,
 }
 
 /// What another program has made of a document.

@@ -20,8 +20,8 @@ pub use ask::{Ask, By, Deadline, Filters, Order, PromptField, Ranked, Ranking, V
 pub use cancel::Cancel;
 pub use change::{Change, Edit, LONGEST_CONTENT, Replacement, Tagging, Written};
 pub use draft::{
-    Body, CharacterDraft, ChatDraft, Cue, Draft, Fork, KeptMedia, MediaDraft, MessageDraft,
-    NoteDraft, PromptDraft, Saved, StoredChunk, Transcript, Transcription,
+    Body, CharacterDraft, ChatDraft, Cue, Draft, Fork, Heading, KeptMedia, MediaDraft,
+    MessageDraft, NoteDraft, PromptDraft, Saved, StoredChunk, Transcript, Transcription,
 };
 pub use field::Field;
 pub use floor::Floor;

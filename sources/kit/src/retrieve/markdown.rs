@@ -4,7 +4,9 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use crate::model::Heading;
 
 /// Something in a text that a cut should heed, from the beginning of its first
 /// line to the end of its last, in bytes.
@@ -44,6 +46,36 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// The headings of a text, in order: not those of quotations and lists.
+pub fn headings(text: &str) -> Vec<Heading> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+    let mut headings = Vec::new();
+    let mut open: Option<Heading> = None;
+    let mut depth = 0_usize;
+    for (event, place) in Parser::new_ext(text, options).into_offset_iter() {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
+                let level = level as u8;
+                open = Some(Heading { at: place.start, level, title: String::new() });
+                depth += 1;
+            }
+            Event::Start(_) => depth += 1,
+            Event::End(TagEnd::Heading(_)) => {
+                depth = depth.saturating_sub(1);
+                headings.extend(open.take().filter(|heading| !heading.title.trim().is_empty()));
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::Text(words) | Event::Code(words) => {
+                if let Some(heading) = &mut open {
+                    heading.title.push_str(&words);
+                }
+            }
+            _ => {}
+        }
+    }
+    headings
 }
 
 /// The lines that a place is in, but for what comes before `earliest`.
@@ -91,6 +123,14 @@ mod tests {
                 ('=', "```sh\n# no\n```\n"),
             ]
         );
+    }
+
+    #[test]
+    fn headings_are_named_with_their_level_and_place() {
+        let found =
+            headings("# One `two` *three*\ntext\n> # quoted\n\nFour\n---\n```\n# no\n```\n#\n");
+        let heading = |at, level, title: &str| Heading { at, level, title: title.to_owned() };
+        assert_eq!(found, [heading(0, 1, "One two three"), heading(37, 2, "Four")]);
     }
 
     #[test]

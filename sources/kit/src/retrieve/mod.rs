@@ -21,6 +21,7 @@ mod window;
 pub use chunk::{Chunk, Sizes, chunks};
 pub use field::{Fields, Shown};
 pub use finder::{Excerpt, Finder};
+pub use markdown::headings;
 pub use passage::{Passage, Span, read};
 pub use query::FtsQuery;
 pub(crate) use rank::known;

@@ -4,20 +4,50 @@
 //! blank one. They are read alike, and generously, since most of these files
 //! were written by machines that had not read the specification.
 
-use vademecum_kit::model::{Cue, MediaDraft, Transcript};
+use vademecum_kit::model::{Cue, MediaDraft, SourceName, Transcript};
 
 use super::{
-    ImportError, Problem, SourceFile,
     cue_text::{Voice, voices},
+    document::whole,
 };
+use crate::import::{Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile};
+
+/// Goes up when the same file makes another document than before.
+const VERSION: &str = "media/1";
 
 /// Stands between the two times of a cue.
 const ARROW: &str = "-->";
 
+/// Reads subtitles.
+#[derive(Debug)]
+pub(in crate::import) struct Subtitles;
+
+impl Importer for Subtitles {
+    fn source(&self) -> SourceName {
+        SourceName::Media
+    }
+
+    fn format(&self) -> &'static str {
+        "subtitles (.srt, .vtt)"
+    }
+
+    fn recognise(&self, glance: &Glance) -> Fit {
+        let opening = glance.opening();
+        let is_srt = || opening.lines().nth(1).is_some_and(|line| times(line).is_ok());
+        let named = glance.ends_in(&["srt", "vtt"]);
+        Fit::Content.when(opening.starts_with("WEBVTT") || is_srt()).max(Fit::Name.when(named))
+    }
+
+    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+        let (document, problems) = document(file)?;
+        whole(file, VERSION, document, problems)
+    }
+}
+
 /// Reads subtitles, and says which cues could not be read.
-pub(super) fn document(file: &SourceFile) -> Result<(MediaDraft, Vec<Problem>), ImportError> {
+fn document(file: &SourceFile) -> Result<(MediaDraft, Vec<Problem>), ImportError> {
     let mut reader = Reader::default();
-    for (number, line) in (1..).zip(lines(file.text()?)) {
+    for (number, line) in (1..).zip(lines(&file.text()?)) {
         reader.take(number, line);
     }
     reader.finish_cue();
@@ -42,7 +72,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What is said, a line for each cue, with the name of who begins to speak.
-fn spoken(cues: &[Cue]) -> String {
+pub(super) fn spoken(cues: &[Cue]) -> String {
     let mut text = String::new();
     let mut speaker = None;
     for cue in cues {
@@ -189,7 +219,7 @@ fn times(line: &str) -> Result<(u64, u64), String> {
 }
 
 /// Reads `[hours:]minutes:seconds[.fraction]`, with a point or a comma.
-fn milliseconds(text: &str) -> Option<u64> {
+pub(super) fn milliseconds(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, "0"));
     let mut parts = whole.rsplit(':').map(number);
     let seconds = parts.next()?.filter(|seconds| *seconds < 60)?;
