@@ -1,6 +1,6 @@
 //! `vademecum import`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, str::FromStr};
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,6 +11,7 @@ use vademecum_kit::model::{Draft, Saved, SourceName, Uri};
 use super::{
     command::Common,
     output::{complain, say},
+    tldw,
 };
 use crate::{
     actors::{Library, SourceHandle, chain},
@@ -31,19 +32,42 @@ Examples:
   vademecum import prompts prompts.csv
   vademecum import characters cards/
   vademecum import chats conversations.json
+  vademecum import tldw /srv/tldw/Databases/user_databases --tldw-user 1
 
 Importing the same files again updates what they became. A file that cannot be
 read is named with the reason; the rest go in. Ends with 0 if anything is in the
 library afterwards, with 1 if nothing could be read.")]
 pub(super) struct Import {
-    /// What the files become: notes, media, prompts, characters or chats
-    kind: SourceName,
+    /// What the files become: notes, media, prompts, characters or chats; or tldw, for the
+    /// databases in the directory of a tldw server or of `tldw_chatbook`
+    kind: Kind,
     /// Files and folders
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
+    /// Whose databases are copied, of several in a tldw directory [default: those of --user]
+    #[arg(long, value_name = "ID")]
+    tldw_user: Option<String>,
+}
+
+/// What is to be brought in.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// Files that become items of this source.
+    Files(SourceName),
+    /// The databases of tldw.
+    Tldw,
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let files = |error| format!("{error}, or tldw");
+        if text == "tldw" { Ok(Self::Tldw) } else { text.parse().map(Self::Files).map_err(files) }
+    }
 }
 
 /// What became of the files.
@@ -68,11 +92,19 @@ struct Skipped {
 impl Import {
     pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
         let app = common.app()?;
-        let summary = bring_in(&app.library(), self.kind, &self.paths).await?;
+        let kind = match self.kind {
+            Kind::Files(kind) => kind,
+            Kind::Tldw => {
+                let own = app.settings().storage.named_user();
+                let user = tldw::Whose { named: self.tldw_user.as_deref(), own };
+                return tldw::copy(&app.library(), &self.paths, user, self.json).await;
+            }
+        };
+        let summary = bring_in(&app.library(), kind, &self.paths).await?;
         if self.json {
             say(&serde_json::to_string_pretty(&summary)?);
         } else {
-            summary.print(self.kind);
+            summary.print(kind);
         }
         Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }

@@ -13,6 +13,7 @@ mod mcp;
 mod output;
 mod search;
 mod serve;
+mod tldw;
 mod user;
 
 pub use command::main;

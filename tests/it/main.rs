@@ -47,6 +47,7 @@ mod spelling;
 mod stdio;
 mod streams;
 mod switches;
+mod tldw;
 mod tools;
 mod users;
 mod websocket;

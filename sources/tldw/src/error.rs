@@ -57,9 +57,9 @@ pub enum TldwError {
         path: PathBuf,
     },
     /// The file was there before.
-    #[error("{} is not there any more", path.display())]
+    #[error("a database that was in {} is not there any more", path.display())]
     Gone {
-        /// Which file, or in which folder it was.
+        /// Where it was.
         path: PathBuf,
     },
     /// The file cannot be opened.

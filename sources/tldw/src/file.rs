@@ -108,9 +108,7 @@ impl File {
         prepare(&connection).map_err(open)?;
         match shape::missing(&connection, database).map_err(open)? {
             None => Ok(Self { connection, identity, access }),
-            Some((table, column)) => {
-                Err(TldwError::Shape { path: path.to_owned(), table, column })
-            }
+            Some((table, column)) => Err(TldwError::Shape { path: path.to_owned(), table, column }),
         }
     }
 

@@ -43,9 +43,8 @@ fn chunks(connection: &Connection, id: &str, content: &str) -> rusqlite::Result<
     let mut chunks = Vec::new();
     while let Some(row) = rows.next()? {
         let (start, end) = (cell::number(row, "start_char")?, cell::number(row, "end_char")?);
-        let is_inside = start.zip(end).is_some_and(|(start, end)| {
-            0 <= start && start < end && end <= length
-        });
+        let is_inside =
+            start.zip(end).is_some_and(|(start, end)| 0 <= start && start < end && end <= length);
         if !is_inside {
             return Ok(Vec::new());
         }

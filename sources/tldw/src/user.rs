@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn of_several_files_the_one_that_was_written_last_counts() {
-        let folder = folder(&["1/ChaChaNotes.db", "1/chachanotes_user_dbs/user_chacha_notes_rag.sqlite"]);
+        let folder =
+            folder(&["1/ChaChaNotes.db", "1/chachanotes_user_dbs/user_chacha_notes_rag.sqlite"]);
         let new = fs::File::open(folder.path().join("1/ChaChaNotes.db")).unwrap();
         new.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         let user = the_user(folder.path(), Some("1")).unwrap();

@@ -18,8 +18,8 @@ mod uri;
 pub use ask::{Ask, By, Deadline, Filters, Order, PromptField, Ranked, Ranking, View};
 pub use cancel::Cancel;
 pub use draft::{
-    Body, CharacterDraft, ChatDraft, Cue, Draft, Fork, KeptMedia, MediaDraft, MessageDraft, NoteDraft,
-    PromptDraft, Saved, StoredChunk, Transcript, Transcription,
+    Body, CharacterDraft, ChatDraft, Cue, Draft, Fork, KeptMedia, MediaDraft, MessageDraft,
+    NoteDraft, PromptDraft, Saved, StoredChunk, Transcript, Transcription,
 };
 pub use field::Field;
 pub use floor::Floor;
