@@ -110,6 +110,8 @@ struct State {
     user: Option<User>,
     /// The state of the file that the store is in step with.
     seen: Option<Identity>,
+    /// Whether there was no file to be in step with.
+    absent: bool,
     /// The round that is going on.
     round: Option<u64>,
     /// When the next round may begin.
@@ -127,12 +129,6 @@ struct Told {
     progress: (usize, usize),
     /// Why the last round failed.
     failed: Option<String>,
-}
-
-impl Told {
-    fn is_fine(&self) -> bool {
-        self.was_in_step && self.failed.is_none()
-    }
 }
 
 impl Mirror {
@@ -170,8 +166,10 @@ impl Mirror {
         }
         let file = self.file(&mut state);
         let now = file.as_ref().ok().and_then(|path| Identity::of(path.as_ref()?).ok());
-        let is_absent = matches!(file, Ok(None)) && self.told.borrow().is_fine();
-        let is_same = is_absent || now.is_some() && state.seen == now;
+        let is_same = match &file {
+            Ok(None) => state.absent,
+            Ok(Some(_)) | Err(_) => now.is_some() && state.seen == now,
+        };
         let is_early = state.next.is_some_and(|next| Instant::now() < next);
         if is_same || is_early {
             return None;
@@ -209,6 +207,7 @@ impl Mirror {
         let mut state = self.state();
         state.round = None;
         state.next = Some(Instant::now() + begun.elapsed() * PAUSE);
+        state.absent = matches!(done, Ok(None));
         state.seen = done.as_ref().ok().cloned().flatten().filter(Identity::is_certain);
         drop(state);
         self.told.send_modify(|told| {

@@ -30,7 +30,7 @@ fn soon<T>(ask: impl Fn() -> T, is_right: impl Fn(&T) -> bool) -> T {
     let begun = Instant::now();
     loop {
         let answer = ask();
-        if is_right(&answer) || begun.elapsed() > Duration::from_secs(20) {
+        if is_right(&answer) || begun.elapsed() > Duration::from_secs(10) {
             return answer;
         }
     }

@@ -66,7 +66,9 @@ impl Tldw {
                 let path = tldw.user(user).join(name);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 let connection = open(&path);
-                statements.iter().for_each(|sql| connection.execute_batch(sql).unwrap());
+                for sql in statements {
+                    connection.execute_batch(sql).unwrap();
+                }
             }
         }
         tldw
