@@ -7,6 +7,7 @@
 //! (`docs/adr/0012-tldw-in-place.md`).
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -164,14 +165,16 @@ impl Mirror {
         if state.round.is_some() {
             return state.round;
         }
+        if state.next.is_some_and(|next| Instant::now() < next) {
+            return None;
+        }
         let file = self.file(&mut state);
         let now = file.as_ref().ok().and_then(|path| Identity::of(path.as_ref()?).ok());
         let is_same = match &file {
             Ok(None) => state.absent,
             Ok(Some(_)) | Err(_) => now.is_some() && state.seen == now,
         };
-        let is_early = state.next.is_some_and(|next| Instant::now() < next);
-        if is_same || is_early {
+        if is_same {
             return None;
         }
         let round = self.told.borrow().rounds + 1;
@@ -203,7 +206,9 @@ impl Mirror {
 
     fn run(self: Arc<Self>, file: Result<Option<PathBuf>, TldwError>) {
         let begun = Instant::now();
-        let done = file.and_then(|file| self.catch_up(file.as_deref()));
+        let catch_up = || file.and_then(|file| self.catch_up(file.as_deref()));
+        let broke_off = |_| Err(TldwError::BrokeOff { path: self.tldw.folder.clone() });
+        let done = catch_unwind(AssertUnwindSafe(catch_up)).unwrap_or_else(broke_off);
         let mut state = self.state();
         state.round = None;
         state.next = Some(Instant::now() + begun.elapsed() * PAUSE);

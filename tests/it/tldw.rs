@@ -175,7 +175,7 @@ fn what_tldw_writes_is_found_a_moment_later() {
 }
 
 #[test]
-fn messages_and_documents_follow_too() {
+fn whatever_changes_follows_and_what_was_deleted_may_come_back() {
     let (library, tldw) = (Library::new(), Tldw::new(Generation::Chatbook, &["1"]));
     let server = serve(&library, &tldw);
     let client = server.client();
@@ -189,11 +189,20 @@ fn messages_and_documents_follow_too() {
     );
     let gull = soon(|| search(&client, "gull"), |found| !found.is_empty());
     assert_eq!(gull, ["chats://c-3#m-9"]);
-    assert_eq!(search(&client, "ashes"), ["chats://c-1#m-7"]);
+    let chosen = soon(|| search(&client, "ashes"), |found| !found.is_empty());
+    assert_eq!(chosen, ["chats://c-1#m-7"]);
     tldw.write("1", 0, "UPDATE conversations SET deleted = 1, version = 2 WHERE id = 'c-3'");
     assert_eq!(soon(|| search(&client, "gull"), Vec::is_empty), [""; 0]);
+    tldw.write("1", 0, "UPDATE conversations SET deleted = 0, version = 3 WHERE id = 'c-3'");
+    let gull = soon(|| search(&client, "gull"), |found| !found.is_empty());
+    assert_eq!(gull, ["chats://c-3#m-9"]);
+    tldw.write("1", 0, "UPDATE character_cards SET deleted = 1, version = 2 WHERE id = 7");
+    let cards = || client.uris("characters.search", &json!({ "query": "lantern" }));
+    assert_eq!(soon(cards, Vec::is_empty), [""; 0]);
     tldw.write("1", 1, "UPDATE Media SET is_trash = 1, version = 2 WHERE id = 11");
     assert_eq!(soon(|| search(&client, "dusk"), Vec::is_empty), [""; 0]);
+    tldw.write("1", 1, "UPDATE Media SET is_trash = 0, version = 3 WHERE id = 11");
+    assert_eq!(soon(|| search(&client, "dusk"), |found| !found.is_empty()), ["media://11"]);
     tldw.write("1", 2, "DELETE FROM Prompts WHERE id = 21");
     assert_eq!(soon(|| search(&client, "describe"), Vec::is_empty), [""; 0]);
 }

@@ -97,6 +97,12 @@ pub enum TldwError {
         /// Which file.
         path: PathBuf,
     },
+    /// Reading panicked.
+    #[error("reading the databases in {} broke off; the log says where", path.display())]
+    BrokeOff {
+        /// In which folder.
+        path: PathBuf,
+    },
     /// What was read cannot be kept.
     #[error("what was read cannot be kept")]
     Keep(#[from] SourceError),
