@@ -392,6 +392,7 @@ fn sessions() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let sessions = config::Sessions { most: many(1_000_000), ..config::Sessions::default() };
         let roster = Roster::new(Shelf {
+            tldw: None,
             users: folder.path().to_owned(),
             sources: registry::sources(),
             limits: config::Limits::default(),

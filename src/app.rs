@@ -1,11 +1,18 @@
 //! Where everything is put together: settings → stores → actors → transports.
 
-use std::{net::TcpListener, sync::Arc, time::Duration};
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use vademecum_tldw::TldwError;
 
 use crate::{
-    actors::{Library, Roster, Shelf},
+    actors::{Library, Roster, Shelf, Tldw},
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
-    config::{ConfigError, Settings, ToolNames},
+    config::{ConfigError, Mode, Settings, ToolNames},
     mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, UnknownTool},
     registry,
     tools::Toolbox,
@@ -36,6 +43,9 @@ pub enum AppError {
     /// Nobody can be let in.
     #[error(transparent)]
     Auth(#[from] AuthError),
+    /// The tldw directory cannot be served.
+    #[error("`storage.tldw` cannot be served")]
+    Tldw(#[from] TldwError),
     /// A tool that is not there cannot be switched off.
     #[error("`tools.disabled` is not right")]
     Tools(#[from] UnknownTool),
@@ -44,14 +54,25 @@ pub enum AppError {
     Run(#[from] std::io::Error),
 }
 
+/// The tldw directory that is served, if one is.
+fn tldw(settings: &Settings, data: &Path) -> Result<Option<Tldw>, TldwError> {
+    let storage = &settings.storage;
+    let open = |folder: &PathBuf| match settings.auth.mode {
+        Mode::Single => Tldw::of_one(folder, data, storage.named_user()),
+        Mode::Multi => Tldw::of_many(folder, data),
+    };
+    storage.tldw.as_ref().map(open).transpose()
+}
+
 impl App {
     /// Puts the program together. Nothing is opened, nothing is started that
     /// is not needed: a client that asks for a handshake is answered at once.
     pub fn new(settings: Settings) -> Result<Self, AppError> {
         let principal = desktop(settings.storage.user.parse()?);
-        let users = settings.storage.folder()?.join("users");
+        let folder = settings.storage.folder()?;
         let roster = Arc::new(Roster::new(Shelf {
-            users,
+            users: folder.join("users"),
+            tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),

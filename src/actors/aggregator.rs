@@ -371,7 +371,9 @@ async fn in_time<T>(
             match error {
                 SourceError::Store(vademecum_kit::store::StoreError::TimeIsUp) => "took too long",
                 SourceError::Store(_) => "its database cannot be read",
-                SourceError::NotFound { .. } | SourceError::Refused(_) => "cannot answer this",
+                SourceError::NotFound { .. } => "cannot answer this",
+                // It was said so as to be told.
+                SourceError::Refused(reason) => return Err(Failed { source: name, reason }),
             }
         }
         Err(_) => {

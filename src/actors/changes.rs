@@ -14,6 +14,8 @@ use tokio::{
 };
 use vademecum_kit::store::{Store, Watch};
 
+use super::mirror::Mirror;
+
 /// Time between two looks.
 const ROUND: Duration = Duration::from_millis(500);
 
@@ -21,15 +23,16 @@ const ROUND: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Changes {
     stores: Vec<Arc<Store>>,
+    mirrors: Vec<Arc<Mirror>>,
     count: watch::Sender<u64>,
     /// Whether somebody looks already.
     looking: Mutex<bool>,
 }
 
 impl Changes {
-    /// News of these stores.
-    pub(crate) fn new(stores: Vec<Arc<Store>>) -> Self {
-        Self { stores, count: watch::Sender::new(0), looking: Mutex::new(false) }
+    /// News of these stores, and of what some of them follow.
+    pub(crate) fn new(stores: Vec<Arc<Store>>, mirrors: Vec<Arc<Mirror>>) -> Self {
+        Self { stores, mirrors, count: watch::Sender::new(0), looking: Mutex::new(false) }
     }
 
     /// Changes soon after any of the stores may have changed, and once when
@@ -51,7 +54,12 @@ impl Changes {
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             rounds.tick().await;
+            let mirrors = self.mirrors.clone();
             let look = move || {
+                // What is new elsewhere is a change of the store a moment later.
+                for mirror in &mirrors {
+                    mirror.look();
+                }
                 // All are looked at: each has a count of its own.
                 let changed =
                     watches.iter_mut().fold(false, |changed, watch| watch.look() | changed);
@@ -92,7 +100,7 @@ mod tests {
     async fn every_receiver_hears_of_a_change_and_looking_ends_with_the_last() {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::new(Database::Prompts, folder.path()));
-        let changes = Arc::new(Changes::new(vec![Arc::clone(&store)]));
+        let changes = Arc::new(Changes::new(vec![Arc::clone(&store)], Vec::new()));
         let (mut one, mut other) = (changes.subscribe(), changes.subscribe());
         assert!(*changes.looking());
         store.check().unwrap();

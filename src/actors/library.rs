@@ -11,7 +11,7 @@ use vademecum_kit::{
     store::{Database, Store},
 };
 
-use super::{SourceHandle, aggregator::Aggregator, changes::Changes, desk::Desk};
+use super::{SourceHandle, Tldw, aggregator::Aggregator, changes::Changes, desk::Desk};
 use crate::import::Ledger;
 
 /// One user's stores and actors. Starting it opens no file: a store is opened
@@ -26,25 +26,37 @@ pub struct Library {
 }
 
 impl Library {
-    /// Starts the actors of the user whose folder this is.
-    pub(crate) fn start(folder: &Path, sources: &[Arc<dyn Source>], patience: Duration) -> Self {
+    /// Starts the actors of the user whose folder this is. With `tldw`, what is in
+    /// the folder follows the databases of a user of it.
+    pub(crate) fn start(
+        folder: &Path,
+        sources: &[Arc<dyn Source>],
+        patience: Duration,
+        tldw: Option<(&Tldw, &str)>,
+    ) -> Self {
         let stores: HashMap<Database, Arc<Store>> = Database::ALL
             .into_iter()
             .map(|database| (database, Arc::new(Store::new(database, folder))))
             .collect();
+        let mirrors = tldw.map_or_else(Vec::new, |(tldw, id)| {
+            let stores = stores.iter().map(|(database, store)| (*database, Arc::clone(store)));
+            tldw.mirrors(id, stores, sources)
+        });
         let desk = Arc::new(Desk::default());
         let sources: Vec<SourceHandle> = sources
             .iter()
             .filter_map(|source| Some((source, stores.get(&source.database())?)))
             .map(|(source, store)| {
+                let mirror = mirrors.iter().find(|mirror| mirror.is_of(store)).cloned();
                 SourceHandle::start(Arc::clone(source), Arc::clone(store), Arc::clone(&desk))
+                    .following(mirror)
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
         let aggregator = Aggregator::new(sources.clone(), patience).start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
-        let changes = Arc::new(Changes::new(stores.clone()));
+        let changes = Arc::new(Changes::new(stores.clone(), mirrors));
         // Nothing in it is knowledge: its changes are news to nobody.
         stores.push(Arc::clone(&ledger));
         Self { stores, sources, aggregator, changes, ledger: Ledger::new(ledger) }

@@ -15,7 +15,7 @@ use dashmap::{DashMap, Entry};
 use uuid::Uuid;
 use vademecum_kit::source::Source;
 
-use super::{CallError, Library, Session, session::Memory};
+use super::{CallError, Library, Session, Tldw, session::Memory};
 use crate::{
     auth::{Principal, UserId},
     config::{Limits, Sessions},
@@ -27,6 +27,8 @@ use crate::{
 pub struct Shelf {
     /// The folder of all users.
     pub users: PathBuf,
+    /// The tldw directory that they are served from instead.
+    pub tldw: Option<Tldw>,
     /// The sources of every library.
     pub sources: Vec<Arc<dyn Source>>,
     /// What one call may cost.
@@ -68,8 +70,12 @@ impl Roster {
     pub fn library(&self, principal: &Principal) -> Library {
         let user = principal.user();
         let start = || {
-            let folder = self.shelf.users.join(user.as_str());
-            Library::start(&folder, &self.shelf.sources, self.shelf.limits.patience())
+            let id = user.as_str();
+            let tldw = self.shelf.tldw.as_ref();
+            let folder =
+                tldw.map_or_else(|| self.shelf.users.join(id), |tldw| tldw.mirror_folder(id));
+            let patience = self.shelf.limits.patience();
+            Library::start(&folder, &self.shelf.sources, patience, tldw.map(|tldw| (tldw, id)))
         };
         self.libraries.entry(user.clone()).or_insert_with(start).clone()
     }

@@ -25,7 +25,7 @@ use super::{
 const LONGEST_QUERY: usize = 64 * 1_024;
 
 /// A conversation, as an actor that is there while somebody talks to it. What is
-/// remembered in between is its [`Memory`].
+/// remembered in between is kept without it.
 #[derive(Debug)]
 pub struct Session {
     aggregator: Addr<Aggregator>,

@@ -16,8 +16,9 @@ use vademecum_kit::{
     source::{Source, SourceError},
     store::{Durability, Store, StoreError, rename_origin},
 };
+use vademecum_tldw::{File, Followed, TldwError, User, Vanished, follow};
 
-use super::desk::Desk;
+use super::{desk::Desk, mirror::Mirror};
 
 /// The only place that knows that a source is an actor.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct SourceHandle {
     source: Arc<dyn Source>,
     store: Arc<Store>,
     address: Addr<SourceActor>,
+    /// What the store follows, if it is not the truth itself.
+    mirror: Option<Arc<Mirror>>,
 }
 
 impl SourceHandle {
@@ -32,7 +35,35 @@ impl SourceHandle {
     /// done at the desk of the user's library.
     pub(crate) fn start(source: Arc<dyn Source>, store: Arc<Store>, desk: Arc<Desk>) -> Self {
         let actor = SourceActor { source: Arc::clone(&source), store: Arc::clone(&store), desk };
-        Self { source, store, address: actor.start() }
+        Self { source, store, address: actor.start(), mirror: None }
+    }
+
+    /// The same, for a store that follows something.
+    pub(crate) fn following(self, mirror: Option<Arc<Mirror>>) -> Self {
+        Self { mirror, ..self }
+    }
+
+    /// Says why nothing can be saved here, if so.
+    pub fn writable(&self) -> Result<(), SourceError> {
+        self.mirror.as_ref().map_or(Ok(()), |mirror| Err(mirror.refusal()))
+    }
+
+    /// Copies what a user of tldw has of it, and tells what became of it.
+    /// `progress` is told how many items are done, of how many.
+    pub async fn copy(
+        &self,
+        user: User,
+        mut progress: impl FnMut(usize, usize) + Send + 'static,
+    ) -> Result<Followed, TldwError> {
+        self.writable()?;
+        let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
+        let copy = move || {
+            let Some(path) = user.file(source.database()) else { return Ok(Followed::default()) };
+            let file = File::open(&path, source.database())?;
+            follow(&user, &file, &store, &*source, Vanished::Keep, &mut progress)
+        };
+        let copied = tokio::task::spawn_blocking(copy).await;
+        copied.unwrap_or_else(|_| Err(broken(self.name()).into()))
     }
 
     /// Which source it is.
@@ -102,6 +133,7 @@ impl SourceHandle {
         &self,
         drafts: Vec<Draft>,
     ) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
+        self.writable()?;
         self.send(Save { drafts, keep: true }).await
     }
 
@@ -116,16 +148,19 @@ impl SourceHandle {
     /// Takes away what came from an origin or a part of it, unless it was changed
     /// here since; tells how many items that are.
     pub async fn remove(&self, origin: String) -> Result<usize, SourceError> {
+        self.writable()?;
         self.send(Remove { origin }).await
     }
 
     /// What came from one origin comes from another from now on.
     pub async fn rename(&self, from: String, to: String) -> Result<(), SourceError> {
+        self.writable()?;
         self.send(Rename { from, to }).await
     }
 
     /// Changes something, as somebody asks for. It is on the disk when this answers.
     pub async fn change(&self, change: Change, deadline: Deadline) -> Result<Written, SourceError> {
+        self.writable()?;
         self.send(Alter { change, deadline }).await
     }
 
@@ -135,6 +170,9 @@ impl SourceHandle {
         T: Send + 'static,
         SourceActor: Handler<M>,
     {
+        if let Some(mirror) = &self.mirror {
+            mirror.ready().await?;
+        }
         self.address.send(message).await.unwrap_or_else(|_| Err(broken(self.name())))
     }
 }

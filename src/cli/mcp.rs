@@ -1,6 +1,6 @@
 //! `vademecum mcp`.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 
@@ -16,6 +16,9 @@ pub(super) struct Mcp {
     /// How tool names are listed [default: auto]
     #[arg(long, value_enum, value_name = "FORM")]
     tool_names: Option<ToolNames>,
+    /// Serve the users of a tldw directory as they are; nothing in it is changed
+    #[arg(long, value_name = "DIR")]
+    tldw: Option<PathBuf>,
 }
 
 impl Mcp {
@@ -23,6 +26,9 @@ impl Mcp {
         let mut settings = common.settings()?;
         if let Some(names) = self.tool_names {
             settings.tools.tool_names = names;
+        }
+        if let Some(folder) = self.tldw {
+            settings.storage.tldw = Some(folder);
         }
         App::new(settings)?.serve_stdio().await?;
         Ok(ExitCode::SUCCESS)

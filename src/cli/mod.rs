@@ -19,6 +19,7 @@ mod restore;
 mod search;
 mod serve;
 mod sources;
+mod tldw;
 mod user;
 
 pub use command::main;

@@ -2,6 +2,7 @@
 
 use std::{
     net::{SocketAddr, TcpListener},
+    path::PathBuf,
     process::ExitCode,
 };
 
@@ -23,6 +24,9 @@ pub(super) struct Serve {
     /// How tool names are listed [default: auto]
     #[arg(long, value_enum, value_name = "FORM")]
     tool_names: Option<ToolNames>,
+    /// Serve the users of a tldw directory as they are; nothing in it is changed
+    #[arg(long, value_name = "DIR")]
+    tldw: Option<PathBuf>,
 }
 
 impl Serve {
@@ -33,6 +37,9 @@ impl Serve {
         }
         if let Some(names) = self.tool_names {
             settings.tools.tool_names = names;
+        }
+        if let Some(folder) = self.tldw {
+            settings.storage.tldw = Some(folder);
         }
         let address = settings.listen()?;
         let app = App::new(settings)?;

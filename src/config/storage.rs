@@ -14,15 +14,23 @@ pub struct Storage {
     pub data: Option<PathBuf>,
     /// Whose library a server for a single user serves.
     pub user: String,
+    /// A directory of a tldw server or of `tldw_chatbook` whose users are served,
+    /// without changing anything in it.
+    pub tldw: Option<PathBuf>,
 }
 
 impl Default for Storage {
     fn default() -> Self {
-        Self { data: None, user: "local".to_owned() }
+        Self { data: None, user: "local".to_owned(), tldw: None }
     }
 }
 
 impl Storage {
+    /// The user, if one was named.
+    pub fn named_user(&self) -> Option<&str> {
+        Some(self.user.as_str()).filter(|user| *user != Self::default().user)
+    }
+
     /// The folder that knowledge is kept in.
     pub fn folder(&self) -> Result<PathBuf, ConfigError> {
         match &self.data {

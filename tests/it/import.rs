@@ -1,16 +1,10 @@
 //! Bringing files in: each kind, again, edited, broken, and never touched.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-    time::SystemTime,
-};
+use std::{io::Write, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Done, Library, SOURCES, card, conversation, picture};
+use crate::program::{Caller, Done, Library, SOURCES, card, conversation, picture, state};
 
 /// Imports and gives back the summary.
 fn import(library: &Library, kind: &str, path: &Path) -> Value {
@@ -401,21 +395,6 @@ fn a_folder_is_read_with_its_folders_but_without_what_is_hidden() {
         library.write(&format!("vault/{name}"), "A thimble.");
     }
     assert_eq!(counts(&import(&library, "notes", &library.file("vault"))), [2, 2, 0, 0, 0]);
-}
-
-/// Every file below a folder: what it holds and when it was changed.
-fn state(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
-    let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(state(&path));
-        } else {
-            let changed = fs::metadata(&path).unwrap().modified().unwrap();
-            files.insert(path.clone(), (fs::read(path).unwrap(), changed));
-        }
-    }
-    files
 }
 
 #[test]

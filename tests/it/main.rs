@@ -52,6 +52,7 @@ mod spelling;
 mod stdio;
 mod streams;
 mod switches;
+mod tldw;
 mod tools;
 mod users;
 mod websocket;

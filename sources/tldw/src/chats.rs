@@ -24,8 +24,11 @@ pub(crate) fn read(
     let Some(chat) = chat.optional()? else { return Ok(None) };
     let mut statement = connection.prepare_cached(include_str!("../sql/messages.sql"))?;
     let messages = statement.query_map(named_params! { ":id": id }, message)?;
-    let messages = messages.collect::<rusqlite::Result<_>>()?;
-    Ok(Some(Body::Chat(ChatDraft { messages, ..chat })))
+    let messages: Vec<MessageDraft> = messages.collect::<rusqlite::Result<_>>()?;
+    // One that was brought in from elsewhere is younger than what was said in it.
+    let first = messages.iter().filter_map(|message| message.sent_at).min();
+    let created_at = first.into_iter().chain(chat.created_at).min();
+    Ok(Some(Body::Chat(ChatDraft { messages, created_at, ..chat })))
 }
 
 fn chat(row: &Row<'_>, origins: &str) -> rusqlite::Result<ChatDraft> {

@@ -57,9 +57,9 @@ pub enum TldwError {
         path: PathBuf,
     },
     /// The file was there before.
-    #[error("{} is not there any more", path.display())]
+    #[error("a database that was in {} is not there any more", path.display())]
     Gone {
-        /// Which file, or in which folder it was.
+        /// Where it was.
         path: PathBuf,
     },
     /// The file cannot be opened.
@@ -95,6 +95,12 @@ pub enum TldwError {
     #[error("{} was written while it was read; it will be read again", path.display())]
     Restless {
         /// Which file.
+        path: PathBuf,
+    },
+    /// Reading panicked.
+    #[error("reading the databases in {} broke off; the log says where", path.display())]
+    BrokeOff {
+        /// In which folder.
         path: PathBuf,
     },
     /// What was read cannot be kept.

@@ -72,6 +72,10 @@ impl Identity {
         })
     }
 
+    fn has_changed(&self) -> bool {
+        Self::of(&self.path).map_or(true, |now| now != *self)
+    }
+
     fn access(&self) -> Result<Access, TldwError> {
         let there = |suffix| Part::of(&beside(&self.path, suffix)).is_ok_and(|it| it.bytes > 0);
         match (&self.log, there("-shm"), there("-journal")) {
@@ -100,7 +104,14 @@ impl File {
     pub fn open(path: &Path, database: Database) -> Result<Self, TldwError> {
         let identity = Identity::of(path).map_err(|_| TldwError::Gone { path: path.to_owned() })?;
         let access = identity.access()?;
-        let open = |source| TldwError::Open { path: path.to_owned(), source };
+        let open = |source| {
+            let path = path.to_owned();
+            if identity.has_changed() {
+                TldwError::Restless { path }
+            } else {
+                TldwError::Open { path, source }
+            }
+        };
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -135,8 +146,14 @@ impl File {
         Ok(())
     }
 
+    /// Why reading it failed: because it is written just now, or for good.
     pub(crate) fn failed(&self, source: rusqlite::Error) -> TldwError {
-        TldwError::Read { path: self.path().to_owned(), source }
+        let path = self.path().to_owned();
+        if self.identity.has_changed() {
+            TldwError::Restless { path }
+        } else {
+            TldwError::Read { path, source }
+        }
     }
 }
 

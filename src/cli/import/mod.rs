@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use vademecum_kit::model::SourceName;
 
-use super::{command::Common, output::say};
+use super::{command::Common, output::say, tldw};
 
 use summary::Summary;
 
@@ -26,10 +26,12 @@ Examples:
   vademecum import media ~/Documents/Articles
   vademecum import --dry-run --json cards/
   vademecum import --watch ~/Documents/Vault
+  vademecum import tldw /srv/tldw/Databases/user_databases --tldw-user 1
 
 KIND is what the files become: notes, media, prompts, characters or chats. Without
 it, each file becomes what its content says it is, and Markdown and text become
-notes.
+notes. With tldw, the databases in the directory of a tldw server or of
+tldw_chatbook are copied.
 
 Importing the same files again updates what they became, and goes on where an
 import was interrupted. A file that cannot be read is named with the reason; the
@@ -50,6 +52,9 @@ pub(super) struct Import {
     /// came from files that are deleted
     #[arg(long, conflicts_with = "dry_run")]
     watch: bool,
+    /// Whose databases are copied, of several in a tldw directory [default: those of --user]
+    #[arg(long, value_name = "ID")]
+    tldw_user: Option<String>,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -57,6 +62,12 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
+        if let [first, folders @ ..] = self.named.as_slice()
+            && first.as_os_str() == "tldw"
+            && !folders.is_empty()
+        {
+            return self.copy(common, folders).await;
+        }
         let wish = self.wish()?;
         let app = common.app()?;
         let library = app.library();
@@ -67,6 +78,17 @@ impl Import {
         let summary = bring_in(&library, &wish).await?;
         self.tell(&summary)?;
         Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Copies what users of tldw have.
+    async fn copy(&self, common: &Common, folders: &[PathBuf]) -> Result<ExitCode> {
+        if self.watch || self.dry_run {
+            bail!("tldw is copied at once: leave --watch and --dry-run out");
+        }
+        let app = common.app()?;
+        let own = app.settings().storage.named_user();
+        let user = tldw::Whose { named: self.tldw_user.as_deref(), own };
+        tldw::copy(&app.library(), folders, user, self.json).await
     }
 
     fn tell(&self, summary: &Summary) -> Result<()> {
@@ -119,7 +141,8 @@ mod tests {
 
     fn wish(words: &[&str]) -> Result<(Option<SourceName>, usize)> {
         let named = words.iter().map(PathBuf::from).collect();
-        let wish = Import { named, dry_run: false, watch: false, json: false }.wish()?;
+        let wish =
+            Import { named, dry_run: false, watch: false, tldw_user: None, json: false }.wish()?;
         Ok((wish.kind, wish.paths.len()))
     }
 

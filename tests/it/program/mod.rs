@@ -12,7 +12,9 @@ mod library;
 mod pipe;
 mod server;
 mod socket;
+mod state;
 mod text;
+mod tldw;
 mod token;
 mod wire;
 
@@ -27,6 +29,8 @@ pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
 pub(crate) use server::Server;
 pub(crate) use socket::{Received, Socket};
+pub(crate) use state::state;
+pub(crate) use tldw::{Generation, Tldw};
 pub(crate) use token::{Algorithm, Issuer, KeyServer, key_set, now};
 
 use std::{process::Command, time::Duration};
