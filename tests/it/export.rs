@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Done, Library, SOURCES, card, picture};
+use crate::{
+    notes_and_chats::branched,
+    program::{Caller, Done, Library, SOURCES, card, picture},
+};
 
 /// Exports to a folder beside the library.
 fn export(library: &Library, name: &str) -> Done {
@@ -112,6 +115,43 @@ fn an_export_goes_back_into_its_own_library_without_doubles() {
         assert_eq!(library.run(&["import", kind, folder.to_str().unwrap()]).code, 0);
     }
     assert_eq!(count(), before);
+}
+
+#[test]
+fn a_whole_export_is_imported_at_once_with_branches_and_what_was_written_here() {
+    let (library, _) = exported();
+    library.import("chats", "odd/conversations.json", branched("one"));
+    let server = library.serve_set("[tools]\nwrite = true");
+    let note = json!({ "title": "Written", "content": "By hand.", "tags": ["x"] });
+    server.client().call("notes.create", &note);
+    let document = json!({ "title": "Added", "content": "By hand, too." });
+    server.client().call("media.add", &document);
+    drop(server);
+    assert_eq!(export(&library, "out").code, 0);
+    let whole = files(&library.file("out"));
+    assert!(whole.keys().any(|name| name.starts_with("chats-branches")), "{:?}", whole.keys());
+    let import = |library: &Library, folder: &str| {
+        let folder = library.file(folder);
+        let done = library.run(&["import", folder.to_str().unwrap(), "--json"]);
+        assert_eq!(done.code, 0, "{done:?}");
+        done.json()
+    };
+    let back = import(&library, "out");
+    assert_eq!((&back["new"], &back["skipped"]), (&json!(0), &json!([])), "{back}");
+    assert_eq!(export(&library, "out").code, 0);
+    assert_eq!(files(&library.file("out")).len(), whole.len());
+    let other = Library::new();
+    for (name, bytes) in &whole {
+        other.write(&format!("in/{}", name.to_str().unwrap()), bytes);
+    }
+    let new = import(&other, "in");
+    assert_eq!(new["skipped"], json!([]), "{new}");
+    assert_eq!(export(&other, "out").code, 0);
+    let again = files(&other.file("out"));
+    for (name, bytes) in &whole {
+        let (text, again) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&again[name]));
+        assert_eq!(text, again, "{}", name.display());
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
 
 /// A conversation with an answer that was asked for again, which is last at
 /// `current`.
-fn branched(current: &str) -> String {
+pub(crate) fn branched(current: &str) -> String {
     let node = |id: &str, parent: Option<&str>, role: &str, text: &str, hidden: bool| {
         let metadata = json!({
             "model_slug": "model-one", "is_visually_hidden_from_conversation": hidden,

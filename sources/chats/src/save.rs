@@ -140,12 +140,6 @@ fn describe(
         include_str!("../sql/describe.sql"),
         named_params! { ":id": id, ":rating": chat.rating, ":character": chat.character },
     )?;
-    if let Some(fork) = &chat.fork {
-        writer.run(
-            include_str!("../sql/fork.sql"),
-            named_params! { ":id": id, ":of": fork.of, ":after": fork.after },
-        )?;
-    }
     writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":id": id })?;
     for keyword in &chat.keywords {
         let keyword = keyword.trim();

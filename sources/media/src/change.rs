@@ -4,7 +4,7 @@ use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{Body, Draft, ItemId, SourceName, Tagging, Timestamp, Uri, Written},
     source::SourceError,
-    store::{Writer, changed_here},
+    store::{Writer, changed_here, written_here},
 };
 
 use super::{
@@ -31,6 +31,7 @@ pub(crate) fn add(writer: &Writer<'_>, draft: &Draft) -> Result<Written, SourceE
     let id = insert(writer, media, draft, now)?;
     parts::store(writer, id, media, now)?;
     describe(writer, id, media, now)?;
+    written_here(writer, SourceName::Media, &id.to_string(), now)?;
     Ok(written(find(writer, &ItemId::Number(id))?))
 }
 

@@ -7,7 +7,7 @@ use vademecum_kit::{
         Uri, Written,
     },
     source::SourceError,
-    store::{Writer, changed_here},
+    store::{Writer, changed_here, written_here},
 };
 
 use super::{
@@ -33,6 +33,7 @@ pub(crate) fn add(writer: &Writer<'_>, draft: &Draft) -> Result<Written, SourceE
     let id = writer.free_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?;
     let row = insert(writer, &id, note, now)?;
     describe(writer, row, &id, note, now)?;
+    written_here(writer, SourceName::Notes, &id, now)?;
     Ok(written(find(writer, &id)?))
 }
 

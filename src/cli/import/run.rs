@@ -15,7 +15,7 @@ use vademecum_kit::{
     source::SourceError,
 };
 
-use super::{progress, summary::Summary};
+use super::{command::progress, summary::Summary};
 use crate::{
     actors::{Library, SourceHandle, chain},
     import::{self, Entry, Found, Importer, Ledger, Outcome, Problem, Read, State},

@@ -44,16 +44,7 @@ pub fn save_once(
     }
     let now = Timestamp::now();
     let item = put(before.as_ref().map(|(item, ..)| item.as_str()), now)?;
-    writer.run(
-        include_str!("sql/remember.sql"),
-        named_params! {
-            ":source": source.as_str(),
-            ":origin": draft.origin,
-            ":digest": draft.digest,
-            ":item": item,
-            ":now": now,
-        },
-    )?;
+    remember(writer, source, &draft.origin, &draft.digest, &item, now)?;
     let uri = Uri::item(source, item);
     Ok(if before.is_some() { Saved::Updated(uri) } else { Saved::New(uri) })
 }
@@ -88,6 +79,38 @@ pub fn remove_once(
     let was_there = item.is_some();
     item.as_deref().map(take).transpose()?;
     Ok(was_there)
+}
+
+/// Remembers that an item was written here and came from nowhere else: an export
+/// of it that comes back is the same item.
+pub fn written_here(
+    writer: &Writer<'_>,
+    source: SourceName,
+    item: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    remember(writer, source, &Uri::item(source, item).to_string(), "written here", item, now)
+}
+
+fn remember(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+    digest: &str,
+    item: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.run(
+        include_str!("sql/remember.sql"),
+        named_params! {
+            ":source": source.as_str(),
+            ":origin": origin,
+            ":digest": digest,
+            ":item": item,
+            ":now": now,
+        },
+    )?;
+    Ok(())
 }
 
 fn changed(row: &Row<'_>) -> rusqlite::Result<bool> {

@@ -18,7 +18,9 @@ mod writer;
 pub use database::Database;
 pub use error::StoreError;
 pub use file::{Health, Store, make_private_folder};
-pub use imported::{changed_here, first_origins, remove_once, rename_origin, save_once};
+pub use imported::{
+    changed_here, first_origins, remove_once, rename_origin, save_once, written_here,
+};
 pub(crate) use index::Index;
 pub(crate) use memory::{Lengths, Memory};
 pub use reader::{Parameters, Reader};
