@@ -1,10 +1,10 @@
 //! Documents that are added and tagged in the library itself.
 
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 use vademecum_kit::{
-    model::{Body, Draft, ItemId, SourceName, Tagging, Timestamp, Uri, Written},
+    model::{Body, Draft, ItemId, SourceName, Tagging, Timestamp, Written},
     source::SourceError,
-    store::{Writer, changed_here, written_here},
+    store::{StoreError, Tagged, Writer, retag, written_here},
 };
 
 use super::{
@@ -12,27 +12,23 @@ use super::{
     save::{describe, insert, put_keywords, same_content},
 };
 
-/// A document as it is stored, as far as tags go.
-struct Stored {
-    id: i64,
-    version: i64,
-    tags: Vec<String>,
-}
-
 /// Adds a document. The same one again is the one that is there.
 pub(crate) fn add(writer: &Writer<'_>, draft: &Draft) -> Result<Written, SourceError> {
     let Body::Media(media) = &draft.body else {
         return Err(SourceError::Refused("this is not a media document".to_owned()));
     };
-    if let Some(id) = same_content(writer, media, &draft.digest)? {
-        return Ok(written(find(writer, &ItemId::Number(id))?));
-    }
-    let now = Timestamp::now();
-    let id = insert(writer, media, draft, now)?;
-    parts::store(writer, id, media, now)?;
-    describe(writer, id, media, now)?;
-    written_here(writer, SourceName::Media, &id.to_string(), now)?;
-    Ok(written(find(writer, &ItemId::Number(id))?))
+    let id = if let Some(id) = same_content(writer, media, &draft.digest)? {
+        id
+    } else {
+        let now = Timestamp::now();
+        let id = insert(writer, media, draft, now)?;
+        parts::store(writer, id, media, now)?;
+        describe(writer, id, media, now)?;
+        written_here(writer, SourceName::Media, &id.to_string(), now)?;
+        id
+    };
+    let added = find(writer, id)?.ok_or_else(|| SourceError::not_found("media", id))?;
+    Ok(added.written(SourceName::Media))
 }
 
 /// Changes the tags of a document.
@@ -41,37 +37,15 @@ pub(crate) fn tag(
     id: &ItemId,
     tagging: &Tagging,
 ) -> Result<Written, SourceError> {
-    let before = find(writer, id)?;
-    let Some(tags) = tagging.applied_to(&before.tags) else { return Ok(written(before)) };
-    let now = Timestamp::now();
-    put_keywords(writer, before.id, &tags, now)?;
-    let this = named_params! { ":id": before.id, ":now": now };
-    writer.run(include_str!("../sql/touch.sql"), this)?;
-    let this = named_params! { ":id": before.id };
-    writer.index(&TABLE, before.id, include_str!("../sql/reindex.sql"), this)?;
-    changed_here(writer, SourceName::Media, &before.id.to_string(), now)?;
-    Ok(written(find(writer, id)?))
-}
-
-fn find(writer: &Writer<'_>, id: &ItemId) -> Result<Stored, SourceError> {
-    let missing = || SourceError::not_found("media", id);
-    let number = id.as_number().ok_or_else(missing)?;
-    let found =
-        writer.first(include_str!("../sql/read.sql"), named_params! { ":id": number }, stored)?;
-    found.ok_or_else(missing)
-}
-
-fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    let tags: String = row.get("tags")?;
-    Ok(Stored {
-        id: row.get("id")?,
-        version: row.get("version")?,
-        tags: serde_json::from_str(&tags).unwrap_or_default(),
+    let find = |id| find(writer, id);
+    retag(writer, (SourceName::Media, "media"), id, tagging, find, |id, tags, now| {
+        put_keywords(writer, id, tags, now)?;
+        writer.run(include_str!("../sql/touch.sql"), named_params! { ":id": id, ":now": now })?;
+        writer.index(&TABLE, id, include_str!("../sql/reindex.sql"), named_params! { ":id": id })
     })
 }
 
-fn written(media: Stored) -> Written {
-    let Stored { id, version, tags } = media;
-    let uri = Uri::item(SourceName::Media, id.to_string());
-    Written { id: ItemId::Number(id), uri, version, tags }
+fn find(writer: &Writer<'_>, id: i64) -> Result<Option<Tagged>, StoreError> {
+    let sql = include_str!("../sql/read.sql");
+    writer.first(sql, named_params! { ":id": id }, |row| Tagged::read(row, "tags"))
 }

@@ -1,20 +1,13 @@
 //! Prompts that are tagged in the library itself.
 
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 use vademecum_kit::{
-    model::{ItemId, SourceName, Tagging, Timestamp, Uri, Written},
+    model::{ItemId, SourceName, Tagging, Written},
     source::SourceError,
-    store::{Writer, changed_here},
+    store::{Tagged, Writer, retag},
 };
 
 use super::{TABLE, save::put_keywords};
-
-/// A prompt as it is stored, as far as tags go.
-struct Stored {
-    id: i64,
-    version: i64,
-    tags: Vec<String>,
-}
 
 /// Changes the tags of a prompt.
 pub(crate) fn tag(
@@ -22,40 +15,14 @@ pub(crate) fn tag(
     id: &ItemId,
     tagging: &Tagging,
 ) -> Result<Written, SourceError> {
-    let before = find(writer, id)?;
-    let Some(tags) = tagging.applied_to(&before.tags) else { return Ok(written(before)) };
-    let now = Timestamp::now();
-    put_keywords(writer, before.id, &tags, now)?;
-    let this = named_params! { ":id": before.id, ":now": now };
-    writer.run(include_str!("../sql/touch.sql"), this)?;
-    let this = named_params! { ":id": before.id };
-    writer.index(&TABLE, before.id, include_str!("../sql/reindex.sql"), this)?;
-    changed_here(writer, SourceName::Prompts, &before.id.to_string(), now)?;
-    Ok(written(find(writer, id)?))
-}
-
-fn find(writer: &Writer<'_>, id: &ItemId) -> Result<Stored, SourceError> {
-    let missing = || SourceError::not_found("prompt", id);
-    let number = id.as_number().ok_or_else(missing)?;
-    let found = writer.first(
-        include_str!("../sql/read.sql"),
-        named_params! { ":id": number, ":name": None::<&str> },
-        stored,
-    )?;
-    found.ok_or_else(missing)
-}
-
-fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    let tags: String = row.get("keywords")?;
-    Ok(Stored {
-        id: row.get("id")?,
-        version: row.get("version")?,
-        tags: serde_json::from_str(&tags).unwrap_or_default(),
+    let find = |id| {
+        let sql = include_str!("../sql/read.sql");
+        let this = named_params! { ":id": id, ":name": None::<&str> };
+        writer.first(sql, this, |row| Tagged::read(row, "keywords"))
+    };
+    retag(writer, (SourceName::Prompts, "prompt"), id, tagging, find, |id, tags, now| {
+        put_keywords(writer, id, tags, now)?;
+        writer.run(include_str!("../sql/touch.sql"), named_params! { ":id": id, ":now": now })?;
+        writer.index(&TABLE, id, include_str!("../sql/reindex.sql"), named_params! { ":id": id })
     })
-}
-
-fn written(prompt: Stored) -> Written {
-    let Stored { id, version, tags } = prompt;
-    let uri = Uri::item(SourceName::Prompts, id.to_string());
-    Written { id: ItemId::Number(id), uri, version, tags }
 }
