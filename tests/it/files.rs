@@ -262,6 +262,12 @@ fn a_folder_that_is_watched_is_kept_in_step() {
     assert_eq!(watching.next(), [0, 0, 1]);
     assert!(hits("thimble").is_empty() && hits("thread").len() == 1);
     assert_eq!(sources(&library), pairs([("Third.md", "imported")]));
+    // A folder that is empty all of a sudden is most likely not mounted.
+    drop(watching);
+    fs::remove_file(library.file("in/Third.md")).unwrap();
+    assert_eq!(Watching::start(&library, &folder).next(), [0, 0, 0]);
+    assert_eq!(sources(&library), pairs([("Third.md", "missing")]));
+    assert_eq!(hits("thread").len(), 1);
 }
 
 #[test]

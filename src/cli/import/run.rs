@@ -50,6 +50,8 @@ pub(crate) async fn bring_in(library: &Library, wish: &Wish) -> Result<Summary> 
         summary.skip(&problem.place, String::new(), problem.reason);
     }
     let mut known = known(&ledger, &listing.named, wish.kind)?;
+    // A folder that is empty all of a sudden is most likely not mounted.
+    let follows = wish.follow && !listing.files.is_empty();
     let mut changed = Vec::new();
     for found in listing.files {
         let state = State::of(&found.path).unwrap_or_default();
@@ -58,7 +60,7 @@ pub(crate) async fn bring_in(library: &Library, wish: &Wish) -> Result<Summary> 
             _ => changed.push(found),
         }
     }
-    let intake = Intake { library, ledger, wish, gone: known, summary };
+    let intake = Intake { library, ledger, wish, follows, gone: known, summary };
     let summary = intake.save(changed).await?;
     for store in library.stores().iter().filter(|store| store.path().exists()) {
         store.settle()?;
@@ -85,6 +87,8 @@ struct Intake<'l> {
     library: &'l Library,
     ledger: Ledger,
     wish: &'l Wish,
+    /// Whether what came from files that are gone is taken away.
+    follows: bool,
     /// What is known of files that are not there any more.
     gone: HashMap<PathBuf, Entry>,
     summary: Summary,
@@ -232,7 +236,7 @@ impl Intake<'_> {
         let (mut missing, mut forgotten) = (Vec::new(), Vec::new());
         for mut entry in gone {
             let held = matches!(entry.outcome, Outcome::Imported | Outcome::Missing);
-            if held && self.wish.follow && self.take_away(&entry).await? {
+            if held && self.follows && self.take_away(&entry).await? {
                 self.summary.removed(&entry);
                 forgotten.push(entry);
             } else if held {
