@@ -173,9 +173,9 @@ impl Pages {
             self.leave_out(place, stopped.to_string());
         }
         if self.text.contains(runs_from_the_right) {
-            let reason = "a PDF keeps the places of its letters and not their order; some words \
-                          may stand wrongly and not be found";
-            self.leave_out("its Arabic or Hebrew text".to_owned(), reason.to_owned());
+            let place = "the order of its Arabic or Hebrew letters".to_owned();
+            let reason = "a PDF does not keep it; some of the words may not be found";
+            self.leave_out(place, reason.to_owned());
         }
     }
 }
