@@ -351,6 +351,10 @@ fn moment(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::{
+        glance::tests::glance,
+        media::document::tests::{read, refused},
+    };
 
     /// A paper: what each of its objects holds, after the catalogue, the pages,
     /// the font and the properties.
