@@ -3,6 +3,8 @@
 //! Messages stand in a list. Where they also say which one they follow, a
 //! conversation is a tree, as an answer that was asked for again is a branch.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_json::Value;
 use vademecum_kit::model::{MessageDraft, Timestamp};
@@ -13,6 +15,10 @@ use super::{
     parts::{said, text},
     tree::{Node, branches},
 };
+
+/// What stands in a flat text for a part that it cannot show.
+const NOT_SHOWN: [&str; 2] =
+    ["block is not supported on your current device", "yet supported on mobile"];
 
 /// Reads one conversation.
 pub(super) fn conversation(json: &str) -> Result<Conversation, String> {
@@ -62,10 +68,11 @@ struct Message {
 impl Message {
     /// The message, unless it says nothing. `model` is the one that answers.
     fn draft(self, id: &str, model: Option<&str>) -> Option<MessageDraft> {
-        // `text` is the content once more, without what tools did.
-        let text = || self.text.filter(|text| !text.trim().is_empty());
-        let mut parts: Vec<_> =
-            self.content.as_ref().and_then(said).or_else(text).into_iter().collect();
+        let text = self.text.filter(|text| !text.trim().is_empty());
+        let mut parts: Vec<_> = match (self.content.as_ref().and_then(said), text) {
+            (Some(said), Some(text)) => vec![together(said, text)],
+            (said, text) => said.or(text).into_iter().collect(),
+        };
         parts.extend(self.attachments.iter().flatten().filter_map(attachment));
         parts.extend(self.files.iter().flatten().filter_map(file));
         let sender = self.sender.unwrap_or_else(|| "unknown".to_owned());
@@ -79,6 +86,26 @@ impl Message {
             ..MessageDraft::default()
         })
     }
+}
+
+/// What the parts of a message say and its flat `text`, each thing once. The flat
+/// text is the parts once more, without what tools did; but some of it may stand
+/// nowhere else.
+fn together(said: String, text: String) -> String {
+    let (known, told) = (lines(&said), lines(&text));
+    if known.is_subset(&told) {
+        return text;
+    }
+    let is_new = |paragraph: &&str| {
+        !NOT_SHOWN.iter().any(|notice| paragraph.contains(notice))
+            && lines(paragraph).iter().any(|line| !known.contains(line))
+    };
+    let rest: Vec<&str> = text.split("\n\n").filter(is_new).collect();
+    if rest.is_empty() { said } else { format!("{said}\n\n{}", rest.join("\n\n")) }
+}
+
+fn lines(text: &str) -> HashSet<&str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect()
 }
 
 /// A file that came with a message, with the text that was found in it.
@@ -141,11 +168,23 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_message_are_its_text() {
-        let fields = r#""text": "flat", "content": [{"type": "thinking", "thinking": "Hm."},
+        let fields = r#""text": "Bread.\n\nx", "content": [{"type": "thinking", "thinking": "Hm."},
             {"type": "text", "text": "Bread."}, {"type": "other"}, {"type": "note", "text": "x"}]"#;
         assert_eq!(content(fields), "Hm.\n\nBread.\n\n[other]\n\nx");
         assert_eq!(content(r#""text": "flat", "content": [{"type": "text", "text": ""}]"#), "flat");
         assert_eq!(content(r#""text": "flat", "content": null"#), "flat");
+    }
+
+    #[test]
+    fn what_only_the_flat_text_says_is_kept() {
+        let tool = r#"{"type": "tool_use", "name": "draw", "input": {"content": "Oats."}}"#;
+        let fields = r#""text": "Look:\n\n```\nThis block is not supported on your current device yet.\n```\n\nOne.\nTwo.",
+            "content": [{"type": "text", "text": "Look:"}, TOOL]"#;
+        let fields = fields.replace("TOOL", tool);
+        assert_eq!(content(&fields), "Look:\n\n[draw]\nOats.\n\nOne.\nTwo.");
+        let fields =
+            r#""text": "First.\n\nLook: ", "content": [{"type": "text", "text": "Look:"}]"#;
+        assert_eq!(content(fields), "First.\n\nLook: ");
     }
 
     #[test]

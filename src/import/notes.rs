@@ -44,9 +44,9 @@ impl Importer for Notes {
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
         if let Some(folder) = templates_around(file) {
-            let place = "the note".to_owned();
             let reason = format!("it is a template: the vault keeps its templates in `{folder}`");
-            return Ok(Reading { drafts: Vec::new(), problems: vec![Problem { place, reason }] });
+            let problem = Problem { place: String::new(), reason };
+            return Ok(Reading { drafts: Vec::new(), problems: vec![problem] });
         }
         let text = &file.text()?;
         let is_plain = file.ends_in(&["txt"]);

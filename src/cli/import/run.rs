@@ -136,7 +136,7 @@ impl Intake<'_> {
                 reading.drafts
             }
             Err(error) => {
-                entry.problems = vec![whole(&error)];
+                entry.problems = vec![whole(&entry.path, &error)];
                 Vec::new()
             }
         };
@@ -184,7 +184,10 @@ impl Intake<'_> {
                         self.summary.item(source, &saved);
                         entry.items.push(saved.uri().to_string());
                     }
-                    Err(error) => entry.problems.push(whole(&error)),
+                    Err(error) => {
+                        let problem = whole(&entry.path, &error);
+                        entry.problems.push(problem);
+                    }
                 }
             }
         }
@@ -269,9 +272,15 @@ fn origin(path: &Path) -> String {
     format!("file:{}", path.display())
 }
 
-/// A reason that is about all of a file, or of an item.
-fn whole(error: &dyn std::error::Error) -> Problem {
-    Problem { place: String::new(), reason: chain(error) }
+/// A reason that is about all of a file, or of an item. Whoever tells it tells the
+/// path as well, so it is left out where the reason begins with it.
+fn whole(path: &Path, error: &dyn std::error::Error) -> Problem {
+    let reason = chain(error);
+    let path = path.display();
+    let bare = [format!("{path} "), format!("cannot read {path}: ")]
+        .into_iter()
+        .find_map(|path| reason.strip_prefix(&path).map(str::to_owned));
+    Problem { place: String::new(), reason: bare.unwrap_or(reason) }
 }
 
 /// Reads files on all cores while others are saved, and hands them over in order.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Instant,
 };
 
@@ -14,6 +14,9 @@ use crate::{
     cli::output::{complain, plain, say},
     import::{Entry, Outcome, Problem},
 };
+
+/// Files of one folder that are named one by one, though the reason is the same.
+const MOST_ALIKE: usize = 3;
 
 /// What became of files.
 #[derive(Debug, Serialize)]
@@ -66,6 +69,37 @@ struct Skipped {
     #[serde(skip_serializing_if = "String::is_empty")]
     place: String,
     reason: String,
+}
+
+impl Skipped {
+    /// Whether both are whole files of one folder, left out for the same reason.
+    fn is_like(&self, other: &Self) -> bool {
+        self.place.is_empty()
+            && other.place.is_empty()
+            && self.reason == other.reason
+            && self.folder() == other.folder()
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        Path::new(&self.path).parent()
+    }
+}
+
+/// What was left out for one reason, in a line for each; in one line if that is much.
+fn told(alike: &[Skipped]) -> Vec<String> {
+    match alike {
+        [Skipped { reason, .. }, .., last] if alike.len() > MOST_ALIKE => {
+            let folder = last.folder().unwrap_or(Path::new("")).display();
+            vec![format!("skipped {} files in {folder}: {reason}", alike.len())]
+        }
+        few => few
+            .iter()
+            .map(|Skipped { path, place, reason }| {
+                let comma = if place.is_empty() { "" } else { ", " };
+                format!("skipped {path}{comma}{place}: {reason}")
+            })
+            .collect(),
+    }
 }
 
 impl Summary {
@@ -157,9 +191,10 @@ impl Summary {
     }
 
     pub(super) fn print(&self) {
-        for Skipped { path, place, reason } in &self.skipped {
-            let comma = if place.is_empty() { "" } else { ", " };
-            complain(&plain(&format!("skipped {path}{comma}{place}: {reason}")));
+        for alike in self.skipped.chunk_by(Skipped::is_like) {
+            for line in told(alike) {
+                complain(&plain(&line));
+            }
         }
         for path in &self.missing {
             let path = path.display();
@@ -196,6 +231,29 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_files_of_a_folder_that_are_left_out_alike_are_one_line() {
+        let skipped = |count: usize| -> Vec<Skipped> {
+            let one = |number| Skipped {
+                path: format!("/vault/Forms/{number}.md"),
+                place: String::new(),
+                reason: "it is a template".to_owned(),
+            };
+            (0..count).map(one).collect()
+        };
+        let lines = |count| told(&skipped(count));
+        assert_eq!(lines(1), ["skipped /vault/Forms/0.md: it is a template"]);
+        assert_eq!(lines(3).len(), 3);
+        assert_eq!(lines(4), ["skipped 4 files in /vault/Forms: it is a template"]);
+        let mut mixed = skipped(2);
+        mixed[1].path = "/vault/other.md".to_owned();
+        assert!(!mixed[0].is_like(&mixed[1]));
+        mixed[1].path = "/vault/Forms/9.md".to_owned();
+        assert!(mixed[0].is_like(&mixed[1]));
+        mixed[1].place = "page 1".to_owned();
+        assert!(!mixed[0].is_like(&mixed[1]));
+    }
 
     #[test]
     fn an_import_that_brought_nothing_and_skipped_something_has_failed() {

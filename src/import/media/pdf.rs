@@ -3,7 +3,10 @@
 use std::{collections::HashSet, time::Duration};
 
 use pdf_oxide::{
-    PdfDocument, converters::ConversionOptions, object::Object,
+    PdfDocument,
+    converters::ConversionOptions,
+    extractors::xmp::{XmpExtractor, XmpMetadata},
+    object::Object,
     optional_content::decode_pdf_text_string,
 };
 use vademecum_kit::model::{Heading, MediaDraft, SourceName, Timestamp};
@@ -18,7 +21,7 @@ use crate::import::{
 };
 
 /// Goes up when the same file makes another document than before.
-const VERSION: &str = "pdf/1";
+const VERSION: &str = "pdf/2";
 
 /// Longest time that a file is read.
 const MAX_TIME: Duration = Duration::from_mins(2);
@@ -169,7 +172,25 @@ impl Pages {
             let place = format!("page {} and what follows", self.last + 1);
             self.leave_out(place, stopped.to_string());
         }
+        if self.text.contains(runs_from_the_right) {
+            let place = "the order of its Arabic or Hebrew letters".to_owned();
+            let reason = "a PDF does not keep it; some of the words may not be found";
+            self.leave_out(place, reason.to_owned());
+        }
     }
+}
+
+/// Whether it is a letter of Hebrew, Arabic or a script like them.
+fn runs_from_the_right(sign: char) -> bool {
+    let is_in = matches!(u32::from(sign),
+        0x0590..=0x08FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFE | 0x1_0800..=0x1_0FFF
+        | 0x1_E800..=0x1_EFFF);
+    is_in && sign.is_alphabetic()
+}
+
+/// Whether it sets a direction apart. The text of a page has none of its own.
+fn is_isolate(sign: char) -> bool {
+    matches!(sign, '\u{2066}'..='\u{2069}')
 }
 
 fn read(bytes: Vec<u8>, parts: &Parts<Part>) {
@@ -180,7 +201,9 @@ fn read(bytes: Vec<u8>, parts: &Parts<Part>) {
             return;
         }
     };
-    parts.add(Part::About(caught(|| Properties::of(&document)).unwrap_or_default()));
+    let named = caught(|| Properties::of(&document)).unwrap_or_default();
+    let packet = caught(|| XmpExtractor::extract(&document).ok().flatten()).ok().flatten();
+    parts.add(Part::About(named.or(packet.map(Properties::from).unwrap_or_default())));
     let count = match document.page_count() {
         Ok(count) => count,
         Err(error) => {
@@ -234,7 +257,8 @@ fn page_text(document: &PdfDocument, page: usize) -> Result<String, String> {
     }
     let options = ConversionOptions::default();
     let markdown = caught(|| document.to_markdown(page, &options).ok()).ok().flatten();
-    let markdown = markdown.map(|text| rejoined(&text.replace("**", ""), &plain));
+    let bare = |text: String| text.replace("**", "").replace(is_isolate, "");
+    let markdown = markdown.map(|text| rejoined(&bare(text), &plain));
     Ok(markdown.filter(|text| is_whole(text, &plain)).unwrap_or(plain))
 }
 
@@ -278,6 +302,30 @@ impl Properties {
             author: named("Author"),
             keywords: text("Keywords"),
             modified: date("ModDate").or_else(|| date("CreationDate")),
+        }
+    }
+
+    /// What is missing here as `others` have it.
+    fn or(self, others: Self) -> Self {
+        Self {
+            title: self.title.or(others.title),
+            author: self.author.or(others.author),
+            keywords: self.keywords.or(others.keywords),
+            modified: self.modified.or(others.modified),
+        }
+    }
+}
+
+/// The newer place for properties: a packet of XML.
+impl From<XmpMetadata> for Properties {
+    fn from(packet: XmpMetadata) -> Self {
+        let said = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let date = |text: Option<String>| Timestamp::parse(&text?).ok();
+        Self {
+            title: packet.dc_title.and_then(said),
+            author: said(packet.dc_creator.join(", ")),
+            keywords: packet.pdf_keywords.or(Some(packet.dc_subject.join(", "))).and_then(said),
+            modified: date(packet.xmp_modify_date).or_else(|| date(packet.xmp_create_date)),
         }
     }
 }
@@ -360,6 +408,36 @@ mod tests {
         assert_eq!(paper.modified_at, Timestamp::parse("2024-05-03T08:00:00Z").ok());
         let heading = |at, title: &str| Heading { at, level: 1, title: title.to_owned() };
         assert_eq!(paper.headings, [heading(0, "Page 1"), heading(18, "Page 3")]);
+    }
+
+    #[test]
+    fn what_only_the_packet_says_is_read_from_it() {
+        let xml = "<?xpacket begin=''?><x:xmpmeta xmlns:x='adobe:ns:meta/'>\
+            <rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\
+            <rdf:Description xmlns:dc='http://purl.org/dc/elements/1.1/' \
+            xmlns:xmp='http://ns.adobe.com/xap/1.0/'>\
+            <dc:title><rdf:Alt><rdf:li xml:lang='x-default'>Oat bread</rdf:li></rdf:Alt></dc:title>\
+            <dc:creator><rdf:Seq><rdf:li>Bob</rdf:li><rdf:li>Eve</rdf:li></rdf:Seq></dc:creator>\
+            <xmp:ModifyDate>2024-06-01T00:00:00Z</xmp:ModifyDate>\
+            </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end='w'?>";
+        let packet = XmpExtractor::parse_xmp(xml).unwrap().unwrap();
+        let known = Properties { author: Some("Ada".to_owned()), ..Properties::default() };
+        let all = known.or(Properties::from(packet.clone()));
+        assert_eq!((all.title.as_deref(), all.author.as_deref()), (Some("Oat bread"), Some("Ada")));
+        assert_eq!(all.modified, Timestamp::parse("2024-06-01").ok());
+        assert_eq!(Properties::from(packet).author.as_deref(), Some("Bob, Eve"));
+        assert!(Properties::from(XmpMetadata::default()).title.is_none());
+    }
+
+    #[test]
+    fn letters_that_run_from_the_right_are_told_of() {
+        let told = |text: &str| {
+            let mut pages = Pages::default();
+            pages.take(Part::Page(1, Ok(text.to_owned())));
+            pages.finish(None);
+            pages.problems.len()
+        };
+        assert_eq!((told("bread"), told("bread ﺧﺒﺰ"), told("לחם")), (0, 1, 1));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
     ops::{ControlFlow, Range},
 };
 
-use vademecum_fts5::{EXACT, each_word_like, is_solid, stem};
+use vademecum_fts5::{EXACT, each_word, each_word_like, is_solid, stem};
 
 use super::{FtsQuery, phrase::Phrase};
 
@@ -170,18 +170,20 @@ impl<'q> Lookout<'q> {
 }
 
 /// The words of a phrase, each a run of its own: a pair of characters without
-/// a space is one token, but two words.
+/// a space is one token, but two words. A mark belongs to the character before
+/// it, as in `が`, which is folded into two.
 fn tokens(phrase: &Phrase) -> impl Iterator<Item = &str> {
     phrase.tokens.iter().flat_map(|token| {
-        let pair = token.chars().next().is_some_and(is_solid);
-        let every = if pair { 1 } else { usize::MAX };
-        let mut rest = token.as_str();
-        std::iter::from_fn(move || {
-            let end = rest.char_indices().nth(every).map_or(rest.len(), |(end, _)| end);
-            let (word, after) = rest.split_at_checked(end).filter(|(word, _)| !word.is_empty())?;
-            rest = after;
-            Some(word)
-        })
+        let mut words = Vec::new();
+        if token.starts_with(is_solid) {
+            each_word(token, |word| {
+                words.extend(token.get(word.place));
+                ControlFlow::Continue(())
+            });
+        } else {
+            words.push(token.as_str());
+        }
+        words
     })
 }
 
@@ -264,6 +266,13 @@ mod tests {
     fn a_run_without_spaces_is_found_inside_another() {
         assert_eq!(all("京都", "昨日、東京都へ行った。京の都"), ["京都"]);
         assert_eq!(all("東京都", "東京都"), ["東京", "京都"]);
+    }
+
+    #[test]
+    fn a_character_is_found_with_the_mark_that_is_a_part_of_it() {
+        assert_eq!(all("\"ただこの景色が\"", "ない。ただこの景色がよい"), ["ただこの景色が"]);
+        assert_eq!(all("がぎ", "かがぎく"), ["がぎ"]);
+        assert_eq!(all("ลัง", "คนกำลังมา"), ["ลัง"]);
     }
 
     #[test]
