@@ -48,6 +48,8 @@ mod silly_tavern;
 mod title;
 mod tree;
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 #[cfg(test)]
 mod mutated;
 

@@ -77,7 +77,7 @@ const ODD: [&[u8]; 20] = [
 ];
 
 /// A generator that always says the same.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
     fn below(&mut self, limit: usize) -> usize {
@@ -86,7 +86,7 @@ impl Dice {
         usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
     }
 
-    fn change(&mut self, bytes: &mut Vec<u8>) {
+    pub(super) fn change(&mut self, bytes: &mut Vec<u8>) {
         let at = self.below(bytes.len() + 1);
         let end = (at + self.below(20)).min(bytes.len());
         match self.below(4) {

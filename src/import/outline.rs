@@ -7,7 +7,7 @@ use std::{collections::HashSet, fmt, io::Read};
 
 use serde::{
     Deserializer as _,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Deserializer, Value};
 
@@ -82,11 +82,39 @@ impl<'de> Visitor<'de> for &mut Outline {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         self.is_list = true;
-        if let Some(Value::Object(first)) = items.next_element::<Value>()? {
-            self.names.extend(first.into_iter().map(|(name, _)| name).take(MAX_NAMES));
-        }
         // The other objects are like the first, and need not be read.
-        Err(serde::de::Error::custom("enough was seen"))
+        let first = items.next_element_seed(First(&mut self.names));
+        first.and(Err(A::Error::custom("enough was seen")))
+    }
+}
+
+/// The first object of a list: the names of its fields, as far as they can be
+/// read.
+struct First<'a>(&'a mut HashSet<String>);
+
+impl<'de> DeserializeSeed<'de> for First<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, object: D) -> Result<(), D::Error> {
+        object.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for First<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        while let Some(name) = fields.next_key::<String>()? {
+            if self.0.len() < MAX_NAMES {
+                self.0.insert(name);
+            }
+            fields.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
     }
 }
 

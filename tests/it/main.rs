@@ -31,6 +31,8 @@ mod get;
 mod guard;
 mod handshake;
 mod highlights;
+#[cfg(unix)]
+mod hostile_files;
 mod import;
 mod jwt;
 mod keys;

@@ -1,0 +1,187 @@
+//! Every parser, by a name of its own, fed with bytes that anybody may have made.
+//!
+//! The targets in `fuzz/` come in here, and so does a test that reads their seeds,
+//! changed at random, where there is no fuzzer. What a parser makes of the bytes is
+//! thrown away: it must only end, within bounded time and memory.
+
+use vademecum_kit::model::SourceName;
+
+use super::{
+    Glance, Importer, SourceFile, archive::Archive, characters::Characters, charx::Charx,
+    chats::Chats, encoding::decode, exported::Exported, html_notes::HtmlNotes, keep::Keep,
+    logseq::Logseq, media, notes::Notes, notion::Notion, org::Org, patterns::Patterns,
+    picture::Pictures, prompts::Prompts, prompts_json::JsonPrompts, recognise,
+    role_chats::RoleChats, silly_tavern::SillyTavern,
+};
+
+/// What bytes are fed to.
+enum Parser {
+    /// Each reader of a format, and the name of a file that it takes.
+    Importers(&'static [(&'static dyn Importer, &'static str)]),
+    /// What all of them stand on.
+    Foundation(fn(&[u8])),
+}
+
+use Parser::{Foundation, Importers};
+
+/// The parsers, by the names of their targets.
+static PARSERS: [(&str, Parser); 31] = [
+    ("notes", Importers(&[(&Notes, "/a.md"), (&Notes, "/a.txt")])),
+    ("notion", Importers(&[(&Notion, "/Rye 0123456789abcdef0123456789abcdef.md")])),
+    ("logseq", Importers(&[(&Logseq, "/graph/pages/a___b%3A.md")])),
+    ("org", Importers(&[(&Org, "/a.org")])),
+    ("keep", Importers(&[(&Keep, "/a.json")])),
+    ("html_notes", Importers(&[(&HtmlNotes, "/a.html")])),
+    ("text", Importers(&[(&media::Text, "/a.md"), (&media::Text, "/a.txt")])),
+    ("html", Importers(&[(&media::Html, "/a.html")])),
+    ("subtitles", Importers(&[(&media::Subtitles, "/a.srt"), (&media::Subtitles, "/a.vtt")])),
+    ("podcast", Importers(&[(&media::Podcast, "/a.json")])),
+    ("pdf", Importers(&[(&media::Pdf, "/a.pdf")])),
+    ("epub", Importers(&[(&media::Epub, "/a.epub")])),
+    ("office", Importers(&[(&media::Office, "/a.docx"), (&media::Office, "/a.xls")])),
+    ("table", Importers(&[(&media::Table, "/a.csv")])),
+    ("notebook", Importers(&[(&media::Notebook, "/a.ipynb")])),
+    ("email", Importers(&[(&media::Email, "/a.eml")])),
+    ("outlook", Importers(&[(&media::Outlook, "/a.msg")])),
+    ("feed", Importers(&[(&media::Feeds, "/a.xml")])),
+    ("chats", Importers(&[(&Chats, "/conversations.json")])),
+    ("silly_tavern", Importers(&[(&SillyTavern, "/a.jsonl")])),
+    ("role_chats", Importers(&[(&RoleChats, "/a.jsonl"), (&RoleChats, "/a.json")])),
+    ("card", Importers(&[(&Characters, "/a.json")])),
+    ("png", Importers(&[(&Pictures, "/a.png")])),
+    ("charx", Importers(&[(&Charx, "/a.charx")])),
+    ("prompts_csv", Importers(&[(&Prompts, "/a.csv")])),
+    ("prompts_json", Importers(&[(&JsonPrompts, "/a.json"), (&JsonPrompts, "/a.jsonl")])),
+    ("patterns", Importers(&[(&Patterns, "/nowhere/a.md")])),
+    (
+        "exported",
+        Importers(&[
+            (&Exported(SourceName::Notes), "/nowhere/a.md"),
+            (&Exported(SourceName::Media), "/nowhere/a.md"),
+            (&Exported(SourceName::Chats), "/nowhere/a.json"),
+            (&Exported(SourceName::Characters), "/nowhere/a.json"),
+            (&Exported(SourceName::Prompts), "/nowhere/a.json"),
+        ]),
+    ),
+    ("archive", Foundation(unpacked)),
+    ("encoding", Foundation(decoded)),
+    ("recognise", Foundation(recognised)),
+];
+
+/// Feeds `bytes` to the parser of this name; to none, if there is none.
+pub fn parse(target: &str, bytes: &[u8]) {
+    match PARSERS.iter().find(|(name, _)| *name == target) {
+        Some((_, Importers(importers))) => {
+            for (importer, name) in *importers {
+                let file = SourceFile {
+                    path: name.into(),
+                    root: None,
+                    bytes: bytes.to_vec(),
+                    modified: None,
+                };
+                importer.read(&file).ok();
+            }
+        }
+        Some((_, Foundation(parser))) => parser(bytes),
+        None => {}
+    }
+}
+
+fn unpacked(bytes: &[u8]) {
+    let Ok(mut archive) = Archive::open(bytes) else { return };
+    archive.check().ok();
+    for name in archive.names() {
+        archive.unpack(&name).ok();
+    }
+}
+
+fn decoded(bytes: &[u8]) {
+    // What a file says of its encoding stands in its first line.
+    let (label, rest) = bytes.split_at(bytes.iter().position(|it| *it == b'\n').unwrap_or(0));
+    decode(bytes, None).ok();
+    decode(rest, std::str::from_utf8(label).ok()).ok();
+}
+
+/// Which importer a file is for is seen on a disk only.
+fn recognised(bytes: &[u8]) {
+    const NAMES: [&str; 6] = ["a.json", "a.jsonl", "a.md", "a.png", "a.csv", "a.zip"];
+    let Ok(folder) = tempfile::tempdir() else { return };
+    let path = folder.path().join(NAMES[bytes.len() % NAMES.len()]);
+    if std::fs::write(&path, bytes).is_ok()
+        && let Ok(glance) = Glance::take(&path, Some(folder.path()))
+    {
+        recognise(None, &glance);
+        for source in SourceName::ALL {
+            recognise(Some(source), &glance);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::PathBuf};
+
+    use super::*;
+    use crate::import::{importers, mutated::Dice};
+
+    /// How often each seed is changed and read.
+    const ROUNDS: usize = 100;
+
+    fn fuzz() -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz")
+    }
+
+    /// The seeds of a target.
+    fn seeds(target: &str) -> Vec<Vec<u8>> {
+        let folder = fuzz().join("seeds").join(target);
+        let mut paths: Vec<PathBuf> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths.into_iter().map(|path| fs::read(path).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_importer_has_a_target_and_every_target_its_seeds() {
+        let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let bins = manifest["bin"].as_array().unwrap();
+        let bins: BTreeSet<&str> = bins.iter().map(|bin| bin["name"].as_str().unwrap()).collect();
+        assert_eq!(bins, PARSERS.iter().map(|(name, _)| *name).collect());
+        let mut fed = BTreeSet::new();
+        for (name, parser) in &PARSERS {
+            let seeds = seeds(name);
+            assert!(!seeds.is_empty(), "{name}");
+            let Importers(importers) = parser else { continue };
+            for (importer, path) in *importers {
+                fed.insert(importer.format());
+                // A seed that is read leads further into a parser than one that is refused.
+                let read = |seed: &Vec<u8>| {
+                    let file = SourceFile::example(path, seed.as_slice());
+                    importer.read(&file).is_ok_and(|reading| !reading.drafts.is_empty())
+                };
+                // Nobody writes a message of Outlook by hand.
+                let is_read = *name == "outlook" || seeds.iter().any(read);
+                assert!(is_read, "{name} has no seed that is read as {path}");
+            }
+        }
+        for importer in SourceName::ALL.into_iter().flat_map(importers) {
+            assert!(fed.contains(importer.format()), "{importer:?}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_changed_in_a_seed_breaks_no_parser() {
+        let mut dice = Dice(1);
+        for (name, _) in &PARSERS {
+            for seed in seeds(name) {
+                for round in 0..ROUNDS {
+                    let mut bytes = seed.clone();
+                    for _ in 0..round % 8 {
+                        dice.change(&mut bytes);
+                    }
+                    parse(name, &bytes);
+                }
+            }
+        }
+    }
+}
