@@ -17,6 +17,11 @@ check crate:
     cargo clippy -p {{ crate }} --all-targets -- -D warnings
     cargo test -p {{ crate }}
 
+# A minute of fuzzing for one parser, with nightly Rust and cargo-fuzz: just fuzz notes
+fuzz parser:
+    mkdir -p tests/fuzz/corpus/{{ parser }}
+    cargo +nightly fuzz run --fuzz-dir tests/fuzz {{ parser }} tests/fuzz/corpus/{{ parser }} tests/fuzz/seeds/{{ parser }} -- -max_total_time=60
+
 # Write the schemas of the tools anew; the diff is part of the review
 schemas:
     UPDATE_SCHEMAS=1 cargo test --test it schemas

@@ -1,6 +1,6 @@
 //! Every parser, by a name of its own, fed with bytes that anybody may have made.
 //!
-//! The targets in `fuzz/` come in here, and so does a test that reads their seeds,
+//! The targets in `tests/fuzz/` come in here, and so does a test that reads their seeds,
 //! changed at random, where there is no fuzzer. What a parser makes of the bytes is
 //! thrown away: it must only end, within bounded time and memory.
 
@@ -128,7 +128,7 @@ mod tests {
     const ROUNDS: usize = 100;
 
     fn fuzz() -> PathBuf {
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz")
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz")
     }
 
     /// The seeds of a target.

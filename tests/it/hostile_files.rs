@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     fs::File,
     io::{Cursor, Write},
     os::unix::fs::symlink,
@@ -76,14 +77,16 @@ fn looping_paper() -> Vec<u8> {
     let mut paper = "%PDF-1.4\n".to_owned();
     let mut places = String::new();
     for (number, object) in (1..).zip(objects) {
-        places += &format!("{:010} 00000 n \n", paper.len());
-        paper += &format!("{number} 0 obj\n{object}\nendobj\n");
+        writeln!(places, "{:010} 00000 n ", paper.len()).unwrap();
+        writeln!(paper, "{number} 0 obj\n{object}\nendobj").unwrap();
     }
     let start = paper.len();
-    paper += &format!(
+    write!(
+        paper,
         "xref\n0 4\n0000000000 65535 f \n{places}trailer\n\
          <</Size 4/Root 1 0 R/Prev {start}>>\nstartxref\n{start}\n%%EOF\n"
-    );
+    )
+    .unwrap();
     paper.into_bytes()
 }
 
