@@ -12,6 +12,7 @@ use vademecum_tldw::TldwError;
 use crate::{
     actors::{Library, Roster, Shelf, Tldw},
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
+    collections::Catalogue,
     config::{ConfigError, Mode, Settings, ToolNames},
     mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, UnknownTool},
     registry,
@@ -78,7 +79,8 @@ impl App {
             sessions: settings.sessions.clone(),
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
-        let toolbox = Toolbox::new(Arc::clone(&roster), registry::tools(), patience)
+        let collections = Arc::new(Catalogue::new(&folder));
+        let toolbox = Toolbox::new(Arc::clone(&roster), collections, registry::tools(), patience)
             .without(&tools.disabled)?
             .saying(tools.text);
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);

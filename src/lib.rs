@@ -10,6 +10,7 @@ pub mod actors;
 pub mod app;
 pub mod auth;
 pub mod cli;
+pub mod collections;
 pub mod config;
 pub mod import;
 pub mod mcp;

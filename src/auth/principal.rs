@@ -56,12 +56,13 @@ pub struct Principal {
     user: UserId,
     rights: Rights,
     tags: AccessTags,
+    sees_everything: bool,
 }
 
 impl Principal {
     /// Whoever calls this has looked at a credential.
     pub(super) fn new(user: UserId, rights: Rights, tags: AccessTags) -> Self {
-        Self { user, rights, tags }
+        Self { user, rights, tags, sees_everything: false }
     }
 
     /// Whose library this principal may use.
@@ -78,12 +79,18 @@ impl Principal {
     pub fn tags(&self) -> &AccessTags {
         &self.tags
     }
+
+    /// Whether nothing is kept from this principal by access tags.
+    pub fn sees_everything(&self) -> bool {
+        self.sees_everything
+    }
 }
 
 /// The one user of a desktop: whoever can reach the program on this machine
 /// can read its files as well, and so is asked for nothing.
 pub fn desktop(user: UserId) -> Principal {
-    Principal::new(user, Rights::ALL, AccessTags::default())
+    let principal = Principal::new(user, Rights::ALL, AccessTags::default());
+    Principal { sees_everything: true, ..principal }
 }
 
 #[cfg(test)]

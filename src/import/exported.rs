@@ -244,6 +244,10 @@ impl Exported {
             SourceName::Media => sheet(json).map(|(header, it)| (header, Body::Media(it)))?,
             SourceName::Chats => sheet(json).map(|(header, it)| (header, Body::Chat(it)))?,
             SourceName::Prompts => sheet(json).map(|(header, it)| (header, Body::Prompt(it)))?,
+            SourceName::Collections => {
+                let none = "collections are built from their folders, not imported";
+                return Err(serde::de::Error::custom(none));
+            }
             SourceName::Characters => {
                 let (header, card) = sheet(json)?;
                 (header, Body::Character(Box::new(character(card)?)))

@@ -284,7 +284,7 @@ pub(crate) fn locate(
 /// prompt's name can only be given as a name.
 pub(crate) fn point(uri: Uri) -> (ItemId, Option<String>) {
     let id = match uri.source {
-        SourceName::Notes | SourceName::Chats => ItemId::Text(uri.id),
+        SourceName::Notes | SourceName::Chats | SourceName::Collections => ItemId::Text(uri.id),
         SourceName::Media | SourceName::Characters | SourceName::Prompts => {
             uri.id.parse().map_or(ItemId::Text(uri.id), ItemId::Number)
         }

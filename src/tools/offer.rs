@@ -11,6 +11,7 @@ use super::{Replied, Tool, completion, prompts, resources, text};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
     auth::Principal,
+    collections::Catalogue,
     config::TextForm,
     mcp::{
         Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
@@ -26,14 +27,20 @@ pub struct Toolbox {
     tools: HashMap<&'static str, Tool>,
     patience: Duration,
     text: TextForm,
+    collections: Arc<Catalogue>,
 }
 
 impl Toolbox {
     /// These tools, listed in this order.
-    pub fn new(roster: Arc<Roster>, tools: Vec<Tool>, patience: Duration) -> Self {
+    pub fn new(
+        roster: Arc<Roster>,
+        collections: Arc<Catalogue>,
+        tools: Vec<Tool>,
+        patience: Duration,
+    ) -> Self {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
         let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
-        Self { roster, catalog, tools, patience, text: TextForm::default() }
+        Self { roster, catalog, tools, patience, text: TextForm::default(), collections }
     }
 
     /// The same without these tools.
@@ -58,6 +65,11 @@ impl Toolbox {
     /// Which conversations go on.
     pub fn roster(&self) -> &Arc<Roster> {
         &self.roster
+    }
+
+    /// The collections of the server.
+    pub fn collections(&self) -> &Arc<Catalogue> {
+        &self.collections
     }
 
     /// How long a source may take to answer a call.

@@ -69,7 +69,7 @@ pub(crate) fn templates() -> Vec<Template> {
 /// The form of a whole item: a text, or an object with its fields or messages.
 fn mime_type(source: SourceName) -> &'static str {
     match source {
-        SourceName::Notes | SourceName::Media => "text/plain",
+        SourceName::Notes | SourceName::Media | SourceName::Collections => "text/plain",
         SourceName::Chats | SourceName::Characters | SourceName::Prompts => "application/json",
     }
 }

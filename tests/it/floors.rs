@@ -12,13 +12,22 @@ const FLOORS: [&[&str]; 6] = [
     &["transport"],
     &["tools"],
     &["actors"],
-    &["mcp", "auth", "config", "import", "telemetry"],
+    &["mcp", "auth", "config", "collections", "embed", "import", "telemetry"],
     &[],
 ];
 
 /// Neighbours on a floor who may be asked all the same.
-const SIDEWAYS: [(&str, &str); 5] =
-    [("cli", "app"), ("cli", "registry"), ("app", "registry"), ("mcp", "auth"), ("auth", "config")];
+const SIDEWAYS: [(&str, &str); 9] = [
+    ("cli", "app"),
+    ("cli", "registry"),
+    ("app", "registry"),
+    ("mcp", "auth"),
+    ("auth", "config"),
+    ("embed", "config"),
+    ("collections", "auth"),
+    ("collections", "embed"),
+    ("collections", "import"),
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

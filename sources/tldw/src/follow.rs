@@ -232,6 +232,8 @@ fn list(source: SourceName) -> &'static str {
         SourceName::Chats => chats::LIST,
         SourceName::Characters => characters::LIST,
         SourceName::Prompts => prompts::LIST,
+        // A directory of tldw has none.
+        SourceName::Collections => "SELECT 1 WHERE 0",
     }
 }
 
@@ -247,6 +249,7 @@ fn read(
         SourceName::Chats => chats::read(connection, id, origins),
         SourceName::Characters => characters::read(connection, id),
         SourceName::Prompts => prompts::read(connection, id),
+        SourceName::Collections => Ok(None),
     }
 }
 

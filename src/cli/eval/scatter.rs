@@ -114,7 +114,8 @@ fn draft(source: SourceName, place: usize, document: &Document, titles: &Titles<
     let name = if source == SourceName::Prompts { titles.name(document) } else { title.clone() };
     let digest = digest(VERSION, [id, &name, &text].map(String::as_bytes));
     let body = match source {
-        SourceName::Notes => Body::Note(NoteDraft {
+        // Nothing is scattered over collections: they are no place of a library.
+        SourceName::Notes | SourceName::Collections => Body::Note(NoteDraft {
             title,
             content: text,
             created_at: written,

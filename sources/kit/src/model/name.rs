@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One of the five personal sources.
+/// A kind of source: one of the five personal ones, or the collections.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -21,10 +21,12 @@ pub enum SourceName {
     Characters,
     /// The prompt library.
     Prompts,
+    /// Documents that come from elsewhere.
+    Collections,
 }
 
 impl SourceName {
-    /// Every source, in the order in which they are listed and asked.
+    /// Every source of a library, in the order in which they are listed and asked.
     pub const ALL: [Self; 5] =
         [Self::Notes, Self::Media, Self::Chats, Self::Characters, Self::Prompts];
 
@@ -36,6 +38,7 @@ impl SourceName {
             Self::Chats => "chats",
             Self::Characters => "characters",
             Self::Prompts => "prompts",
+            Self::Collections => "collections",
         }
     }
 }
@@ -48,7 +51,9 @@ impl fmt::Display for SourceName {
 
 /// Says which name was not understood.
 #[derive(Debug, thiserror::Error)]
-#[error("unknown source `{0}`, expected one of notes, media, chats, characters, prompts")]
+#[error(
+    "unknown source `{0}`, expected one of notes, media, chats, characters, prompts, collections"
+)]
 pub struct UnknownSource(String);
 
 impl FromStr for SourceName {
@@ -57,6 +62,7 @@ impl FromStr for SourceName {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::ALL
             .into_iter()
+            .chain([Self::Collections])
             .find(|name| name.as_str() == text)
             .ok_or_else(|| UnknownSource(text.to_owned()))
     }

@@ -3,6 +3,7 @@
 mod best;
 mod bm25;
 mod chunk;
+mod codes;
 mod field;
 mod finder;
 mod lookout;
@@ -19,13 +20,14 @@ mod suggest;
 mod window;
 
 pub use chunk::{Chunk, Sizes, chunks};
+pub use codes::{Code, Codes, exact};
 pub use field::{Fields, Shown};
 pub use finder::{Excerpt, Finder};
 pub use markdown::headings;
 pub use passage::{Passage, Span, read};
 pub use query::FtsQuery;
 pub(crate) use rank::known;
-pub use rank::{Plan, rank};
+pub use rank::{Plan, known_in, rank};
 pub use similar::Similar;
 pub(crate) use similar::similar;
 pub use snippet::snippet;

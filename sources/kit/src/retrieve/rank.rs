@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     model::{Ask, Order, Ranked, Ranking, Statistics, Timestamp, Uri},
-    store::{Index, Memory, Parameters, Reader, StoreError, Table},
+    store::{Index, Memory, Parameters, Reader, Store, StoreError, Table},
 };
 
 /// How a source finds and names its matches.
@@ -72,6 +72,12 @@ pub fn rank(reader: &Reader<'_>, ask: &Ask, plan: &Plan<'_>) -> Result<Ranking, 
     sort(&mut ranked, ask.order);
     ranked.truncate(ask.take);
     Ok(Ranking { ranked, total, best, statistics: own })
+}
+
+/// The statistics of all columns of a table for a query as far as they are
+/// remembered; `None` if they are not. Looks at no file.
+pub fn known_in(store: &Store, query: &FtsQuery, table: &Table) -> Option<Statistics> {
+    known(&*store.memory(table)?, query, table, &[])
 }
 
 /// The statistics of a table for a query as far as they are remembered,

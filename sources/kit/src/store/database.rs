@@ -11,6 +11,10 @@ pub enum Database {
     Prompts,
     /// The files that were brought in.
     Imports,
+    /// Chunks and vectors over the user's own sources.
+    Index,
+    /// Documents that come from elsewhere. There may be many, each with a name.
+    Collection,
     /// Users and the keys that were made for them. It belongs to no library.
     Server,
 }
@@ -29,6 +33,8 @@ impl Database {
             Self::Media => "media.db",
             Self::Prompts => "prompts.db",
             Self::Imports => "imports.db",
+            Self::Index => "index.db",
+            Self::Collection => "collection.db",
             Self::Server => "server.db",
         }
     }
@@ -54,7 +60,13 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0003_changed.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
-            Self::Server => &[include_str!("../../../../schemas/sqlite/server/0001_accounts.sql")],
+            Self::Index | Self::Collection => {
+                &[include_str!("../../../../schemas/sqlite/collection/0001_core.sql")]
+            }
+            Self::Server => &[
+                include_str!("../../../../schemas/sqlite/server/0001_accounts.sql"),
+                include_str!("../../../../schemas/sqlite/server/0002_collections.sql"),
+            ],
         }
     }
 }

@@ -59,6 +59,11 @@ impl Store {
         Self { database, path: folder.join(database.file_name()), open: Mutex::new(None) }
     }
 
+    /// The database in this file, for a kind of which there may be many.
+    pub fn at(database: Database, path: PathBuf) -> Self {
+        Self { database, path, open: Mutex::new(None) }
+    }
+
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -332,7 +337,12 @@ mod tests {
     #[test]
     fn every_database_is_made_whole_and_found_healthy() {
         let folder = tempfile::tempdir().unwrap();
-        for database in Database::ALL.into_iter().chain([Database::Imports, Database::Server]) {
+        for database in Database::ALL.into_iter().chain([
+            Database::Imports,
+            Database::Index,
+            Database::Collection,
+            Database::Server,
+        ]) {
             let store = Store::new(database, folder.path());
             assert_eq!(store.check().unwrap().problems, Vec::<String>::new());
             store.close();

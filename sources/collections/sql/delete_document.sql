@@ -1,0 +1,2 @@
+-- Takes a document out.
+DELETE FROM rag_documents WHERE id = :id;

@@ -1,0 +1,2 @@
+-- The model that the vectors are of.
+SELECT provider, model, dimensions FROM rag_embedding_model;

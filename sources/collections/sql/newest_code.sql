@@ -1,0 +1,2 @@
+-- The last change of a code.
+SELECT max(changed) AS changed FROM rag_codes;

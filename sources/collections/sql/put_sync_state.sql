@@ -1,0 +1,7 @@
+-- Writes down how far a source follows.
+INSERT INTO rag_sync_state (source_id, cursor_json, last_ok_at, last_error)
+VALUES (:source_id, coalesce(:cursor_json, '{}'), :last_ok_at, :last_error)
+ON CONFLICT (source_id) DO UPDATE SET
+    cursor_json = coalesce(:cursor_json, cursor_json),
+    last_ok_at = coalesce(:last_ok_at, last_ok_at),
+    last_error = :last_error;

@@ -1,0 +1,3 @@
+-- Gives a chunk its vector.
+INSERT OR REPLACE INTO rag_vectors (chunk, input_hash, updated_at, vector)
+VALUES (:chunk, :input_hash, :updated_at, :vector);

@@ -1,0 +1,2 @@
+-- The chunks that have a vector.
+SELECT chunk FROM rag_vectors;

@@ -1,0 +1,8 @@
+-- Chunks from :from on that have no vector, with what is to be embedded.
+SELECT rag_chunks.id, rag_documents.title, rag_chunks.section, rag_chunks.body
+FROM rag_chunks
+JOIN rag_documents ON rag_documents.id = rag_chunks.document
+WHERE rag_chunks.id >= :from
+  AND NOT EXISTS (SELECT 1 FROM rag_vectors WHERE rag_vectors.chunk = rag_chunks.id)
+ORDER BY rag_chunks.id
+LIMIT :most;

@@ -1,0 +1,2 @@
+-- The collections, by number.
+SELECT source_id, name, owner, file, plan, updated_at FROM collections ORDER BY source_id;
