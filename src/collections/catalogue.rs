@@ -12,7 +12,7 @@ use std::{
 };
 
 use rusqlite::{Row, named_params};
-use vademecum_collections::{Access, Collection};
+use vademecum_collections::{Access, Collection, Filter, Scope};
 use vademecum_kit::{
     model::{Deadline, SourceName, Timestamp},
     store::{Database, Durability, Store},
@@ -59,6 +59,13 @@ pub struct Opened {
     pub collection: Collection,
     /// What of it may be seen.
     pub access: Access,
+}
+
+impl Opened {
+    /// What of it counts, with a filter.
+    pub fn scope(&self, filter: &Filter) -> Scope {
+        Scope { filter: filter.clone(), access: self.access.clone() }
+    }
 }
 
 impl Catalogue {

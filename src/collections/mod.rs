@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod error;
+pub mod retrieve;
 mod sql;
 
 pub use catalogue::{Catalogue, Opened, Record};
