@@ -11,6 +11,7 @@ pub mod app;
 pub mod auth;
 pub mod cli;
 pub mod config;
+pub mod embed;
 pub mod import;
 pub mod mcp;
 pub mod registry;

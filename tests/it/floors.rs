@@ -12,13 +12,19 @@ const FLOORS: [&[&str]; 6] = [
     &["transport"],
     &["tools"],
     &["actors"],
-    &["mcp", "auth", "config", "import", "telemetry"],
+    &["mcp", "auth", "config", "embed", "import", "telemetry"],
     &[],
 ];
 
 /// Neighbours on a floor who may be asked all the same.
-const SIDEWAYS: [(&str, &str); 5] =
-    [("cli", "app"), ("cli", "registry"), ("app", "registry"), ("mcp", "auth"), ("auth", "config")];
+const SIDEWAYS: [(&str, &str); 6] = [
+    ("cli", "app"),
+    ("cli", "registry"),
+    ("app", "registry"),
+    ("mcp", "auth"),
+    ("auth", "config"),
+    ("embed", "config"),
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -11,6 +11,8 @@ pub enum Database {
     Prompts,
     /// The files that were brought in.
     Imports,
+    /// Vectors of texts, which can be made again. It belongs to no library.
+    Embeddings,
     /// Users and the keys that were made for them. It belongs to no library.
     Server,
 }
@@ -29,6 +31,7 @@ impl Database {
             Self::Media => "media.db",
             Self::Prompts => "prompts.db",
             Self::Imports => "imports.db",
+            Self::Embeddings => "embeddings.db",
             Self::Server => "server.db",
         }
     }
@@ -54,6 +57,9 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0003_changed.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
+            Self::Embeddings => {
+                &[include_str!("../../../../schemas/sqlite/embeddings/0001_vectors.sql")]
+            }
             Self::Server => &[include_str!("../../../../schemas/sqlite/server/0001_accounts.sql")],
         }
     }

@@ -332,7 +332,8 @@ mod tests {
     #[test]
     fn every_database_is_made_whole_and_found_healthy() {
         let folder = tempfile::tempdir().unwrap();
-        for database in Database::ALL.into_iter().chain([Database::Imports, Database::Server]) {
+        let others = [Database::Imports, Database::Embeddings, Database::Server];
+        for database in Database::ALL.into_iter().chain(others) {
             let store = Store::new(database, folder.path());
             assert_eq!(store.check().unwrap().problems, Vec::<String>::new());
             store.close();
