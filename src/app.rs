@@ -13,6 +13,7 @@ use crate::{
     actors::{Library, Roster, Shelf, Tldw},
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
     config::{ConfigError, Mode, Settings, ToolNames},
+    embed::{Embeddings, SetupError},
     mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, UnknownTool},
     registry,
     tools::Toolbox,
@@ -49,6 +50,9 @@ pub enum AppError {
     /// A tool that is not there cannot be switched off.
     #[error("`tools.disabled` is not right")]
     Tools(#[from] UnknownTool),
+    /// Nobody can make vectors as the settings want it.
+    #[error("`embeddings` is not right")]
+    Embeddings(#[from] SetupError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -78,7 +82,10 @@ impl App {
             sessions: settings.sessions.clone(),
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
+        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
+        let has_embeddings = embeddings.is_some();
         let toolbox = Toolbox::new(Arc::clone(&roster), registry::tools(), patience)
+            .embedding_with(embeddings)
             .without(&tools.disabled)?
             .saying(tools.text);
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
@@ -90,6 +97,7 @@ impl App {
             },
             knowledge: tools.knowledge.decided(),
             deep_research: tools.deep_research.decided(),
+            embedding: has_embeddings,
             write: tools.write,
         };
         let limits = &settings.limits;
