@@ -14,7 +14,8 @@ use crate::{
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
     collections::Catalogue,
     config::{ConfigError, Mode, Settings, ToolNames},
-    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, UnknownTool},
+    embed::{Embeddings, SetupError},
+    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, Toolset, UnknownTool},
     registry,
     tools::Toolbox,
     transport::{self, Door},
@@ -50,6 +51,9 @@ pub enum AppError {
     /// A tool that is not there cannot be switched off.
     #[error("`tools.disabled` is not right")]
     Tools(#[from] UnknownTool),
+    /// Nobody can make vectors as the settings want it.
+    #[error("`embeddings` is not right")]
+    Embeddings(#[from] SetupError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -79,8 +83,10 @@ impl App {
             sessions: settings.sessions.clone(),
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
+        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let collections = Arc::new(Catalogue::new(&folder));
         let toolbox = Toolbox::new(Arc::clone(&roster), collections, registry::tools(), patience)
+            .embedding_with(embeddings)
             .without(&tools.disabled)?
             .saying(tools.text);
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
@@ -90,8 +96,16 @@ impl App {
                 ToolNames::Dotted => Some(NameStyle::Dotted),
                 ToolNames::Underscored => Some(NameStyle::Underscored),
             },
-            knowledge: tools.knowledge.decided(),
-            deep_research: tools.deep_research.decided(),
+            toolsets: [
+                (Toolset::Knowledge, tools.knowledge),
+                (Toolset::DeepResearch, tools.deep_research),
+                (Toolset::Rag, tools.rag),
+                (Toolset::RagSearch, tools.rag_search),
+                (Toolset::Knowledgebase, tools.knowledgebase),
+            ]
+            .into_iter()
+            .filter_map(|(toolset, shown)| Some((toolset, shown.decided()?)))
+            .collect(),
             write: tools.write,
         };
         let limits = &settings.limits;

@@ -12,6 +12,12 @@ pub struct Tools {
     pub knowledge: Shown,
     /// Whether the deep-research tools `search` and `fetch` are offered.
     pub deep_research: Shown,
+    /// Whether `rag.*` is offered: the tools for collections.
+    pub rag: Shown,
+    /// Whether `rag_search` and `verify_document_access` are offered.
+    pub rag_search: Shown,
+    /// Whether `search_knowledgebase` is offered.
+    pub knowledgebase: Shown,
     /// Whether the tools that change the library are offered, to those who may.
     pub write: bool,
     /// Tools that are neither listed nor answered, by name.
@@ -37,7 +43,8 @@ pub enum ToolNames {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
-    /// Unless the client is known to have no use for it.
+    /// If there is something for it to do, and the client is not known to have no use
+    /// for it.
     #[default]
     Auto,
     /// Always.

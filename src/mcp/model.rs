@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::{
     Block, Call, Catalog, Completion, Contents, Failure, Messages, Prompt, PromptArguments,
-    Resource, Scope, Template, Unfinished,
+    Resource, Scope, Template, Toolset, Unfinished,
 };
 use crate::auth::Principal;
 
@@ -14,6 +14,11 @@ use crate::auth::Principal;
 pub trait Offer: Send + Sync + 'static {
     /// The tools there are.
     fn tools(&self) -> &Catalog;
+
+    /// Whether there is something for a set of tools to do.
+    fn has(&self, _toolset: Toolset) -> bool {
+        true
+    }
 
     /// Calls a tool, by its canonical name.
     fn call<'a>(

@@ -13,9 +13,10 @@ use crate::{
     auth::Principal,
     collections::Catalogue,
     config::TextForm,
+    embed::Embeddings,
     mcp::{
         Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
-        PromptArguments, Resource, Scope, Template, Unfinished, UnknownTool,
+        PromptArguments, Resource, Scope, Template, Toolset, Unfinished, UnknownTool,
     },
 };
 
@@ -25,6 +26,7 @@ pub struct Toolbox {
     roster: Arc<Roster>,
     catalog: Catalog,
     tools: HashMap<&'static str, Tool>,
+    embeddings: Option<Arc<Embeddings>>,
     patience: Duration,
     text: TextForm,
     collections: Arc<Catalogue>,
@@ -40,7 +42,14 @@ impl Toolbox {
     ) -> Self {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
         let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
-        Self { roster, catalog, tools, patience, text: TextForm::default(), collections }
+        let (embeddings, text) = (None, TextForm::default());
+        Self { roster, catalog, tools, embeddings, patience, text, collections }
+    }
+
+    /// The same, with somebody who makes vectors.
+    #[must_use]
+    pub fn embedding_with(self, embeddings: Option<Arc<Embeddings>>) -> Self {
+        Self { embeddings, ..self }
     }
 
     /// The same without these tools.
@@ -60,6 +69,11 @@ impl Toolbox {
             TextForm::Lines => Some(write()),
             TextForm::Json => None,
         }
+    }
+
+    /// What makes vectors, if anything does.
+    pub(crate) fn embeddings(&self) -> Option<&Arc<Embeddings>> {
+        self.embeddings.as_ref()
     }
 
     /// Which conversations go on.
@@ -120,6 +134,14 @@ impl Toolbox {
 impl Offer for Toolbox {
     fn tools(&self) -> &Catalog {
         &self.catalog
+    }
+
+    fn has(&self, toolset: Toolset) -> bool {
+        match toolset {
+            Toolset::Knowledge | Toolset::DeepResearch | Toolset::RagSearch => true,
+            Toolset::Embedding => self.embeddings.is_some(),
+            Toolset::Rag | Toolset::Knowledgebase => self.collections.has_some(),
+        }
     }
 
     fn call<'a>(

@@ -205,7 +205,7 @@ fn drafts(source: SourceName, passages: &[(String, String)]) -> Vec<Draft> {
 fn body(source: SourceName, title: &str, text: &str, number: usize) -> Body {
     let (title, text) = (title.to_owned(), text.to_owned());
     match source {
-        SourceName::Notes | SourceName::Chats => {
+        SourceName::Notes | SourceName::Chats | SourceName::Collections => {
             Body::Note(NoteDraft { title, content: text, ..NoteDraft::default() })
         }
         SourceName::Media => Body::Media(MediaDraft {
