@@ -430,6 +430,11 @@ fn written(answer: &Answer) -> Outcome {
     if let Some(structured) = &answer.structured {
         result.push_str(r#","structuredContent":"#);
         result.push_str(structured);
+        let members = structured.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        if let Some(members) = members.filter(|it| answer.is_bare && !it.is_empty()) {
+            result.push(',');
+            result.push_str(members);
+        }
     }
     result.push_str(if answer.is_error { r#","isError":true}"# } else { r#","isError":false}"# });
     Outcome::new(result).with_meta(answer.meta.clone())

@@ -76,6 +76,8 @@ pub struct Answer {
     pub text: Option<String>,
     /// The answer in pieces; if there are any, they take the place of the text.
     pub blocks: Vec<Block>,
+    /// Whether the members of the JSON object are members of the result as well.
+    pub is_bare: bool,
     /// Whether the tool could not do what it was asked.
     pub is_error: bool,
     /// What is said about the answer.

@@ -28,6 +28,6 @@ pub use source::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,
 };
-pub use tool::{Contract, Replied, Tool};
+pub use tool::{Contract, Form, Replied, Tool};
 pub use transcript::MediaTranscript;
 pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};

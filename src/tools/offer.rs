@@ -154,12 +154,7 @@ impl Offer for Toolbox {
             let Some(tool) = self.tools.get(tool) else {
                 return Err(Failure::parameters(format!("unknown tool `{tool}`")));
             };
-            // What is wrong with a call is for the model to read, so that it
-            // can do better; `docs/adr/0004-tool-errors.md`.
-            Ok(tool
-                .call(self, arguments, call)
-                .await
-                .unwrap_or_else(|error| Answer::refusal(error.to_string())))
+            tool.call(self, arguments, call).await
         })
     }
 
@@ -221,9 +216,11 @@ impl From<&CallError> for Failure {
         let message = error.to_string();
         match error {
             CallError::NotFound(_) => Self::resource(message),
-            CallError::Invalid(_) | CallError::Refused(_) | CallError::UnknownSession(_) => {
-                Self::parameters(message)
-            }
+            CallError::Invalid(_)
+            | CallError::TooMuch(_)
+            | CallError::Refused(_)
+            | CallError::NotConfigured(_)
+            | CallError::UnknownSession(_) => Self::parameters(message),
             CallError::NoAnswer(_) | CallError::TooLate | CallError::Unavailable => {
                 Self::internal(message)
             }
