@@ -88,7 +88,8 @@ impl App {
         let toolbox = Toolbox::new(Arc::clone(&roster), collections, registry::tools(), patience)
             .embedding_with(embeddings)
             .without(&tools.disabled)?
-            .saying(tools.text);
+            .saying(tools.text)
+            .with_segments(tools.rag_search_segments.get().into());
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
         let options = Options {
             names: match tools.tool_names {

@@ -35,6 +35,8 @@ pub fn tools() -> Vec<Tool> {
         Tool::of::<tools::Search>(),
         Tool::of::<tools::Fetch>(),
         Tool::of::<tools::GenerateEmbedding>(),
+        Tool::of::<tools::RagSearch>(),
+        Tool::of::<tools::VerifyDocumentAccess>(),
         Tool::of::<tools::NotesCreate>(),
         Tool::of::<tools::NotesAppend>(),
         Tool::of::<tools::NotesUpdate>(),

@@ -83,6 +83,11 @@ impl Catalogue {
         }
     }
 
+    /// The data folder that they belong to.
+    pub fn data(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
+    }
+
     /// The folder that the files are in.
     pub fn folder(&self) -> &Path {
         &self.folder

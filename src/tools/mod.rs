@@ -14,6 +14,7 @@ mod output;
 mod prompts;
 mod resources;
 mod schema;
+mod segments;
 mod source;
 mod text;
 mod tool;
@@ -24,6 +25,7 @@ pub use deep_research::{Fetch, Search};
 pub use embedding::GenerateEmbedding;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use offer::Toolbox;
+pub use segments::{RagSearch, VerifyDocumentAccess};
 pub use source::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,

@@ -1,6 +1,11 @@
 //! What the product offers over the protocol: its tools and its resources.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures_util::future::LocalBoxFuture;
 use serde_json::{json, value::RawValue};
@@ -10,9 +15,9 @@ use vademecum_kit::model::{Deadline, Item};
 use super::{Replied, Tool, completion, prompts, resources, text};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
-    auth::Principal,
+    auth::{Principal, ServerKey},
     collections::Catalogue,
-    config::TextForm,
+    config::{self, TextForm},
     embed::Embeddings,
     mcp::{
         Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
@@ -30,6 +35,9 @@ pub struct Toolbox {
     patience: Duration,
     text: TextForm,
     collections: Arc<Catalogue>,
+    /// Where the server's secret is kept, and the secret once it was needed.
+    secret: (PathBuf, OnceLock<ServerKey>),
+    segments: usize,
 }
 
 impl Toolbox {
@@ -43,7 +51,9 @@ impl Toolbox {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
         let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
         let (embeddings, text) = (None, TextForm::default());
-        Self { roster, catalog, tools, embeddings, patience, text, collections }
+        let secret = (collections.data().to_owned(), OnceLock::new());
+        let segments = usize::from(config::Tools::default().rag_search_segments.get());
+        Self { roster, catalog, tools, embeddings, patience, text, collections, secret, segments }
     }
 
     /// The same, with somebody who makes vectors.
@@ -84,6 +94,30 @@ impl Toolbox {
     /// The collections of the server.
     pub fn collections(&self) -> &Arc<Catalogue> {
         &self.collections
+    }
+
+    /// The same, with as many segments in an answer of `rag_search`.
+    #[must_use]
+    pub fn with_segments(self, segments: usize) -> Self {
+        Self { segments, ..self }
+    }
+
+    /// Segments in an answer of `rag_search`.
+    pub(crate) fn segments(&self) -> usize {
+        self.segments
+    }
+
+    /// What only this server can read again.
+    pub(crate) fn server_key(&self) -> Result<&ServerKey, CallError> {
+        let (folder, key) = &self.secret;
+        if let Some(key) = key.get() {
+            return Ok(key);
+        }
+        let opened = ServerKey::open(folder).map_err(|error| {
+            tracing::error!(%error, "the server's secret cannot be read");
+            CallError::Unavailable
+        })?;
+        Ok(key.get_or_init(|| opened))
     }
 
     /// How long a source may take to answer a call.
