@@ -2,10 +2,13 @@
 
 mod best;
 mod bm25;
+mod budget;
 mod chunk;
 mod codes;
+mod diversify;
 mod field;
 mod finder;
+mod fuse;
 mod lookout;
 mod markdown;
 mod nibbles;
@@ -21,10 +24,13 @@ mod suggest;
 pub mod vector;
 mod window;
 
+pub use budget::Budget;
 pub use chunk::{Chunk, Sizes, chunks};
 pub use codes::{Code, Codes, rescored};
+pub use diversify::{Lambda, diversify};
 pub use field::{Fields, Shown};
 pub use finder::{Excerpt, Finder};
+pub use fuse::{Fused, Fusion, Place, ReciprocalRank};
 pub use markdown::headings;
 pub use passage::{Passage, Span, read};
 pub use query::FtsQuery;
