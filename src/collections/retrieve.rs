@@ -9,7 +9,7 @@ use std::{cmp::Ordering, collections::HashMap, sync::Arc};
 use vademecum_collections::{EmbeddingModel, Filter, Near, Passage, Scope};
 use vademecum_kit::{
     model::{Ask, Deadline, Ranked, Ranking, Statistics},
-    retrieve::FtsQuery,
+    retrieve::{FtsQuery, vector::Metric},
     source::SourceError,
     store::StoreError,
 };
@@ -63,31 +63,6 @@ pub struct Missing {
     pub name: String,
     /// Why, in a few words.
     pub reason: String,
-}
-
-/// How the distance of two vectors is measured. All vectors have length 1, so
-/// that all of these put chunks in the same order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Metric {
-    /// 1 − cosine: 0 to 2.
-    #[default]
-    Cosine,
-    /// The length of the difference: 0 to 2.
-    L2,
-    /// The negative inner product: −1 to 1.
-    InnerProduct,
-}
-
-impl Metric {
-    /// The distance of two vectors with this cosine.
-    pub fn distance(self, similarity: f32) -> f64 {
-        let cosine = f64::from(similarity).clamp(-1.0, 1.0);
-        match self {
-            Self::Cosine => 1.0 - cosine,
-            Self::L2 => (2.0 - 2.0 * cosine).sqrt(),
-            Self::InnerProduct => -cosine,
-        }
-    }
 }
 
 /// A cosine as a score: 0 to 1.
@@ -292,7 +267,7 @@ fn nearest_first(all: &mut [(usize, Near)]) {
 fn as_found(all: Vec<(usize, Near)>, metric: Metric) -> Vec<Found> {
     let found = all.into_iter().enumerate().map(|(index, (place, near))| {
         let score = score_of(near.similarity);
-        let leg = Leg { rank: index + 1, score, raw: metric.distance(near.similarity) };
+        let leg = Leg { rank: index + 1, score, raw: f64::from(metric.distance(near.similarity)) };
         Found { place, key: near.key, score, fts: None, vector: Some(leg) }
     });
     found.collect()

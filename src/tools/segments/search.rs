@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use vademecum_collections::{EmbeddingModel, Filter, Passage};
 use vademecum_kit::{
     model::{Deadline, Hit, Mode, RetrievalOptions, SourceName},
-    retrieve::FtsQuery,
+    retrieve::{FtsQuery, vector::Metric},
 };
 
 use super::{brief, place::Place};
@@ -16,7 +16,7 @@ use crate::{
     actors::{self, CallError},
     collections::{
         Opened,
-        retrieve::{self, Found, List, Metric},
+        retrieve::{self, Found, List},
     },
     mcp::{Call, Toolset},
     tools::{
