@@ -9,7 +9,7 @@ use std::{cmp::Ordering, collections::HashMap, sync::Arc};
 use vademecum_collections::{EmbeddingModel, Filter, Near, Passage, Scope};
 use vademecum_kit::{
     model::{Ask, Deadline, Ranked, Ranking, Statistics},
-    retrieve::{FtsQuery, vector::Metric},
+    retrieve::{FtsQuery, Fusion, ReciprocalRank, vector::Metric},
     source::SourceError,
     store::StoreError,
 };
@@ -213,6 +213,35 @@ pub fn near(
     all.truncate(take);
     list.found = as_found(all, metric);
     list
+}
+
+/// Makes one list of two, by ranks. A chunk that is first in both has the score 1.
+pub fn fuse(words: &List, near: &List, fusion: ReciprocalRank) -> List {
+    type Named<'l> = HashMap<(usize, i64), &'l Found>;
+    fn named(list: &List) -> Named<'_> {
+        list.found.iter().map(|found| ((found.place, found.key), found)).collect()
+    }
+    let scored = |list: &List| -> Vec<((usize, i64), f64)> {
+        list.found.iter().map(|found| ((found.place, found.key), found.score)).collect()
+    };
+    let (by_words, by_vector) = (named(words), named(near));
+    let first = fusion.highest();
+    let fused = Fusion::ReciprocalRank(fusion).fuse(&scored(words), &scored(near));
+    let found = fused.into_iter().map(|one| Found {
+        place: one.key.0,
+        key: one.key.1,
+        score: if first > 0.0 { (one.score / first).clamp(0.0, 1.0) } else { 0.0 },
+        fts: by_words.get(&one.key).and_then(|found| found.fts),
+        vector: by_vector.get(&one.key).and_then(|found| found.vector),
+    });
+    let mut failed = words.failed.clone();
+    failed.extend(near.failed.iter().filter(|it| !words.failed.contains(it)).cloned());
+    List {
+        found: found.collect(),
+        more: words.more || near.more,
+        weights: Arc::clone(&words.weights),
+        failed,
+    }
 }
 
 /// Puts what was found by words in the order of the vectors. What has none comes

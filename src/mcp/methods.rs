@@ -380,7 +380,7 @@ impl Service {
         let shown = |toolset: &Toolset| {
             let auto = || match toolset {
                 Toolset::DeepResearch => client.wants_deep_research(),
-                toolset => self.offer.has(*toolset),
+                toolset => self.offer.has(*toolset, &context.peer.principal),
             };
             options.toolsets.get(toolset).copied().unwrap_or_else(auto)
         };

@@ -16,7 +16,7 @@ pub trait Offer: Send + Sync + 'static {
     fn tools(&self) -> &Catalog;
 
     /// Whether there is something for a set of tools to do.
-    fn has(&self, _toolset: Toolset) -> bool {
+    fn has(&self, _toolset: Toolset, _principal: &Principal) -> bool {
         true
     }
 

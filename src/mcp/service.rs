@@ -202,6 +202,13 @@ impl Service {
         jsonrpc::failure(None, code, &failure)
     }
 
+    /// Refuses what came with wrong parameters beside the message.
+    pub fn refuse_parameters(problem: &str) -> String {
+        let failure = Failure::parameters(problem);
+        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
+        jsonrpc::failure(None, code, &failure)
+    }
+
     /// Answers what came in.
     pub async fn handle(&self, peer: &Peer, text: &str, link: &Link) -> Reply {
         match jsonrpc::parse(text) {

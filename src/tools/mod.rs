@@ -9,9 +9,11 @@ mod forgive;
 mod gaps;
 mod input;
 mod knowledge;
+mod knowledgebase;
 mod offer;
 mod output;
 mod prompts;
+mod rag;
 mod resources;
 mod schema;
 mod segments;
@@ -24,7 +26,11 @@ mod writing;
 pub use deep_research::{Fetch, Search};
 pub use embedding::GenerateEmbedding;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
+pub use knowledgebase::SearchKnowledgebase;
 pub use offer::Toolbox;
+pub use rag::{
+    RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts, RagSearchHybrid, RagSearchVector,
+};
 pub use segments::{RagSearch, VerifyDocumentAccess};
 pub use source::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,

@@ -170,9 +170,11 @@ impl Offer for Toolbox {
         &self.catalog
     }
 
-    fn has(&self, toolset: Toolset) -> bool {
+    fn has(&self, toolset: Toolset, principal: &Principal) -> bool {
         match toolset {
-            Toolset::Knowledge | Toolset::DeepResearch | Toolset::RagSearch => true,
+            Toolset::Knowledge | Toolset::DeepResearch => true,
+            // Its agents come with such a key; all others have better tools.
+            Toolset::RagSearch => principal.is_spoken_for(),
             Toolset::Embedding => self.embeddings.is_some(),
             Toolset::Rag | Toolset::Knowledgebase => self.collections.has_some(),
         }

@@ -8,7 +8,11 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{Toolbox, arguments::parse, schema};
+use super::{
+    Toolbox,
+    arguments::{parse, read_strictly},
+    schema,
+};
 use crate::{
     actors::CallError,
     auth::Right,
@@ -182,7 +186,11 @@ async fn run<T: Contract>(
     schema: &Value,
     call: &Call,
 ) -> Result<Answer, CallError> {
-    let replied = T::call(toolbox, parse(arguments, schema)?, call).await?;
+    let input = match T::FORM {
+        Form::Told => parse(arguments, schema)?,
+        Form::Coded | Form::Bare => read_strictly(arguments, schema)?,
+    };
+    let replied = T::call(toolbox, input, call).await?;
     let structured = serde_json::to_string(&replied.output).map_err(|error| {
         tracing::error!(tool = T::NAME, %error, "an answer could not be written");
         CallError::Unavailable

@@ -8,4 +8,5 @@ mod search;
 mod verify;
 
 pub use search::RagSearch;
+pub(crate) use search::visible;
 pub use verify::VerifyDocumentAccess;

@@ -60,6 +60,7 @@ pub struct RagSearchOutput {
 
 /// A part of a document.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "the contract names them so")]
 pub(super) struct Segment {
     /// What `verify_document_access` takes.
     segment_uid: String,
@@ -109,7 +110,7 @@ impl Contract for RagSearch {
         for answer in library {
             match answer {
                 Ok(hits) => {
-                    candidates.add(hits.into_iter().map(|hit| Candidate::Item(Box::new(hit))))
+                    candidates.add(hits.into_iter().map(|hit| Candidate::Item(Box::new(hit))));
                 }
                 Err(error) => problem = Some(error),
             }
@@ -144,7 +145,7 @@ fn check(phrases: &[String]) -> Result<(), CallError> {
 }
 
 /// The collections that the caller may see.
-pub(super) async fn visible(toolbox: &Toolbox, call: &Call) -> Result<Arc<[Opened]>, CallError> {
+pub(crate) async fn visible(toolbox: &Toolbox, call: &Call) -> Result<Arc<[Opened]>, CallError> {
     let (catalogue, principal) = (Arc::clone(toolbox.collections()), call.principal.clone());
     let opened = tokio::task::spawn_blocking(move || catalogue.visible(&principal)).await;
     match opened {

@@ -106,13 +106,11 @@ async fn in_collection(
         let id = ChunkId { doc_id, index };
         one.collection.read(deadline, |reader| {
             // The document may have been cut anew; it is the document that counts.
-            match one.collection.passage(reader, &id, &scope)? {
-                Some(passage) => Ok(Some(passage.document.url)),
-                None => {
-                    let document = one.collection.document(reader, &id.doc_id, &scope)?;
-                    Ok(document.map(|document| document.url))
-                }
+            if let Some(passage) = one.collection.passage(reader, &id, &scope)? {
+                return Ok(Some(passage.document.url));
             }
+            let document = one.collection.document(reader, &id.doc_id, &scope)?;
+            Ok(document.map(|document| document.url))
         })
     });
     let read = read.await.map_err(|_| CallError::Unavailable)??;

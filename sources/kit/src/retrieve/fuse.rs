@@ -33,6 +33,11 @@ impl ReciprocalRank {
         all.then_some(Self { k0, weight_fts, weight_vector })
     }
 
+    /// The score of what comes first in both lists: none is higher.
+    pub fn highest(self) -> f64 {
+        (self.weight_fts + self.weight_vector) / (self.k0 + 1.0)
+    }
+
     fn score(self, fts: Option<Place>, vector: Option<Place>) -> f64 {
         let share = |weight: f64, place: Option<Place>| {
             place.map_or(0.0, |place| weight / (self.k0 + rank(place.rank)))
