@@ -21,16 +21,19 @@ use super::{
 
 /// Highest number in a code.
 const HIGHEST: f32 = 127.0;
-/// Rows that lie together. Memory grows by so many, not by as much again.
-const ROWS: usize = 1_024;
+/// Rows that lie together. Memory grows by so many, not by as much again; they
+/// are a few megabytes, so that the system can map them as one.
+const ROWS: usize = 16_384;
+/// Rows that are looked at in one go: what is known of them stays in the cache.
+const BATCH: usize = 1_024;
 /// Rows that the first look keeps for each one that is wanted, and at least.
-const KEPT: usize = 3;
-const KEPT_AT_LEAST: usize = 120;
+const KEPT: usize = 4;
+const KEPT_AT_LEAST: usize = 160;
 
 /// How many of the nearest codes to compare exactly, so that the first `take`
 /// are nearly always the true ones.
 pub fn rescored(take: usize) -> usize {
-    take.saturating_mul(2).max(40)
+    take.saturating_mul(2).max(30)
 }
 
 /// A vector, rounded to a byte a number.
@@ -168,13 +171,14 @@ impl Codes {
     ) -> Result<Vec<(i64, f32)>, VectorError> {
         let query = self.whole(query)?;
         let mut best = Best::new(take.saturating_mul(KEPT).max(KEPT_AT_LEAST));
-        let (mut products, mut guesses) = ([0; ROWS], [0.0; ROWS]);
+        let (mut products, mut guesses) = ([0; BATCH], [0.0; BATCH]);
         let mut place = 0_i64;
-        let rows = self.ids.chunks(ROWS).zip(self.scales.chunks(ROWS));
-        for (block, (ids, scales)) in self.blocks.iter().zip(rows) {
-            query.guess(block.upper(), scales, &mut products, &mut guesses);
-            for (id, guess) in ids.iter().zip(guesses) {
-                let score = f64::from(guess);
+        let uppers = self.blocks.iter().flat_map(|block| block.uppers(BATCH, self.dimensions));
+        let rows = self.ids.chunks(BATCH).zip(self.scales.chunks(BATCH));
+        for (upper, (ids, scales)) in uppers.zip(rows) {
+            query.guess(upper, scales, &mut products, &mut guesses);
+            for (id, guess) in ids.iter().zip(&guesses) {
+                let score = f64::from(*guess);
                 if best.admits(-score) && allowed(*id) {
                     best.add(Match { place: -score, key: place, score });
                 }
@@ -389,8 +393,8 @@ mod tests {
         let mut dice = Dice(4);
         let mut kept = BTreeMap::new();
         let mut changed = Codes::new(9);
-        for _ in 0..9_000 {
-            let id = i64::try_from(dice.roll() % 3_000).unwrap() - 1_500;
+        for _ in 0..60_000 {
+            let id = i64::try_from(dice.roll() % 30_000).unwrap() - 15_000;
             if dice.roll().is_multiple_of(3) {
                 assert_eq!(changed.remove(id), kept.remove(&id).is_some());
             } else {
@@ -400,10 +404,10 @@ mod tests {
             }
             assert_eq!(changed.len(), kept.len());
         }
-        assert!(kept.len() > 1_100, "more than one block: {}", kept.len());
+        assert!(kept.len() > ROWS, "more than one block: {}", kept.len());
         let query = dice.vector(9);
         let fresh = codes(&kept, 9);
-        let all = |codes: &Codes| codes.nearest(&query, 9_000, |_| true).unwrap();
+        let all = |codes: &Codes| codes.nearest(&query, 30_000, |_| true).unwrap();
         assert_eq!(all(&changed), all(&fresh));
         for id in kept.keys() {
             assert!(changed.contains(*id) && changed.remove(*id));
@@ -440,10 +444,10 @@ mod tests {
         let code = Code::from_parts(&[1; 384], 0.1).unwrap();
         codes.insert(0, &code).unwrap();
         assert!(codes.memory_bytes() < 2_000, "{}", codes.memory_bytes());
-        for id in 1..10_000 {
+        for id in 1..20_000 {
             codes.insert(id, &code).unwrap();
         }
-        assert!(codes.memory_bytes() < 10_000 * 430, "{}", codes.memory_bytes());
-        assert!(codes.places.allocation_size() < 10_000 * 10);
+        assert!(codes.memory_bytes() < 20_000 * 430, "{}", codes.memory_bytes());
+        assert!(codes.places.allocation_size() < 20_000 * 10);
     }
 }

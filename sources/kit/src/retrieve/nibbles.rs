@@ -24,9 +24,9 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// The numbers of the upper halves of all rows.
-    pub(crate) fn upper(&self) -> &[u8] {
-        &self.upper
+    /// The upper halves of all rows, so many rows at a time.
+    pub(crate) fn uppers(&self, rows: usize, dimensions: usize) -> impl Iterator<Item = &[u8]> {
+        self.upper.chunks(rows * row_bytes(dimensions).max(1))
     }
 
     /// The upper and the lower half of one row.
