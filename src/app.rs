@@ -75,15 +75,16 @@ impl App {
     pub fn new(settings: Settings) -> Result<Self, AppError> {
         let principal = desktop(settings.storage.user.parse()?);
         let folder = settings.storage.folder()?;
+        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let roster = Arc::new(Roster::new(Shelf {
             users: folder.join("users"),
             tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
+            embeddings: embeddings.clone(),
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
-        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let collections = Arc::new(Catalogue::new(&folder));
         let toolbox = Toolbox::new(Arc::clone(&roster), collections, registry::tools(), patience)
             .embedding_with(embeddings)

@@ -61,5 +61,6 @@ mod switches;
 mod tldw;
 mod tools;
 mod users;
+mod vectors;
 mod websocket;
 mod writing;
