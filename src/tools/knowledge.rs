@@ -42,14 +42,15 @@ pub struct SearchInput {
     /// Say where the query matches.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
-    /// By words, meaning or both.
-    #[schemars(extend("default" = "fts"))]
+    /// What the search goes by; default `fts`.
+    #[schemars(description = "Default fts.")]
     mode: Option<SearchMode>,
     /// Order what words found by meaning.
     rerank: Option<bool>,
     /// Relevance against novelty: 0 to 1.
     lambda: Option<f64>,
     /// Budget for all results, in tokens.
+    #[schemars(description = "Of all results.")]
     max_tokens: Option<usize>,
     /// Default all.
     sources: Option<Vec<SourceName>>,

@@ -7,6 +7,7 @@ use crate::program::{Caller, Library};
 const NAMES: [&str; 15] = [
     "knowledge.search",
     "knowledge.get",
+    "knowledge.related",
     "notes.search",
     "notes.get",
     "media.search",
