@@ -37,6 +37,7 @@ mod hostile_files;
 mod import;
 mod jwt;
 mod keys;
+mod local_model;
 mod methods;
 mod notes_and_chats;
 mod nothing_lost;
