@@ -37,6 +37,7 @@ mod hostile_files;
 mod import;
 mod jwt;
 mod keys;
+mod local_model;
 mod methods;
 mod migration;
 mod notes_and_chats;
