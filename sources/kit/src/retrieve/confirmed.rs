@@ -65,7 +65,9 @@ pub fn confirmed<K: Clone + Eq + Hash>(fts: &[(K, f64)], vector: &[(K, f64)]) ->
     });
     let highest = fused.first().map_or(1.0, |first| first.score);
     if highest > 0.0 {
-        fused.iter_mut().for_each(|one| one.score /= highest);
+        for one in &mut fused {
+            one.score /= highest;
+        }
     }
     fused
 }
