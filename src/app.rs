@@ -14,6 +14,7 @@ use crate::{
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
     collections::Catalogue,
     config::{ConfigError, Mode, Settings, ToolNames},
+    embed::{Embeddings, SetupError},
     mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, UnknownTool},
     registry,
     tools::Toolbox,
@@ -50,6 +51,9 @@ pub enum AppError {
     /// A tool that is not there cannot be switched off.
     #[error("`tools.disabled` is not right")]
     Tools(#[from] UnknownTool),
+    /// Nobody can make vectors as the settings want it.
+    #[error("`embeddings` is not right")]
+    Embeddings(#[from] SetupError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -80,7 +84,10 @@ impl App {
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
+        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
+        let has_embeddings = embeddings.is_some();
         let toolbox = Toolbox::new(Arc::clone(&roster), collections, registry::tools(), patience)
+            .embedding_with(embeddings)
             .without(&tools.disabled)?
             .saying(tools.text);
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
@@ -92,6 +99,7 @@ impl App {
             },
             knowledge: tools.knowledge.decided(),
             deep_research: tools.deep_research.decided(),
+            embedding: has_embeddings,
             write: tools.write,
         };
         let limits = &settings.limits;

@@ -12,6 +12,7 @@ pub mod auth;
 pub mod cli;
 pub mod collections;
 pub mod config;
+pub mod embed;
 pub mod import;
 pub mod mcp;
 pub mod registry;

@@ -34,6 +34,7 @@ pub fn tools() -> Vec<Tool> {
         Tool::of::<tools::PromptsGet>(),
         Tool::of::<tools::Search>(),
         Tool::of::<tools::Fetch>(),
+        Tool::of::<tools::GenerateEmbedding>(),
         Tool::of::<tools::NotesCreate>(),
         Tool::of::<tools::NotesAppend>(),
         Tool::of::<tools::NotesUpdate>(),

@@ -17,6 +17,11 @@ pub fn claude_code_folder() -> Option<PathBuf> {
     folder("CLAUDE_CONFIG_DIR")
 }
 
+/// What an environment variable says, if it is set to some text.
+pub(super) fn variable(name: &str) -> Option<String> {
+    env::var_os(name)?.into_string().ok().filter(|text| !text.is_empty())
+}
+
 /// The folder that a variable names; an empty one names none.
 fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)

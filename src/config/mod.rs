@@ -4,8 +4,10 @@
 //! before the file, the file before the defaults.
 
 mod auth;
+mod embeddings;
 mod limits;
 mod machine;
+mod secret;
 mod server;
 mod sessions;
 mod settings;
@@ -13,8 +15,10 @@ mod storage;
 mod tools;
 
 pub use auth::{Auth, Jwt, JwtAlgorithm, KeySource, Mode, ResourceUrl};
+pub use embeddings::{ApiBase, Embeddings, Provider};
 pub use limits::Limits;
 pub use machine::{claude_code_folder, codex_home, program};
+pub use secret::{Secret, SecretError};
 pub use server::Server;
 pub use sessions::Sessions;
 pub use settings::{ConfigError, Settings};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Auth, Limits, Mode, Server, Sessions, Storage, Tools};
+use super::{Auth, Embeddings, Limits, Mode, Server, Sessions, Storage, Tools};
 
 /// Every setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -22,6 +22,8 @@ pub struct Settings {
     pub limits: Limits,
     /// What is remembered of a conversation.
     pub sessions: Sessions,
+    /// What makes vectors of texts.
+    pub embeddings: Embeddings,
 }
 
 /// Why the settings could not be read.

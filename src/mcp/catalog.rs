@@ -56,6 +56,8 @@ pub enum Toolset {
     Knowledge,
     /// `search` and `fetch` as deep-research clients know them.
     DeepResearch,
+    /// Vectors of texts.
+    Embedding,
 }
 
 /// How a name is written.
@@ -69,6 +71,7 @@ pub enum NameStyle {
 
 /// What a client is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each set of tools is there or not, by itself")]
 pub struct Listing {
     /// How names are written.
     pub names: NameStyle,
@@ -76,6 +79,8 @@ pub struct Listing {
     pub knowledge: bool,
     /// Whether `search` and `fetch` are there.
     pub deep_research: bool,
+    /// Whether there is somebody who makes vectors.
+    pub embedding: bool,
     /// Whether tools that change something are there.
     pub write: bool,
 }
@@ -176,6 +181,10 @@ impl Catalog {
                 Err(self
                     .refuse(&format!("the tool `{name}` is switched off on this server"), listing))
             }
+            Some((_, entry)) if entry.toolset == Toolset::Embedding && !listing.embedding => {
+                let problem = "is not enabled on this server: no embeddings.provider is set";
+                Err(self.refuse(&format!("the tool `{name}` {problem}"), listing))
+            }
             Some(_) | None => {
                 let names = self.names(listing);
                 let nearest = nearest(name, names.iter().map(String::as_str));
@@ -217,6 +226,7 @@ impl Catalog {
         let toolset = match entry.toolset {
             Toolset::Knowledge => listing.knowledge,
             Toolset::DeepResearch => listing.deep_research,
+            Toolset::Embedding => listing.embedding,
         };
         let effect = entry.effect == Effect::Reads || listing.write;
         toolset && effect && !self.switched_off.contains(&index)

@@ -381,6 +381,7 @@ impl Service {
             names: self.names(context.peer, client),
             knowledge: options.knowledge.unwrap_or(true),
             deep_research: options.deep_research.unwrap_or_else(|| client.wants_deep_research()),
+            embedding: options.embedding,
             write: options.write,
         }
     }

@@ -32,6 +32,8 @@ pub struct Options {
     pub knowledge: Option<bool>,
     /// Whether `search` and `fetch` are there; without one, the client decides.
     pub deep_research: Option<bool>,
+    /// Whether there is somebody who makes vectors.
+    pub embedding: bool,
     /// Whether tools that change something are there.
     pub write: bool,
 }

@@ -4,6 +4,7 @@
 mod arguments;
 mod completion;
 mod deep_research;
+mod embedding;
 mod forgive;
 mod gaps;
 mod input;
@@ -20,6 +21,7 @@ mod transcript;
 mod writing;
 
 pub use deep_research::{Fetch, Search};
+pub use embedding::GenerateEmbedding;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use offer::Toolbox;
 pub use source::{

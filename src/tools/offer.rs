@@ -13,6 +13,7 @@ use crate::{
     auth::Principal,
     collections::Catalogue,
     config::TextForm,
+    embed::Embeddings,
     mcp::{
         Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
         PromptArguments, Resource, Scope, Template, Unfinished, UnknownTool,
@@ -25,6 +26,7 @@ pub struct Toolbox {
     roster: Arc<Roster>,
     catalog: Catalog,
     tools: HashMap<&'static str, Tool>,
+    embeddings: Option<Arc<Embeddings>>,
     patience: Duration,
     text: TextForm,
     collections: Arc<Catalogue>,
@@ -40,7 +42,14 @@ impl Toolbox {
     ) -> Self {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
         let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
-        Self { roster, catalog, tools, patience, text: TextForm::default(), collections }
+        let text = TextForm::default();
+        Self { roster, catalog, tools, embeddings: None, patience, text, collections }
+    }
+
+    /// The same, with somebody who makes vectors.
+    #[must_use]
+    pub fn embedding_with(self, embeddings: Option<Arc<Embeddings>>) -> Self {
+        Self { embeddings, ..self }
     }
 
     /// The same without these tools.
@@ -60,6 +69,11 @@ impl Toolbox {
             TextForm::Lines => Some(write()),
             TextForm::Json => None,
         }
+    }
+
+    /// What makes vectors, if anything does.
+    pub(crate) fn embeddings(&self) -> Option<&Arc<Embeddings>> {
+        self.embeddings.as_ref()
     }
 
     /// Which conversations go on.

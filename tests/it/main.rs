@@ -20,6 +20,7 @@ mod completion;
 mod connect;
 mod conversations;
 mod deep_research;
+mod embeddings;
 mod errors;
 mod eval;
 mod export;

@@ -21,8 +21,13 @@ fn folder() -> PathBuf {
 fn promised() -> BTreeMap<String, String> {
     let tools = registry::tools();
     let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
-    let listing =
-        Listing { names: NameStyle::Dotted, knowledge: true, deep_research: true, write: true };
+    let listing = Listing {
+        names: NameStyle::Dotted,
+        knowledge: true,
+        deep_research: true,
+        embedding: true,
+        write: true,
+    };
     let listed = catalog.list(listing).into_iter();
     listed
         .map(|tool| {

@@ -114,7 +114,11 @@ pub(crate) fn missing(
         Database::Chacha => CHACHA,
         Database::Media => MEDIA,
         Database::Prompts => PROMPTS,
-        Database::Imports | Database::Index | Database::Collection | Database::Server => &[],
+        Database::Imports
+        | Database::Index
+        | Database::Collection
+        | Database::Embeddings
+        | Database::Server => &[],
     };
     let mut statement = connection.prepare(include_str!("../sql/columns.sql"))?;
     for (table, wanted) in tables {

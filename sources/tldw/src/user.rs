@@ -36,7 +36,11 @@ fn names(database: Database) -> &'static [&'static str] {
         Database::Prompts => {
             &["prompts_user_dbs/user_prompts_v2.sqlite", "tldw_chatbook_prompts.db"]
         }
-        Database::Imports | Database::Index | Database::Collection | Database::Server => &[],
+        Database::Imports
+        | Database::Index
+        | Database::Collection
+        | Database::Embeddings
+        | Database::Server => &[],
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) fn says(text: &str, structured: &Value) {
         assert_eq!(json, *structured);
     } else if let Some(hits) = structured["results"].as_array() {
         says_page(text, structured, hits);
+    } else if let Some(vector) = structured["embedding"].as_array() {
+        assert!(text.contains(&format!("Dimensions: {}\n", vector.len())), "{text}");
     } else if structured["meta"].is_object() {
         says_item(text, structured);
     } else {

@@ -15,6 +15,8 @@ pub enum Database {
     Index,
     /// Documents that come from elsewhere. There may be many, each with a name.
     Collection,
+    /// Vectors of texts, which can be made again. It belongs to no library.
+    Embeddings,
     /// Users and the keys that were made for them. It belongs to no library.
     Server,
 }
@@ -35,6 +37,7 @@ impl Database {
             Self::Imports => "imports.db",
             Self::Index => "index.db",
             Self::Collection => "collection.db",
+            Self::Embeddings => "embeddings.db",
             Self::Server => "server.db",
         }
     }
@@ -62,6 +65,9 @@ impl Database {
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
             Self::Index | Self::Collection => {
                 &[include_str!("../../../../schemas/sqlite/collection/0001_core.sql")]
+            }
+            Self::Embeddings => {
+                &[include_str!("../../../../schemas/sqlite/embeddings/0001_vectors.sql")]
             }
             Self::Server => &[
                 include_str!("../../../../schemas/sqlite/server/0001_accounts.sql"),

@@ -341,6 +341,7 @@ mod tests {
             Database::Imports,
             Database::Index,
             Database::Collection,
+            Database::Embeddings,
             Database::Server,
         ]) {
             let store = Store::new(database, folder.path());

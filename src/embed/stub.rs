@@ -1,0 +1,106 @@
+//! Vectors without a model: hashes of words. Texts are as similar as they have
+//! words in common, which is enough for tests, and the same everywhere.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{EmbedError, Embedder, Model, Purpose};
+
+/// Makes a vector from the hashes of the words of a text.
+#[derive(Clone, Debug)]
+pub struct Stub {
+    model: Model,
+    dimensions: usize,
+}
+
+impl Stub {
+    /// How long vectors are if nobody says.
+    pub const DIMENSIONS: usize = 384;
+
+    /// Places that one word takes: with several, two words are hardly ever the same.
+    const PLACES: usize = 4;
+
+    /// One that makes vectors of this length.
+    pub fn new(dimensions: usize) -> Self {
+        let model =
+            Model { provider: "stub", name: "stub".to_owned(), dimensions: Some(dimensions) };
+        Self { model, dimensions }
+    }
+
+    fn vector(&self, text: &str) -> Vec<f32> {
+        let lower = text.to_lowercase();
+        let mut counts: BTreeMap<&str, f32> = BTreeMap::new();
+        for word in lower.split(|letter: char| !letter.is_alphanumeric()) {
+            if !word.is_empty() {
+                *counts.entry(word).or_default() += 1.0;
+            }
+        }
+        if counts.is_empty() {
+            counts.insert(&lower, 1.0);
+        }
+        let mut vector = vec![0.0; self.dimensions];
+        for (word, count) in counts {
+            let hash = Sha256::digest(word);
+            let places = hash.as_chunks::<8>().0.iter().take(Self::PLACES);
+            // The first place is always positive: no vector adds up to nothing
+            // by one word alone, however short it is.
+            for (number, bytes) in places.enumerate() {
+                let bits = u64::from_le_bytes(*bytes);
+                let sign = if number > 0 && bits >> 63 == 1 { -1.0 } else { 1.0 };
+                let weight = if number == 0 { 2.0 } else { 1.0 };
+                let place = usize::try_from(bits % self.dimensions.max(1) as u64);
+                if let Some(value) = place.ok().and_then(|place| vector.get_mut(place)) {
+                    *value += sign * weight * count.sqrt();
+                }
+            }
+        }
+        vector
+    }
+}
+
+impl Embedder for Stub {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|text| self.vector(text)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cosine(a: &str, b: &str) -> f32 {
+        let vectors = Stub::new(384).embed(&[a, b], Purpose::Query).unwrap();
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        let (a, b) = (&vectors[0], &vectors[1]);
+        dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+    }
+
+    #[test]
+    fn texts_are_as_similar_as_they_have_words_in_common() {
+        let query = "How does rye bread rise?";
+        assert!((cosine(query, "rise does BREAD how, rye") - 1.0).abs() < 1e-6);
+        let (near, far) = (cosine(query, "Rye bread is dark."), cosine(query, "A lighthouse."));
+        assert!(near > 0.3 && far.abs() < 0.2, "{near} {far}");
+    }
+
+    #[test]
+    fn vectors_are_the_same_everywhere() {
+        let made = Stub::new(8).embed(&["bread"], Purpose::Document).unwrap();
+        assert_eq!(made, [[0.0; 8]]);
+    }
+
+    #[test]
+    fn no_text_is_nothing() {
+        for text in ["", "?!", "…", "a"] {
+            for dimensions in [1, 2, 3, 384] {
+                let made = Stub::new(dimensions).embed(&[text], Purpose::Query).unwrap();
+                assert!(made[0].iter().any(|value| *value != 0.0), "{text} {dimensions}");
+            }
+        }
+    }
+}

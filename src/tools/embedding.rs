@@ -1,0 +1,140 @@
+//! `generate_embedding`: the vector of a text.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Contract, Replied, Toolbox};
+use crate::{
+    actors::CallError,
+    embed::EmbedError,
+    mcp::{Call, Toolset},
+};
+
+/// Numbers of a vector that the text shows.
+const SHOWN: usize = 10;
+
+/// Makes the vector of a text.
+#[derive(Debug)]
+pub struct GenerateEmbedding;
+
+/// What a vector is made of.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GenerateEmbeddingInput {
+    /// The text to convert into a vector.
+    text: String,
+}
+
+/// A vector, and who made it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GenerateEmbeddingOutput {
+    /// Who made it.
+    provider: &'static str,
+    /// With which model.
+    model: String,
+    /// How long it is.
+    dimensions: usize,
+    /// How long the text is, in characters.
+    text_length: usize,
+    /// The vector, normalised.
+    embedding: Vec<f32>,
+}
+
+impl Contract for GenerateEmbedding {
+    const NAME: &'static str = "generate_embedding";
+    const TITLE: &'static str = "Embed a text";
+    const DESCRIPTION: &'static str = "Convert a text into an embedding vector, for semantic \
+        search in a vector column or for comparing texts.";
+    const TOOLSET: Toolset = Toolset::Embedding;
+    type Input = GenerateEmbeddingInput;
+    type Output = GenerateEmbeddingOutput;
+
+    async fn call(
+        toolbox: &Toolbox,
+        input: GenerateEmbeddingInput,
+        _: &Call,
+    ) -> Result<Replied<GenerateEmbeddingOutput>, CallError> {
+        let Some(embeddings) = toolbox.embeddings() else {
+            let problem = "embedding generation is not enabled: set embeddings.provider in the \
+                           server's settings";
+            return Err(CallError::Refused(problem.to_owned()));
+        };
+        let vector = embeddings.query(&input.text).await.map_err(told)?;
+        let model = embeddings.model();
+        let output = GenerateEmbeddingOutput {
+            provider: model.provider,
+            model: model.name.clone(),
+            dimensions: vector.len(),
+            text_length: input.text.chars().count(),
+            embedding: vector.to_vec(),
+        };
+        let text = toolbox.text(|| write(&output));
+        Ok(Replied { output, text, meta: None })
+    }
+}
+
+/// What a caller is told when there is no vector.
+fn told(error: EmbedError) -> CallError {
+    match error {
+        EmbedError::Blank => {
+            CallError::Invalid("text: expected some text to embed, got none".to_owned())
+        }
+        error => {
+            tracing::warn!(%error, "a text could not be embedded");
+            CallError::Refused(error.to_string())
+        }
+    }
+}
+
+fn write(made: &GenerateEmbeddingOutput) -> String {
+    let GenerateEmbeddingOutput { provider, model, dimensions, text_length, embedding } = made;
+    let mut shown: Vec<String> =
+        embedding.iter().take(SHOWN).map(|value| format!("{value:.3}")).collect();
+    if embedding.len() > SHOWN {
+        shown.push("...".to_owned());
+    }
+    let (first, shown) = (embedding.len().min(SHOWN), shown.join(", "));
+    format!(
+        "Generated Embedding:\nProvider: {provider}\nModel: {model}\nDimensions: {dimensions}\n\
+         Text Length: {text_length} characters\n\n\
+         Embedding Vector (first {first} dimensions):\n[{shown}]\n\n\
+         Full embedding vector returned with {dimensions} dimensions."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_shows_the_first_ten_numbers() {
+        let mut embedding = vec![0.023, -0.145, 0.089, 0.234, -0.067, 0.178, -0.112, 0.045];
+        embedding.extend([0.198, -0.156].into_iter().chain([0.5; 758]));
+        let made = GenerateEmbeddingOutput {
+            provider: "ollama",
+            model: "nomic-embed-text".to_owned(),
+            dimensions: 768,
+            text_length: 33,
+            embedding,
+        };
+        assert_eq!(
+            write(&made),
+            "Generated Embedding:\nProvider: ollama\nModel: nomic-embed-text\nDimensions: 768\n\
+             Text Length: 33 characters\n\nEmbedding Vector (first 10 dimensions):\n\
+             [0.023, -0.145, 0.089, 0.234, -0.067, 0.178, -0.112, 0.045, 0.198, -0.156, ...]\n\n\
+             Full embedding vector returned with 768 dimensions."
+        );
+    }
+
+    #[test]
+    fn a_short_vector_is_shown_whole() {
+        let made = GenerateEmbeddingOutput {
+            provider: "stub",
+            model: "stub".to_owned(),
+            dimensions: 2,
+            text_length: 1,
+            embedding: vec![1.0, 0.0],
+        };
+        assert!(write(&made).contains("(first 2 dimensions):\n[1.000, 0.000]\n"));
+    }
+}

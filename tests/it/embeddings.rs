@@ -1,0 +1,432 @@
+//! Vectors of texts: each provider is asked in its own form, and whatever it
+//! does, the answer is a sound vector or says what is wrong.
+
+use std::{num::NonZeroU32, path::Path};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vademecum::{
+    config::{ApiBase, Embeddings as Settings, Provider as Kind},
+    embed::{EmbedError, Embeddings},
+};
+
+use crate::program::{Caller, Library, Provider, Question, Reply, Server, program};
+
+const TOOL: &str = "generate_embedding";
+
+/// Settings for a provider, with a key in a file of the library and more.
+fn settings(library: &Library, kind: &str, base: &str, more: &str) -> String {
+    let key = library.write("provider.key", "sk-s3cret\n");
+    format!(
+        "[embeddings]\nprovider = \"{kind}\"\napi_base = \"{base}\"\napi_key = \"file:{}\"\n{more}",
+        key.display()
+    )
+}
+
+/// A server that has its vectors from there.
+fn serve(kind: &str, base: &str, more: &str) -> Server {
+    let library = Library::new();
+    library.serve_set(&settings(&library, kind, base, more))
+}
+
+fn embed(server: &Server, text: &str) -> Value {
+    server.client().call(TOOL, &json!({ "text": text }))
+}
+
+fn refusal(server: &Server, text: &str) -> String {
+    server.client().refuses(TOOL, &json!({ "text": text }))
+}
+
+/// A vector for each text of a question, which tells its length.
+fn measured(question: &Question) -> Vec<Vec<f32>> {
+    let vector = |text: &&str| vec![f32::from(u8::try_from(text.len()).unwrap()), 1.0];
+    question.texts().iter().map(vector).collect()
+}
+
+fn says(status: u16, body: &Value) -> Reply {
+    Reply::Says(status, "", body.to_string())
+}
+
+/// Vectors from a provider, remembered in a folder.
+fn documents(provider: &Provider, folder: &Path, change: impl FnOnce(&mut Settings)) -> Embeddings {
+    let mut settings = Settings {
+        provider: Kind::OpenAi,
+        api_base: Some(ApiBase::from(provider.url("/v1").as_str())),
+        ..Settings::default()
+    };
+    change(&mut settings);
+    Embeddings::open(&settings, folder).unwrap().unwrap()
+}
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn without_a_provider_there_is_no_such_tool() {
+    let server = Library::new().serve();
+    let client = server.client();
+    assert!(!client.ask("tools/list", &json!({})).to_string().contains(TOOL));
+    let call = json!({ "name": TOOL, "arguments": { "text": "bread" } });
+    let (code, message) = client.fails("tools/call", &call);
+    assert!(code == -32_602 && message.contains("not enabled"), "{message}");
+    assert!(message.contains("embeddings.provider"), "{message}");
+}
+
+#[test]
+fn the_vector_of_a_text_is_shown_and_handed_out() {
+    let server = Library::new().serve_set("[embeddings]\nprovider = \"stub\"\ndimensions = 12");
+    let client = server.client();
+    assert!(client.ask("tools/list", &json!({})).to_string().contains(TOOL));
+    let arguments = json!({ "text": "What is vector similarity search?" });
+    let made = client.call(TOOL, &arguments);
+    assert_eq!((&made["provider"], &made["model"]), (&json!("stub"), &json!("stub")));
+    assert_eq!((&made["dimensions"], &made["text_length"]), (&json!(12), &json!(33)));
+    let vector: Vec<f64> = serde_json::from_value(made["embedding"].clone()).unwrap();
+    let length = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
+    assert!(vector.len() == 12 && (length - 1.0).abs() < 1e-6, "{made}");
+    let text = client.text(TOOL, &arguments);
+    let head = "Generated Embedding:\nProvider: stub\nModel: stub\nDimensions: 12\n\
+                Text Length: 33 characters\n\nEmbedding Vector (first 10 dimensions):\n[";
+    assert!(text.starts_with(head), "{text}");
+    assert!(
+        text.ends_with(", ...]\n\nFull embedding vector returned with 12 dimensions."),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_text_that_is_blank_or_missing_is_refused() {
+    let server = Library::new().serve_set("[embeddings]\nprovider = \"stub\"");
+    let client = server.client();
+    for arguments in [json!({ "text": "" }), json!({ "text": " \n " }), json!({})] {
+        let message = client.refuses(TOOL, &arguments);
+        assert!(message.contains("text"), "{arguments}: {message}");
+    }
+}
+
+#[test]
+fn openai_is_asked_in_its_form() {
+    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let more = "model = \"mine\"\ndimensions = 2";
+    let server = serve("openai", &provider.url("/v1"), more);
+    let made = embed(&server, "bread");
+    assert_eq!((&made["provider"], &made["model"]), (&json!("openai"), &json!("mine")));
+    let asked = &provider.asked()[0];
+    assert_eq!(asked.path, "/v1/embeddings");
+    assert_eq!(asked.authorization.as_deref(), Some("Bearer sk-s3cret"));
+    assert_eq!(
+        asked.body,
+        json!({ "model": "mine", "input": ["bread"], "dimensions": 2, "encoding_format": "float" })
+    );
+}
+
+#[test]
+fn voyage_is_asked_in_its_form() {
+    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let server = serve("voyage", &provider.url(""), "model = \"mine\"\ndimensions = 2");
+    assert_eq!(embed(&server, "bread")["provider"], "voyage");
+    let asked = &provider.asked()[0];
+    assert_eq!(asked.path, "/v1/embeddings");
+    assert_eq!(asked.authorization.as_deref(), Some("Bearer sk-s3cret"));
+    assert_eq!(
+        asked.body,
+        json!({
+            "model": "mine", "input": ["bread"], "input_type": "query", "truncation": true,
+            "output_dimension": 2,
+        })
+    );
+    let embeddings = documents(&provider, folder().path(), |settings| {
+        settings.provider = Kind::Voyage;
+        settings.model = Some("mine".to_owned());
+        settings.api_base = Some(ApiBase::from(provider.url("").as_str()));
+    });
+    embeddings.documents(&texts(&["bread"])).unwrap();
+    assert_eq!(provider.asked()[1].body["input_type"], "document");
+}
+
+#[test]
+fn ollama_is_asked_in_its_form_and_needs_no_key() {
+    let provider =
+        Provider::new(|question| Reply::ok(&json!({ "embeddings": measured(question) })));
+    let library = Library::new();
+    let settings = format!(
+        "[embeddings]\nprovider = \"ollama\"\nmodel = \"mine\"\napi_base = \"{}\"",
+        provider.url("/")
+    );
+    let server = library.serve_set(&settings);
+    assert_eq!(embed(&server, "bread")["provider"], "ollama");
+    let asked = &provider.asked()[0];
+    assert_eq!((asked.path.as_str(), &asked.authorization), ("/api/embed", &None));
+    assert_eq!(asked.body, json!({ "model": "mine", "input": ["bread"], "truncate": true }));
+}
+
+#[test]
+fn a_model_that_ollama_has_not_is_named() {
+    let replies = [
+        says(200, &json!({ "embeddings": [] })),
+        says(404, &json!({ "error": "model \"mine\" not found, try pulling it first" })),
+    ];
+    let provider = Provider::saying(replies);
+    let server = serve("ollama", &provider.url(""), "model = \"mine\"");
+    let message = refusal(&server, "bread");
+    assert!(message.contains("ollama pull mine"), "{message}");
+    let message = refusal(&server, "bread");
+    assert!(message.contains("404") && message.contains("try pulling it first"), "{message}");
+}
+
+#[test]
+fn vectors_belong_to_their_texts_however_the_answer_is_ordered() {
+    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let folder = folder();
+    let embeddings = documents(&provider, folder.path(), |settings| {
+        settings.model = Some("mine".to_owned());
+        settings.batch_size = std::num::NonZeroUsize::MIN.saturating_add(1);
+    });
+    let made = embeddings.documents(&texts(&["a", "bbb", "a", "bb"])).unwrap();
+    let unit = |length: f32| {
+        let norm = (length * length + 1.0).sqrt();
+        [length / norm, 1.0 / norm]
+    };
+    for (vector, length) in made.iter().zip([1.0, 3.0, 1.0, 2.0]) {
+        let expected = unit(length);
+        assert!(vector.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{made:?}");
+    }
+    assert_eq!(made.len(), 4);
+    let asked = provider.asked();
+    let batches: Vec<_> = asked.iter().map(Question::texts).collect();
+    assert_eq!(batches, [vec!["a", "bbb"], vec!["bb"]], "what is the same is asked once");
+}
+
+#[test]
+fn what_was_embedded_once_is_remembered_by_the_next_process() {
+    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let folder = folder();
+    let mine = |settings: &mut Settings| settings.model = Some("mine".to_owned());
+    let first = documents(&provider, folder.path(), mine);
+    let made = first.documents(&texts(&["a", "bb"])).unwrap();
+    assert_eq!(first.documents(&texts(&["bb", "a"])).unwrap(), [made[1].clone(), made[0].clone()]);
+    drop(first);
+    let next = documents(&provider, folder.path(), mine);
+    assert_eq!(next.documents(&texts(&["a", "bb"])).unwrap(), made);
+    assert_eq!(next.dimensions(), Some(2));
+    assert_eq!(provider.asked().len(), 1);
+    next.documents(&texts(&["a", "ccc"])).unwrap();
+    assert_eq!(provider.asked()[1].texts(), ["ccc"]);
+    let other = documents(&provider, folder.path(), |settings| {
+        settings.model = Some("other".to_owned());
+    });
+    other.documents(&texts(&["a"])).unwrap();
+    assert_eq!(provider.asked().len(), 3, "another model makes other vectors");
+    let forgetful = documents(&provider, folder.path(), |settings| {
+        mine(settings);
+        settings.cache_mb = 0;
+    });
+    forgetful.documents(&texts(&["a"])).unwrap();
+    assert_eq!(provider.asked().len(), 4);
+}
+
+#[test]
+fn what_was_made_before_a_failure_is_remembered() {
+    let provider = Provider::new(|question| match question.texts()[..] {
+        ["bb"] => says(400, &json!({ "error": { "message": "too long" } })),
+        _ => Reply::numbered(&measured(question)),
+    });
+    let folder = folder();
+    let embeddings = documents(&provider, folder.path(), |settings| {
+        settings.model = Some("mine".to_owned());
+        settings.batch_size = std::num::NonZeroUsize::MIN;
+    });
+    let error = embeddings.documents(&texts(&["a", "bb", "ccc"])).unwrap_err();
+    assert!(matches!(error, EmbedError::Refused { status: 400, .. }), "{error}");
+    embeddings.documents(&texts(&["a", "ccc"])).unwrap();
+    let asked = provider.asked();
+    let batches: Vec<_> = asked.iter().map(Question::texts).collect();
+    assert_eq!(batches, [["a"], ["bb"], ["ccc"]]);
+}
+
+#[test]
+fn the_same_query_is_not_asked_again() {
+    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
+    let first = embed(&server, "bread");
+    assert_eq!(embed(&server, "bread"), first);
+    assert_eq!(provider.asked().len(), 1);
+    embed(&server, "Bread");
+    assert_eq!(provider.asked().len(), 2);
+}
+
+#[test]
+fn a_busy_provider_is_asked_again_when_it_says() {
+    let again = Reply::Says(429, "retry-after: 0\r\n", String::new());
+    let broken = Reply::Says(503, "retry-after: 0\r\n", String::new());
+    let provider = Provider::saying([again, broken, Reply::numbered(&[vec![1.0, 0.0]])]);
+    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
+    assert_eq!(embed(&server, "bread")["embedding"], json!([1.0, 0.0]));
+    assert_eq!(provider.asked().len(), 3);
+}
+
+#[test]
+fn a_provider_that_wants_too_much_patience_is_not_waited_for() {
+    let provider = Provider::saying([Reply::Says(429, "retry-after: 3600\r\n", String::new())]);
+    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
+    let message = refusal(&server, "bread");
+    assert!(message.contains("429"), "{message}");
+    assert_eq!(provider.asked().len(), 1);
+}
+
+#[test]
+fn a_key_that_is_refused_is_not_tried_again_and_never_shown() {
+    let said = json!({ "error": { "message": "Incorrect API key provided: sk-s3cret" } });
+    let provider = Provider::saying([says(401, &said), says(400, &said)]);
+    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
+    let message = refusal(&server, "bread");
+    assert!(message.contains("401") && message.contains("embeddings.api_key"), "{message}");
+    assert_eq!(provider.asked().len(), 1);
+    let repeated = refusal(&server, "bread");
+    assert!(repeated.contains("Incorrect API key provided: ***"), "{repeated}");
+    let log = server.stop();
+    for said in [message, repeated, log] {
+        assert!(!said.contains("s3cret") && !said.contains("127.0.0.1"), "{said}");
+    }
+}
+
+#[test]
+fn a_provider_that_redirects_gets_no_key_elsewhere() {
+    let other = Provider::saying([Reply::numbered(&[vec![1.0]])]);
+    for status in [302, 307] {
+        let headers = format!("location: {}\r\n", other.url("/v1/embeddings"));
+        let provider = Provider::saying([Reply::Says(status, headers.leak(), String::new())]);
+        let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
+        let message = refusal(&server, "bread");
+        assert!(message.contains("embeddings.api_base"), "{message}");
+        assert_eq!((provider.asked().len(), other.asked().len()), (1, 0));
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_provider_that_says_nothing() {
+    let provider = Provider::saying([Reply::Silence]);
+    let more = "query_timeout_ms = 50\nmodel = \"mine\"";
+    let server = serve("openai", &provider.url("/v1"), more);
+    let message = refusal(&server, "bread");
+    assert!(message.contains("openai did not answer within 50 ms"), "{message}");
+}
+
+#[test]
+fn nobody_there_is_said_without_the_address() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = serve("openai", &format!("http://ada:pa55word@{unused}"), "retries = 0");
+    let message = refusal(&server, "bread");
+    assert!(message.contains("openai cannot be reached"), "{message}");
+    assert!(!message.contains("pa55word") && !message.contains("127.0.0.1"), "{message}");
+}
+
+#[test]
+fn a_vector_of_another_length_is_refused() {
+    let provider = Provider::saying([Reply::numbered(&[vec![1.0, 0.0, 0.0]])]);
+    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"\ndimensions = 2");
+    let message = refusal(&server, "bread");
+    assert!(message.contains("3 dimensions") && message.contains("`mine`"), "{message}");
+    // The usual model makes 1536 of them.
+    let server = serve("openai", &provider.url("/v1"), "");
+    assert!(refusal(&server, "bread").contains("is to have 1536"));
+}
+
+#[test]
+fn an_answer_that_is_no_vector_is_refused() {
+    let entry = |vector: &str| format!("{{\"data\":[{{\"index\":0,\"embedding\":{vector}}}]}}");
+    let bodies = [
+        entry("[NaN, 1.0]"),
+        entry("[1e39, 1.0]"),
+        entry("[null, 1.0]"),
+        entry("[0.0, 0.0]"),
+        entry("[]"),
+        entry("\"s3cret words of the answer\""),
+        "{\"data\":[]}".to_owned(),
+        "{\"data\":[{\"index\":1,\"embedding\":[1.0]}]}".to_owned(),
+        "<html>".to_owned(),
+    ];
+    for body in bodies {
+        let provider = Provider::saying([Reply::Says(200, "", body.clone())]);
+        let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
+        let message = refusal(&server, "bread");
+        assert!(message.contains("the answer of openai cannot be used"), "{body}: {message}");
+        assert!(!message.contains("s3cret"), "{message}");
+        assert_eq!(provider.asked().len(), 1, "{body}");
+    }
+}
+
+#[test]
+fn a_provider_that_fails_and_fails_is_left_alone() {
+    let provider = Provider::saying([says(500, &json!({}))]);
+    let more = "model = \"mine\"\nretries = 0\nbreaker_failures = 2";
+    let server = serve("openai", &provider.url("/v1"), more);
+    for _ in 0..2 {
+        assert!(refusal(&server, "bread").contains("500"));
+    }
+    let message = refusal(&server, "bread");
+    assert!(message.contains("2 times in a row") && message.contains("again in 30 s"), "{message}");
+    assert_eq!(provider.asked().len(), 2);
+}
+
+#[test]
+fn a_provider_that_was_left_alone_is_tried_again() {
+    let broken = says(500, &json!({}));
+    let good = Reply::numbered(&[vec![1.0]]);
+    let provider = Provider::saying([broken.clone(), broken, good]);
+    let more = "model = \"mine\"\nretries = 0\nbreaker_failures = 1\nbreaker_pause_ms = 1";
+    let server = serve("openai", &provider.url("/v1"), more);
+    let client = server.client();
+    let answered = (0..10_000).any(|_| {
+        let result = client.result_of(TOOL, &json!({ "text": "bread" }));
+        result["isError"] == false
+    });
+    assert!(answered);
+    assert_eq!(provider.asked().len(), 3);
+}
+
+#[test]
+fn a_breaker_holds_for_documents_too() {
+    let provider = Provider::saying([says(500, &json!({}))]);
+    let folder = folder();
+    let embeddings = documents(&provider, folder.path(), |settings| {
+        settings.retries = 0;
+        settings.breaker_failures = NonZeroU32::MIN;
+    });
+    let ask = || embeddings.documents(&texts(&["a"])).unwrap_err();
+    assert!(matches!(ask(), EmbedError::Busy { status: 500, .. }));
+    assert!(matches!(ask(), EmbedError::Resting { .. }));
+}
+
+#[test]
+fn settings_that_cannot_work_are_named_before_anything_is_served() {
+    for (settings, problem) in [
+        ("provider = \"openai\"", "OPENAI_API_KEY"),
+        ("provider = \"voyage\"", "VOYAGE_API_KEY"),
+        ("provider = \"openai\"\napi_key = \"sk-s3cret\"", "env:NAME"),
+        ("provider = \"openai\"\napi_key = \"env:VADEMECUM_UNSET\"", "VADEMECUM_UNSET"),
+        ("provider = \"ollama\"\napi_base = \"http://ada:s3cret@ollama.example\"", "allow_http"),
+        ("provider = \"ollama\"\napi_base = \"nowhere\"", "embeddings.api_base"),
+        ("provider = \"local\"", "embeddings.folder"),
+    ] {
+        let library = Library::new();
+        let file = library.write("settings.toml", format!("[embeddings]\n{settings}"));
+        let done = program()
+            .args(["serve", "--listen", "127.0.0.1:0", "--config"])
+            .arg(file)
+            .arg("--data")
+            .arg(library.data())
+            .env_remove("OPENAI_API_KEY")
+            .env_remove("VOYAGE_API_KEY")
+            .output()
+            .unwrap();
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert!(!done.status.success() && said.contains(problem), "{settings}: {said}");
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+}
