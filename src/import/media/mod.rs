@@ -15,11 +15,13 @@ mod office;
 mod outlook;
 mod pdf;
 mod podcast;
+mod rst;
 mod subtitles;
 mod table;
 mod text;
 
 pub(super) use self::{
     email::Email, epub::Epub, feed::Feeds, html::Html, notebook::Notebook, office::Office,
-    outlook::Outlook, pdf::Pdf, podcast::Podcast, subtitles::Subtitles, table::Table, text::Text,
+    outlook::Outlook, pdf::Pdf, podcast::Podcast, rst::Rst, subtitles::Subtitles, table::Table,
+    text::Text,
 };
