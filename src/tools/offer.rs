@@ -11,7 +11,7 @@ use super::{Replied, Tool, completion, prompts, resources, text};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
     auth::Principal,
-    collections::Catalogue,
+    collections::{Catalogue, Syncs},
     config::TextForm,
     embed::Embeddings,
     mcp::{
@@ -30,6 +30,7 @@ pub struct Toolbox {
     patience: Duration,
     text: TextForm,
     collections: Arc<Catalogue>,
+    syncs: Syncs,
 }
 
 impl Toolbox {
@@ -43,13 +44,20 @@ impl Toolbox {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
         let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
         let text = TextForm::default();
-        Self { roster, catalog, tools, embeddings: None, patience, text, collections }
+        let syncs = Syncs::new(Arc::clone(&collections));
+        Self { roster, catalog, tools, embeddings: None, patience, text, collections, syncs }
     }
 
     /// The same, with somebody who makes vectors.
     #[must_use]
     pub fn embedding_with(self, embeddings: Option<Arc<Embeddings>>) -> Self {
         Self { embeddings, ..self }
+    }
+
+    /// The same, with what brings collections up to date.
+    #[must_use]
+    pub fn syncing_with(self, syncs: Syncs) -> Self {
+        Self { syncs, ..self }
     }
 
     /// The same without these tools.
@@ -84,6 +92,11 @@ impl Toolbox {
     /// The collections of the server.
     pub fn collections(&self) -> &Arc<Catalogue> {
         &self.collections
+    }
+
+    /// What brings collections up to date.
+    pub(crate) fn syncs(&self) -> &Syncs {
+        &self.syncs
     }
 
     /// How long a source may take to answer a call.
