@@ -15,7 +15,7 @@ use crate::{
     collections::{Catalogue, CollectionError, Syncs},
     config::{ConfigError, Mode, Settings, ToolNames},
     embed::{Embeddings, SetupError},
-    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, UnknownTool},
+    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, Toolset, UnknownTool},
     registry,
     tools::Toolbox,
     transport::{self, Door},
@@ -90,7 +90,6 @@ impl App {
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
         let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
-        let has_embeddings = embeddings.is_some();
         let syncs = Syncs::new(Arc::clone(&collections))
             .embedding_with(embeddings.clone())
             .configured(&settings.collections)?;
@@ -99,7 +98,8 @@ impl App {
             .embedding_with(embeddings)
             .syncing_with(syncs.clone())
             .without(&tools.disabled)?
-            .saying(tools.text);
+            .saying(tools.text)
+            .with_segments(tools.rag_search_segments.get().into());
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
         let options = Options {
             names: match tools.tool_names {
@@ -107,9 +107,16 @@ impl App {
                 ToolNames::Dotted => Some(NameStyle::Dotted),
                 ToolNames::Underscored => Some(NameStyle::Underscored),
             },
-            knowledge: tools.knowledge.decided(),
-            deep_research: tools.deep_research.decided(),
-            embedding: has_embeddings,
+            toolsets: [
+                (Toolset::Knowledge, tools.knowledge),
+                (Toolset::DeepResearch, tools.deep_research),
+                (Toolset::Rag, tools.rag),
+                (Toolset::RagSearch, tools.rag_search),
+                (Toolset::Knowledgebase, tools.knowledgebase),
+            ]
+            .into_iter()
+            .filter_map(|(toolset, shown)| Some((toolset, shown.decided()?)))
+            .collect(),
             write: tools.write,
         };
         let limits = &settings.limits;

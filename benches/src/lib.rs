@@ -7,6 +7,7 @@
 mod agree;
 mod ask;
 mod clock;
+mod clusters;
 mod fill;
 mod one_index;
 mod options;
@@ -20,6 +21,7 @@ mod text;
 pub use agree::{Agreement, Scored, agree};
 pub use ask::{DEPTH, PATIENCE, WAYS, Way};
 pub use clock::{Cost, median, of_this_thread};
+pub use clusters::{DIMENSIONS, Vectors};
 pub use fill::{Place, Sizes, fill, fill_notes, source};
 pub use one_index::OneIndex;
 pub use options::Options;

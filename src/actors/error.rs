@@ -11,6 +11,12 @@ pub enum CallError {
     /// There is no such thing.
     #[error("{0}; search for it to learn its id")]
     NotFound(String),
+    /// More is asked for than one call may.
+    #[error("{0}")]
+    TooMuch(String),
+    /// It takes something that nobody has configured.
+    #[error("{0}")]
+    NotConfigured(String),
     /// The thing is there, but not what was asked of it.
     #[error("{0}")]
     Refused(String),

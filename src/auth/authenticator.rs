@@ -144,9 +144,9 @@ impl Multi {
                 user
             }
         };
-        let tags = credentials.tags.as_deref().map(|tags| tags.split(',').map(str::trim));
-        let tags = tags.map(AccessTag::set).transpose()?.unwrap_or_default();
-        Ok(Principal::new(user, key.rights, tags))
+        let tags = credentials.tags.as_deref().map(AccessTag::list).transpose()?;
+        let tags = tags.unwrap_or_default();
+        Ok(Principal::new(user, key.rights, tags).spoken_for())
     }
 
     /// Asks the accounts, beside the event loop.

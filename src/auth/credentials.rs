@@ -13,7 +13,7 @@ pub struct Credentials {
     pub token: Option<SecretString>,
     /// Whom a delegating key speaks for.
     pub user: Option<String>,
-    /// The access tags that a delegating key brings, with commas between.
+    /// The access tags that a delegating key brings, as a JSON array.
     pub tags: Option<String>,
     /// Where it comes from; without one, failures are not counted.
     pub address: Option<IpAddr>,

@@ -6,16 +6,16 @@ use super::{AccessTags, Right, Rights};
 
 /// The name of a user, which is also the name of the user's folder.
 ///
-/// Made of letters, digits, `.`, `-` and `_`, beginning with a letter or digit:
-/// no such name leads out of the folder of all users.
+/// Made of letters, digits, `.`, `-`, `_`, `@` and `+`, beginning with a letter or
+/// digit: no such name leads out of the folder of all users.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserId(Arc<str>);
 
 /// Says why a text cannot be the name of a user.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{0}` cannot be a user's name: use 1 to 64 letters (a-z, A-Z), digits, `.`, `-` or `_`, \
-     beginning with a letter or a digit"
+    "`{0}` cannot be a user's name: use 1 to 64 letters (a-z, A-Z), digits, `.`, `-`, `_`, `@` or \
+     `+`, beginning with a letter or a digit"
 )]
 pub struct UserIdError(String);
 
@@ -33,7 +33,7 @@ impl FromStr for UserId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let begins = text.starts_with(|letter: char| letter.is_ascii_alphanumeric());
-        let allowed = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        let allowed = |letter: char| letter.is_ascii_alphanumeric() || "._-@+".contains(letter);
         if begins && text.len() <= Self::LONGEST && text.chars().all(allowed) {
             Ok(Self(text.into()))
         } else {
@@ -57,12 +57,23 @@ pub struct Principal {
     rights: Rights,
     tags: AccessTags,
     sees_everything: bool,
+    is_spoken_for: bool,
 }
 
 impl Principal {
     /// Whoever calls this has looked at a credential.
     pub(super) fn new(user: UserId, rights: Rights, tags: AccessTags) -> Self {
-        Self { user, rights, tags, sees_everything: false }
+        Self { user, rights, tags, sees_everything: false, is_spoken_for: false }
+    }
+
+    /// The same, known by the word of a delegating key.
+    pub(super) fn spoken_for(self) -> Self {
+        Self { is_spoken_for: true, ..self }
+    }
+
+    /// Whether a delegating key says who this is: a service that works for many.
+    pub fn is_spoken_for(&self) -> bool {
+        self.is_spoken_for
     }
 
     /// Whose library this principal may use.
@@ -103,7 +114,7 @@ mod tests {
             assert!(name.parse::<UserId>().is_err(), "{name:?}");
         }
         assert!("a".repeat(65).parse::<UserId>().is_err());
-        for name in ["local", "1", "ada.lovelace", "Ada_1-2"] {
+        for name in ["local", "1", "ada.lovelace", "Ada_1-2", "ada+1@example.com"] {
             assert_eq!(name.parse::<UserId>().unwrap().as_str(), name);
         }
     }

@@ -20,7 +20,6 @@ mod restore;
 mod search;
 mod serve;
 mod sources;
-mod tldw;
 mod user;
 
 pub use command::main;

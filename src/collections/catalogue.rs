@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Row, named_params};
@@ -23,6 +23,8 @@ use crate::auth::{Principal, UserId};
 
 /// How long a look at the catalogue may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// For how long it is taken for known whether there are any collections.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// The collections of a server.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub struct Catalogue {
     folder: PathBuf,
     /// Those that were opened, by file.
     open: Mutex<HashMap<String, Collection>>,
+    /// Whether there were any, and when that was.
+    some: Mutex<Option<(bool, Instant)>>,
 }
 
 /// A collection as the catalogue has it.
@@ -75,7 +79,13 @@ impl Catalogue {
             store: Store::new(Database::Server, data),
             folder: data.join("collections"),
             open: Mutex::default(),
+            some: Mutex::default(),
         }
+    }
+
+    /// The data folder that they belong to.
+    pub fn data(&self) -> &Path {
+        self.folder.parent().unwrap_or(&self.folder)
     }
 
     /// The folder that the files are in.
@@ -112,6 +122,20 @@ impl Catalogue {
             record,
         };
         Ok(records.into_iter().filter(mine).map(open).collect())
+    }
+
+    /// Whether there are any collections, as of a moment ago.
+    pub fn has_some(&self) -> bool {
+        let now = Instant::now();
+        let mut some = self.some.lock().unwrap_or_else(PoisonError::into_inner);
+        match *some {
+            Some((known, at)) if now.duration_since(at) < MOMENT => known,
+            Some(_) | None => {
+                let known = self.list().is_ok_and(|records| !records.is_empty());
+                *some = Some((known, now));
+                known
+            }
+        }
     }
 
     /// A collection that a principal may see, by name.

@@ -9,7 +9,7 @@ use std::{cmp::Ordering, collections::HashMap, sync::Arc};
 use vademecum_collections::{EmbeddingModel, Filter, Near, Passage, Scope};
 use vademecum_kit::{
     model::{Ask, Deadline, Ranked, Ranking, Statistics},
-    retrieve::FtsQuery,
+    retrieve::{FtsQuery, Fusion, ReciprocalRank, vector::Metric},
     source::SourceError,
     store::StoreError,
 };
@@ -63,31 +63,6 @@ pub struct Missing {
     pub name: String,
     /// Why, in a few words.
     pub reason: String,
-}
-
-/// How the distance of two vectors is measured. All vectors have length 1, so
-/// that all of these put chunks in the same order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Metric {
-    /// 1 − cosine: 0 to 2.
-    #[default]
-    Cosine,
-    /// The length of the difference: 0 to 2.
-    L2,
-    /// The negative inner product: −1 to 1.
-    InnerProduct,
-}
-
-impl Metric {
-    /// The distance of two vectors with this cosine.
-    pub fn distance(self, similarity: f32) -> f64 {
-        let cosine = f64::from(similarity).clamp(-1.0, 1.0);
-        match self {
-            Self::Cosine => 1.0 - cosine,
-            Self::L2 => (2.0 - 2.0 * cosine).sqrt(),
-            Self::InnerProduct => -cosine,
-        }
-    }
 }
 
 /// A cosine as a score: 0 to 1.
@@ -240,6 +215,35 @@ pub fn near(
     list
 }
 
+/// Makes one list of two, by ranks. A chunk that is first in both has the score 1.
+pub fn fuse(words: &List, near: &List, fusion: ReciprocalRank) -> List {
+    type Named<'l> = HashMap<(usize, i64), &'l Found>;
+    fn named(list: &List) -> Named<'_> {
+        list.found.iter().map(|found| ((found.place, found.key), found)).collect()
+    }
+    let scored = |list: &List| -> Vec<((usize, i64), f64)> {
+        list.found.iter().map(|found| ((found.place, found.key), found.score)).collect()
+    };
+    let (by_words, by_vector) = (named(words), named(near));
+    let first = fusion.highest();
+    let fused = Fusion::ReciprocalRank(fusion).fuse(&scored(words), &scored(near));
+    let found = fused.into_iter().map(|one| Found {
+        place: one.key.0,
+        key: one.key.1,
+        score: if first > 0.0 { (one.score / first).clamp(0.0, 1.0) } else { 0.0 },
+        fts: by_words.get(&one.key).and_then(|found| found.fts),
+        vector: by_vector.get(&one.key).and_then(|found| found.vector),
+    });
+    let mut failed = words.failed.clone();
+    failed.extend(near.failed.iter().filter(|it| !words.failed.contains(it)).cloned());
+    List {
+        found: found.collect(),
+        more: words.more || near.more,
+        weights: Arc::clone(&words.weights),
+        failed,
+    }
+}
+
 /// Puts what was found by words in the order of the vectors. What has none comes
 /// last, in the order it had.
 pub fn rerank(
@@ -292,7 +296,7 @@ fn nearest_first(all: &mut [(usize, Near)]) {
 fn as_found(all: Vec<(usize, Near)>, metric: Metric) -> Vec<Found> {
     let found = all.into_iter().enumerate().map(|(index, (place, near))| {
         let score = score_of(near.similarity);
-        let leg = Leg { rank: index + 1, score, raw: metric.distance(near.similarity) };
+        let leg = Leg { rank: index + 1, score, raw: f64::from(metric.distance(near.similarity)) };
         Found { place, key: near.key, score, fts: None, vector: Some(leg) }
     });
     found.collect()

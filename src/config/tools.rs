@@ -1,9 +1,14 @@
 //! Which tools there are, and what they look like.
 
-use serde::Deserialize;
+use std::num::NonZeroU8;
+
+use serde::{Deserialize, Deserializer};
+
+/// Segments that an answer of `rag_search` may have.
+const MOST_SEGMENTS: u8 = 20;
 
 /// Which tools there are, and what they look like.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tools {
     /// How tool names are listed. Both forms can always be called.
@@ -12,12 +17,48 @@ pub struct Tools {
     pub knowledge: Shown,
     /// Whether the deep-research tools `search` and `fetch` are offered.
     pub deep_research: Shown,
+    /// Whether `rag.*` is offered: the tools for collections.
+    pub rag: Shown,
+    /// Whether `rag_search` and `verify_document_access` are offered.
+    pub rag_search: Shown,
+    /// Segments in an answer of `rag_search`: 1 to 20.
+    #[serde(deserialize_with = "segments")]
+    pub rag_search_segments: NonZeroU8,
+    /// Whether `search_knowledgebase` is offered.
+    pub knowledgebase: Shown,
     /// Whether the tools that change the library are offered, to those who may.
     pub write: bool,
     /// Tools that are neither listed nor answered, by name.
     pub disabled: Vec<String>,
     /// What the text of an answer is.
     pub text: TextForm,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self {
+            tool_names: ToolNames::default(),
+            knowledge: Shown::default(),
+            deep_research: Shown::default(),
+            rag: Shown::default(),
+            rag_search: Shown::default(),
+            rag_search_segments: NonZeroU8::MIN.saturating_add(7),
+            knowledgebase: Shown::default(),
+            write: false,
+            disabled: Vec::new(),
+            text: TextForm::default(),
+        }
+    }
+}
+
+/// As many segments as one answer may have.
+fn segments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU8, D::Error> {
+    let segments = NonZeroU8::deserialize(deserializer)?;
+    if segments.get() > MOST_SEGMENTS {
+        let problem = format!("expected 1 to {MOST_SEGMENTS} segments, got {segments}");
+        return Err(serde::de::Error::custom(problem));
+    }
+    Ok(segments)
 }
 
 /// How tool names are listed.
@@ -37,7 +78,8 @@ pub enum ToolNames {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
-    /// Unless the client is known to have no use for it.
+    /// If there is something for it to do, and the client is not known to have no use
+    /// for it.
     #[default]
     Auto,
     /// Always.

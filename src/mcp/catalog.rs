@@ -58,6 +58,24 @@ pub enum Toolset {
     DeepResearch,
     /// Vectors of texts.
     Embedding,
+    /// `rag.*`: collections in chunks.
+    Rag,
+    /// `rag_search`, for agents that know nothing else of a server.
+    RagSearch,
+    /// `search_knowledgebase`.
+    Knowledgebase,
+}
+
+impl Toolset {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Knowledge,
+        Self::DeepResearch,
+        Self::Embedding,
+        Self::Rag,
+        Self::RagSearch,
+        Self::Knowledgebase,
+    ];
 }
 
 /// How a name is written.
@@ -70,17 +88,12 @@ pub enum NameStyle {
 }
 
 /// What a client is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each set of tools is there or not, by itself")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// How names are written.
     pub names: NameStyle,
-    /// Whether the library's own tools are there.
-    pub knowledge: bool,
-    /// Whether `search` and `fetch` are there.
-    pub deep_research: bool,
-    /// Whether there is somebody who makes vectors.
-    pub embedding: bool,
+    /// The sets of tools that are there.
+    pub toolsets: Vec<Toolset>,
     /// Whether tools that change something are there.
     pub write: bool,
 }
@@ -172,7 +185,7 @@ impl Catalog {
 
     /// The tool of that name, dotted or underscored, if it is shown; else what
     /// is wrong with the name.
-    pub fn find(&self, name: &str, listing: Listing) -> Result<&Entry, Failure> {
+    pub fn find(&self, name: &str, listing: &Listing) -> Result<&Entry, Failure> {
         let index = self.by_name.get(name);
         let known = index.and_then(|index| Some((*index, self.entries.get(*index)?)));
         match known {
@@ -181,7 +194,7 @@ impl Catalog {
                 Err(self
                     .refuse(&format!("the tool `{name}` is switched off on this server"), listing))
             }
-            Some((_, entry)) if entry.toolset == Toolset::Embedding && !listing.embedding => {
+            Some((_, entry)) if entry.toolset == Toolset::Embedding => {
                 let problem = "is not enabled on this server: no embeddings.provider is set";
                 Err(self.refuse(&format!("the tool `{name}` {problem}"), listing))
             }
@@ -199,12 +212,12 @@ impl Catalog {
     }
 
     /// The names of the tools that are shown, as they are shown.
-    pub fn names(&self, listing: Listing) -> Vec<String> {
+    pub fn names(&self, listing: &Listing) -> Vec<String> {
         self.shown(listing).map(|entry| listing.names.write(entry.name)).collect()
     }
 
     /// The tools that are shown, as `tools/list` answers.
-    pub fn list(&self, listing: Listing) -> Vec<Value> {
+    pub fn list(&self, listing: &Listing) -> Vec<Value> {
         let mut brief = Brief::default();
         let listed = self.shown(listing).map(|entry| {
             let mut tool = entry.to_json(listing.names);
@@ -217,17 +230,13 @@ impl Catalog {
         listed.collect()
     }
 
-    fn shown(&self, listing: Listing) -> impl Iterator<Item = &Entry> {
+    fn shown<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = &'a Entry> {
         let all = self.entries.iter().enumerate();
         all.filter(move |(index, entry)| self.shows(*index, entry, listing)).map(|(_, entry)| entry)
     }
 
-    fn shows(&self, index: usize, entry: &Entry, listing: Listing) -> bool {
-        let toolset = match entry.toolset {
-            Toolset::Knowledge => listing.knowledge,
-            Toolset::DeepResearch => listing.deep_research,
-            Toolset::Embedding => listing.embedding,
-        };
+    fn shows(&self, index: usize, entry: &Entry, listing: &Listing) -> bool {
+        let toolset = listing.toolsets.contains(&entry.toolset);
         let effect = entry.effect == Effect::Reads || listing.write;
         toolset && effect && !self.switched_off.contains(&index)
     }
@@ -257,7 +266,7 @@ impl Catalog {
         }
     }
 
-    fn refuse(&self, problem: &str, listing: Listing) -> Failure {
+    fn refuse(&self, problem: &str, listing: &Listing) -> Failure {
         let known = self.names(listing).join(", ");
         Failure::parameters(format!("{problem}; expected one of {known}"))
     }

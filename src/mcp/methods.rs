@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
     Answer, Call, Capabilities, Client, Completion, Defaults, Failure, Input, InputRequired, Level,
-    Listing, MOST_COMPLETIONS, NameStyle, Reference, Revision, Service, SessionId, Typed,
+    Listing, MOST_COMPLETIONS, NameStyle, Reference, Revision, Service, SessionId, Toolset, Typed,
     Unfinished, about,
     error::Kind,
     jsonrpc,
@@ -155,7 +155,7 @@ impl Service {
                 let listing = self.listing(context);
                 // What a key may not call, whoever has it need not know of.
                 let write = listing.write && context.peer.principal.may(Right::Write);
-                let tools = self.offer.tools().list(Listing { write, ..listing });
+                let tools = self.offer.tools().list(&Listing { write, ..listing });
                 Ok(Outcome::new(page("tools", &tools, cursor.as_deref())?).cached(SETTLED))
             }
             "tools/call" => self.call_tool(context, params).await,
@@ -203,7 +203,7 @@ impl Service {
         params: Option<&RawValue>,
     ) -> Result<Outcome, Failure> {
         let ToolCall { name, arguments } = read(params)?;
-        let tool = self.offer.tools().find(&name, self.listing(context))?;
+        let tool = self.offer.tools().find(&name, &self.listing(context))?;
         let principal = &context.peer.principal;
         if !principal.may(tool.right) {
             return Err(Failure::forbidden(tool.right));
@@ -376,12 +376,17 @@ impl Service {
     }
 
     fn listing(&self, context: &Context<'_>) -> Listing {
-        let (client, options) = (&context.client, self.options);
+        let (client, options) = (&context.client, &self.options);
+        let shown = |toolset: &Toolset| {
+            let auto = || match toolset {
+                Toolset::DeepResearch => client.wants_deep_research(),
+                toolset => self.offer.has(*toolset, &context.peer.principal),
+            };
+            options.toolsets.get(toolset).copied().unwrap_or_else(auto)
+        };
         Listing {
             names: self.names(context.peer, client),
-            knowledge: options.knowledge.unwrap_or(true),
-            deep_research: options.deep_research.unwrap_or_else(|| client.wants_deep_research()),
-            embedding: options.embedding,
+            toolsets: Toolset::ALL.into_iter().filter(shown).collect(),
             write: options.write,
         }
     }
@@ -425,6 +430,11 @@ fn written(answer: &Answer) -> Outcome {
     if let Some(structured) = &answer.structured {
         result.push_str(r#","structuredContent":"#);
         result.push_str(structured);
+        let members = structured.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        if let Some(members) = members.filter(|it| answer.is_bare && !it.is_empty()) {
+            result.push(',');
+            result.push_str(members);
+        }
     }
     result.push_str(if answer.is_error { r#","isError":true}"# } else { r#","isError":false}"# });
     Outcome::new(result).with_meta(answer.meta.clone())

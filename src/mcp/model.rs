@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::{
     Block, Call, Catalog, Completion, Contents, Failure, Messages, Prompt, PromptArguments,
-    Resource, Scope, Template, Unfinished,
+    Resource, Scope, Template, Toolset, Unfinished,
 };
 use crate::auth::Principal;
 
@@ -14,6 +14,11 @@ use crate::auth::Principal;
 pub trait Offer: Send + Sync + 'static {
     /// The tools there are.
     fn tools(&self) -> &Catalog;
+
+    /// Whether there is something for a set of tools to do.
+    fn has(&self, _toolset: Toolset, _principal: &Principal) -> bool {
+        true
+    }
 
     /// Calls a tool, by its canonical name.
     fn call<'a>(
@@ -71,6 +76,8 @@ pub struct Answer {
     pub text: Option<String>,
     /// The answer in pieces; if there are any, they take the place of the text.
     pub blocks: Vec<Block>,
+    /// Whether the members of the JSON object are members of the result as well.
+    pub is_bare: bool,
     /// Whether the tool could not do what it was asked.
     pub is_error: bool,
     /// What is said about the answer.

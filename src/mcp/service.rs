@@ -1,7 +1,7 @@
 //! One message in, at most one message out; news and questions go out beside
 //! it, over a [`Link`].
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
@@ -10,7 +10,7 @@ use vademecum_kit::model::Cancel;
 
 use super::{
     Call, Capabilities, Client, Defaults, Failure, Input, Link, Mirror, NameStyle, Offer, Rates,
-    Revision, Scope, SessionId, Sessions,
+    Revision, Scope, SessionId, Sessions, Toolset,
     call::Back,
     jsonrpc::{self, Incoming, Message, Request},
     live::Live,
@@ -24,16 +24,13 @@ use crate::auth::{Principal, Right};
 const LARGEST_BATCH: usize = 100;
 
 /// What the service does where the client leaves it a choice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// How tool names are listed; without one, the client decides.
     pub names: Option<NameStyle>,
-    /// Whether the library's own tools are there; without one, they are.
-    pub knowledge: Option<bool>,
-    /// Whether `search` and `fetch` are there; without one, the client decides.
-    pub deep_research: Option<bool>,
-    /// Whether there is somebody who makes vectors.
-    pub embedding: bool,
+    /// Sets of tools that are always there, or never; the others are there if there
+    /// is something for them to do.
+    pub toolsets: HashMap<Toolset, bool>,
     /// Whether tools that change something are there.
     pub write: bool,
 }
@@ -201,6 +198,13 @@ impl Service {
     /// Refuses what could not be read at all.
     pub fn refuse(problem: &str) -> String {
         let failure = Failure::request(problem);
+        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
+        jsonrpc::failure(None, code, &failure)
+    }
+
+    /// Refuses what came with wrong parameters beside the message.
+    pub fn refuse_parameters(problem: &str) -> String {
+        let failure = Failure::parameters(problem);
         let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
         jsonrpc::failure(None, code, &failure)
     }

@@ -19,10 +19,18 @@ pub(crate) fn parse<T: DeserializeOwned>(
         "null" => "{}",
         text => text,
     };
-    read(text, schema).or_else(|problem| match serde_json::from_str(text) {
+    read_strictly(arguments, schema).or_else(|problem| match serde_json::from_str(text) {
         Ok(value) => read(&forgive(schema, value)?.to_string(), schema),
         Err(_) => Err(problem),
     })
+}
+
+/// The same, for a tool whose callers are programs: nothing is mended.
+pub(crate) fn read_strictly<T: DeserializeOwned>(
+    arguments: &RawValue,
+    schema: &Value,
+) -> Result<T, CallError> {
+    read(if arguments.get() == "null" { "{}" } else { arguments.get() }, schema)
 }
 
 fn read<T: DeserializeOwned>(text: &str, schema: &Value) -> Result<T, CallError> {

@@ -9,11 +9,14 @@ mod forgive;
 mod gaps;
 mod input;
 mod knowledge;
+mod knowledgebase;
 mod offer;
 mod output;
 mod prompts;
+mod rag;
 mod resources;
 mod schema;
+mod segments;
 mod source;
 mod text;
 mod tool;
@@ -23,11 +26,16 @@ mod writing;
 pub use deep_research::{Fetch, Search};
 pub use embedding::GenerateEmbedding;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
+pub use knowledgebase::SearchKnowledgebase;
 pub use offer::Toolbox;
+pub use rag::{
+    RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts, RagSearchHybrid, RagSearchVector,
+};
+pub use segments::{RagSearch, VerifyDocumentAccess};
 pub use source::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,
 };
-pub use tool::{Contract, Replied, Tool};
+pub use tool::{Contract, Form, Replied, Tool};
 pub use transcript::MediaTranscript;
 pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};

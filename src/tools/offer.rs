@@ -1,6 +1,11 @@
 //! What the product offers over the protocol: its tools and its resources.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use futures_util::future::LocalBoxFuture;
 use serde_json::{json, value::RawValue};
@@ -10,13 +15,13 @@ use vademecum_kit::model::{Deadline, Item};
 use super::{Replied, Tool, completion, prompts, resources, text};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
-    auth::Principal,
+    auth::{Principal, ServerKey},
     collections::{Catalogue, Syncs},
-    config::TextForm,
+    config::{self, TextForm},
     embed::Embeddings,
     mcp::{
         Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
-        PromptArguments, Resource, Scope, Template, Unfinished, UnknownTool,
+        PromptArguments, Resource, Scope, Template, Toolset, Unfinished, UnknownTool,
     },
 };
 
@@ -31,6 +36,9 @@ pub struct Toolbox {
     text: TextForm,
     collections: Arc<Catalogue>,
     syncs: Syncs,
+    /// Where the server's secret is kept, and the secret once it was needed.
+    secret: (PathBuf, OnceLock<ServerKey>),
+    segments: usize,
 }
 
 impl Toolbox {
@@ -43,9 +51,22 @@ impl Toolbox {
     ) -> Self {
         let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
         let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
-        let text = TextForm::default();
+        let (embeddings, text) = (None, TextForm::default());
+        let secret = (collections.data().to_owned(), OnceLock::new());
+        let segments = usize::from(config::Tools::default().rag_search_segments.get());
         let syncs = Syncs::new(Arc::clone(&collections));
-        Self { roster, catalog, tools, embeddings: None, patience, text, collections, syncs }
+        Self {
+            roster,
+            catalog,
+            tools,
+            embeddings,
+            patience,
+            text,
+            collections,
+            syncs,
+            secret,
+            segments,
+        }
     }
 
     /// The same, with somebody who makes vectors.
@@ -99,6 +120,30 @@ impl Toolbox {
         &self.syncs
     }
 
+    /// The same, with as many segments in an answer of `rag_search`.
+    #[must_use]
+    pub fn with_segments(self, segments: usize) -> Self {
+        Self { segments, ..self }
+    }
+
+    /// Segments in an answer of `rag_search`.
+    pub(crate) fn segments(&self) -> usize {
+        self.segments
+    }
+
+    /// What only this server can read again.
+    pub(crate) fn server_key(&self) -> Result<&ServerKey, CallError> {
+        let (folder, key) = &self.secret;
+        if let Some(key) = key.get() {
+            return Ok(key);
+        }
+        let opened = ServerKey::open(folder).map_err(|error| {
+            tracing::error!(%error, "the server's secret cannot be read");
+            CallError::Unavailable
+        })?;
+        Ok(key.get_or_init(|| opened))
+    }
+
     /// How long a source may take to answer a call.
     pub(crate) fn deadline(&self, call: &Call) -> Deadline {
         Deadline::after(self.patience).unless(&call.cancel)
@@ -149,6 +194,16 @@ impl Offer for Toolbox {
         &self.catalog
     }
 
+    fn has(&self, toolset: Toolset, principal: &Principal) -> bool {
+        match toolset {
+            Toolset::Knowledge | Toolset::DeepResearch => true,
+            // Its agents come with such a key; all others have better tools.
+            Toolset::RagSearch => principal.is_spoken_for(),
+            Toolset::Embedding => self.embeddings.is_some(),
+            Toolset::Rag | Toolset::Knowledgebase => self.collections.has_some(),
+        }
+    }
+
     fn call<'a>(
         &'a self,
         tool: &'a str,
@@ -159,12 +214,7 @@ impl Offer for Toolbox {
             let Some(tool) = self.tools.get(tool) else {
                 return Err(Failure::parameters(format!("unknown tool `{tool}`")));
             };
-            // What is wrong with a call is for the model to read, so that it
-            // can do better; `docs/adr/0004-tool-errors.md`.
-            Ok(tool
-                .call(self, arguments, call)
-                .await
-                .unwrap_or_else(|error| Answer::refusal(error.to_string())))
+            tool.call(self, arguments, call).await
         })
     }
 
@@ -226,9 +276,11 @@ impl From<&CallError> for Failure {
         let message = error.to_string();
         match error {
             CallError::NotFound(_) => Self::resource(message),
-            CallError::Invalid(_) | CallError::Refused(_) | CallError::UnknownSession(_) => {
-                Self::parameters(message)
-            }
+            CallError::Invalid(_)
+            | CallError::TooMuch(_)
+            | CallError::Refused(_)
+            | CallError::NotConfigured(_)
+            | CallError::UnknownSession(_) => Self::parameters(message),
             CallError::NoAnswer(_) | CallError::TooLate | CallError::Unavailable => {
                 Self::internal(message)
             }

@@ -192,7 +192,7 @@ fn line(name: &str, value: &Value) -> Option<String> {
     }
 }
 
-fn push(text: &mut String, piece: impl Display) {
+pub(super) fn push(text: &mut String, piece: impl Display) {
     let written = write!(text, "{piece}");
     debug_assert!(written.is_ok(), "writing to a text cannot fail");
 }

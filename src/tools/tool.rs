@@ -6,13 +6,17 @@ use std::fmt;
 use futures_util::future::LocalBoxFuture;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{Toolbox, arguments::parse, schema};
+use super::{
+    Toolbox,
+    arguments::{parse, read_strictly},
+    schema,
+};
 use crate::{
     actors::CallError,
     auth::Right,
-    mcp::{Answer, Call, Effect, Entry, Schemas, Toolset},
+    mcp::{Answer, Call, Effect, Entry, Failure, Schemas, Toolset},
 };
 
 /// What a tool promises.
@@ -29,6 +33,8 @@ pub trait Contract: 'static {
     const RIGHT: Right = Right::Read;
     /// What a call leaves behind.
     const EFFECT: Effect = Effect::Reads;
+    /// How it answers.
+    const FORM: Form = Form::Told;
     /// What it takes.
     type Input: DeserializeOwned + JsonSchema;
     /// What it answers.
@@ -40,6 +46,20 @@ pub trait Contract: 'static {
         input: Self::Input,
         call: &Call,
     ) -> impl Future<Output = Result<Replied<Self::Output>, CallError>>;
+}
+
+/// How a tool answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// What is wrong with a call is for the model to read, so that it can do better
+    /// (`docs/adr/0004-tool-errors.md`).
+    Told,
+    /// The same, as JSON with a code.
+    Coded,
+    /// For programs that know nothing of results of tools: the members of the answer
+    /// are members of the result as well, and what is wrong is a failure of the
+    /// request.
+    Bare,
 }
 
 /// What a tool answered, and what is said about the answer.
@@ -70,6 +90,7 @@ type Run = for<'a> fn(
 #[derive(Clone)]
 pub struct Tool {
     entry: Entry,
+    form: Form,
     run: Run,
 }
 
@@ -98,6 +119,7 @@ impl Tool {
         };
         Self {
             entry,
+            form: T::FORM,
             run: |toolbox, arguments, schema, call| {
                 Box::pin(run::<T>(toolbox, arguments, schema, call))
             },
@@ -115,8 +137,46 @@ impl Tool {
         toolbox: &Toolbox,
         arguments: &RawValue,
         call: &Call,
-    ) -> Result<Answer, CallError> {
-        (self.run)(toolbox, arguments, &self.entry.schemas.input, call).await
+    ) -> Result<Answer, Failure> {
+        let answer = (self.run)(toolbox, arguments, &self.entry.schemas.input, call).await;
+        match (self.form, answer) {
+            (Form::Told | Form::Coded, Ok(answer)) => Ok(answer),
+            (Form::Bare, Ok(answer)) => Ok(Answer { is_bare: true, ..answer }),
+            (Form::Told, Err(error)) => Ok(Answer::refusal(error.to_string())),
+            (Form::Coded, Err(error)) => Ok(Answer::refusal(coded(&error))),
+            (Form::Bare, Err(error)) => Err(failure(self.entry.name, &error)),
+        }
+    }
+}
+
+/// An error as JSON with a code.
+fn coded(error: &CallError) -> String {
+    let code = match error {
+        CallError::Invalid(_) | CallError::UnknownSession(_) => "INVALID_ARGUMENT",
+        CallError::TooMuch(_) => "LIMIT_EXCEEDED",
+        CallError::NotConfigured(_) => "NOT_CONFIGURED",
+        CallError::NotFound(_) => "NOT_FOUND",
+        CallError::Refused(_) => "FAILED_PRECONDITION",
+        CallError::TooLate => "DEADLINE_EXCEEDED",
+        CallError::NoAnswer(_) | CallError::Unavailable => "INTERNAL",
+    };
+    json!({ "error": { "code": code, "message": error.to_string() } }).to_string()
+}
+
+/// An error as a failure of the request.
+fn failure(tool: &str, error: &CallError) -> Failure {
+    match error {
+        CallError::Invalid(_) | CallError::TooMuch(_) => Failure::from(error),
+        CallError::NotFound(_)
+        | CallError::Refused(_)
+        | CallError::NotConfigured(_)
+        | CallError::UnknownSession(_)
+        | CallError::NoAnswer(_)
+        | CallError::TooLate
+        | CallError::Unavailable => {
+            let what = if tool == "rag_search" { "RAG search" } else { tool };
+            Failure::internal(format!("{what} failed: {error}"))
+        }
     }
 }
 
@@ -126,7 +186,11 @@ async fn run<T: Contract>(
     schema: &Value,
     call: &Call,
 ) -> Result<Answer, CallError> {
-    let replied = T::call(toolbox, parse(arguments, schema)?, call).await?;
+    let input = match T::FORM {
+        Form::Told => parse(arguments, schema)?,
+        Form::Coded | Form::Bare => read_strictly(arguments, schema)?,
+    };
+    let replied = T::call(toolbox, input, call).await?;
     let structured = serde_json::to_string(&replied.output).map_err(|error| {
         tracing::error!(tool = T::NAME, %error, "an answer could not be written");
         CallError::Unavailable

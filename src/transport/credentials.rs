@@ -20,7 +20,7 @@ use super::Door;
 use crate::{
     auth::{Credentials, Principal, Refusal, Right},
     config::Auth,
-    mcp::Status,
+    mcp::{Service, Status},
 };
 
 /// A header for keys, of clients that cannot send `Authorization`.
@@ -200,6 +200,11 @@ fn refuse(refusal: &Refusal, settings: &Auth) -> HttpResponse {
             _ => Some("invalid_token"),
         };
         answer.insert_header((header::WWW_AUTHENTICATE, challenge(error, Right::Read, settings)));
+    }
+    // Who names tags or a user wrongly has sent a message with wrong parameters.
+    if status == StatusCode::BAD_REQUEST {
+        answer.content_type("application/json");
+        return answer.body(Service::refuse_parameters(&refusal.to_string()));
     }
     answer.json(serde_json::json!({ "error": refusal.to_string() }))
 }

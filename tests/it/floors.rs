@@ -181,7 +181,7 @@ fn only_one_file_is_unsafe() {
 
 #[test]
 fn a_source_knows_the_kit_and_no_other_source() {
-    let sources = ["notes", "media", "chats", "characters", "prompts"];
+    let sources = ["notes", "media", "chats", "characters", "prompts", "collections"];
     let manifests: Vec<_> = files("sources", "toml")
         .into_iter()
         .filter(|(name, _)| name.ends_with("Cargo.toml"))

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 use vademecum::{
-    mcp::{Catalog, Listing, NameStyle},
+    mcp::{Catalog, Listing, NameStyle, Toolset},
     registry,
 };
 
@@ -21,14 +21,9 @@ fn folder() -> PathBuf {
 fn promised() -> BTreeMap<String, String> {
     let tools = registry::tools();
     let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
-    let listing = Listing {
-        names: NameStyle::Dotted,
-        knowledge: true,
-        deep_research: true,
-        embedding: true,
-        write: true,
-    };
-    let listed = catalog.list(listing).into_iter();
+    let listing =
+        Listing { names: NameStyle::Dotted, toolsets: Toolset::ALL.to_vec(), write: true };
+    let listed = catalog.list(&listing).into_iter();
     listed
         .map(|tool| {
             let name = tool["name"].as_str().unwrap();

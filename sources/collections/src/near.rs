@@ -10,7 +10,10 @@ use std::{
 use rusqlite::{ToSql, named_params};
 use vademecum_kit::{
     model::Timestamp,
-    retrieve::{Code, Codes, exact},
+    retrieve::{
+        Code, Codes, rescored,
+        vector::{VectorError, bytes, exact, numbers},
+    },
     source::SourceError,
     store::{Reader, StoreError, Writer},
 };
@@ -35,10 +38,6 @@ pub struct Nearest {
     pub more: bool,
 }
 
-/// Codes of which the vectors are looked at, for each chunk that is wanted, and
-/// at least.
-const RESCORED: usize = 4;
-const LEAST_RESCORED: usize = 100;
 /// Chunks that are asked for one by one whether they count; if there are more,
 /// it is quicker to ask for all that do.
 const ONE_BY_ONE: usize = 1_000;
@@ -92,8 +91,8 @@ impl Collection {
             let loaded = self.vectors.read();
             let Some(codes) = &loaded.codes else { return Ok(Nearest::default()) };
             // One more tells whether there are more.
-            let looked_at = (take + 1).saturating_mul(RESCORED).max(LEAST_RESCORED);
-            codes.nearest(query, looked_at, |key| counting.counts(key))
+            let looked_at = rescored(take.saturating_add(1));
+            codes.nearest(query, looked_at, |key| counting.counts(key)).map_err(unfit)?
         };
         counting.finish()?;
         let keys: Vec<i64> = candidates.into_iter().map(|(key, _)| key).collect();
@@ -112,12 +111,12 @@ impl Collection {
         keys: &[i64],
     ) -> Result<Vec<Near>, SourceError> {
         let keys = keys.iter().map(|key| (*key, ()));
-        let mut found =
-            reader.each_key(include_str!("../sql/vector.sql"), keys, |key, (), row| {
-                let similarity = exact(query, row.get_ref("vector")?.as_blob()?);
-                Ok(similarity.map(|similarity| Near { key, similarity }))
-            })?;
-        let mut found: Vec<Near> = found.drain(..).flatten().collect();
+        let found = reader.each_key(include_str!("../sql/vector.sql"), keys, |key, (), row| {
+            // A vector of another length is of a model that was left.
+            let similarity = exact(query, row.get_ref("vector")?.as_blob()?).ok();
+            Ok(similarity.map(|similarity| Near { key, similarity }))
+        })?;
+        let mut found: Vec<Near> = found.into_iter().flatten().collect();
         found.sort_by(|one, other| {
             other.similarity.total_cmp(&one.similarity).then_with(|| one.key.cmp(&other.key))
         });
@@ -128,9 +127,10 @@ impl Collection {
     pub fn vector(&self, reader: &Reader<'_>, key: i64) -> Result<Option<Vec<f32>>, SourceError> {
         let found =
             reader.each_key(include_str!("../sql/vector.sql"), [(key, ())], |_, (), row| {
-                Ok(floats(row.get_ref("vector")?.as_blob()?))
+                let stored = row.get_ref("vector")?.as_blob()?;
+                Ok(numbers(stored, stored.len() / 4).ok())
             })?;
-        Ok(found.into_iter().next())
+        Ok(found.into_iter().flatten().next())
     }
 
     /// Chunks without a vector: the rows with what is to be embedded, its title,
@@ -181,13 +181,12 @@ impl Collection {
         input_hash: &[u8],
         vector: &[f32],
     ) -> Result<(), SourceError> {
-        let code = Code::of(vector);
-        let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let code = Code::of(vector).map_err(unfit)?;
         writer.run(
             include_str!("../sql/put_vector.sql"),
             named_params! {
                 ":chunk": key, ":input_hash": input_hash, ":updated_at": Timestamp::now(),
-                ":vector": bytes,
+                ":vector": bytes(vector),
             },
         )?;
         writer.run(
@@ -220,10 +219,10 @@ impl Collection {
         let Loaded { changed, codes: Some(codes) } = &mut *loaded else { return Ok(()) };
         reader.each(include_str!("../sql/codes.sql"), known, |row| {
             let key: i64 = row.get("chunk")?;
-            let bytes = row.get_ref("code")?.as_blob()?;
-            match Code::from_parts(bytes, row.get("scale")?) {
-                Some(code) if bytes.len() == dimensions => codes.put(key, &code),
-                Some(_) | None => codes.remove(key),
+            let code = Code::from_parts(row.get_ref("code")?.as_blob()?, row.get("scale")?);
+            // What is gone has an empty code, which fits no vector.
+            if code.and_then(|code| codes.insert(key, &code)).is_err() {
+                codes.remove(key);
             }
             *changed = row.get("changed")?;
             Ok(())
@@ -241,9 +240,8 @@ pub(crate) fn forget_vector(writer: &Writer<'_>, key: i64) -> Result<(), StoreEr
     Ok(())
 }
 
-fn floats(bytes: &[u8]) -> Vec<f32> {
-    let (numbers, _) = bytes.as_chunks::<4>();
-    numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+fn unfit(error: VectorError) -> SourceError {
+    SourceError::Refused(error.to_string())
 }
 
 /// Says which chunks count: asks for each, and for all if that has become many.

@@ -1,5 +1,7 @@
 //! A collection on a real file: what is put in is found, and only by those who may.
 
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
+
 use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
@@ -20,7 +22,7 @@ struct Shelf {
 }
 
 fn soon() -> Deadline {
-    Deadline::after(Duration::from_secs(60))
+    Deadline::after(Duration::from_mins(1))
 }
 
 fn everything() -> Scope {
@@ -262,7 +264,7 @@ fn counts_are_not_multiplied() {
         last_error: None,
     };
     shelf.write(|collection, writer| collection.put_sync_state(writer, 1, &state));
-    let counts = shelf.read(|collection, reader| collection.counts(reader));
+    let counts = shelf.read(Collection::counts);
     assert_eq!((counts[0].documents, counts[0].chunks, counts[0].vectors), (3, 4, 4));
     assert_eq!((counts[1].documents, counts[1].last_ok_at), (0, None));
     let failed = SyncState { last_error: Some("gone".to_owned()), ..SyncState::default() };

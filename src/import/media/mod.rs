@@ -16,6 +16,7 @@ mod outlook;
 mod pdf;
 mod podcast;
 mod rst;
+mod speakers;
 mod subtitles;
 mod table;
 mod text;

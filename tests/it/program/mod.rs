@@ -12,6 +12,7 @@ mod library;
 mod pipe;
 mod provider;
 mod server;
+pub(crate) mod shelf;
 mod socket;
 mod state;
 mod text;

@@ -127,11 +127,16 @@ impl Retrieval {
         wish.unwrap_or(Self::SNIPPET).clamp(1, Self::MAX_SNIPPET)
     }
 
+    /// Clamps how many characters count as one token.
+    pub fn chars_per_token(wish: Option<usize>) -> usize {
+        wish.unwrap_or(4).clamp(1, 20)
+    }
+
     /// Resolves what the caller asked for: explicit options before the
     /// session's preferences before the defaults.
     pub fn resolve(options: RetrievalOptions, session: &Preferences) -> Self {
         let chars_per_token =
-            options.chars_per_token.or(session.chars_per_token).unwrap_or(4).clamp(1, 20);
+            Self::chars_per_token(options.chars_per_token.or(session.chars_per_token));
         let max_tokens = options.max_tokens.or(session.max_tokens);
         let mode = match options.mode.unwrap_or_default() {
             Mode::Auto if max_tokens.is_some() => Mode::ChunkWithSiblings,

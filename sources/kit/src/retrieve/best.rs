@@ -37,6 +37,11 @@ impl Best {
         }
     }
 
+    /// Whether a match at this place could be kept, as far as is known by now.
+    pub(crate) fn admits(&self, place: f64) -> bool {
+        place <= self.threshold
+    }
+
     /// Looks at a match.
     pub(crate) fn add(&mut self, found: Match) {
         self.total += 1;

@@ -1,0 +1,128 @@
+//! The secret of a server: what it hands out is recognised again, and can be
+//! read by nobody else.
+
+use std::{
+    fmt, fs,
+    io::{self, Write},
+    path::Path,
+};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use ring::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    hmac,
+};
+use vademecum_kit::store::make_private_folder;
+
+/// The file of the secret, in the data folder.
+const FILE: &str = "server.key";
+const LENGTH: usize = 32;
+
+/// Seals texts so that only this server can read them. A text that is sealed
+/// twice looks the same twice.
+pub struct ServerKey {
+    key: LessSafeKey,
+    /// Makes a text's nonce from the text: no two texts share one.
+    nonces: hmac::Key,
+}
+
+impl fmt::Debug for ServerKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ServerKey").finish_non_exhaustive()
+    }
+}
+
+impl ServerKey {
+    /// The secret in this folder. The first time it is made up, and kept in a
+    /// file that only its owner can read.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let path = folder.join(FILE);
+        let secret = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make(folder, &path)?;
+                fs::read(&path)?
+            }
+            found => found?,
+        };
+        let damaged = || {
+            let problem =
+                format!("{} is not {LENGTH} bytes long: restore it, or remove it", path.display());
+            io::Error::new(io::ErrorKind::InvalidData, problem)
+        };
+        if secret.len() == LENGTH { Self::new(&secret).ok_or_else(damaged) } else { Err(damaged()) }
+    }
+
+    fn new(secret: &[u8]) -> Option<Self> {
+        let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        let sealing = UnboundKey::new(&AES_256_GCM, hmac::sign(&root, b"seal").as_ref()).ok()?;
+        let nonces = hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&root, b"nonce").as_ref());
+        Some(Self { key: LessSafeKey::new(sealing), nonces })
+    }
+
+    /// Seals a text, in letters that suit an address. `None` if it is too long
+    /// for any cipher.
+    pub fn seal(&self, text: &str) -> Option<String> {
+        let tag = hmac::sign(&self.nonces, text.as_bytes());
+        let mut sealed = tag.as_ref().get(..NONCE_LEN)?.to_vec();
+        let nonce = Nonce::try_assume_unique_for_key(&sealed).ok()?;
+        let mut body = text.as_bytes().to_vec();
+        self.key.seal_in_place_append_tag(nonce, Aad::empty(), &mut body).ok()?;
+        sealed.extend(body);
+        Some(URL_SAFE_NO_PAD.encode(sealed))
+    }
+
+    /// Opens what this server has sealed; `None` for anything else.
+    pub fn open_sealed(&self, sealed: &str) -> Option<String> {
+        let mut sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
+        let (nonce, body) = sealed.split_at_mut_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let text = self.key.open_in_place(nonce, Aad::empty(), body).ok()?;
+        String::from_utf8(text.to_vec()).ok()
+    }
+}
+
+/// Makes up a secret. Whoever is faster, another process maybe, has made it.
+fn make(folder: &Path, path: &Path) -> io::Result<()> {
+    make_private_folder(folder).map_err(io::Error::other)?;
+    let mut secret = [0; LENGTH];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&secret)?;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sealed_can_be_opened_by_the_same_server_only() {
+        let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let key = ServerKey::open(here.path()).unwrap();
+        let sealed = key.seal("notes://1").unwrap();
+        assert!(!sealed.contains("notes"));
+        assert_eq!(key.seal("notes://1").unwrap(), sealed, "the same looks the same");
+        let again = ServerKey::open(here.path()).unwrap();
+        assert_eq!(again.open_sealed(&sealed).as_deref(), Some("notes://1"));
+        assert_eq!(ServerKey::open(there.path()).unwrap().open_sealed(&sealed), None);
+        for forged in ["", "x", &sealed[1..], &format!("{sealed}A")] {
+            assert_eq!(key.open_sealed(forged), None, "{forged}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_can_read_the_secret() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        ServerKey::open(folder.path()).unwrap();
+        let mode = fs::metadata(folder.path().join(FILE)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        fs::write(folder.path().join(FILE), "short").unwrap();
+        assert!(ServerKey::open(folder.path()).unwrap_err().to_string().contains("32 bytes"));
+    }
+}

@@ -1,0 +1,95 @@
+//! Collections that a test puts into a data folder, without building them.
+
+use serde_json::{Value, json};
+use vademecum::{auth::UserId, collections::Catalogue};
+use vademecum_collections::{Collection, Document, NewChunk, NewSource};
+use vademecum_kit::store::{Durability, Writer};
+
+use super::Library;
+
+/// Puts a collection into the data folder of a library.
+pub(crate) fn put(
+    library: &Library,
+    name: &str,
+    owner: Option<&str>,
+    documents: &[Document],
+) -> i64 {
+    let catalogue = Catalogue::new(&library.data());
+    let owner: Option<UserId> = owner.map(|owner| owner.parse().unwrap());
+    let file = format!("{name}.1.db");
+    let source_id = catalogue.add(name, owner.as_ref(), &file, "{}").unwrap();
+    let collection = catalogue.open(&file);
+    let source = NewSource { source_id, name: name.to_owned(), ..NewSource::default() };
+    write(&collection, |writer| {
+        collection.put_source(writer, &source).unwrap();
+        for document in documents {
+            let document = Document { source_id, ..document.clone() };
+            collection.put(writer, &document).unwrap();
+        }
+    });
+    source_id
+}
+
+/// The collection of a name in the data folder of a library.
+pub(crate) fn open(library: &Library, name: &str) -> Collection {
+    Catalogue::new(&library.data()).open(&format!("{name}.1.db"))
+}
+
+/// Writes into a collection.
+pub(crate) fn write(collection: &Collection, work: impl FnOnce(&Writer<'_>)) {
+    let done = collection.write(Durability::Full, |writer| {
+        work(writer);
+        Ok(())
+    });
+    done.unwrap();
+}
+
+/// A document in chunks that follow each other.
+pub(crate) fn document(doc_id: &str, title: &str, metadata: &Value, chunks: &[&str]) -> Document {
+    let mut start = 0;
+    let cut = chunks.iter().map(|body| {
+        let end = start + body.chars().count();
+        let chunk = NewChunk { section: None, start, end, body: (*body).to_owned() };
+        start = end;
+        chunk
+    });
+    let number = doc_id.rsplit(':').next().and_then(|number| number.parse::<i64>().ok());
+    Document {
+        doc_id: doc_id.to_owned(),
+        primary_key: json!({ "Id": number }).as_object().cloned().unwrap(),
+        title: Some(title.to_owned()),
+        metadata: metadata.as_object().cloned().unwrap_or_default(),
+        content_hash: format!("{doc_id} {title}"),
+        chunks: cut.collect(),
+        body: chunks.concat(),
+        ..Document::default()
+    }
+}
+
+/// The posts that the contract's examples are about.
+pub(crate) fn posts() -> Vec<Document> {
+    let about = |score: &str, date: &str| json!({ "Tags": "<mysql><json>", "Score": score, "PostTypeId": "1", "CreationDate": date });
+    vec![
+        document(
+            "posts:1",
+            "How to parse JSON in MySQL 8?",
+            &about("12", "2022-05-01T00:00:00Z"),
+            &[
+                "I tried json_extract on a MySQL column. ",
+                "The arrow operator of MySQL is shorter.",
+            ],
+        ),
+        document(
+            "posts:2",
+            "Index a generated column",
+            &json!({ "Tags": "<mysql>", "Score": "3", "CreationDate": "2026-01-01T00:00:00Z" }),
+            &["MySQL can index a generated column, so that JSON is found quickly."],
+        ),
+        document(
+            "posts:3",
+            "Trigger or cascade",
+            &about("8", "2023-01-01T00:00:00Z"),
+            &["An UPDATE trigger in MySQL runs for each row; a DELETE cascade does not fire it."],
+        ),
+    ]
+}
