@@ -106,6 +106,11 @@ impl Syncs {
         Ok(Self { configured, ..self })
     }
 
+    /// Whether the settings describe a collection.
+    pub fn has_some(&self) -> bool {
+        !self.configured.is_empty()
+    }
+
     /// What brings a collection up to date at once.
     pub fn ingest(&self) -> Ingest<'_> {
         Ingest { catalogue: &self.catalogue, embeddings: self.embeddings.as_deref() }

@@ -29,7 +29,8 @@ pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
 pub use offer::Toolbox;
 pub use rag::{
-    RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts, RagSearchHybrid, RagSearchVector,
+    RagAdminStats, RagAdminSync, RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts,
+    RagSearchHybrid, RagSearchVector,
 };
 pub use segments::{RagSearch, VerifyDocumentAccess};
 pub use source::{

@@ -200,7 +200,9 @@ impl Offer for Toolbox {
             // Its agents come with such a key; all others have better tools.
             Toolset::RagSearch => principal.is_spoken_for(),
             Toolset::Embedding => self.embeddings.is_some(),
-            Toolset::Rag | Toolset::Knowledgebase => self.collections.has_some(),
+            // Those of the settings are built by a tool of this set.
+            Toolset::Rag => self.collections.has_some() || self.syncs.has_some(),
+            Toolset::Knowledgebase => self.collections.has_some(),
         }
     }
 

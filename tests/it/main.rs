@@ -47,6 +47,7 @@ mod one_ranking;
 mod progress;
 mod prompts;
 mod rag;
+mod rag_admin;
 mod rate_limits;
 mod resources;
 mod revisions;
