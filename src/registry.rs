@@ -42,6 +42,8 @@ pub fn tools() -> Vec<Tool> {
         Tool::of::<tools::RagGetChunks>(),
         Tool::of::<tools::RagGetDocs>(),
         Tool::of::<tools::RagFetchFromSource>(),
+        Tool::of::<tools::RagAdminStats>(),
+        Tool::of::<tools::RagAdminSync>(),
         Tool::of::<tools::SearchKnowledgebase>(),
         Tool::of::<tools::RagSearch>(),
         Tool::of::<tools::VerifyDocumentAccess>(),

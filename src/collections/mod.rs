@@ -1,11 +1,25 @@
 //! Collections: documents that come from elsewhere, shared or of one user.
 //!
-//! [`Catalogue`] knows which there are and who may see them.
+//! [`Catalogue`] knows which there are and who may see them; [`Ingest`] makes
+//! them what a [`Plan`] says; [`retrieve`] searches them.
 
 mod catalogue;
+mod chunking;
 mod error;
+mod files;
+mod folder;
+mod ingest;
+mod plan;
+mod report;
 pub mod retrieve;
+mod sections;
 mod sql;
+mod sync;
+mod vectors;
 
 pub use catalogue::{Catalogue, Opened, Record};
 pub use error::CollectionError;
+pub use ingest::{Ingest, Progress};
+pub use plan::{Plan, Wanted};
+pub use report::Report;
+pub use sync::{Begun, SyncError, Syncs};

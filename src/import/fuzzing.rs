@@ -25,7 +25,7 @@ enum Parser {
 use Parser::{Foundation, Importers};
 
 /// The parsers, by the names of their targets.
-static PARSERS: [(&str, Parser); 31] = [
+static PARSERS: [(&str, Parser); 32] = [
     ("notes", Importers(&[(&Notes, "/a.md"), (&Notes, "/a.txt")])),
     ("notion", Importers(&[(&Notion, "/Rye 0123456789abcdef0123456789abcdef.md")])),
     ("logseq", Importers(&[(&Logseq, "/graph/pages/a___b%3A.md")])),
@@ -33,6 +33,7 @@ static PARSERS: [(&str, Parser); 31] = [
     ("keep", Importers(&[(&Keep, "/a.json")])),
     ("html_notes", Importers(&[(&HtmlNotes, "/a.html")])),
     ("text", Importers(&[(&media::Text, "/a.md"), (&media::Text, "/a.txt")])),
+    ("rst", Importers(&[(&media::Rst, "/a.rst")])),
     ("html", Importers(&[(&media::Html, "/a.html")])),
     ("subtitles", Importers(&[(&media::Subtitles, "/a.srt"), (&media::Subtitles, "/a.vtt")])),
     ("podcast", Importers(&[(&media::Podcast, "/a.json")])),

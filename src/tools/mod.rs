@@ -32,7 +32,8 @@ pub use knowledgebase::SearchKnowledgebase;
 pub use meaning::SearchMode;
 pub use offer::Toolbox;
 pub use rag::{
-    RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts, RagSearchHybrid, RagSearchVector,
+    RagAdminStats, RagAdminSync, RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts,
+    RagSearchHybrid, RagSearchVector,
 };
 pub use related::KnowledgeRelated;
 pub use segments::{RagSearch, VerifyDocumentAccess};

@@ -17,7 +17,7 @@ const FLOORS: [&[&str]; 6] = [
 ];
 
 /// Neighbours on a floor who may be asked all the same.
-const SIDEWAYS: [(&str, &str); 9] = [
+const SIDEWAYS: [(&str, &str); 10] = [
     ("cli", "app"),
     ("cli", "registry"),
     ("app", "registry"),
@@ -25,6 +25,7 @@ const SIDEWAYS: [(&str, &str); 9] = [
     ("auth", "config"),
     ("embed", "config"),
     ("collections", "auth"),
+    ("collections", "config"),
     ("collections", "embed"),
     ("collections", "import"),
 ];

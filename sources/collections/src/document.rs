@@ -52,6 +52,20 @@ pub struct NewChunk {
     pub metadata: Map<String, Value>,
 }
 
+impl NewChunk {
+    /// What is embedded of it: the document's title, the headings above it, what
+    /// it says.
+    pub fn embedded(&self, title: Option<&str>) -> String {
+        embedded([title, self.section.as_deref(), Some(&self.body)])
+    }
+}
+
+/// What is embedded of a chunk, of its title, section and body.
+pub(crate) fn embedded(lines: [Option<&str>; 3]) -> String {
+    let lines: Vec<&str> = lines.into_iter().flatten().collect();
+    lines.join("\n")
+}
+
 /// What became of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Put {
