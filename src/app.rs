@@ -85,7 +85,7 @@ impl App {
             users: folder.join("users"),
             tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
-            embeddings: embeddings.clone(),
+            embeddings,
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         }));

@@ -582,7 +582,7 @@ mod tests {
             SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
         let sources = vec![start(SourceName::Notes, true), start(SourceName::Media, false)];
-        let aggregator = Aggregator::new(sources, patience).start();
+        let aggregator = Aggregator::new(sources, None, patience).start();
         let wanted = [SourceName::Notes, SourceName::Media].map(|source| Wanted {
             source,
             filters: Filters::default(),

@@ -46,7 +46,13 @@ pub(super) fn cut(text: &str, named: &[Heading], cut: Cut) -> Vec<NewChunk> {
         let section = outline.above(&place);
         if !body.trim().is_empty() {
             let end = start + body.chars().count();
-            made.push(NewChunk { section, start, end, body: body.to_owned() });
+            made.push(NewChunk {
+                section,
+                start,
+                end,
+                body: body.to_owned(),
+                ..NewChunk::default()
+            });
         }
     }
     made
