@@ -80,10 +80,12 @@ impl App {
     pub fn new(settings: Settings) -> Result<Self, AppError> {
         let principal = desktop(settings.storage.user.parse()?);
         let folder = settings.storage.folder()?;
+        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let roster = Arc::new(Roster::new(Shelf {
             users: folder.join("users"),
             tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
+            embeddings: embeddings.clone(),
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         }));

@@ -21,6 +21,7 @@ pub fn tools() -> Vec<Tool> {
     vec![
         Tool::of::<tools::KnowledgeSearch>(),
         Tool::of::<tools::KnowledgeGet>(),
+        Tool::of::<tools::KnowledgeRelated>(),
         Tool::of::<tools::NotesSearch>(),
         Tool::of::<tools::NotesGet>(),
         Tool::of::<tools::MediaSearch>(),

@@ -34,6 +34,7 @@ pub(super) fn items(number: usize, source: SourceName) -> String {
         SourceName::Chats => "chat",
         SourceName::Characters => "character",
         SourceName::Prompts => "prompt",
+        SourceName::Collections => "document",
     };
     count(number, thing)
 }

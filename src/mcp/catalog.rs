@@ -224,6 +224,9 @@ impl Catalog {
         let listed = self.shown(listing).map(|entry| {
             let mut tool = entry.to_json(listing.names);
             brief.shorten(entry.name, &mut tool["inputSchema"]);
+            if let Some(output) = tool.get_mut("outputSchema") {
+                Brief::shorten_output(output);
+            }
             if listing.names != NameStyle::Dotted {
                 self.rename(&mut tool, listing.names);
             }

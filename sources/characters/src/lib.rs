@@ -14,7 +14,7 @@ use rusqlite::Row;
 use vademecum_kit::{
     model::{
         Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved, SourceName,
-        Suggestions, Tagging, Uri, View, Written,
+        Stamped, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -114,6 +114,10 @@ impl Source for Characters {
     ) -> Result<Suggestions, SourceError> {
         let sql = include_str!("../sql/suggest.sql");
         Ok(retrieve::suggest(reader, &TABLE, Ids::Numbers, sql, typed, most)?)
+    }
+
+    fn contents(&self, reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
+        Ok(reader.contents(include_str!("../sql/contents.sql"))?)
     }
 
     fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {

@@ -15,7 +15,7 @@ use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
         Ask, By, Draft, Field, Filters, Get, Hit, Holdings, Item, Ranking, Saved, SourceName,
-        Suggestions, Uri, View,
+        Stamped, Suggestions, Uri, View,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -103,6 +103,10 @@ impl Source for Chats {
     ) -> Result<Suggestions, SourceError> {
         let sql = include_str!("../sql/suggest.sql");
         Ok(retrieve::suggest(reader, &TABLE, Ids::Texts, sql, typed, most)?)
+    }
+
+    fn contents(&self, reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
+        Ok(reader.contents(include_str!("../sql/contents.sql"))?)
     }
 
     fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {

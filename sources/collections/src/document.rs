@@ -48,6 +48,8 @@ pub struct NewChunk {
     pub end: usize,
     /// What it says.
     pub body: String,
+    /// What else is to be known of it.
+    pub metadata: Map<String, Value>,
 }
 
 impl NewChunk {

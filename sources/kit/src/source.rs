@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use crate::{
     model::{
         Ask, Change, Draft, Edit, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved,
-        SourceName, Statistics, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
+        SourceName, Stamped, Statistics, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, FtsQuery, Similar},
     store::{Database, Reader, Store, StoreError, Table, Writer},
@@ -131,6 +131,22 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// holds such.
     fn prompts(&self, _reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
         Ok(Vec::new())
+    }
+
+    /// All of its items, for whoever follows what becomes of them.
+    fn contents(&self, _reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
+        Ok(Vec::new())
+    }
+
+    /// Whether an item counts with these filters, whatever is looked for; `None`
+    /// if that depends on what of it matches.
+    fn counts(
+        &self,
+        _reader: &Reader<'_>,
+        filters: &Filters,
+        _key: i64,
+    ) -> Result<Option<bool>, SourceError> {
+        Ok((*filters == Filters::default()).then_some(true))
     }
 
     /// How much it holds.

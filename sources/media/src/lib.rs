@@ -16,7 +16,7 @@ use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
         Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved, SourceName,
-        Suggestions, Tagging, Uri, View, Written,
+        Stamped, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -119,6 +119,25 @@ impl Source for Media {
     ) -> Result<Suggestions, SourceError> {
         let sql = include_str!("../sql/suggest.sql");
         Ok(retrieve::suggest(reader, &TABLE, Ids::Numbers, sql, typed, most)?)
+    }
+
+    fn contents(&self, reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
+        Ok(reader.contents(include_str!("../sql/contents.sql"))?)
+    }
+
+    fn counts(
+        &self,
+        reader: &Reader<'_>,
+        filters: &Filters,
+        key: i64,
+    ) -> Result<Option<bool>, SourceError> {
+        let types = &filters.media_types;
+        let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
+        let (from, to) = (filters.date_from, filters.date_to);
+        let parameters =
+            named_params! { ":key": key, ":types": types, ":date_from": from, ":date_to": to };
+        let found = reader.first(include_str!("../sql/passes.sql"), parameters, |_| Ok(()))?;
+        Ok(Some(found.is_some()))
     }
 
     fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {

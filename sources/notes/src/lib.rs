@@ -12,7 +12,7 @@ use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
         Ask, Draft, Edit, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved,
-        SourceName, Suggestions, Tagging, Uri, View, Written,
+        SourceName, Stamped, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -125,6 +125,10 @@ impl Source for Notes {
         most: usize,
     ) -> Result<Suggestions, SourceError> {
         Ok(retrieve::words(reader, include_str!("../sql/keywords.sql"), typed, most)?)
+    }
+
+    fn contents(&self, reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
+        Ok(reader.contents(include_str!("../sql/contents.sql"))?)
     }
 
     fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {

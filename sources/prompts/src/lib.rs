@@ -12,7 +12,7 @@ use rusqlite::Row;
 use vademecum_kit::{
     model::{
         Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, PromptField, Ranking, Saved,
-        SourceName, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
+        SourceName, Stamped, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
@@ -113,6 +113,10 @@ impl Source for Prompts {
                 user_prompt: row.get("user_prompt")?,
             })
         })?)
+    }
+
+    fn contents(&self, reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
+        Ok(reader.contents(include_str!("../sql/contents.sql"))?)
     }
 
     fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {

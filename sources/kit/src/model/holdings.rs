@@ -14,6 +14,17 @@ pub struct Holdings {
     pub newest: Option<Timestamp>,
 }
 
+/// An item, as whoever follows a source needs to know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamped {
+    /// The row of the full-text table that stands for all of it.
+    pub key: i64,
+    /// Its identifier.
+    pub id: String,
+    /// Another whenever it has changed.
+    pub stamp: String,
+}
+
 /// What something that is being typed may become, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suggestions {

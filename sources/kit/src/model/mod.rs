@@ -26,7 +26,7 @@ pub use draft::{
 pub use field::Field;
 pub use floor::Floor;
 pub use hit::{Highlight, Hit, Loc, ScoreType};
-pub use holdings::{Holdings, StoredPrompt, Suggestions};
+pub use holdings::{Holdings, Stamped, StoredPrompt, Suggestions};
 pub use item::{Get, Item, PageOf, Range};
 pub use name::SourceName;
 pub use retrieval::{Mode, Preferences, Retrieval, RetrievalOptions};

@@ -1,0 +1,10 @@
+-- All conversations, with what changes whenever one of them does.
+SELECT
+    row * 2 AS key, id,
+    last_modified || ' ' || (
+        SELECT count(*) || ' ' || coalesce(max(messages.last_modified), '')
+        FROM messages
+        WHERE messages.conversation_id = conversations.id AND messages.deleted = 0
+    ) AS stamp
+FROM conversations
+WHERE deleted = 0;

@@ -1,0 +1,4 @@
+-- All documents, with what changes whenever one of them does.
+SELECT id AS key, CAST(id AS TEXT) AS id, version || ' ' || content_hash AS stamp
+FROM Media
+WHERE deleted = 0 AND is_trash = 0;
