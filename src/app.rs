@@ -85,13 +85,12 @@ impl App {
             users: folder.join("users"),
             tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
-            embeddings,
+            embeddings: embeddings.clone(),
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
-        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let syncs = Syncs::new(Arc::clone(&collections))
             .embedding_with(embeddings.clone())
             .configured(&settings.collections)?;

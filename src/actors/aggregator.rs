@@ -593,6 +593,7 @@ mod tests {
             wanted: wanted.to_vec(),
             order: Order::Relevance,
             take: 10,
+            vectors: None,
             waiting,
         };
         aggregator.send(ask).await.unwrap().failed
