@@ -206,14 +206,16 @@ impl Intake<'_> {
                 report.gone += usize::from(collection.remove(writer, doc_id)?);
             }
             let puts = put(&collection, writer, vectors, &(documents, made))?;
-            puts.iter().for_each(|put| report.put(put));
+            for put in &puts {
+                report.put(put);
+            }
             collection.put_sync_state(writer, source.source_id, &state)
         })?;
         collection.store().settle()?;
         self.count(&collection)?;
         let (plan, owner) = (self.wanted.plan.to_json(), self.owner());
         if plan != self.record.plan || owner != self.record.owner {
-            let record = Record { plan, owner, ..self.record.clone() };
+            let record = Record { owner, plan, ..self.record.clone() };
             self.ingest.catalogue.swap(&record)?;
         }
         Ok(true)
@@ -325,7 +327,7 @@ impl Intake<'_> {
         collection.store().settle()?;
         collection.store().close();
         let (plan, owner) = (self.wanted.plan.to_json(), self.owner());
-        catalogue.swap(&Record { file, plan, owner, ..self.record.clone() })
+        catalogue.swap(&Record { owner, file, plan, ..self.record.clone() })
     }
 
     /// Reads files on all cores; in the order of the files.
@@ -358,7 +360,7 @@ impl Intake<'_> {
             let Some((last, _)) = missing.last() else { break };
             from = last + 1;
             let (keys, texts): (Vec<i64>, Vec<String>) = missing.into_iter().unzip();
-            let made = self.vectors.of_texts(texts);
+            let made = self.vectors.of_texts(&texts);
             collection.write(Durability::Bulk, |writer| {
                 self.vectors.announce(collection, writer, &made)?;
                 vectors::put(collection, writer, &keys, &made)

@@ -22,7 +22,7 @@ const LONGEST: usize = 500;
 /// blank is no chunk.
 pub(super) fn cut(text: &str, named: &[Heading], cut: Cut) -> Vec<NewChunk> {
     let places = match cut {
-        Cut::Whole => vec![0..text.len()],
+        Cut::Whole => std::iter::once(0..text.len()).collect(),
         Cut::Windows(windows) => windows.over(text),
         Cut::Headings => at_headings(text),
     };

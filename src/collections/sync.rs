@@ -149,7 +149,9 @@ impl Syncs {
         let syncs = self.clone();
         thread::Builder::new().name("sync".to_owned()).spawn(move || {
             let _finish = finish;
-            chosen.iter().for_each(|wanted| syncs.run(wanted));
+            for wanted in &chosen {
+                syncs.run(wanted);
+            }
         })?;
         let job_id = job.id.clone();
         running.push(job);

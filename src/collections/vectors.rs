@@ -66,7 +66,7 @@ impl<'e> Vectors<'e> {
         let texts = documents.iter().flat_map(|document| {
             document.chunks.iter().map(|chunk| chunk.embedded(document.title.as_deref()))
         });
-        let mut made = self.of_texts(texts.collect()).into_iter();
+        let mut made = self.of_texts(&texts.collect::<Vec<_>>()).into_iter();
         documents
             .iter()
             .map(|document| made.by_ref().take(document.chunks.len()).collect())
@@ -74,7 +74,7 @@ impl<'e> Vectors<'e> {
     }
 
     /// The vectors of texts, in order.
-    pub(super) fn of_texts(&mut self, texts: Vec<String>) -> Vec<Option<Made>> {
+    pub(super) fn of_texts(&mut self, texts: &[String]) -> Vec<Option<Made>> {
         let mut made = Vec::with_capacity(texts.len());
         for slice in texts.chunks(SLICE) {
             made.extend(self.slice(slice));

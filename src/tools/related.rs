@@ -132,7 +132,7 @@ fn telling_words(text: &str) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     for word in text.split(|letter: char| !letter.is_alphanumeric()) {
         let word = word.to_lowercase();
-        let long = word.chars().count() >= SHORTEST || word.chars().any(|it| !it.is_ascii());
+        let long = word.chars().count() >= SHORTEST || !word.is_ascii();
         if long && !word.is_empty() && !is_stop_word(&word) {
             *counts.entry(word).or_default() += 1;
         }

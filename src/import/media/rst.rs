@@ -151,7 +151,9 @@ impl Page {
         if depth < MAX_DEPTH {
             self.read(&lines, depth + 1);
         } else {
-            lines.iter().for_each(|line| self.line(line));
+            for line in lines {
+                self.line(line);
+            }
         }
     }
 
@@ -165,7 +167,9 @@ impl Page {
         let fence = "`".repeat(longest.max(2) + 1);
         self.line("");
         self.line(&format!("{fence}{}", language.trim()));
-        lines.iter().for_each(|line| self.line(line));
+        for line in lines {
+            self.line(line);
+        }
         self.line(&fence);
         self.line("");
     }
@@ -265,7 +269,7 @@ fn inline(line: &str) -> String {
         written.push_str(before);
         let literal = after.strip_prefix('`').and_then(|after| after.split_once("``"));
         if let Some((code, after)) = literal {
-            written.push_str(&format!("``{code}``"));
+            written.extend(["``", code, "``"]);
             rest = after;
             continue;
         }
@@ -285,10 +289,10 @@ fn inline(line: &str) -> String {
                 written.push_str(text.trim_start_matches(['~', '!']));
             }
             (None, Some(_), Some(url)) if url.contains(':') => {
-                written.push_str(&format!("[{text}]({url})"));
+                written.extend(["[", text, "](", url, ")"]);
             }
             (None, Some(_), _) => written.push_str(text),
-            (None, None, _) => written.push_str(&format!("`{said}`")),
+            (None, None, _) => written.extend(["`", said, "`"]),
         }
     }
     written.push_str(rest);
@@ -375,8 +379,7 @@ mod tests {
     #[test]
     fn a_page_without_a_word_is_refused_and_a_deep_one_ends() {
         assert!(refused(&Rst, "/a.rst", ".. _a:\n\n.. toctree::\n   x\n").contains("no text"));
-        let deep: String =
-            (0..200).map(|depth| format!("{}.. note::\n\n", "  ".repeat(depth))).collect();
+        let deep: String = (0..200).map(|depth| "  ".repeat(depth) + ".. note::\n\n").collect();
         assert!(markdown(&(deep + &"  ".repeat(200) + "bottom")).contains("bottom"));
     }
 }

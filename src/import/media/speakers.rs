@@ -22,7 +22,7 @@ const MAX_WORDS: usize = 4;
 pub(super) fn told_apart(cues: Vec<Cue>) -> Vec<Cue> {
     let names =
         if cues.iter().any(|cue| cue.speaker.is_some()) { Vec::new() } else { names(&cues) };
-    cues.into_iter().flat_map(|cue| split(cue, &names)).collect()
+    cues.into_iter().flat_map(|cue| split(&cue, &names)).collect()
 }
 
 /// The names that are believed.
@@ -41,7 +41,7 @@ fn names(cues: &[Cue]) -> Vec<String> {
 }
 
 /// A cue for each speaker in it; lines without a name belong to the one before.
-fn split(cue: Cue, names: &[String]) -> Vec<Cue> {
+fn split(cue: &Cue, names: &[String]) -> Vec<Cue> {
     let mut parts: Vec<Cue> = Vec::new();
     for line in cue.text.lines() {
         let said = named(line).filter(|(name, _)| names.iter().any(|known| known == name));

@@ -146,7 +146,7 @@ impl Contract for RagAdminSync {
         let (syncs, principal) = (toolbox.syncs().clone(), call.principal.clone());
         let begin = move || syncs.begin(&principal, &input.source_names);
         let begun = tokio::task::spawn_blocking(begin).await.map_err(|_| CallError::Unavailable)?;
-        let output = match begun.map_err(refused)? {
+        let output = match begun.map_err(|error| refused(&error))? {
             Begun::Accepted { job_id } => {
                 RagAdminSyncOutput { accepted: true, job_id, reason: None }
             }
@@ -161,12 +161,12 @@ impl Contract for RagAdminSync {
 }
 
 /// What a caller is told when no job was begun.
-fn refused(error: SyncError) -> CallError {
+fn refused(error: &SyncError) -> CallError {
     match error {
         SyncError::Unknown { .. } => CallError::Invalid(format!("source_names: {error}")),
         SyncError::Nothing => CallError::Invalid(error.to_string()),
         SyncError::Catalogue(_) | SyncError::Thread(_) => {
-            tracing::error!(error = %chain(&error), "no job could be begun");
+            tracing::error!(error = %chain(error), "no job could be begun");
             CallError::Unavailable
         }
     }
