@@ -8,7 +8,7 @@ const MAX_TAG_BYTES: usize = 256;
 pub(super) struct Voice {
     /// Who says it, if `<v Name>` does.
     pub speaker: Option<String>,
-    /// What is said.
+    /// What is said, with its lines as they were.
     pub text: String,
 }
 
@@ -36,8 +36,10 @@ pub(super) fn voices(markup: &str) -> Vec<Voice> {
 
 fn close(voices: &mut [Voice], raw: &mut String) {
     if let Some(voice) = voices.last_mut() {
-        let words = decoded(raw);
-        voice.text = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = decoded(raw);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(words).filter(|line| !line.is_empty()).collect();
+        voice.text = lines.join("\n");
         raw.clear();
     }
 }
@@ -128,6 +130,11 @@ mod tests {
         assert_eq!(text("a < b > c, i <3 you, {curly}"), "a < b > c, i <3 you, {curly}");
         assert_eq!(text("<ruby>漢<rt>kan</rt></ruby>"), "漢kan");
         assert_eq!(text("<video> on"), "on");
+    }
+
+    #[test]
+    fn lines_stay_apart() {
+        assert_eq!(text("One  \n\n <i> two</i> three"), "One\ntwo three");
     }
 
     #[test]

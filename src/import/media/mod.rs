@@ -15,6 +15,7 @@ mod office;
 mod outlook;
 mod pdf;
 mod podcast;
+mod speakers;
 mod subtitles;
 mod table;
 mod text;

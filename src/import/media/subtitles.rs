@@ -9,11 +9,12 @@ use vademecum_kit::model::{Cue, MediaDraft, SourceName, Transcript};
 use super::{
     cue_text::{Voice, voices},
     document::whole,
+    speakers::told_apart,
 };
 use crate::import::{Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile};
 
 /// Goes up when the same file makes another document than before.
-const VERSION: &str = "media/1";
+const VERSION: &str = "media/2";
 
 /// Stands between the two times of a cue.
 const ARROW: &str = "-->";
@@ -54,12 +55,13 @@ fn document(file: &SourceFile) -> Result<(MediaDraft, Vec<Problem>), ImportError
     if reader.cues.is_empty() {
         return Err(ImportError::NoCues { path: file.path.clone() });
     }
+    let cues = told_apart(&reader.cues);
     let draft = MediaDraft {
         title: reader.title.unwrap_or_else(|| file.stem()),
         media_type: "audio".to_owned(),
-        content: spoken(&reader.cues),
+        content: spoken(&cues),
         modified_at: file.modified,
-        transcript: Some(Transcript { language: reader.language, cues: reader.cues }),
+        transcript: Some(Transcript { language: reader.language, cues }),
         ..MediaDraft::default()
     };
     Ok((draft, reader.problems))
@@ -180,12 +182,9 @@ impl Reader {
                 self.refuse(number, "text without a time above it".to_owned());
             }
             Block::Cue { start_ms, end_ms, text } => {
-                let cues = voices(&text.join(" ")).into_iter().map(|Voice { speaker, text }| Cue {
-                    start_ms,
-                    end_ms,
-                    speaker,
-                    text,
-                });
+                let cues = voices(&text.join("\n"))
+                    .into_iter()
+                    .map(|Voice { speaker, text }| Cue { start_ms, end_ms, speaker, text });
                 self.cues.extend(cues);
             }
         }
@@ -264,6 +263,17 @@ mod tests {
         assert_eq!(cues[1], cue(3_600_001, 3_601_000, None, "Later"));
         assert_eq!((draft.content.as_str(), draft.title.as_str()), ("Two lines\nLater\n", "talk"));
         assert!(problems.is_empty());
+    }
+
+    #[test]
+    fn srt_has_speakers_if_names_stand_before_what_is_said() {
+        let said = ["Ada: Rye?", "Eve: Oat.", "Ada: Why?", "Ada: Well?", "Eve: Try it."];
+        let cues = (1..).zip(said).map(|(second, text)| {
+            format!("{second}\n00:00:0{second},000 --> 00:00:0{second},500\n{text}\n\n")
+        });
+        let (draft, cues, _) = read("/talk.srt", &cues.collect::<String>());
+        assert_eq!(cues[1], cue(2000, 2500, Some("Eve"), "Oat."));
+        assert_eq!(draft.content, "Ada: Rye?\nEve: Oat.\nAda: Why?\nWell?\nEve: Try it.\n");
     }
 
     #[test]
