@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use vademecum_kit::model::SourceName;
 
-use super::{ArchiveError, EncodingError};
+use super::{ArchiveError, EncodingError, json};
 
 /// Why nothing was read from a file.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +99,7 @@ pub enum ImportError {
         max_depth: usize,
     },
     /// It is not the JSON that its name promises.
-    #[error("{} is not valid JSON: {cause}", path.display())]
+    #[error("{} is not valid JSON: {}", path.display(), json::reason(cause))]
     Json {
         /// Which file.
         path: PathBuf,
@@ -156,7 +156,7 @@ pub enum ImportError {
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
     /// It is not JSON.
-    #[error("not valid JSON: {0}")]
+    #[error("not valid JSON: {}", json::reason(.0))]
     Json(#[from] serde_json::Error),
     /// It is JSON, but a list, a number, a text.
     #[error("the JSON is not an object")]

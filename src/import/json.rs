@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error, SeqAccess, Visitor},
+    de::{DeserializeOwned, Error, IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 const MAX_ENTRIES: usize = 1_000_000;
 /// Longest entry that is read, in bytes.
 const MAX_ENTRY_BYTES: usize = 32 * 1_024 * 1_024;
+/// How deep `serde_json` reads.
+const MAX_DEPTH: usize = 127;
 
 /// The entries of a list, or what is there alone, none of them read yet.
 pub(super) fn entries(text: &str) -> serde_json::Result<Vec<&RawValue>> {
@@ -28,7 +30,21 @@ pub(super) fn entry<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     if json.len() > MAX_ENTRY_BYTES {
         return Err(format!("it is longer than {MAX_ENTRY_BYTES} bytes"));
     }
-    serde_json::from_str(json).map_err(|error| error.to_string())
+    serde_json::from_str(json).map_err(|error| reason(&error))
+}
+
+/// Why a text is not JSON, and where; nothing if it is.
+pub(super) fn flaw(text: &str) -> Option<String> {
+    serde_json::from_str::<IgnoredAny>(text).err().map(|error| error.to_string())
+}
+
+/// Why JSON cannot be read, in words that its user knows.
+pub(super) fn reason(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    match said.strip_prefix("recursion limit exceeded") {
+        Some(place) => format!("it nests more than {MAX_DEPTH} values in one another{place}"),
+        None => said,
+    }
 }
 
 struct Entries<'a>(Vec<&'a RawValue>);
@@ -87,6 +103,9 @@ mod tests {
         let error = entry::<Value>(&long).unwrap_err();
         assert!(error.contains("longer than"), "{error}");
         let deep = "[".repeat(10_000);
-        assert!(entry::<Value>(&deep).unwrap_err().contains("recursion"));
+        assert!(entry::<Value>(&deep).unwrap_err().contains("nests more than 127 values"));
+        let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(entry::<Value>(&nested(MAX_DEPTH)).is_ok());
+        assert!(entry::<Value>(&nested(MAX_DEPTH + 1)).is_err());
     }
 }

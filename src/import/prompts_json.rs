@@ -7,7 +7,7 @@ use serde_json::{Map, Value, value::RawValue};
 use vademecum_kit::model::{PromptDraft, SourceName};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile,
+    Fit, Glance, ImportError, Importer, Reading, SourceFile, json,
     keywords::{between_commas, distinct},
     outline::Outline,
     prompt_list::{AUTHOR, DETAILS, KEYWORDS, NAME, PromptList, SYSTEM_PROMPT, USER_PROMPT},
@@ -104,7 +104,8 @@ fn list(json: &str, prompts: &mut PromptList<'_>) -> serde_json::Result<()> {
 
 /// Reads one prompt: an object, or only its text if it has a `name` already.
 fn prompt(json: &str, name: Option<&str>) -> Result<PromptDraft, String> {
-    let value = serde_json::from_str(json).map_err(|error| format!("not valid JSON: {error}"))?;
+    let value = serde_json::from_str(json)
+        .map_err(|error| format!("not valid JSON: {}", json::reason(&error)))?;
     let known = name.map(|name| name.trim().to_owned());
     match (value, known) {
         (Value::Object(fields), known) => Ok(PromptDraft {
@@ -211,7 +212,7 @@ mod tests {
     fn what_holds_no_prompt_is_told_why() {
         let deep = format!("{{\"a\": {}1{}}}", "[".repeat(50_000), "]".repeat(50_000));
         let (prompts, problems) = read("/a.json", &deep).unwrap();
-        assert!(prompts.is_empty() && problems[0].reason.contains("recursion limit"));
+        assert!(prompts.is_empty() && problems[0].reason.contains("nests more than"));
         let nested = format!("{}{{}}{}", "{\"prompts\":".repeat(10_000), "}".repeat(10_000));
         assert_eq!(read("/a.json", &nested).unwrap().0.len(), 0);
         assert!(read("/a.json", "{ invalid").unwrap_err().contains("not valid JSON"));

@@ -8,7 +8,7 @@ use super::{
     document::{titled, unreadable, whole},
     subtitles::{milliseconds, spoken},
 };
-use crate::import::{Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile};
+use crate::import::{Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, json};
 
 /// Goes up when the same file makes another document than before.
 const VERSION: &str = "podcast/1";
@@ -59,7 +59,7 @@ impl Importer for Podcast {
 
     fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
         let text = file.text()?;
-        let is_none = |error| unreadable(file, "a transcript", &error);
+        let is_none = |error| unreadable(file, "a transcript", &json::reason(&error));
         let recording: Recording<'_> = serde_json::from_str(&text).map_err(is_none)?;
         let mut cues = Vec::new();
         let mut problems = Vec::new();
@@ -71,6 +71,9 @@ impl Importer for Podcast {
                     problems.push(Problem { place: format!("segment {number}"), reason });
                 }
             }
+        }
+        if let (true, Some(first)) = (cues.is_empty(), problems.first()) {
+            return Err(unreadable(file, "a transcript", first));
         }
         let document = MediaDraft {
             title: titled(recording.title.as_deref(), file),
@@ -85,8 +88,11 @@ impl Importer for Podcast {
 }
 
 fn cue(segment: &RawValue) -> Result<Cue, String> {
-    let segment: Segment =
-        serde_json::from_str(segment.get()).map_err(|error| error.to_string())?;
+    let segment: Segment = serde_json::from_str(segment.get()).map_err(|error| {
+        // What nests without end is not of another kind, it is of none.
+        let deep = json::entry::<Value>(segment.get()).err();
+        deep.unwrap_or_else(|| json::reason(&error))
+    })?;
     let start_ms = time(&segment.start)
         .ok_or_else(|| format!("`{}` is not a time in seconds", segment.start))?;
     // Some tell only when one begins to speak.
@@ -152,5 +158,20 @@ mod tests {
         assert!(refused(&Podcast, "/a.json", "{}").contains("missing field `segments`"));
         let deep = format!(r#"{{"segments":[{}"#, "[".repeat(100_000));
         assert!(refused(&Podcast, "/a.json", deep).contains("as a transcript"));
+    }
+
+    #[test]
+    fn a_transcript_that_is_nested_too_deeply_says_so() {
+        let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+        for text in [
+            format!(r#"{{"segments": [{deep}]}}"#),
+            format!(r#"{{"segments": [{{"start": 1, "text": {deep}}}]}}"#),
+            format!(
+                r#"{{"segments": [{{"start": 1, "text": "x", "words": {deep}, "end": {deep}}}]}}"#
+            ),
+        ] {
+            let reason = refused(&Podcast, "/a.json", text);
+            assert!(reason.contains("segment 1: it nests more than 127 values"), "{reason}");
+        }
     }
 }
