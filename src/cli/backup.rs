@@ -17,7 +17,7 @@ use super::{
     aside,
     command::Common,
     manifest::{Copied, MANIFEST, Manifest},
-    output::say,
+    output::{self, count, say},
 };
 use crate::{auth::UserId, registry};
 
@@ -77,10 +77,11 @@ impl Backup {
         } else {
             for (user, items) in &manifest.items {
                 let counts: Vec<_> =
-                    items.iter().map(|(source, count)| format!("{count} {source}")).collect();
+                    items.iter().map(|(source, count)| output::items(*count, *source)).collect();
                 say(&format!("{user}: {}", counts.join(", ")));
             }
-            say(&format!("backed up {} databases to {}", manifest.files.len(), target.display()));
+            let databases = count(manifest.files.len(), "database");
+            say(&format!("backed up {databases} to {}", target.display()));
         }
         Ok(ExitCode::SUCCESS)
     }

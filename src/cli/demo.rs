@@ -14,7 +14,7 @@ use super::{
     command::Common,
     get::answer_of,
     import::{Wish, bring_in},
-    output::say,
+    output::{count, say},
     search,
 };
 use crate::{
@@ -112,10 +112,10 @@ async fn seed(app: &App, folder: &Path) -> Result<()> {
             std::fs::write(&path, text)?;
             paths.push(path);
         }
-        let files = paths.len();
+        let files = count(paths.len(), "file");
         let wish = Wish { kind: Some(source), paths, dry_run: false, follow: false };
         let items = bring_in(&library, &wish).await?.items();
-        say(&format!("{source}: {items} from {files} file{}", if files == 1 { "" } else { "s" }));
+        say(&format!("{source}: {items} from {files}"));
     }
     Ok(())
 }

@@ -19,7 +19,6 @@ mod restore;
 mod search;
 mod serve;
 mod sources;
-mod tldw;
 mod user;
 
 pub use command::main;

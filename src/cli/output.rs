@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use vademecum_kit::model::SourceName;
+
 /// Prints a line to standard output.
 pub(super) fn say(line: &str) {
     let written = writeln!(io::stdout(), "{line}");
@@ -18,6 +20,24 @@ pub(super) fn complain(line: &str) {
     }
 }
 
+/// So many things: `1 file`, `2 files`.
+pub(super) fn count(number: usize, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
+}
+
+/// So many items of a source: `1 note`, `2 notes`.
+pub(super) fn items(number: usize, source: SourceName) -> String {
+    let thing = match source {
+        SourceName::Notes => "note",
+        SourceName::Media => "media document",
+        SourceName::Chats => "chat",
+        SourceName::Characters => "character",
+        SourceName::Prompts => "prompt",
+    };
+    count(number, thing)
+}
+
 /// A name or a reason without what could turn a terminal upside down.
 pub(super) fn plain(text: &str) -> String {
     let is_harmful = |letter: char| {
@@ -30,6 +50,13 @@ pub(super) fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_thing_is_not_several() {
+        assert_eq!([0, 1, 2].map(|number| count(number, "file")), ["0 files", "1 file", "2 files"]);
+        assert_eq!(items(1, SourceName::Notes), "1 note");
+        assert_eq!(items(2, SourceName::Media), "2 media documents");
+    }
 
     #[test]
     fn what_is_printed_cannot_lie_about_its_direction_or_clear_the_screen() {

@@ -14,7 +14,12 @@ use vademecum_kit::{
     store::{Store, make_private_folder},
 };
 
-use super::{aside, command::Common, manifest::Manifest, output::say};
+use super::{
+    aside,
+    command::Common,
+    manifest::Manifest,
+    output::{count, say},
+};
 
 /// What SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["", "-wal", "-shm"];
@@ -118,7 +123,8 @@ impl Restore {
             say(&format!("{:#}", json!({ "restored": files, "kept": kept })));
             return;
         }
-        say(&format!("restored {} databases to {}", manifest.files.len(), data.display()));
+        let databases = count(manifest.files.len(), "database");
+        say(&format!("restored {databases} to {}", data.display()));
         if let Some(kept) = kept {
             say(&format!("what was there before is in {}", kept.display()));
         }

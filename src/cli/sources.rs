@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::{
     command::Common,
-    output::{plain, say},
+    output::{count, plain, say},
 };
 use crate::import::{Entry, Outcome};
 
@@ -19,8 +19,8 @@ Examples:
   vademecum sources --json
 
 A file is imported, skipped (with the reason), passed (it is nothing for this
-program, such as a picture beside notes) or missing (it was imported and is not
-there any more; its items are).")]
+program, such as a picture beside notes; of JSON it is said why) or missing (it
+was imported and is not there any more; its items are).")]
 pub(super) struct Sources {
     /// Only this file, or the files of this folder
     path: Option<PathBuf>,
@@ -62,16 +62,17 @@ fn line(file: &Entry) -> String {
     let reasons = reasons.join("; ");
     match (file.outcome, file.source) {
         (Outcome::Imported, Some(source)) => {
-            let count = file.items.len();
-            let items = if count == 1 { "item" } else { "items" };
+            let items = count(file.items.len(), "item");
             let but = if reasons.is_empty() { String::new() } else { format!(", but {reasons}") };
-            format!("imported  {path}: {count} {items} in {source}{but}")
+            format!("imported  {path}: {items} in {source}{but}")
         }
         (Outcome::Imported, None) => format!("imported  {path}"),
         (Outcome::Skipped, _) => format!("skipped   {path}: {reasons}"),
-        (Outcome::Passed, _) => format!("passed    {path}"),
-        (Outcome::Missing, _) => {
-            format!("missing   {path}: its {} items are kept", file.items.len())
-        }
+        (Outcome::Passed, _) if reasons.is_empty() => format!("passed    {path}"),
+        (Outcome::Passed, _) => format!("passed    {path}: {reasons}"),
+        (Outcome::Missing, _) => match file.items.len() {
+            1 => format!("missing   {path}: its item is kept"),
+            count => format!("missing   {path}: its {count} items are kept"),
+        },
     }
 }

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{command::Common, output::say};
+use super::{
+    command::Common,
+    output::{count, say},
+};
 use crate::auth::UserId;
 
 /// The users of a server for many.
@@ -34,10 +37,7 @@ impl User {
             }
             Self::List => {
                 for user in accounts.users()? {
-                    let keys = match user.keys {
-                        1 => "1 key".to_owned(),
-                        count => format!("{count} keys"),
-                    };
+                    let keys = count(usize::try_from(user.keys).unwrap_or(0), "key");
                     say(&format!("{}\t{}\t{keys}", user.name, user.created_at));
                 }
             }

@@ -17,7 +17,7 @@ use vademecum_kit::{
 use super::Problem;
 
 /// Goes up when any importer makes something else of the same file.
-const GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+const GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
 /// How long a file must have rested before it was read for its time to say
 /// whether it has changed since: clocks of file systems are coarse.

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use vademecum_kit::model::SourceName;
 
 use super::{
-    Fit, Found, Glance, ImportError, Importer, Reading, SourceFile, State, characters::Characters,
-    charx::Charx, chats::Chats, digest::digest, exported, html_notes::HtmlNotes, keep::Keep,
-    logseq::Logseq, media, notes::Notes, notion::Notion, org::Org, patterns::Patterns,
-    picture::Pictures, prompts::Prompts, prompts_json::JsonPrompts, role_chats::RoleChats,
-    silly_tavern::SillyTavern,
+    Fit, Found, Glance, ImportError, Importer, Problem, Reading, SourceFile, State,
+    characters::Characters, charx::Charx, chats::Chats, digest::digest, exported,
+    html_notes::HtmlNotes, json, keep::Keep, logseq::Logseq, media, notes::Notes, notion::Notion,
+    org::Org, patterns::Patterns, picture::Pictures, prompts::Prompts, prompts_json::JsonPrompts,
+    role_chats::RoleChats, silly_tavern::SillyTavern,
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
@@ -78,7 +78,7 @@ pub struct Read {
     /// Fingerprint of what is in it.
     pub digest: Option<String>,
     /// What it holds. A file among others in a folder that is nothing for this
-    /// program holds nothing.
+    /// program holds nothing; if it is JSON, its problem says why.
     pub reading: Result<Reading, ImportError>,
 }
 
@@ -97,9 +97,10 @@ pub fn read(source: Option<SourceName>, found: Found) -> Read {
 impl Read {
     fn attempt(&mut self, source: Option<SourceName>) -> Result<Reading, ImportError> {
         let (path, root) = (self.found.path.as_path(), self.found.root.as_deref());
-        let Some(importer) = recognise(source, &Glance::take(path, root)?) else {
+        let glance = Glance::take(path, root)?;
+        let Some(importer) = recognise(source, &glance) else {
             return match (root, source) {
-                (Some(_), _) => Ok(Reading::default()),
+                (Some(_), _) => Ok(passed(source, &glance)),
                 (None, Some(source)) => Err(ImportError::UnknownFormat {
                     path: path.to_owned(),
                     source_name: source,
@@ -113,6 +114,26 @@ impl Read {
         self.digest = Some(digest("", [file.bytes.as_slice()]));
         importer.read(&file)
     }
+}
+
+/// What is said of a file in a folder that nobody reads. Of most that is nothing;
+/// but whether JSON is for this program does not show in its name.
+fn passed(source: Option<SourceName>, glance: &Glance) -> Reading {
+    if !glance.ends_in(&["json"]) || exported::is_ours(glance) {
+        return Reading::default();
+    }
+    let flaw = match SourceFile::open(glance.path(), glance.root()) {
+        Ok(file) => file.text().map_or_else(|error| Some(error.to_string()), |it| json::flaw(&it)),
+        Err(error) => Some(error.to_string()),
+    };
+    let reason = match (flaw, source) {
+        (Some(flaw), _) => format!("it is not valid JSON: {flaw}"),
+        (None, Some(source)) => format!("it is JSON of no kind that becomes {source}"),
+        (None, None) => "it is JSON of no kind that is known by its content; name a KIND if it \
+                         is to become that"
+            .to_owned(),
+    };
+    Reading { drafts: Vec::new(), problems: vec![Problem { place: String::new(), reason }] }
 }
 
 /// What can be read into `source`, in words.
@@ -157,7 +178,33 @@ mod tests {
         let error = read(None, named).reading.unwrap_err().to_string();
         assert!(error.contains("vademecum import notes"), "{error}");
         let found = read(None, Found { path, root: Some(folder.path().to_owned()) });
-        assert!(found.importer.is_none() && found.reading.unwrap().drafts.is_empty());
+        assert!(found.importer.is_none());
+        let reading = found.reading.unwrap();
+        assert!(reading.drafts.is_empty() && reading.problems.is_empty());
+    }
+
+    #[test]
+    fn json_that_is_passed_by_has_a_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        let why = |source, text: &[u8]| {
+            fs::write(&path, text).unwrap();
+            let found = Found { path: path.clone(), root: Some(folder.path().to_owned()) };
+            let read = read(source, found);
+            assert!(read.importer.is_none());
+            let [problem] = read.reading.unwrap().problems.try_into().unwrap();
+            problem.reason
+        };
+        assert!(why(None, b"{\"a\": 1}").contains("of no kind that is known"));
+        assert!(why(Some(SourceName::Notes), b"[1]").ends_with("becomes notes"));
+        let reason = why(None, b"{\n  \"a\" 1}");
+        assert!(
+            reason.contains("not valid JSON") && reason.contains("line 2 column 7"),
+            "{reason}"
+        );
+        assert!(why(None, b"\0\0").contains("not valid JSON"));
+        assert!(why(None, b"").contains("not valid JSON"));
+        assert!(why(None, "[".repeat(100_000).as_bytes()).contains("not valid JSON"));
     }
 
     #[test]

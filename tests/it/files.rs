@@ -86,6 +86,47 @@ fn files_become_what_their_content_says_and_each_is_accounted_for() {
 }
 
 #[test]
+fn json_that_is_passed_by_says_why() {
+    let library = Library::new();
+    library.write("in/Bread.md", "Rye.");
+    library.write("in/settings.json", r#"{"theme": "dark"}"#);
+    library.write("in/torn.json", "{\n  \"theme\": \n}");
+    let folder = library.file("in").to_str().unwrap().to_owned();
+    for _ in 0..2 {
+        let summary = import(&library, &[&folder]);
+        assert_eq!((&summary["passed"], &summary["skipped"]), (&json!(2), &json!([])), "{summary}");
+    }
+    let said = library.run(&["sources", &folder, "--only", "passed"]).stdout;
+    let said: Vec<&str> = said.lines().collect();
+    assert!(said[0].contains("settings.json: it is JSON of no kind that is known"), "{said:?}");
+    assert!(said[1].contains("torn.json: it is not valid JSON: "), "{said:?}");
+    assert!(said[1].contains("line 3 column 1"), "{said:?}");
+}
+
+#[test]
+fn a_summary_counts_one_as_one_and_names_no_source_with_nothing() {
+    let library = Library::new();
+    let note = library.write("in/Bread.md", "Rye.");
+    let done = library.run(&["import", note.to_str().unwrap()]);
+    assert!(done.stdout.contains("\n1 file, 0 skipped; "), "{done:?}");
+    library.write("in/broken.srt", "no cues");
+    let done = library.run(&["import", library.file("in").to_str().unwrap()]);
+    assert!(done.stdout.contains("notes: ") && !done.stdout.contains("media"), "{done:?}");
+    assert!(done.stdout.contains("\n2 files, 1 skipped; "), "{done:?}");
+    let said =
+        |command: &str| library.run(&[command, library.file(command).to_str().unwrap()]).stdout;
+    assert!(said("export").contains("1 note, 0 media documents, 0 chats"), "{}", said("export"));
+    let said = said("backup");
+    assert!(
+        said.contains(": 1 note, 0 chats") && said.contains("backed up 1 database to"),
+        "{said}"
+    );
+    let backup = library.file("backup");
+    let said = library.run(&["restore", backup.to_str().unwrap(), "--force"]).stdout;
+    assert!(said.contains("restored 1 database to"), "{said}");
+}
+
+#[test]
 fn the_same_again_changes_nothing_and_says_the_same() {
     let library = Library::new();
     let folder = mixed(&library);
@@ -207,9 +248,15 @@ struct Watching {
 
 impl Watching {
     fn start(library: &Library, folder: &str) -> Self {
+        Self::start_with(library, &["--json", folder])
+    }
+
+    fn start_with(library: &Library, arguments: &[&str]) -> Self {
         let data = library.data();
         let mut process = program()
-            .args(["import", "notes", "--watch", "--json", folder, "--data"])
+            .args(["import", "notes", "--watch"])
+            .args(arguments)
+            .arg("--data")
             .arg(data)
             .stderr(Stdio::null())
             .stdout(Stdio::piped())
@@ -268,6 +315,29 @@ fn a_folder_that_is_watched_is_kept_in_step() {
     assert_eq!(Watching::start(&library, &folder).next(), [0, 0, 0]);
     assert_eq!(sources(&library), pairs([("Third.md", "missing")]));
     assert_eq!(hits("thread").len(), 1);
+}
+
+#[test]
+fn a_folder_that_is_watched_names_the_files_that_change() {
+    let library = Library::new();
+    let first = library.write("in/First.md", "A thimble.");
+    let folder = first.parent().unwrap().to_str().unwrap().to_owned();
+    let mut watching = Watching::start_with(&library, &[&folder]);
+    // All that is told of one look at the files: its last line counts them.
+    let mut told = || -> Vec<String> {
+        let mut lines = Vec::new();
+        while !lines.last().is_some_and(|line: &String| line.contains(" skipped; ")) {
+            lines.push(watching.told.next().unwrap().unwrap());
+        }
+        lines
+    };
+    assert!(told()[0].starts_with("notes: 1 new"));
+    let second = library.write("in/Second.md", "A needle.");
+    assert_eq!(told()[0], format!("new {}", second.display()));
+    fs::write(&second, "A needle and thread.").unwrap();
+    let said = told();
+    assert_eq!(said[0], format!("updated {}", second.display()));
+    assert!(said[1].starts_with("notes: 0 new, 1 updated, 1 unchanged"), "{said:?}");
 }
 
 #[test]

@@ -1,18 +1,18 @@
 //! `vademecum import`.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{fmt::Write, path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use vademecum_kit::model::SourceName;
 
 use super::{
     run::{Wish, bring_in},
     summary::Summary,
-    watch,
+    tldw, watch,
 };
 
-use crate::cli::{command::Common, output::say, tldw};
+use crate::cli::{command::Common, output::say};
 
 /// Brings files in.
 #[derive(Debug, clap::Args)]
@@ -74,8 +74,7 @@ impl Import {
             return Ok(ExitCode::SUCCESS);
         }
         let summary = bring_in(&library, &wish).await?;
-        self.tell(&summary)?;
-        Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        self.end(&summary)
     }
 
     /// Copies what users of tldw have.
@@ -86,7 +85,13 @@ impl Import {
         let app = common.app()?;
         let own = app.settings().storage.named_user();
         let user = tldw::Whose { named: self.tldw_user.as_deref(), own };
-        tldw::copy(&app.library(), folders, user, self.json).await
+        let summary = tldw::copy(&app.library(), folders, user, self.json).await?;
+        self.end(&summary)
+    }
+
+    fn end(&self, summary: &Summary) -> Result<ExitCode> {
+        self.tell(summary)?;
+        Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
     fn tell(&self, summary: &Summary) -> Result<()> {
@@ -129,8 +134,17 @@ impl Import {
 /// Shows how far it is, if standard error is a terminal.
 pub(crate) fn progress(count: usize, things: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(count).unwrap_or(0)).with_message(things);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}  {per_sec}  {eta} left");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}  {rate}  {eta} left");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.with_style(style.with_key("rate", |state: &ProgressState, line: &mut dyn Write| {
+        // A line that cannot be written is not shown.
+        line.write_str(&rate(state.per_sec())).ok();
+    }))
+}
+
+/// How fast it is, as exactly as anybody wants to know.
+fn rate(per_second: f64) -> String {
+    if per_second < 10.0 { format!("{per_second:.1}/s") } else { format!("{per_second:.0}/s") }
 }
 
 #[cfg(test)]
@@ -142,6 +156,11 @@ mod tests {
         let wish =
             Import { named, dry_run: false, watch: false, tldw_user: None, json: false }.wish()?;
         Ok((wish.kind, wish.paths.len()))
+    }
+
+    #[test]
+    fn a_rate_is_rounded() {
+        assert_eq!([0.0, 4.26, 92.9004, 1234.5].map(rate), ["0.0/s", "4.3/s", "93/s", "1234/s"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod command;
 mod run;
 mod summary;
+mod tldw;
 mod watch;
 
 pub(super) use command::{Import, progress};

@@ -136,6 +136,7 @@ impl Intake<'_> {
                 reading.drafts
             }
             Err(error) => {
+                entry.outcome = Outcome::Skipped;
                 entry.problems = vec![whole(&entry.path, &error)];
                 Vec::new()
             }
@@ -182,6 +183,9 @@ impl Intake<'_> {
                 match answer {
                     Ok(saved) => {
                         self.summary.item(source, &saved);
+                        if self.wish.follow {
+                            self.summary.name(&entry.path, &saved);
+                        }
                         entry.items.push(saved.uri().to_string());
                     }
                     Err(error) => {
@@ -195,8 +199,9 @@ impl Intake<'_> {
         for entry in &mut entries {
             entry.outcome = match (entry.source, entry.items.as_slice(), entry.problems.as_slice())
             {
-                (_, [], [_, ..]) => Outcome::Skipped,
-                (None, ..) => Outcome::Passed,
+                // Nobody reads it: because it could not be looked at, or need not be.
+                (None, ..) => entry.outcome,
+                (Some(_), [], [_, ..]) => Outcome::Skipped,
                 (Some(_), ..) => Outcome::Imported,
             };
             self.summary.file(entry);

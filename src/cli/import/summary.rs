@@ -9,9 +9,10 @@ use std::{
 use indicatif::DecimalBytes;
 use serde::Serialize;
 use vademecum_kit::model::{Saved, SourceName};
+use vademecum_tldw::Followed;
 
 use crate::{
-    cli::output::{complain, plain, say},
+    cli::output::{complain, count, plain, say},
     import::{Entry, Outcome, Problem},
 };
 
@@ -43,6 +44,9 @@ pub(crate) struct Summary {
     seconds: f64,
     #[serde(skip)]
     begun: Instant,
+    /// Files that brought in something, each with what it is: `new`, `updated`.
+    #[serde(skip)]
+    named: BTreeMap<PathBuf, &'static str>,
 }
 
 /// What became of items.
@@ -51,6 +55,12 @@ struct Counts {
     new: usize,
     updated: usize,
     unchanged: usize,
+}
+
+impl Counts {
+    fn total(self) -> usize {
+        self.new + self.updated + self.unchanged
+    }
 }
 
 /// What became of the items of one source.
@@ -116,6 +126,7 @@ impl Summary {
             bytes: 0,
             seconds: 0.0,
             begun: Instant::now(),
+            named: BTreeMap::new(),
         }
     }
 
@@ -126,7 +137,7 @@ impl Summary {
             Outcome::Missing => self.missing.push(entry.path.clone()),
             Outcome::Imported | Outcome::Skipped => self.files += 1,
         }
-        if entry.outcome != Outcome::Missing {
+        if !matches!(entry.outcome, Outcome::Missing | Outcome::Passed) {
             for Problem { place, reason } in entry.problems.clone() {
                 self.skip(&entry.path.display(), place, reason);
             }
@@ -150,6 +161,42 @@ impl Summary {
                 Saved::Updated(_) => counts.updated += 1,
                 Saved::Unchanged(_) => counts.unchanged += 1,
             }
+        }
+    }
+
+    /// Names a file that brought in something. One is new if all of it is.
+    pub(super) fn name(&mut self, path: &Path, saved: &Saved) {
+        let what = match saved {
+            Saved::New(_) => "new",
+            Saved::Updated(_) => "updated",
+            Saved::Unchanged(_) => return,
+        };
+        let known = self.named.entry(path.to_owned()).or_insert(what);
+        if *known != what {
+            *known = "updated";
+        }
+    }
+
+    /// The same with no file named that brought in something.
+    pub(super) fn without_names(mut self) -> Self {
+        self.named.clear();
+        self
+    }
+
+    /// Counts a database of another program.
+    pub(super) fn database(&mut self, bytes: u64) {
+        self.files += 1;
+        self.read(bytes);
+    }
+
+    /// Counts the items of one source of another program, read from its `format`.
+    pub(super) fn copied(&mut self, source: SourceName, copied: &Followed, format: &str) {
+        let of_source = self.sources.entry(source).or_default();
+        of_source.formats.insert(format.to_owned());
+        for counts in [&mut self.items, &mut of_source.items] {
+            counts.new += copied.new;
+            counts.updated += copied.updated;
+            counts.unchanged += copied.unchanged;
         }
     }
 
@@ -183,7 +230,7 @@ impl Summary {
 
     /// How many items are in the library that came from these files.
     pub(crate) fn items(&self) -> usize {
-        self.items.new + self.items.updated + self.items.unchanged
+        self.items.total()
     }
 
     pub(super) fn is_failure(&self) -> bool {
@@ -203,7 +250,11 @@ impl Summary {
         for path in &self.removed {
             say(&plain(&format!("removed {}: it is not there any more", path.display())));
         }
-        for (source, PerSource { items, formats }) in &self.sources {
+        for (path, what) in &self.named {
+            say(&plain(&format!("{what} {}", path.display())));
+        }
+        let told = self.sources.iter().filter(|(_, it)| it.items.total() > 0);
+        for (source, PerSource { items, formats }) in told {
             let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
             say(&format!(
                 "{source}: {} new, {} updated, {} unchanged, read as {}",
@@ -215,12 +266,12 @@ impl Summary {
         }
         let passed = match self.passed {
             0 => String::new(),
-            count => format!(", {count} passed by"),
+            passed => format!(", {passed} passed by"),
         };
         say(&format!(
-            "{}{} files, {} skipped{passed}; {} read in {:.1} s",
+            "{}{}, {} skipped{passed}; {} read in {:.1} s",
             if self.dry_run { "nothing was saved: " } else { "" },
-            self.files,
+            count(self.files, "file"),
             self.skipped.len(),
             DecimalBytes(self.bytes),
             self.seconds,
@@ -253,6 +304,24 @@ mod tests {
         assert!(mixed[0].is_like(&mixed[1]));
         mixed[1].place = "page 1".to_owned();
         assert!(!mixed[0].is_like(&mixed[1]));
+    }
+
+    #[test]
+    fn a_file_is_named_once_as_new_if_all_of_it_is() {
+        let uri = || vademecum_kit::model::Uri::item(SourceName::Chats, "1");
+        let mut summary = Summary::new(false);
+        for (path, saved) in [
+            ("a", Saved::New(uri())),
+            ("a", Saved::New(uri())),
+            ("b", Saved::New(uri())),
+            ("b", Saved::Updated(uri())),
+            ("c", Saved::Unchanged(uri())),
+        ] {
+            summary.name(Path::new(path), &saved);
+        }
+        let named: Vec<_> = summary.named.values().copied().collect();
+        assert_eq!(named, ["new", "updated"]);
+        assert!(summary.without_names().named.is_empty());
     }
 
     #[test]

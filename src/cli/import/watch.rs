@@ -36,7 +36,8 @@ pub(super) async fn watch(
         let watched = watcher.watch(path, RecursiveMode::Recursive);
         watched.with_context(|| format!("{} cannot be watched", path.display()))?;
     }
-    tell(&bring_in(library, wish).await?)?;
+    // What was there before is counted; only what changes from now on is named.
+    tell(&bring_in(library, wish).await?.without_names())?;
     complain("watching; Ctrl-C ends");
     loop {
         tokio::select! {
