@@ -17,7 +17,12 @@ use vademecum_kit::{
     store::{Reader, Store, first_origins},
 };
 
-use super::{aside, command::Common, import::progress, output::say};
+use super::{
+    aside,
+    command::Common,
+    import::progress,
+    output::{items as items_of, say},
+};
 use crate::{import::exported, registry};
 
 /// How long one source may take.
@@ -83,7 +88,7 @@ impl Export {
             say(text.trim_end());
         } else {
             let counts: Vec<_> =
-                marker.items.iter().map(|(name, count)| format!("{count} {name}")).collect();
+                marker.items.iter().map(|(name, count)| items_of(*count, *name)).collect();
             say(&format!("exported to {}: {}", self.folder.display(), counts.join(", ")));
         }
         Ok(ExitCode::SUCCESS)
@@ -100,13 +105,25 @@ fn export(source: &Arc<dyn Source>, store: &Store, folder: &Path) -> Result<usiz
         let origins = first_origins(reader, source.name())?;
         let ids = source.suggest(reader, "", usize::MAX)?.values;
         let bar = progress(ids.len(), source.name().as_str());
+        let mut write = |id: &str, folder: &Path, draft: Draft| {
+            bar.inc(1);
+            let put = put(folder, draft).with_context(|| format!("cannot write `{id}`"));
+            put.map_err(|error| failure = Some(error)).is_ok()
+        };
+        let mut branches = Vec::new();
         for id in &ids {
             let draft = drafted(source, reader, id, &origins)?;
-            if let Err(error) = put(&folder_of(&folder, &draft), draft) {
-                failure = Some(error);
+            if let Some(of) = left_by(&draft) {
+                branches.push(Branch { id, of: of.to_owned(), origin: draft.origin });
+            } else if !write(id, &folder, draft) {
                 break;
             }
-            bar.inc(1);
+        }
+        for (id, depth) in depths(&branches) {
+            let draft = drafted(source, reader, id, &origins)?;
+            if !write(id, &folder.with_file_name(branches_folder(depth)), draft) {
+                break;
+            }
         }
         bar.finish_and_clear();
         Ok::<_, SourceError>(ids.len())
@@ -129,13 +146,57 @@ fn drafted(
     Ok(Draft { origin, ..draft })
 }
 
-/// The folder that an item goes into. A branch goes where it is read after what it
-/// leaves: folders are read in the order of their names.
-fn folder_of(folder: &Path, draft: &Draft) -> PathBuf {
+/// A conversation that leaves another one.
+#[derive(Debug)]
+struct Branch<'a> {
+    id: &'a str,
+    origin: String,
+    /// The origin of the one that it leaves.
+    of: String,
+}
+
+/// The origin of the conversation that an item leaves, if it is a branch.
+fn left_by(draft: &Draft) -> Option<&str> {
     match &draft.body {
-        Body::Chat(ChatDraft { fork: Some(_), .. }) => folder.with_file_name("chats-branches"),
-        _ => folder.to_owned(),
+        Body::Chat(ChatDraft { fork: Some(fork), .. }) => Some(&fork.of),
+        Body::Chat(_) | Body::Note(_) | Body::Media(_) | Body::Character(_) | Body::Prompt(_) => {
+            None
+        }
     }
+}
+
+/// How many conversations each branch leaves, one after the other: 1, unless what
+/// it leaves is a branch itself.
+fn depths<'a>(branches: &[Branch<'a>]) -> Vec<(&'a str, usize)> {
+    let left: HashMap<&str, &str> =
+        branches.iter().map(|it| (it.origin.as_str(), it.of.as_str())).collect();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for branch in branches {
+        let mut path = Vec::new();
+        let mut next = branch.origin.as_str();
+        // Branches that leave one another in a circle leave nothing in the end.
+        while let Some(of) = left.get(next).filter(|_| !known.contains_key(next)) {
+            if path.len() > left.len() {
+                break;
+            }
+            path.push(next);
+            next = of;
+        }
+        let mut depth = known.get(next).copied().unwrap_or(0);
+        for origin in path.into_iter().rev() {
+            depth += 1;
+            known.insert(origin, depth);
+        }
+    }
+    let depth =
+        |branch: &Branch<'a>| (branch.id, known.get(branch.origin.as_str()).copied().unwrap_or(1));
+    branches.iter().map(depth).collect()
+}
+
+/// The folder of branches that leave so many conversations. It is read after what
+/// they leave: folders are read in the order of their names.
+fn branches_folder(depth: usize) -> String {
+    if depth < 2 { "chats-branches".to_owned() } else { format!("chats-branches-{depth:06}") }
 }
 
 fn put(folder: &Path, draft: Draft) -> Result<()> {
@@ -199,6 +260,18 @@ mod tests {
     use vademecum_kit::model::NoteDraft;
 
     use super::*;
+
+    #[test]
+    fn a_branch_of_a_branch_is_read_after_it() {
+        let branch =
+            |id: &'static str, of: &str| Branch { id, origin: id.to_owned(), of: of.to_owned() };
+        let branches = [branch("c", "b"), branch("a", "main"), branch("b", "a"), branch("d", "a")];
+        assert_eq!(depths(&branches), [("c", 3), ("a", 1), ("b", 2), ("d", 2)]);
+        let circle = depths(&[branch("a", "b"), branch("b", "a"), branch("c", "a")]);
+        assert_eq!(circle.len(), 3);
+        let folders = [1, 2, 3, 10, 20, 100].map(branches_folder);
+        assert!(folders.is_sorted(), "{folders:?}");
+    }
 
     #[test]
     fn files_are_called_after_their_titles_and_told_apart_by_their_identifiers() {

@@ -293,7 +293,8 @@ fn beside(file: &SourceFile, name: &str) -> Result<SourceFile, ImportError> {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::model::{
-        ChatDraft, Cue, MediaDraft, MessageDraft, NoteDraft, PromptDraft, Timestamp, Transcript,
+        ChatDraft, Cue, KeptMedia, MediaDraft, MessageDraft, NoteDraft, PromptDraft, StoredChunk,
+        Timestamp, Transcript,
     };
 
     use super::*;
@@ -342,7 +343,11 @@ mod tests {
             user_prompt: Some(awkward.to_owned()),
             ..PromptDraft::default()
         };
-        let recording = MediaDraft { transcript, ..media.clone() };
+        let chunk =
+            StoredChunk { start: Some(0), end: Some(3), kind: None, ..StoredChunk::default() };
+        let kept = Some(KeptMedia { chunks: vec![chunk], length: Some(3), ..KeptMedia::default() });
+        let recording = MediaDraft { transcript, kept: kept.clone(), ..media.clone() };
+        let media = MediaDraft { kept, ..media };
         [
             Body::Note(note),
             Body::Media(media),

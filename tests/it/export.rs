@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     notes_and_chats::branched,
-    program::{Caller, Done, Library, SOURCES, card, picture},
+    program::{Caller, Done, Generation, Library, SOURCES, Tldw, card, picture},
 };
 
 /// Exports to a folder beside the library.
@@ -152,6 +152,85 @@ fn a_whole_export_is_imported_at_once_with_branches_and_what_was_written_here() 
         let (text, again) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&again[name]));
         assert_eq!(text, again, "{}", name.display());
     }
+}
+
+/// A conversation with branches of branches, each said to be newer than what leaves it.
+fn bush() -> String {
+    let node = |id: &str, parent: &str, text: &str, time: u64| {
+        let content = json!({ "content_type": "text", "parts": [text] });
+        let message = json!({ "id": id, "author": { "role": "user" }, "content": content,
+                              "create_time": 1_767_261_600 + time });
+        json!({ "id": id, "parent": parent, "children": [], "message": message })
+    };
+    let mapping = json!({
+        "root": { "id": "root", "parent": null, "message": null },
+        "a": node("a", "root", "thimble", 1),
+        "b": node("b", "a", "needle", 2),
+        "c": node("c", "a", "thread", 3),
+        "d": node("d", "c", "button", 4),
+        "e": node("e", "c", "buckle", 5),
+        "f": node("f", "d", "ribbon", 6),
+        "g": node("g", "d", "velvet", 7),
+    });
+    json!([{ "id": "bush", "title": "Sewing", "current_node": "b", "mapping": mapping }])
+        .to_string()
+}
+
+#[test]
+fn a_branch_of_a_branch_still_leaves_it_after_an_export() {
+    let library = Library::new();
+    library.import("chats", "bush.json", bush());
+    assert_eq!(export(&library, "out").code, 0);
+    let whole = files(&library.file("out"));
+    let other = Library::new();
+    for (name, bytes) in &whole {
+        other.write(&format!("in/{}", name.to_str().unwrap()), bytes);
+    }
+    let done = other.run(&["import", other.file("in").to_str().unwrap(), "--json"]).json();
+    assert_eq!(done["skipped"], json!([]), "{done}");
+    let parents = |library: &Library| -> Vec<Value> {
+        let server = library.serve();
+        let client = server.client();
+        let talk = |word: &str| {
+            let hit = client.only_hit("chats.search", &json!({ "query": word }));
+            let id = json!({ "conversation_id": hit["conversation_id"] });
+            let content = client.call("chats.get", &id)["content"].clone();
+            json!([id, content["parent_conversation_id"], content["forked_from_message_id"]])
+        };
+        ["needle", "thread", "button", "buckle", "ribbon", "velvet"].map(talk).into()
+    };
+    let (before, after) = (parents(&library), parents(&other));
+    assert_eq!(before, after);
+    assert_eq!(before.iter().filter(|talk| talk[1].is_string()).count(), 5, "{before:?}");
+    assert_eq!(export(&other, "out").code, 0);
+    assert_eq!(files(&other.file("out")), whole);
+}
+
+#[test]
+fn what_another_program_made_of_a_document_is_in_an_export() {
+    let (library, tldw) = (Library::new(), Tldw::new(Generation::Server, &["1"]));
+    assert_eq!(library.run(&["import", "tldw", tldw.name()]).code, 0);
+    assert_eq!(export(&library, "out").code, 0);
+    let whole = files(&library.file("out"));
+    let other = Library::new();
+    for (name, bytes) in &whole {
+        other.write(&format!("in/{}", name.to_str().unwrap()), bytes);
+    }
+    assert_eq!(other.run(&["import", other.file("in").to_str().unwrap()]).code, 0);
+    let read = |library: &Library| {
+        let server = library.serve();
+        let client = server.client();
+        let hit = client.only_hit("media.search", &json!({ "query": "東京" }));
+        let chunk = json!({ "mode": "chunk", "loc": hit["loc"] });
+        let chunk = client.item("media", &hit["id"], &chunk);
+        let full = client.item("media", &hit["id"], &json!({ "mode": "full" }));
+        let attached = full["attachments"].as_array().unwrap().clone();
+        let analysis = attached.into_iter().find(|it| it["type"] == "analysis").unwrap();
+        json!([hit["loc"], chunk["content"], chunk["attachments"][0], analysis["content"]])
+    };
+    let before = read(&library);
+    assert_eq!(before[0]["chunk_index"], 1, "{before}");
+    assert_eq!(read(&other), before);
 }
 
 #[test]

@@ -133,7 +133,10 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{Body, Cue, MediaDraft, Mode, RetrievalOptions, Timestamp, Transcript},
+        model::{
+            Body, Cue, Heading, KeptMedia, MediaDraft, Mode, RetrievalOptions, StoredChunk,
+            Timestamp, Transcript,
+        },
         testing::{self, Bench},
     };
 
@@ -173,6 +176,51 @@ mod tests {
     #[test]
     fn media_keep_the_promises_of_a_source() {
         testing::check(Media, &shelf(), "dough");
+    }
+
+    #[test]
+    fn a_draft_that_was_read_keeps_only_what_its_text_does_not_say() {
+        let page = |at, title: &str| Heading { at, level: 1, title: title.to_owned() };
+        let content = "Über rye. Oat.".to_owned();
+        let paper =
+            MediaDraft { headings: vec![page(0, "Page 1")], ..document("Paper", "pdf", &content) };
+        let chunk = |text: &str, start, end| StoredChunk {
+            text: text.to_owned(),
+            start: Some(start),
+            end: Some(end),
+            kind: Some("prose".to_owned()),
+            metadata: None,
+        };
+        let chunks = vec![chunk("", 0, 9), chunk("Oat, cut by another.", 10, 14)];
+        let analysis = Some("About grain.".to_owned());
+        let kept = Some(KeptMedia { chunks, analysis, ..KeptMedia::default() });
+        let foreign = MediaDraft { kept, ..document("Grain", "txt", &content) };
+        let bench = Bench::filled(Media, &[shelf()[0].clone(), draft(paper), draft(foreign)]);
+        let read = |bench: &Bench<Media>, id: &str| {
+            let read = bench.read(|reader| Media.draft(reader, id)).unwrap();
+            let Body::Media(media) = read.body.clone() else { panic!("media") };
+            (read, media.kept)
+        };
+        assert!(read(&bench, "1").1.is_none());
+        let other = Bench::new(Media);
+        for id in ["2", "3"] {
+            other.save(&read(&bench, id).0);
+            assert_eq!(format!("{:?}", read(&other, id)), format!("{:?}", read(&bench, id)));
+        }
+        let kept = read(&other, "2").1.unwrap();
+        assert_eq!((kept.chunks[0].text.as_str(), kept.length), ("", Some(14)));
+        assert!(kept.chunks[0].metadata.as_deref().unwrap().contains("Page 1"));
+        let kept = read(&other, "3").1.unwrap();
+        let texts: Vec<&str> = kept.chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+        assert_eq!(texts, ["", "Oat, cut by another."]);
+        assert_eq!(kept.analysis.as_deref(), Some("About grain."));
+        // Whoever edits the text between the two gets chunks of what it is now.
+        let mut edited = read(&bench, "3").0;
+        let Body::Media(media) = &mut edited.body else { panic!("media") };
+        media.content.push_str(" Spelt.");
+        edited.digest = "edited".to_owned();
+        other.save(&edited);
+        assert!(read(&other, "3").1.unwrap().chunks.is_empty());
     }
 
     #[test]

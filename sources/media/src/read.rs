@@ -4,15 +4,15 @@ use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_kit::{
     model::{
-        Body, Draft, Get, Hit, Item, ItemId, Loc, MediaDraft, Mode, SourceName, Timestamp, Uri,
-        View,
+        Body, Draft, Get, Hit, Item, ItemId, KeptMedia, Loc, MediaDraft, Mode, SourceName,
+        StoredChunk, Timestamp, Uri, View,
     },
     retrieve::{self, Finder, Span},
     source::SourceError,
     store::{Reader, StoreError},
 };
 
-use crate::{outline::section_path, transcript};
+use crate::{outline::section_path, parts, transcript};
 
 /// A document as it is stored.
 struct Document {
@@ -97,7 +97,7 @@ pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>
     let number = id.parse().map_err(|_| missing())?;
     let document = find(reader, number)?.ok_or_else(missing)?;
     let newest = transcripts(reader, number)?.into_iter().next();
-    let draft = MediaDraft {
+    let mut draft = MediaDraft {
         title: document.title,
         media_type: document.media_type,
         url: document.url,
@@ -111,7 +111,33 @@ pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>
         kept: None,
         headings: Vec::new(),
     };
+    draft.kept = kept(reader, number, &draft)?;
     Ok(Draft::stored(id, Body::Media(draft)))
+}
+
+/// What is stored of a document that cannot be made of its text again.
+fn kept(
+    reader: &Reader<'_>,
+    media_id: i64,
+    media: &MediaDraft,
+) -> Result<Option<KeptMedia>, StoreError> {
+    let parameters = named_params! { ":media_id": media_id };
+    let stored = reader.all(include_str!("../sql/stored_chunks.sql"), parameters, |row| {
+        Ok(StoredChunk {
+            text: row.get("chunk_text")?,
+            start: row.get("start_char")?,
+            end: row.get("end_char")?,
+            kind: row.get("chunk_type")?,
+            metadata: row.get("metadata")?,
+        })
+    })?;
+    let chunks = parts::to_keep(stored, media);
+    let analysis = reader.first(include_str!("../sql/analysis.sql"), parameters, |row| {
+        row.get("analysis_content")
+    })?;
+    let length = (!chunks.is_empty()).then(|| media.content.chars().count());
+    let is_any = !chunks.is_empty() || analysis.is_some();
+    Ok(is_any.then_some(KeptMedia { chunks, length, analysis, transcription: None }))
 }
 
 fn find(reader: &Reader<'_>, id: i64) -> Result<Option<Document>, StoreError> {

@@ -135,6 +135,10 @@ pub struct KeptMedia {
     /// Its chunks, in order; without any, the text is cut here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chunks: Vec<StoredChunk>,
+    /// How long the text was that the chunks are of, in code points. They are
+    /// passed over if it is not that long any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<usize>,
     /// Its transcript, instead of that of the draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcription: Option<Transcription>,
@@ -144,10 +148,11 @@ pub struct KeptMedia {
 }
 
 /// A part of a document, as another program has cut it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoredChunk {
-    /// Its text.
+    /// Its text; if that is empty, what stands where it begins and ends.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Where it begins in the document, in code points.
     #[serde(skip_serializing_if = "Option::is_none")]

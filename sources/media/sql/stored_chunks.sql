@@ -1,0 +1,5 @@
+-- The stored chunks of a document as they are, in order.
+SELECT chunk_text, start_char, end_char, chunk_type, metadata
+FROM UnvectorizedMediaChunks
+WHERE media_id = :media_id AND deleted = 0
+ORDER BY chunk_index;
