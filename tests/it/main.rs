@@ -37,6 +37,7 @@ mod import;
 mod jwt;
 mod keys;
 mod methods;
+mod migration;
 mod notes_and_chats;
 mod nothing_lost;
 mod oauth;

@@ -42,7 +42,11 @@ const ITEMS: [(Database, &str); 6] = [
         "SELECT '', '', '' FROM chat_fts_docsize
          LIMIT (SELECT count(*) FROM chat_fts_docsize) - (SELECT count(*) FROM messages)",
     ),
-    (Database::Chacha, "SELECT 'characters://' || id, name, description FROM character_cards"),
+    (
+        Database::Chacha,
+        "SELECT 'characters://' || id, name, concat(description, alternate_greetings)
+         FROM character_cards",
+    ),
     (Database::Prompts, "SELECT 'prompts://' || id, name, user_prompt FROM Prompts"),
 ];
 
@@ -214,11 +218,16 @@ fn body(source: SourceName, title: &str, text: &str, number: usize) -> Body {
             media_type: "txt".to_owned(),
             ..MediaDraft::default()
         }),
-        SourceName::Characters => Body::Character(Box::new(CharacterDraft {
-            name: title,
-            description: Some(text),
-            ..CharacterDraft::default()
-        })),
+        SourceName::Characters => {
+            // In one field or another: it counts the same.
+            let greets = number.is_multiple_of(2);
+            Body::Character(Box::new(CharacterDraft {
+                name: title,
+                description: (!greets).then(|| text.clone()),
+                alternate_greetings: greets.then_some(text).into_iter().collect(),
+                ..CharacterDraft::default()
+            }))
+        }
         SourceName::Prompts => Body::Prompt(PromptDraft {
             // Names are unique.
             name: format!("{title} {number}"),

@@ -93,6 +93,14 @@ fn what_an_item_is_made_of_arrives_whole() {
     for part in ["Ahoy.", "keeper", "calm"] {
         assert!(card.to_string().contains(part), "{part}: {card}");
     }
+    for (word, field) in [
+        ("ahoy", "alternate_greetings"),
+        ("whisper", "post_history_instructions"),
+        ("fog", "character_book"),
+    ] {
+        let hit = client.only_hit("characters.search", &json!({ "query": word }));
+        assert_eq!(hit["loc"]["field"], field, "{hit}");
+    }
     let held = json!({ "query": "lantern", "character_id": 7 });
     assert_eq!(client.only_hit("chats.search", &held)["title"], "Night watch");
     // The name of a prompt may be a number; the identifier comes first.
@@ -389,6 +397,26 @@ fn a_copy_keeps_identifiers_and_is_brought_up_to_date_by_copying_again() {
         let held = json!({ "query": "watch", "character_id": 7, "by": "title" });
         assert_eq!(client.only_hit("chats.search", &held)["conversation_id"], "c-1");
     }
+}
+
+#[test]
+fn a_copy_is_summed_up_as_every_import_is() {
+    let (library, tldw) = (Library::new(), Tldw::new(Generation::Server, &["1"]));
+    let note = library.write("note.md", "A gull.");
+    let summary =
+        |arguments: &[&str]| library.run(&[&["import", "--json"], arguments].concat()).json();
+    let (copied, imported) = (summary(&["tldw", tldw.name()]), summary(&[note.to_str().unwrap()]));
+    let keys = |summary: &Value| summary.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&copied), keys(&imported));
+    assert_eq!((&copied["files"], &copied["dry_run"]), (&json!(3), &json!(false)), "{copied}");
+    let characters = &copied["sources"]["characters"];
+    assert_eq!(
+        (&characters["new"], &characters["formats"][0]),
+        (&json!(2), &json!("databases of tldw"))
+    );
+    let done = library.run(&["import", "tldw", tldw.name()]);
+    assert!(done.stdout.contains("characters: 0 new, 0 updated, 2 unchanged"), "{done:?}");
+    assert!(done.stdout.contains("3 files, 0 skipped; "), "{done:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
--- Makes a character findable by its words.
+-- Makes the character :id findable by the words that it has now.
 INSERT OR REPLACE INTO character_fts (
-    rowid, name, tags, description, personality, scenario, system_prompt, first_message,
-    message_example, creator_notes
+    rowid, name, tags, description, personality, scenario, first_message, alternate_greetings,
+    system_prompt, post_history_instructions, message_example, character_book, creator_notes
 )
-VALUES (
-    :id, :name, :tags, :description, :personality, :scenario, :system_prompt, :first_message,
-    :message_example, :creator_notes
-);
+SELECT
+    id, name, tags, description, personality, scenario, first_message, alternate_greetings,
+    system_prompt, post_history_instructions, message_example, character_book, creator_notes
+FROM character_texts
+WHERE id = :id;

@@ -1,8 +1,12 @@
--- One character, without its picture.
+-- One character, without its picture: its columns, and what lists and the lorebook say
+-- as one text.
 SELECT
-    id, name, description, personality, scenario, system_prompt, post_history_instructions,
-    first_message, message_example, creator_notes, alternate_greetings, tags, creator,
-    character_version, extensions, image IS NOT NULL AS has_image, created_at, last_modified,
-    version
-FROM character_cards
-WHERE id = :id AND deleted = 0;
+    cards.id, cards.name, cards.description, cards.personality, cards.scenario,
+    cards.system_prompt, cards.post_history_instructions, cards.first_message,
+    cards.message_example, cards.creator_notes, cards.alternate_greetings, cards.tags,
+    cards.creator, cards.character_version, cards.extensions,
+    cards.image IS NOT NULL AS has_image, cards.created_at, cards.last_modified, cards.version,
+    texts.alternate_greetings AS greetings_text, texts.character_book
+FROM character_cards AS cards
+JOIN character_texts AS texts ON texts.id = cards.id
+WHERE cards.id = :id;

@@ -7,7 +7,7 @@ use vademecum_kit::{
     store::{Tagged, Writer, retag},
 };
 
-use super::TABLE;
+use super::save::index;
 
 /// Changes the tags of a character.
 pub(crate) fn tag(
@@ -23,6 +23,6 @@ pub(crate) fn tag(
         let tags = serde_json::json!(tags).to_string();
         let this = named_params! { ":id": id, ":tags": tags, ":now": now };
         writer.run(include_str!("../sql/retag.sql"), this)?;
-        writer.index(&TABLE, id, include_str!("../sql/reindex.sql"), named_params! { ":id": id })
+        index(writer, id)
     })
 }

@@ -1,7 +1,9 @@
 //! Characters: cards that say who somebody is and how they talk.
 //!
 //! A character is made of fields. Its `loc` names the field that matched and
-//! the place in it; read in full, it is an object with all of them.
+//! the place in it; read in full, it is an object with all of them. What is
+//! indexed and shown of each is one text, made in `character_texts`
+//! (`schemas/sqlite/chacha`): lists and the lorebook are joined there.
 
 mod change;
 mod read;
@@ -32,9 +34,16 @@ const TABLE: Table = Table {
         Column { name: "description", field: Field::Description, weight: 1.0 },
         Column { name: "personality", field: Field::Personality, weight: 1.0 },
         Column { name: "scenario", field: Field::Scenario, weight: 1.0 },
-        Column { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
         Column { name: "first_message", field: Field::FirstMessage, weight: 1.0 },
+        Column { name: "alternate_greetings", field: Field::AlternateGreetings, weight: 1.0 },
+        Column { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
+        Column {
+            name: "post_history_instructions",
+            field: Field::PostHistoryInstructions,
+            weight: 1.0,
+        },
         Column { name: "message_example", field: Field::MessageExample, weight: 1.0 },
+        Column { name: "character_book", field: Field::CharacterBook, weight: 1.0 },
         Column { name: "creator_notes", field: Field::CreatorNotes, weight: 1.0 },
     ],
     state: include_str!("../sql/state.sql"),
@@ -175,6 +184,73 @@ mod tests {
         let item = bench.get(1, full).unwrap();
         assert_eq!(item.content["first_message"], "I am Mara.");
         assert_eq!(item.content["tags"][1], "calm");
+    }
+
+    /// A card whose lists and lorebook say something.
+    fn hidden(lorebook: serde_json::Value) -> Draft {
+        let mut draft = card("Orla", "Keeps a light.", &[]);
+        let Body::Character(orla) = &mut draft.body else { panic!("a character") };
+        orla.alternate_greetings = vec!["Hello.".to_owned(), "The ferry is late.".to_owned()];
+        orla.post_history_instructions = Some("Never mention the kraken.".to_owned());
+        orla.extensions.insert("character_book".to_owned(), lorebook);
+        draft
+    }
+
+    #[test]
+    fn what_a_card_keeps_for_later_is_found_where_it_stands() {
+        let entry = serde_json::json!({ "name": "Reef", "comment": "", "keys": ["shoal", 1],
+            "secondary_keys": ["rocks"], "content": "Ships founder on the corals.", "enabled": false });
+        for entries in [serde_json::json!([entry]), serde_json::json!({ "0": entry })] {
+            let book = serde_json::json!({ "entries": entries });
+            let bench = Bench::filled(Characters, &[hidden(book)]);
+            for (word, field) in [
+                ("ferry", "alternate_greetings"),
+                ("kraken", "post_history_instructions"),
+                ("reef", "character_book"),
+                ("shoal", "character_book"),
+                ("rocks", "character_book"),
+                ("corals", "character_book"),
+            ] {
+                let hit = bench.search(word).remove(0);
+                assert!(hit.snippet.unwrap().to_lowercase().contains(word), "{word}");
+                let loc = hit.loc.unwrap();
+                assert_eq!(loc.field.as_deref(), Some(field), "{word}");
+                let at = loc.approx_offset.unwrap();
+                let (mode, loc) = (Some(Mode::Chunk), Some(loc));
+                let there = RetrievalOptions { mode, loc, ..RetrievalOptions::default() };
+                let item = bench.get(1, there).unwrap();
+                let text = item.content.as_str().unwrap().to_lowercase();
+                assert_eq!(text.find(word), Some(at), "{word}: {text}");
+            }
+            assert_eq!(bench.search("character_book:corals lorebook:shoal").len(), 1);
+            assert_eq!(bench.search("description:corals").len(), 0);
+        }
+    }
+
+    #[test]
+    fn a_lorebook_of_another_shape_costs_nothing_but_itself() {
+        let odd = [
+            serde_json::json!(null),
+            serde_json::json!("corals"),
+            serde_json::json!({ "entries": "corals" }),
+            serde_json::json!({ "entries": [[], "corals", { "keys": "shoal", "content": 5 }] }),
+            serde_json::json!({ "entries": { "a": { "keys": { "b": "shoal" }, "content": ["x"] } } }),
+        ];
+        for book in odd {
+            let bench = Bench::filled(Characters, &[hidden(book.clone())]);
+            assert_eq!(bench.search("kraken").len(), 1, "{book}");
+        }
+    }
+
+    #[test]
+    fn what_a_card_does_not_say_any_more_is_not_found_any_more() {
+        let book = |word: &str| {
+            let draft = hidden(serde_json::json!({ "entries": [{ "content": word }] }));
+            Draft { digest: word.to_owned(), ..draft }
+        };
+        let bench = Bench::filled(Characters, &[book("corals")]);
+        bench.save(&book("sandbank"));
+        assert_eq!((bench.search("corals").len(), bench.search("sandbank").len()), (0, 1));
     }
 
     #[test]

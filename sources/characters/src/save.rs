@@ -17,7 +17,7 @@ pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceEr
     save_once(writer, SourceName::Characters, draft, |item, now| {
         let before = item.and_then(|item| item.parse().ok());
         let id = put(writer, before, card, draft, now)?;
-        index(writer, id, card)?;
+        index(writer, id)?;
         Ok(id.to_string())
     })
 }
@@ -66,23 +66,7 @@ fn put(
     }
 }
 
-fn index(writer: &Writer<'_>, id: i64, card: &CharacterDraft) -> Result<(), StoreError> {
-    writer.index(
-        &TABLE,
-        id,
-        include_str!("../sql/index.sql"),
-        named_params! {
-            ":id": id,
-            ":name": card.name,
-            ":tags": card.tags.join(" "),
-            ":description": card.description,
-            ":personality": card.personality,
-            ":scenario": card.scenario,
-            ":system_prompt": card.system_prompt,
-            ":first_message": card.first_message,
-            ":message_example": card.message_example,
-            ":creator_notes": card.creator_notes,
-        },
-    )?;
-    Ok(())
+/// Makes a character findable by what is stored of it.
+pub(crate) fn index(writer: &Writer<'_>, id: i64) -> Result<(), StoreError> {
+    writer.index(&TABLE, id, include_str!("../sql/index.sql"), named_params! { ":id": id })
 }

@@ -23,15 +23,21 @@ pub enum Field {
     UserPrompt,
     /// Characters: how they begin.
     FirstMessage,
+    /// Characters: how else they begin.
+    AlternateGreetings,
+    /// Characters: what the model is told last.
+    PostHistoryInstructions,
     /// Characters: how they speak.
     MessageExample,
+    /// Characters: their lorebook.
+    CharacterBook,
     /// Characters: what their maker says about them.
     CreatorNotes,
 }
 
 impl Field {
     /// The names under which a query can name a field.
-    const NAMES: [(&str, Self); 20] = [
+    const NAMES: [(&str, Self); 24] = [
         ("title", Self::Title),
         ("name", Self::Title),
         ("text", Self::Text),
@@ -50,7 +56,11 @@ impl Field {
         ("system_prompt", Self::SystemPrompt),
         ("user_prompt", Self::UserPrompt),
         ("first_message", Self::FirstMessage),
+        ("alternate_greetings", Self::AlternateGreetings),
+        ("post_history_instructions", Self::PostHistoryInstructions),
         ("message_example", Self::MessageExample),
+        ("character_book", Self::CharacterBook),
+        ("lorebook", Self::CharacterBook),
         ("creator_notes", Self::CreatorNotes),
     ];
 
