@@ -24,7 +24,7 @@ use vademecum_kit::{
     retrieve::FtsQuery,
 };
 
-use super::program::{Caller, Library, program};
+use super::program::{Library, program};
 
 const HTML: &str = "<!doctype html><html><head><title>Rye in the oven</title></head><body><nav>Home</nav>\
     <article><h1>Rye in the oven</h1><p>Bake it dark, for an hour and a half, and leave it alone for a \
