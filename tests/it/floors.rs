@@ -8,7 +8,7 @@ use std::{
 
 /// The rooms, from the top floor down. Imports point down.
 const FLOORS: [&[&str]; 6] = [
-    &["main", "cli", "app", "registry"],
+    &["main", "cli", "app", "registry", "fuzzing"],
     &["transport"],
     &["tools"],
     &["actors"],
@@ -17,8 +17,15 @@ const FLOORS: [&[&str]; 6] = [
 ];
 
 /// Neighbours on a floor who may be asked all the same.
-const SIDEWAYS: [(&str, &str); 5] =
-    [("cli", "app"), ("cli", "registry"), ("app", "registry"), ("mcp", "auth"), ("auth", "config")];
+const SIDEWAYS: [(&str, &str); 7] = [
+    ("cli", "app"),
+    ("cli", "registry"),
+    ("app", "registry"),
+    ("fuzzing", "app"),
+    ("fuzzing", "registry"),
+    ("mcp", "auth"),
+    ("auth", "config"),
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
