@@ -346,7 +346,7 @@ mod tests {
             markdown(text),
             "Run:\n\n```\nmake\n  all\n```\n\n\n\n````python\nx = 1\n\ny = '```'\n````\n\n\nDone."
         );
-        assert_eq!(markdown("A\n\n::\n\n  b\n\nc").replace("\n\n", "\n"), "A\n```\nb\n```\nc");
+        assert_eq!(markdown("A\n\n::\n\n  b\n\nc").replace("\n\n", "\n"), "A\n\n```\nb\n```\n\nc");
     }
 
     #[test]
