@@ -17,10 +17,9 @@ check crate:
     cargo clippy -p {{ crate }} --all-targets -- -D warnings
     cargo test -p {{ crate }}
 
-# A minute of fuzzing for one parser, with nightly Rust and cargo-fuzz: just fuzz notes
-fuzz parser:
-    mkdir -p tests/fuzz/corpus/{{ parser }}
-    cargo +nightly fuzz run --fuzz-dir tests/fuzz {{ parser }} tests/fuzz/corpus/{{ parser }} tests/fuzz/seeds/{{ parser }} -- -max_total_time=60
+# A minute of fuzzing for one reader or more, with nightly Rust and cargo-fuzz: just fuzz notes
+fuzz *readers:
+    tests/fuzz/run {{ readers }}
 
 # Write the schemas of the tools anew; the diff is part of the review
 schemas:

@@ -394,6 +394,7 @@ fn sessions() -> Result<()> {
         let roster = Roster::new(Shelf {
             tldw: None,
             users: folder.path().to_owned(),
+            embeddings: None,
             sources: registry::sources(),
             limits: config::Limits::default(),
             sessions,

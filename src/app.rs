@@ -12,7 +12,7 @@ use vademecum_tldw::TldwError;
 use crate::{
     actors::{Library, Roster, Shelf, Tldw},
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
-    collections::Catalogue,
+    collections::{Catalogue, CollectionError, Syncs},
     config::{ConfigError, Mode, Settings, ToolNames},
     embed::{Embeddings, SetupError},
     mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, Toolset, UnknownTool},
@@ -30,6 +30,8 @@ pub struct App {
     settings: Settings,
     principal: Principal,
     roster: Arc<Roster>,
+    collections: Arc<Catalogue>,
+    syncs: Syncs,
     service: Service,
 }
 
@@ -54,6 +56,9 @@ pub enum AppError {
     /// Nobody can make vectors as the settings want it.
     #[error("`embeddings` is not right")]
     Embeddings(#[from] SetupError),
+    /// A collection cannot be as the settings want it.
+    #[error("`collections` is not right")]
+    Collections(#[from] CollectionError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -75,18 +80,24 @@ impl App {
     pub fn new(settings: Settings) -> Result<Self, AppError> {
         let principal = desktop(settings.storage.user.parse()?);
         let folder = settings.storage.folder()?;
+        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let roster = Arc::new(Roster::new(Shelf {
             users: folder.join("users"),
             tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
+            embeddings: embeddings.clone(),
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
-        let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let collections = Arc::new(Catalogue::new(&folder));
-        let toolbox = Toolbox::new(Arc::clone(&roster), collections, registry::tools(), patience)
+        let syncs = Syncs::new(Arc::clone(&collections))
+            .embedding_with(embeddings.clone())
+            .configured(&settings.collections)?;
+        let shared = Arc::clone(&collections);
+        let toolbox = Toolbox::new(Arc::clone(&roster), shared, registry::tools(), patience)
             .embedding_with(embeddings)
+            .syncing_with(syncs.clone())
             .without(&tools.disabled)?
             .saying(tools.text)
             .with_segments(tools.rag_search_segments.get().into());
@@ -112,12 +123,22 @@ impl App {
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
         let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options).limited(rates);
-        Ok(Self { settings, principal, roster, service })
+        Ok(Self { settings, principal, roster, collections, syncs, service })
     }
 
     /// The user's library.
     pub fn library(&self) -> Library {
         self.roster.library(&self.principal)
+    }
+
+    /// The collections of the server.
+    pub fn collections(&self) -> &Catalogue {
+        &self.collections
+    }
+
+    /// What brings collections up to date.
+    pub fn syncs(&self) -> &Syncs {
+        &self.syncs
     }
 
     /// The settings it was put together with.
@@ -161,6 +182,8 @@ impl App {
                 roster.sweep();
             }
         });
+        let syncs = self.syncs.clone();
+        drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.sweep())));
         let served = transport::serve(door, listener).await;
         sweeper.abort();
         Ok(served?)

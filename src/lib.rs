@@ -19,3 +19,6 @@ pub mod registry;
 pub mod telemetry;
 pub mod tools;
 pub mod transport;
+
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;

@@ -21,6 +21,7 @@ pub fn tools() -> Vec<Tool> {
     vec![
         Tool::of::<tools::KnowledgeSearch>(),
         Tool::of::<tools::KnowledgeGet>(),
+        Tool::of::<tools::KnowledgeRelated>(),
         Tool::of::<tools::NotesSearch>(),
         Tool::of::<tools::NotesGet>(),
         Tool::of::<tools::MediaSearch>(),
@@ -41,6 +42,8 @@ pub fn tools() -> Vec<Tool> {
         Tool::of::<tools::RagGetChunks>(),
         Tool::of::<tools::RagGetDocs>(),
         Tool::of::<tools::RagFetchFromSource>(),
+        Tool::of::<tools::RagAdminStats>(),
+        Tool::of::<tools::RagAdminSync>(),
         Tool::of::<tools::SearchKnowledgebase>(),
         Tool::of::<tools::RagSearch>(),
         Tool::of::<tools::VerifyDocumentAccess>(),

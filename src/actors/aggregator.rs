@@ -10,14 +10,18 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use vademecum_kit::{
     model::{
-        Ask, Cancel, Deadline, Filters, Floor, Get, Hit, Item, Order, Ranked, Ranking, SourceName,
-        Statistics, Uri, View,
+        Ask, Cancel, Deadline, Filters, Floor, Get, Hit, Item, Order, Ranked, Ranking, ScoreType,
+        SourceName, Statistics, Uri, View,
     },
     retrieve::{FtsQuery, Similar},
     source::SourceError,
 };
 
-use super::{CallError, SourceHandle, Waiting, error::chain};
+use super::{
+    CallError, SourceHandle, Vectors, Waiting,
+    error::chain,
+    indexer::{Indexer, NearItem},
+};
 
 /// A source that is to be asked, and for what.
 #[derive(Clone, Debug)]
@@ -50,6 +54,14 @@ pub(crate) struct Merged {
     pub(crate) statistics: Statistics,
     /// The sources that gave no answer.
     pub(crate) failed: Vec<Failed>,
+    /// What the scores were computed from.
+    pub(crate) score_type: ScoreType,
+    /// What only its vector found, or everything where words were not asked.
+    pub(crate) near: HashMap<Uri, NearItem>,
+    /// Items whose vectors are not made yet.
+    pub(crate) vectors_missing: usize,
+    /// Why vectors had no part in it, if so.
+    pub(crate) without_vectors: Option<String>,
 }
 
 impl Merged {
@@ -63,12 +75,18 @@ impl Merged {
 #[derive(Debug)]
 pub(crate) struct Aggregator {
     sources: Vec<SourceHandle>,
+    /// The vectors of the library, if there is somebody who makes them.
+    indexer: Option<Arc<Indexer>>,
     patience: Duration,
 }
 
 impl Aggregator {
-    pub(crate) fn new(sources: Vec<SourceHandle>, patience: Duration) -> Self {
-        Self { sources, patience }
+    pub(crate) fn new(
+        sources: Vec<SourceHandle>,
+        indexer: Option<Arc<Indexer>>,
+        patience: Duration,
+    ) -> Self {
+        Self { sources, indexer, patience }
     }
 
     fn find(&self, name: SourceName) -> Option<SourceHandle> {
@@ -88,6 +106,8 @@ pub(crate) struct RankAll {
     pub(crate) wanted: Vec<Wanted>,
     pub(crate) order: Order,
     pub(crate) take: usize,
+    /// What vectors are to say, if anything.
+    pub(crate) vectors: Option<Vectors>,
     pub(crate) waiting: Waiting,
 }
 
@@ -101,7 +121,19 @@ impl Handler<RankAll> for Aggregator {
             Some(Asked { source, wanted: wanted.clone(), known })
         });
         let asked: Vec<Asked> = found.collect();
-        Box::pin(rank_all(asked, message, self.patience))
+        let (indexer, patience) = (self.indexer.clone(), self.patience);
+        Box::pin(async move {
+            let (Some(indexer), Some(vectors)) = (indexer, message.vectors.clone()) else {
+                return rank_all(asked, message, patience).await;
+            };
+            let (take, wanted) = (message.take, message.wanted.clone());
+            let deadline = Deadline::after(patience).unless(&message.waiting.cancel);
+            let merged = match vectors.depth(take) {
+                0 => Merged::default(),
+                depth => rank_all(asked, RankAll { take: depth, ..message }, patience).await,
+            };
+            vectors.bring_in(merged, &indexer, &wanted, take, deadline).await
+        })
     }
 }
 
@@ -550,7 +582,7 @@ mod tests {
             SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
         let sources = vec![start(SourceName::Notes, true), start(SourceName::Media, false)];
-        let aggregator = Aggregator::new(sources, patience).start();
+        let aggregator = Aggregator::new(sources, None, patience).start();
         let wanted = [SourceName::Notes, SourceName::Media].map(|source| Wanted {
             source,
             filters: Filters::default(),
@@ -561,6 +593,7 @@ mod tests {
             wanted: wanted.to_vec(),
             order: Order::Relevance,
             take: 10,
+            vectors: None,
             waiting,
         };
         aggregator.send(ask).await.unwrap().failed

@@ -11,8 +11,10 @@ use vademecum_kit::{
     store::{Database, Store},
 };
 
-use super::{SourceHandle, Tldw, aggregator::Aggregator, changes::Changes, desk::Desk};
-use crate::import::Ledger;
+use super::{
+    SourceHandle, Tldw, aggregator::Aggregator, changes::Changes, desk::Desk, indexer::Indexer,
+};
+use crate::{embed::Embeddings, import::Ledger};
 
 /// One user's stores and actors. Starting it opens no file: a store is opened
 /// when it is first needed.
@@ -23,6 +25,7 @@ pub struct Library {
     aggregator: Addr<Aggregator>,
     changes: Arc<Changes>,
     ledger: Ledger,
+    indexer: Option<Arc<Indexer>>,
 }
 
 impl Library {
@@ -33,6 +36,7 @@ impl Library {
         sources: &[Arc<dyn Source>],
         patience: Duration,
         tldw: Option<(&Tldw, &str)>,
+        embeddings: Option<&Arc<Embeddings>>,
     ) -> Self {
         let stores: HashMap<Database, Arc<Store>> = Database::ALL
             .into_iter()
@@ -43,6 +47,12 @@ impl Library {
             tldw.mirrors(id, stores, sources)
         });
         let desk = Arc::new(Desk::default());
+        let indexer = embeddings.map(|embeddings| {
+            let indexed = sources.iter().filter_map(|source| {
+                Some((Arc::clone(source), Arc::clone(stores.get(&source.database())?)))
+            });
+            Arc::new(Indexer::new(folder, indexed.collect(), Arc::clone(embeddings)))
+        });
         let sources: Vec<SourceHandle> = sources
             .iter()
             .filter_map(|source| Some((source, stores.get(&source.database())?)))
@@ -53,13 +63,13 @@ impl Library {
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
-        let aggregator = Aggregator::new(sources.clone(), patience).start();
+        let aggregator = Aggregator::new(sources.clone(), indexer.clone(), patience).start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
         let changes = Arc::new(Changes::new(stores.clone(), mirrors));
         // Nothing in it is knowledge: its changes are news to nobody.
         stores.push(Arc::clone(&ledger));
-        Self { stores, sources, aggregator, changes, ledger: Ledger::new(ledger) }
+        Self { stores, sources, aggregator, changes, ledger: Ledger::new(ledger), indexer }
     }
 
     /// One of its sources.
@@ -70,6 +80,11 @@ impl Library {
     /// What became of the files that were brought into it.
     pub fn ledger(&self) -> Ledger {
         self.ledger.clone()
+    }
+
+    /// Its vectors, if there is somebody who makes them.
+    pub(crate) fn indexer(&self) -> Option<&Arc<Indexer>> {
+        self.indexer.as_ref()
     }
 
     /// Its stores.

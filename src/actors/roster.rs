@@ -19,6 +19,7 @@ use super::{CallError, Library, Session, Tldw, session::Memory};
 use crate::{
     auth::{Principal, UserId},
     config::{Limits, Sessions},
+    embed::Embeddings,
     mcp::Scope,
 };
 
@@ -31,6 +32,8 @@ pub struct Shelf {
     pub tldw: Option<Tldw>,
     /// The sources of every library.
     pub sources: Vec<Arc<dyn Source>>,
+    /// What makes vectors, if anything does.
+    pub embeddings: Option<Arc<Embeddings>>,
     /// What one call may cost.
     pub limits: Limits,
     /// What is remembered of a conversation.
@@ -75,7 +78,9 @@ impl Roster {
             let folder =
                 tldw.map_or_else(|| self.shelf.users.join(id), |tldw| tldw.mirror_folder(id));
             let patience = self.shelf.limits.patience();
-            Library::start(&folder, &self.shelf.sources, patience, tldw.map(|tldw| (tldw, id)))
+            let tldw = tldw.map(|tldw| (tldw, id));
+            let embeddings = self.shelf.embeddings.as_ref();
+            Library::start(&folder, &self.shelf.sources, patience, tldw, embeddings)
         };
         self.libraries.entry(user.clone()).or_insert_with(start).clone()
     }

@@ -15,8 +15,9 @@ use vademecum_kit::{
 };
 
 use super::{
-    Awaited, CallError, Failed, Wanted,
+    Awaited, CallError, Failed, Vectors, Wanted,
     aggregator::{Aggregator, CorrectAll, GetOne, Merged, RankAll, ShowAll},
+    legs::show_near,
     seen::{More, Pick, Seen},
 };
 
@@ -90,6 +91,8 @@ pub struct Search {
     pub preferences: Preferences,
     /// Whether what this conversation was shown before is passed over.
     pub fresh: bool,
+    /// What vectors are to say, if anything.
+    pub vectors: Option<Vectors>,
 }
 
 /// A page of results.
@@ -109,6 +112,10 @@ pub struct Page {
     pub searched_for: Option<String>,
     /// The sources that gave no answer.
     pub failed: Vec<Failed>,
+    /// Items whose vectors are not made yet, if vectors were asked for.
+    pub vectors_missing: usize,
+    /// Why vectors had no part in it, if they should have had.
+    pub without_vectors: Option<String>,
 }
 
 impl Handler<Awaited<Search>> for Session {
@@ -174,7 +181,7 @@ async fn run(
     let Awaited { request: search, waiting } = asked;
     let wish = search.snippet_length.or(search.preferences.snippet_length);
     let shown: Vec<_> = pick.shown.iter().map(|match_| match_.uri.clone()).collect();
-    let (hits, failed) = if shown.is_empty() {
+    let (mut hits, failed) = if shown.is_empty() {
         (Vec::new(), Vec::new())
     } else {
         let show = ShowAll {
@@ -188,6 +195,13 @@ async fn run(
         };
         aggregator.send(show).await.map_err(|_| CallError::Unavailable)?
     };
+    let length = Retrieval::snippet_length(wish);
+    for hit in &mut hits {
+        hit.score_type = merged.score_type;
+        if let Some(near) = merged.near.get(&hit.uri) {
+            show_near(hit, near, length);
+        }
+    }
     if search.fresh && hits.len() < shown.len() {
         // Only what is returned counts as seen.
         let returned: HashSet<_> = hits.iter().map(|hit| &hit.uri).collect();
@@ -202,6 +216,8 @@ async fn run(
         restarted,
         searched_for,
         failed: merged.failed.into_iter().chain(failed).collect(),
+        vectors_missing: merged.vectors_missing,
+        without_vectors: merged.without_vectors,
     })
 }
 
@@ -270,6 +286,7 @@ async fn choose(
             wanted: search.wanted.clone(),
             order: search.order.or(search.preferences.order_by).unwrap_or_default(),
             take,
+            vectors: search.vectors.clone(),
             waiting: waiting.clone(),
         };
         let merged = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;

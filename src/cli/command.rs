@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::{
-    backup, bundle, check, connect, demo, eval, export, get, import, key, mcp, output, restore,
-    search, serve, sources, user,
+    backup, bundle, check, collection, connect, demo, eval, export, get, import, key, mcp, output,
+    restore, search, serve, sources, user,
 };
 use crate::{app::App, config::Settings, telemetry};
 
@@ -65,6 +65,9 @@ enum Command {
     Import(import::Import),
     /// Tell what became of every file that was brought in
     Sources(sources::Sources),
+    /// Build, sync, list and remove collections of documents, such as knowledge bases
+    #[command(subcommand)]
+    Collection(collection::Collection),
     /// Write the library as Markdown and JSON files
     Export(export::Export),
     /// Copy the databases, also while a server uses them
@@ -120,6 +123,7 @@ pub fn main() -> ExitCode {
             Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
             Command::Sources(command) => command.run(&line.common),
+            Command::Collection(command) => command.run(&line.common),
             Command::Export(command) => command.run(&line.common),
             Command::Backup(command) => command.run(&line.common),
             Command::Restore(command) => command.run(&line.common),

@@ -4,6 +4,7 @@ mod aside;
 mod backup;
 mod bundle;
 mod check;
+mod collection;
 mod command;
 mod connect;
 mod demo;

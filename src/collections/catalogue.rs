@@ -103,6 +103,12 @@ impl Catalogue {
             .read(Deadline::after(PATIENCE), |reader| Ok(reader.all(sql::LIST, &[], record)?))
     }
 
+    /// The collection of that name, whoever may see it. Looks into a file.
+    pub fn named(&self, name: &str) -> Result<Option<Record>, CollectionError> {
+        let mut records = self.list()?.into_iter();
+        Ok(records.find(|record| record.name.eq_ignore_ascii_case(name)))
+    }
+
     /// The collections that a principal may see, by number. Looks into a file.
     pub fn visible(&self, principal: &Principal) -> Result<Vec<Opened>, CollectionError> {
         let records = self.list()?;
@@ -207,7 +213,7 @@ fn access(principal: &Principal) -> Access {
     Access::Tags(principal.tags().iter().map(|tag| tag.as_str().to_owned()).collect())
 }
 
-fn check_name(name: &str) -> Result<(), CollectionError> {
+pub(super) fn check_name(name: &str) -> Result<(), CollectionError> {
     // A user's name leads out of no folder either.
     let safe = name.parse::<UserId>().is_ok() && name.parse::<SourceName>().is_err();
     if safe { Ok(()) } else { Err(CollectionError::Name(name.chars().take(100).collect())) }

@@ -4,6 +4,7 @@
 //! before the file, the file before the defaults.
 
 mod auth;
+mod collections;
 mod embeddings;
 mod limits;
 mod machine;
@@ -15,6 +16,7 @@ mod storage;
 mod tools;
 
 pub use auth::{Auth, Jwt, JwtAlgorithm, KeySource, Mode, ResourceUrl};
+pub use collections::{Chunking, Collection, Embedding, Folder};
 pub use embeddings::{ApiBase, Embeddings, Provider};
 pub use limits::Limits;
 pub use machine::{claude_code_folder, codex_home, program};

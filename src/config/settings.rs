@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Auth, Embeddings, Limits, Mode, Server, Sessions, Storage, Tools};
+use super::{Auth, Collection, Embeddings, Limits, Mode, Server, Sessions, Storage, Tools};
 
 /// Every setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -24,6 +24,8 @@ pub struct Settings {
     pub sessions: Sessions,
     /// What makes vectors of texts.
     pub embeddings: Embeddings,
+    /// Documents that come from elsewhere.
+    pub collections: Vec<Collection>,
 }
 
 /// Why the settings could not be read.
@@ -93,7 +95,7 @@ mod tests {
         let debug = format!("{:#?}", Settings::default());
         let known = debug.lines().filter(|line| !line.ends_with('{'));
         let known = known.filter_map(|line| Some(line.trim().split_once(": ")?.0));
-        for name in known.filter(|name| *name != "jwt") {
+        for name in known.filter(|name| !["jwt", "collections"].contains(name)) {
             // One without a value of its own stands in a comment.
             let written =
                 |line: &str| line.trim_start_matches("# ").starts_with(&format!("{name} ="));
@@ -121,6 +123,21 @@ mod tests {
             ["jwks_pause_seconds", "audiences", "leeway_seconds", "user_claim", "tags_claim"];
         assert_eq!(written.len(), needed.len() + rest.len() + ["key_file", "jwks_file"].len());
         assert_eq!(only(&[&needed[..], &rest].concat()).unwrap(), only(&needed).unwrap());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_example_of_collections_is_one() {
+        let example = include_str!("../../config.example.toml");
+        let (_, section) = example.split_once("# [[collections]]\n").unwrap();
+        let lines = section.lines().filter_map(|line| line.strip_prefix("# "));
+        let written: Vec<&str> = lines.filter(|line| line.contains(" = ")).collect();
+        let text = format!("[[collections]]\n{}", written.join("\n"));
+        let settings: Settings = toml::from_str(&text).unwrap();
+        let [collection] = &settings.collections[..] else { panic!("one collection") };
+        assert_eq!(collection.chunking, Some(crate::config::Chunking::default()));
+        assert_eq!(collection.embedding, crate::config::Embedding::default());
+        assert_eq!((collection.folders.len(), written.len()), (2, 6));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub struct Found {
 }
 
 /// Lists the files that are meant: those named, and all in folders. Hidden files
-/// and folders are passed by, and links in a folder are not followed, so nothing
+/// and folders and `node_modules` are passed by, and links in a folder are not followed, so nothing
 /// outside of it is ever read.
 pub fn files(paths: &[PathBuf]) -> Listing {
     let mut listing = Listing::default();
@@ -60,7 +60,7 @@ impl Listing {
         let entries = WalkDir::new(folder)
             .sort_by_file_name()
             .into_iter()
-            .filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry));
+            .filter_entry(|entry| entry.depth() == 0 || !is_passed_by(entry));
         for entry in entries {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
@@ -87,8 +87,10 @@ impl Listing {
     }
 }
 
-fn is_hidden(entry: &DirEntry) -> bool {
-    entry.file_name().to_string_lossy().starts_with('.')
+/// Hidden files, and folders of what others wrote and a program only fetched.
+fn is_passed_by(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    name.to_string_lossy().starts_with('.') || name == "node_modules" && entry.file_type().is_dir()
 }
 
 #[cfg(test)]
@@ -97,7 +99,15 @@ mod tests {
 
     fn vault() -> tempfile::TempDir {
         let vault = tempfile::tempdir().unwrap();
-        for path in ["b.md", "a/z.md", "a/picture.png", ".obsidian/x.md", ".trash/y.md", ".h.md"] {
+        for path in [
+            "b.md",
+            "a/z.md",
+            "a/picture.png",
+            ".obsidian/x.md",
+            ".trash/y.md",
+            ".h.md",
+            "node_modules/z.md",
+        ] {
             let path = vault.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "text").unwrap();

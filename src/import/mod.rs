@@ -49,7 +49,7 @@ mod title;
 mod tree;
 
 #[cfg(any(test, feature = "fuzzing"))]
-pub mod fuzzing;
+pub(crate) mod fuzzing;
 #[cfg(test)]
 mod mutated;
 

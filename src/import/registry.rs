@@ -13,7 +13,7 @@ use super::{
 };
 
 /// All of them. Of two that fit equally well, the first reads the file.
-static IMPORTERS: [&dyn Importer; 27] = [
+static IMPORTERS: [&dyn Importer; 28] = [
     &Notes,
     &Notion,
     &Logseq,
@@ -22,6 +22,7 @@ static IMPORTERS: [&dyn Importer; 27] = [
     &HtmlNotes,
     &media::Text,
     &media::Html,
+    &media::Rst,
     &media::Subtitles,
     &media::Podcast,
     &media::Pdf,

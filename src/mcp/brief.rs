@@ -33,6 +33,19 @@ impl Brief {
         }
     }
 
+    /// Shortens what a tool of the list answers: what may be there is named, and
+    /// what is always there need not be told apart from it.
+    pub(crate) fn shorten_output(output: &mut Value) {
+        let Value::Object(schema) = output else { return };
+        schema.remove("required");
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (_, field) in fields.into_iter().flatten() {
+            if field.get("type").is_some_and(Value::is_array) {
+                *field = json!({});
+            }
+        }
+    }
+
     /// Keeps an explanation only where it is new, and of an object inside an
     /// object only that.
     fn explain(&mut self, name: &str, argument: &mut Value) {

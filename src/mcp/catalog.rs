@@ -96,6 +96,8 @@ pub struct Listing {
     pub toolsets: Vec<Toolset>,
     /// Whether tools that change something are there.
     pub write: bool,
+    /// Whether tools for those who look after the server are there.
+    pub admin: bool,
 }
 
 /// All tools, in the order in which they are listed.
@@ -222,6 +224,9 @@ impl Catalog {
         let listed = self.shown(listing).map(|entry| {
             let mut tool = entry.to_json(listing.names);
             brief.shorten(entry.name, &mut tool["inputSchema"]);
+            if let Some(output) = tool.get_mut("outputSchema") {
+                Brief::shorten_output(output);
+            }
             if listing.names != NameStyle::Dotted {
                 self.rename(&mut tool, listing.names);
             }
@@ -237,8 +242,12 @@ impl Catalog {
 
     fn shows(&self, index: usize, entry: &Entry, listing: &Listing) -> bool {
         let toolset = listing.toolsets.contains(&entry.toolset);
-        let effect = entry.effect == Effect::Reads || listing.write;
-        toolset && effect && !self.switched_off.contains(&index)
+        let right = match entry.right {
+            // What those change is not the library.
+            Right::Admin => listing.admin,
+            Right::Read | Right::Write => entry.effect == Effect::Reads || listing.write,
+        };
+        toolset && right && !self.switched_off.contains(&index)
     }
 
     /// A text in which tools are named as they are listed.

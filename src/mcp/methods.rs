@@ -154,8 +154,10 @@ impl Service {
                 let Paged { cursor } = read(params)?;
                 let listing = self.listing(context);
                 // What a key may not call, whoever has it need not know of.
-                let write = listing.write && context.peer.principal.may(Right::Write);
-                let tools = self.offer.tools().list(&Listing { write, ..listing });
+                let principal = &context.peer.principal;
+                let write = listing.write && principal.may(Right::Write);
+                let admin = listing.admin && principal.may(Right::Admin);
+                let tools = self.offer.tools().list(&Listing { write, admin, ..listing });
                 Ok(Outcome::new(page("tools", &tools, cursor.as_deref())?).cached(SETTLED))
             }
             "tools/call" => self.call_tool(context, params).await,
@@ -388,6 +390,7 @@ impl Service {
             names: self.names(context.peer, client),
             toolsets: Toolset::ALL.into_iter().filter(shown).collect(),
             write: options.write,
+            admin: true,
         }
     }
 }

@@ -61,6 +61,7 @@ impl Contract for Search {
             highlight: false,
             preferences: call.defaults.preferences,
             fresh: true,
+            vectors: None,
         };
         let page = toolbox.search(call, call.scope.as_ref(), search).await?;
         let replied = respond(page, None);

@@ -2,17 +2,23 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::model::{Hit, Item, ItemId, Order, RetrievalOptions, SourceName};
+use vademecum_kit::model::{Hit, Item, ItemId, Order, Retrieval, RetrievalOptions, SourceName};
 
 use super::{
-    Contract, Replied, Toolbox,
+    Contract, Replied, SearchMode, Toolbox,
     input::{KnowledgeFilters, Limit, Offset, locate, source_of},
+    meaning::Meaning,
     output::{Compact, Results, SearchResponse, respond},
 };
 use crate::{
     actors::{self, CallError},
     mcp::{Call, Scope, Shape},
 };
+
+/// Characters of a token, and characters of a result beside its snippet, as a
+/// budget counts them.
+const CHARACTERS: usize = 4;
+const BESIDE: usize = 120;
 
 /// Searches all sources at once.
 #[derive(Debug)]
@@ -36,6 +42,16 @@ pub struct SearchInput {
     /// Say where the query matches.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
+    /// What the search goes by; default `fts`.
+    #[schemars(description = "Default fts.")]
+    mode: Option<SearchMode>,
+    /// Order what words found by meaning.
+    rerank: Option<bool>,
+    /// Relevance against novelty: 0 to 1.
+    lambda: Option<f64>,
+    /// Budget for all results, in tokens.
+    #[schemars(description = "Of all results.")]
+    max_tokens: Option<usize>,
     /// Default all.
     sources: Option<Vec<SourceName>>,
     /// Best or newest first.
@@ -71,18 +87,28 @@ impl Contract for KnowledgeSearch {
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
             None => call.scope.clone(),
         };
+        let limit = input.limit.map_or(20, |limit| limit.0);
+        let meaning = Meaning {
+            mode: input.mode.unwrap_or_default(),
+            rerank: input.rerank.unwrap_or_default(),
+            lambda: input.lambda,
+            order: input.order_by.or(call.defaults.preferences.order_by).unwrap_or_default(),
+        };
+        let (vectors, without_vectors) = meaning.vectors(toolbox, &input.query).await?;
         let search = actors::Search {
             query: input.query.clone(),
             wanted: input.filters.unwrap_or_default().into_wanted(&sources),
             order: input.order_by,
-            limit: input.limit.map_or(20, |limit| limit.0),
+            limit: within(input.max_tokens, input.snippet_length, limit)?,
             offset: input.offset.unwrap_or_default().0,
             snippet_length: input.snippet_length,
             highlight: input.highlight.unwrap_or_default(),
             preferences: call.defaults.preferences,
             fresh: true,
+            vectors,
         };
-        let page = toolbox.search(call, scope.as_ref(), search).await?;
+        let mut page = toolbox.search(call, scope.as_ref(), search).await?;
+        page.without_vectors = page.without_vectors.or(without_vectors);
         let session = match scope {
             Some(Scope::Handle(handle)) => Some(handle),
             Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
@@ -101,6 +127,21 @@ impl Contract for KnowledgeSearch {
             }
         })
     }
+}
+
+/// As many results as a budget has room for: each has a snippet and what is
+/// said beside it.
+fn within(
+    max_tokens: Option<usize>,
+    snippet_length: Option<usize>,
+    limit: usize,
+) -> Result<usize, CallError> {
+    let Some(tokens) = max_tokens else { return Ok(limit) };
+    if tokens == 0 {
+        return Err(CallError::Invalid("max_tokens: expected 1 or more, got 0".to_owned()));
+    }
+    let characters = Retrieval::snippet_length(snippet_length) + BESIDE;
+    Ok(limit.min((tokens.saturating_mul(CHARACTERS) / characters).max(1)))
 }
 
 fn compact(hits: Vec<Hit>) -> Results {

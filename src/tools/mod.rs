@@ -11,10 +11,12 @@ mod gaps;
 mod input;
 mod knowledge;
 mod knowledgebase;
+mod meaning;
 mod offer;
 mod output;
 mod prompts;
 mod rag;
+mod related;
 mod resources;
 mod schema;
 mod segments;
@@ -28,10 +30,13 @@ pub use deep_research::{Fetch, Search};
 pub use embedding::GenerateEmbedding;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
+pub use meaning::SearchMode;
 pub use offer::Toolbox;
 pub use rag::{
-    RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts, RagSearchHybrid, RagSearchVector,
+    RagAdminStats, RagAdminSync, RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts,
+    RagSearchHybrid, RagSearchVector,
 };
+pub use related::KnowledgeRelated;
 pub use segments::{RagSearch, VerifyDocumentAccess};
 pub use source::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,

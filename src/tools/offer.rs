@@ -16,7 +16,7 @@ use super::{Replied, Tool, completion, documents, prompts, resources, text};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
     auth::{Principal, ServerKey},
-    collections::Catalogue,
+    collections::{Catalogue, Syncs},
     config::{self, TextForm},
     embed::Embeddings,
     mcp::{
@@ -35,6 +35,7 @@ pub struct Toolbox {
     patience: Duration,
     text: TextForm,
     collections: Arc<Catalogue>,
+    syncs: Syncs,
     /// Where the server's secret is kept, and the secret once it was needed.
     secret: (PathBuf, OnceLock<ServerKey>),
     segments: usize,
@@ -53,13 +54,31 @@ impl Toolbox {
         let (embeddings, text) = (None, TextForm::default());
         let secret = (collections.data().to_owned(), OnceLock::new());
         let segments = usize::from(config::Tools::default().rag_search_segments.get());
-        Self { roster, catalog, tools, embeddings, patience, text, collections, secret, segments }
+        let syncs = Syncs::new(Arc::clone(&collections));
+        Self {
+            roster,
+            catalog,
+            tools,
+            embeddings,
+            patience,
+            text,
+            collections,
+            syncs,
+            secret,
+            segments,
+        }
     }
 
     /// The same, with somebody who makes vectors.
     #[must_use]
     pub fn embedding_with(self, embeddings: Option<Arc<Embeddings>>) -> Self {
         Self { embeddings, ..self }
+    }
+
+    /// The same, with what brings collections up to date.
+    #[must_use]
+    pub fn syncing_with(self, syncs: Syncs) -> Self {
+        Self { syncs, ..self }
     }
 
     /// The same without these tools.
@@ -94,6 +113,11 @@ impl Toolbox {
     /// The collections of the server.
     pub fn collections(&self) -> &Arc<Catalogue> {
         &self.collections
+    }
+
+    /// What brings collections up to date.
+    pub(crate) fn syncs(&self) -> &Syncs {
+        &self.syncs
     }
 
     /// The same, with as many segments in an answer of `rag_search`.
@@ -179,7 +203,9 @@ impl Offer for Toolbox {
             // Its agents come with such a key; all others have better tools.
             Toolset::RagSearch => principal.is_spoken_for(),
             Toolset::Embedding => self.embeddings.is_some(),
-            Toolset::Rag | Toolset::Knowledgebase => self.collections.has_some(),
+            // Those of the settings are built by a tool of this set.
+            Toolset::Rag => self.collections.has_some() || self.syncs.has_some(),
+            Toolset::Knowledgebase => self.collections.has_some(),
         }
     }
 

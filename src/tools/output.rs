@@ -42,6 +42,12 @@ pub(crate) struct About {
     /// What was asked for is nowhere: the words that were searched for instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     searched_for: Option<String>,
+    /// Items whose vectors are not made yet: they come later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vectors_missing: Option<usize>,
+    /// Why only words were searched for, where meaning was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_vectors: Option<String>,
     /// The handle of this session, to be passed as `session`.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
@@ -132,6 +138,12 @@ impl<R> SearchResponse<R> {
         for failed in &about.failed_sources {
             remarks.push(format!("No answer from {}: {}.", failed.source, failed.reason));
         }
+        if let Some(count) = about.vectors_missing {
+            remarks.push(format!("{count} items have no vectors yet; search again later."));
+        }
+        if let Some(reason) = &about.without_vectors {
+            remarks.push(format!("Words only: {reason}."));
+        }
         if let Some(handle) = &about.session {
             remarks.push(format!("session: {handle}"));
         }
@@ -147,6 +159,8 @@ pub(crate) fn respond(page: Page, session: Option<String>) -> Replied<SearchResp
         failed_sources: page.failed,
         restarted: page.restarted.then_some(true),
         searched_for: page.searched_for,
+        vectors_missing: (page.vectors_missing > 0).then_some(page.vectors_missing),
+        without_vectors: page.without_vectors,
         session,
     };
     let about = (about != About::default()).then_some(about);

@@ -52,6 +52,7 @@ async fn search(
         highlight: window.highlight.unwrap_or_default(),
         preferences: call.defaults.preferences,
         fresh: false,
+        vectors: None,
     };
     let page = toolbox.search(call, call.scope.as_ref(), search).await?;
     Ok(respond(page, None).in_words(toolbox, &query))

@@ -220,7 +220,7 @@ fn body(source: SourceName, title: &str, text: &str, number: usize) -> Body {
         }),
         SourceName::Characters => {
             // In one field or another: it counts the same.
-            let greets = number % 2 == 0;
+            let greets = number.is_multiple_of(2);
             Body::Character(Box::new(CharacterDraft {
                 name: title,
                 description: (!greets).then(|| text.clone()),

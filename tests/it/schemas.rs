@@ -21,8 +21,12 @@ fn folder() -> PathBuf {
 fn promised() -> BTreeMap<String, String> {
     let tools = registry::tools();
     let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
-    let listing =
-        Listing { names: NameStyle::Dotted, toolsets: Toolset::ALL.to_vec(), write: true };
+    let listing = Listing {
+        names: NameStyle::Dotted,
+        toolsets: Toolset::ALL.to_vec(),
+        write: true,
+        admin: true,
+    };
     let listed = catalog.list(&listing).into_iter();
     listed
         .map(|tool| {

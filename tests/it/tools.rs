@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use crate::program::{Caller, Library};
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "knowledge.search",
     "knowledge.get",
+    "knowledge.related",
     "notes.search",
     "notes.get",
     "media.search",

@@ -48,6 +48,22 @@ pub struct NewChunk {
     pub end: usize,
     /// What it says.
     pub body: String,
+    /// What else is to be known of it.
+    pub metadata: Map<String, Value>,
+}
+
+impl NewChunk {
+    /// What is embedded of it: the document's title, the headings above it, what
+    /// it says.
+    pub fn embedded(&self, title: Option<&str>) -> String {
+        embedded([title, self.section.as_deref(), Some(&self.body)])
+    }
+}
+
+/// What is embedded of a chunk, of its title, section and body.
+pub(crate) fn embedded(lines: [Option<&str>; 3]) -> String {
+    let lines: Vec<&str> = lines.into_iter().flatten().collect();
+    lines.join("\n")
 }
 
 /// What became of a document.

@@ -18,7 +18,7 @@ use vademecum_kit::{
     store::{Reader, StoreError, Writer},
 };
 
-use crate::{Collection, EmbeddingModel, Scope, words::restricted};
+use crate::{Collection, EmbeddingModel, Scope, document::embedded, words::restricted};
 
 /// A chunk and how near it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,8 +146,7 @@ impl Collection {
         Ok(reader.all(include_str!("../sql/without_vector.sql"), parameters, |row| {
             let lines: [Option<String>; 3] =
                 [row.get("title")?, row.get("section")?, row.get("body")?];
-            let lines: Vec<String> = lines.into_iter().flatten().collect();
-            Ok((row.get("id")?, lines.join("\n")))
+            Ok((row.get("id")?, embedded(lines.each_ref().map(Option::as_deref))))
         })?)
     }
 

@@ -50,6 +50,8 @@ impl Collection {
         let id = write(writer, before, document)?;
         let mut chunks = Vec::with_capacity(document.chunks.len());
         for (index, chunk) in document.chunks.iter().enumerate() {
+            let mut metadata = chunk.metadata.clone();
+            metadata.insert("chunk_index".to_owned(), index.into());
             let key = writer.insert(
                 include_str!("../sql/insert_chunk.sql"),
                 named_params! {
@@ -58,7 +60,7 @@ impl Collection {
                     ":section": chunk.section,
                     ":start_char": i64::try_from(chunk.start).unwrap_or(i64::MAX),
                     ":end_char": i64::try_from(chunk.end).unwrap_or(i64::MAX),
-                    ":metadata_json": json!({ "chunk_index": index }).to_string(),
+                    ":metadata_json": json!(metadata).to_string(),
                     ":body": chunk.body,
                 },
             )?;

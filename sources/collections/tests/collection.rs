@@ -37,7 +37,8 @@ fn post(number: i64, title: &str, chunks: &[&str]) -> Document {
     let mut start = 0;
     let cut = chunks.iter().map(|body| {
         let end = start + body.chars().count();
-        let chunk = NewChunk { section: None, start, end, body: (*body).to_owned() };
+        let chunk =
+            NewChunk { section: None, start, end, body: (*body).to_owned(), ..NewChunk::default() };
         start = end;
         chunk
     });

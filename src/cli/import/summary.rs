@@ -319,7 +319,7 @@ mod tests {
         ] {
             summary.name(Path::new(path), &saved);
         }
-        let named: Vec<_> = summary.named.iter().map(|(_, what)| *what).collect();
+        let named: Vec<_> = summary.named.values().copied().collect();
         assert_eq!(named, ["new", "updated"]);
         assert!(summary.without_names().named.is_empty());
     }

@@ -15,6 +15,7 @@ mod office;
 mod outlook;
 mod pdf;
 mod podcast;
+mod rst;
 mod speakers;
 mod subtitles;
 mod table;
@@ -22,5 +23,6 @@ mod text;
 
 pub(super) use self::{
     email::Email, epub::Epub, feed::Feeds, html::Html, notebook::Notebook, office::Office,
-    outlook::Outlook, pdf::Pdf, podcast::Podcast, subtitles::Subtitles, table::Table, text::Text,
+    outlook::Outlook, pdf::Pdf, podcast::Podcast, rst::Rst, subtitles::Subtitles, table::Table,
+    text::Text,
 };

@@ -19,10 +19,9 @@ const MAX_WORDS: usize = 4;
 
 /// The cues with their speakers, if names stand before what they say; each in one
 /// line. Where speakers are marked, nothing else is taken for one.
-pub(super) fn told_apart(cues: Vec<Cue>) -> Vec<Cue> {
-    let names =
-        if cues.iter().any(|cue| cue.speaker.is_some()) { Vec::new() } else { names(&cues) };
-    cues.into_iter().flat_map(|cue| split(cue, &names)).collect()
+pub(super) fn told_apart(cues: &[Cue]) -> Vec<Cue> {
+    let names = if cues.iter().any(|cue| cue.speaker.is_some()) { Vec::new() } else { names(cues) };
+    cues.iter().flat_map(|cue| split(cue, &names)).collect()
 }
 
 /// The names that are believed.
@@ -41,7 +40,7 @@ fn names(cues: &[Cue]) -> Vec<String> {
 }
 
 /// A cue for each speaker in it; lines without a name belong to the one before.
-fn split(cue: Cue, names: &[String]) -> Vec<Cue> {
+fn split(cue: &Cue, names: &[String]) -> Vec<Cue> {
     let mut parts: Vec<Cue> = Vec::new();
     for line in cue.text.lines() {
         let said = named(line).filter(|(name, _)| names.iter().any(|known| known == name));
@@ -97,7 +96,7 @@ mod tests {
     /// What is said, with who says it, of cues with these texts.
     fn said(texts: &[&str]) -> Vec<(Option<String>, String)> {
         let cue = |text: &&str| Cue { text: (*text).to_owned(), ..Cue::default() };
-        let cues = told_apart(texts.iter().map(cue).collect());
+        let cues = told_apart(&texts.iter().map(cue).collect::<Vec<_>>());
         cues.into_iter().map(|cue| (cue.speaker, cue.text)).collect()
     }
 
@@ -169,6 +168,6 @@ mod tests {
             .map(|text| Cue { text: text.to_owned(), ..Cue::default() })
             .into();
         cues[0].speaker = Some("Host".to_owned());
-        assert_eq!(told_apart(cues.clone()), cues);
+        assert_eq!(told_apart(&cues), cues);
     }
 }

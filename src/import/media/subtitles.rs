@@ -55,7 +55,7 @@ fn document(file: &SourceFile) -> Result<(MediaDraft, Vec<Problem>), ImportError
     if reader.cues.is_empty() {
         return Err(ImportError::NoCues { path: file.path.clone() });
     }
-    let cues = told_apart(reader.cues);
+    let cues = told_apart(&reader.cues);
     let draft = MediaDraft {
         title: reader.title.unwrap_or_else(|| file.stem()),
         media_type: "audio".to_owned(),

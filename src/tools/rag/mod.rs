@@ -1,6 +1,7 @@
 //! `rag.*`: collections in chunks, as agents of `ProxySQL` know them. Searching
 //! answers identifiers and scores, reading answers texts.
 
+mod admin;
 mod chunks;
 mod documents;
 mod fetch;
@@ -11,6 +12,7 @@ mod limits;
 mod results;
 mod vector;
 
+pub use admin::{RagAdminStats, RagAdminSync};
 pub use chunks::RagGetChunks;
 pub use documents::RagGetDocs;
 pub use fetch::RagFetchFromSource;

@@ -228,6 +228,7 @@ async fn search_library(
         highlight: false,
         preferences: call.defaults.preferences,
         fresh: false,
+        vectors: None,
     };
     Ok(toolbox.search(call, None, search).await?.hits)
 }

@@ -49,7 +49,8 @@ pub(crate) fn document(doc_id: &str, title: &str, metadata: &Value, chunks: &[&s
     let mut start = 0;
     let cut = chunks.iter().map(|body| {
         let end = start + body.chars().count();
-        let chunk = NewChunk { section: None, start, end, body: (*body).to_owned() };
+        let chunk =
+            NewChunk { section: None, start, end, body: (*body).to_owned(), ..NewChunk::default() };
         start = end;
         chunk
     });

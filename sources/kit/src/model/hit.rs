@@ -92,11 +92,16 @@ pub struct Highlight {
 }
 
 /// What a score was computed from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreType {
     /// Full-text search.
+    #[default]
     Fts,
+    /// Search by meaning.
+    Vector,
+    /// Both.
+    Hybrid,
 }
 
 /// A place inside an item. Which fields are set depends on the source.

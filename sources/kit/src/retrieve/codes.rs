@@ -444,10 +444,10 @@ mod tests {
         let code = Code::from_parts(&[1; 384], 0.1).unwrap();
         codes.insert(0, &code).unwrap();
         assert!(codes.memory_bytes() < 2_000, "{}", codes.memory_bytes());
-        for id in 1..20_000 {
+        for id in 1..4_096 {
             codes.insert(id, &code).unwrap();
         }
-        assert!(codes.memory_bytes() < 20_000 * 430, "{}", codes.memory_bytes());
-        assert!(codes.places.allocation_size() < 20_000 * 10);
+        assert!(codes.memory_bytes() < 4_096 * 430, "{}", codes.memory_bytes());
+        assert!(codes.places.allocation_size() < 4_096 * 11);
     }
 }

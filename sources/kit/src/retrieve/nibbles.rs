@@ -52,9 +52,15 @@ impl Block {
     pub(crate) fn write(&mut self, row: usize, code: &[u8]) {
         let (first, second) = code.split_at(row_bytes(code.len()));
         let second = second.iter().copied().chain([0]);
-        let from = row * first.len();
-        let halves = self.upper.iter_mut().zip(&mut self.lower).skip(from);
-        for ((upper, lower), (first, second)) in halves.zip(first.iter().zip(second)) {
+        let place = row * first.len()..(row + 1) * first.len();
+        let (Some(upper), Some(lower)) =
+            (self.upper.get_mut(place.clone()), self.lower.get_mut(place))
+        else {
+            return;
+        };
+        for ((upper, lower), (first, second)) in
+            upper.iter_mut().zip(lower).zip(first.iter().zip(second))
+        {
             // For a signed byte this is the same as to add 128.
             let (first, second) = (first ^ 0x80, second ^ 0x80);
             *upper = (first >> 4) | (second & 0xf0);

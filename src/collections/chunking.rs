@@ -1,0 +1,278 @@
+//! How long chunks are, and where a text is cut into windows of that length.
+
+use std::ops::Range;
+
+use text_splitter::{Characters, ChunkConfig, TextSplitter};
+
+use crate::config;
+
+/// How far beyond a window one looks, to know whether a word or a sentence ends
+/// there; in characters.
+const AHEAD: usize = 64;
+
+/// How documents are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Each is one chunk.
+    Whole,
+    /// At headings, where there are some.
+    Headings,
+    /// Into windows.
+    Windows(Windows),
+}
+
+/// Windows over a text, in characters (code points).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Windows {
+    /// A window, at most. Never 0.
+    size: usize,
+    /// What neighbours share, at most. Less than the size.
+    overlap: usize,
+    /// A last window that is smaller becomes part of the one before it.
+    least: usize,
+}
+
+impl Cut {
+    /// How a plan has documents cut, and what had to be mended in it.
+    pub(super) fn of(chunking: Option<&config::Chunking>) -> (Self, Vec<String>) {
+        let Some(chunking) = chunking else { return (Self::Headings, Vec::new()) };
+        let (windows, warnings) = Windows::mended(chunking);
+        (if chunking.enabled { Self::Windows(windows) } else { Self::Whole }, warnings)
+    }
+}
+
+impl Windows {
+    /// The windows that are meant, and what had to be mended.
+    fn mended(written: &config::Chunking) -> (Self, Vec<String>) {
+        let default = config::Chunking::default();
+        let mut warnings = Vec::new();
+        let mut mend =
+            |name: &str, found: &dyn std::fmt::Display, taken: &dyn std::fmt::Display| {
+                warnings.push(format!("chunking.{name} is {found}: {taken} is taken"));
+            };
+        if written.unit != default.unit {
+            mend("unit", &format_args!("`{}`", written.unit), &default.unit);
+        }
+        let size = if written.chunk_size > 0 {
+            written.chunk_size
+        } else {
+            mend("chunk_size", &written.chunk_size, &default.chunk_size);
+            default.chunk_size
+        };
+        let overlap = match written.overlap {
+            below @ ..0 => {
+                mend("overlap", &below, &0);
+                0
+            }
+            beyond if beyond >= size => {
+                mend("overlap", &beyond, &(size / 4));
+                size / 4
+            }
+            overlap => overlap,
+        };
+        let least = written.min_chunk_size.max(0);
+        if least != written.min_chunk_size {
+            mend("min_chunk_size", &written.min_chunk_size, &0);
+        }
+        let count = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
+        (Self { size: count(size), overlap: count(overlap), least: count(least) }, warnings)
+    }
+
+    /// The places of the windows over a text, in bytes. They cover it without a
+    /// gap. A window ends at a paragraph, a sentence or a word, if one ends in its
+    /// second half, and begins at a word.
+    pub(super) fn over(self, text: &str) -> Vec<Range<usize>> {
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let mut start = 0;
+        while start < text.len() {
+            let limit = forward(text, start, self.size);
+            if limit == text.len() {
+                let rest = text.get(start..).unwrap_or_default();
+                match places.last_mut() {
+                    // What both share is in the one before already.
+                    Some(last) if rest.chars().take(self.least).count() < self.least => {
+                        last.end = limit;
+                    }
+                    _ => places.push(start..limit),
+                }
+                break;
+            }
+            let end = self.end(text, start, limit);
+            places.push(start..end);
+            start = self.next(text, end);
+        }
+        places
+    }
+
+    /// Where a window ends that may reach to `limit`.
+    fn end(self, text: &str, start: usize, limit: usize) -> usize {
+        // Shorter than this it would hold little more than what it shares.
+        let least = (self.size / 2).max(self.overlap + 1).max(self.least.min(self.size));
+        let least = forward(text, start, least.min(self.size));
+        let room = text.get(least..limit).map_or(0, |part| part.chars().count());
+        if room == 0 {
+            return limit;
+        }
+        let part = text.get(least..forward(text, limit, AHEAD)).unwrap_or_default();
+        let splitter: TextSplitter<Characters> =
+            TextSplitter::new(ChunkConfig::new(room).with_trim(false));
+        let first = splitter.chunks(part).next().map_or(0, str::len);
+        if first == 0 { limit } else { (least + first).min(limit) }
+    }
+
+    /// Where the window begins that follows one that ends there.
+    fn next(self, text: &str, end: usize) -> usize {
+        let earliest = backward(text, end, self.overlap);
+        let before = text.get(..earliest).and_then(|before| before.chars().next_back());
+        if before.is_none_or(char::is_whitespace) {
+            return earliest;
+        }
+        let shared = text.get(earliest..end).unwrap_or_default();
+        let word = shared
+            .find(char::is_whitespace)
+            .and_then(|gap| Some(gap + shared.get(gap..)?.find(|it: char| !it.is_whitespace())?));
+        earliest + word.unwrap_or(0)
+    }
+}
+
+/// The place so many characters after another, or the end.
+pub(super) fn forward(text: &str, at: usize, characters: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.char_indices().nth(characters).map_or(text.len(), |(beyond, _)| at + beyond)
+}
+
+/// The place so many characters before another, or the beginning.
+fn backward(text: &str, at: usize, characters: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default().char_indices();
+    match characters {
+        0 => at,
+        _ => before.rev().nth(characters - 1).map_or(0, |(place, _)| place),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(size: usize, overlap: usize, least: usize) -> Windows {
+        Windows { size, overlap, least }
+    }
+
+    fn lengths(text: &str, windows: Windows) -> Vec<usize> {
+        windows.over(text).into_iter().map(|place| text[place].chars().count()).collect()
+    }
+
+    #[test]
+    fn a_run_without_a_gap_is_cut_into_the_sizes_of_the_contract() {
+        let (default, warnings) = Windows::mended(&config::Chunking::default());
+        assert_eq!((default, warnings), (windows(4_000, 400, 800), vec![]));
+        for (length, expected) in [
+            (1, vec![1]),
+            (4_000, vec![4_000]),
+            (4_001, vec![4_001]),
+            (7_500, vec![4_000, 3_900]),
+            (7_700, vec![4_000, 4_100]),
+            (8_000, vec![4_000, 4_000, 800]),
+            (10_000, vec![4_000, 4_000, 2_800]),
+        ] {
+            for unit in ["x", "é", "京"] {
+                assert_eq!(lengths(&unit.repeat(length), default), expected, "{length} {unit}");
+            }
+        }
+        assert!(default.over("").is_empty());
+    }
+
+    #[test]
+    fn sizes_are_counted_in_code_points() {
+        let text = format!("x{}", "é".repeat(3_000));
+        assert_eq!(lengths(&text, windows(4_000, 400, 800)), [3_001]);
+        assert_eq!(lengths(&text, windows(1_000, 0, 0)), [1_000, 1_000, 1_000, 1]);
+    }
+
+    #[test]
+    fn what_is_not_right_is_mended_with_a_warning() {
+        let written = config::Chunking {
+            chunk_size: 0,
+            overlap: -1,
+            min_chunk_size: -5,
+            unit: "tokens".to_owned(),
+            ..config::Chunking::default()
+        };
+        let (mended, warnings) = Windows::mended(&written);
+        assert_eq!(mended, windows(4_000, 0, 0));
+        assert_eq!(
+            warnings,
+            [
+                "chunking.unit is `tokens`: chars is taken",
+                "chunking.chunk_size is 0: 4000 is taken",
+                "chunking.overlap is -1: 0 is taken",
+                "chunking.min_chunk_size is -5: 0 is taken",
+            ]
+        );
+        for (overlap, expected) in [(1_000, 250), (5_000, 250), (999, 999)] {
+            let written = config::Chunking { chunk_size: 1_000, overlap, ..written.clone() };
+            assert_eq!(Windows::mended(&written).0.overlap, expected);
+        }
+        let off = config::Chunking { enabled: false, ..config::Chunking::default() };
+        assert_eq!(Cut::of(Some(&off)), (Cut::Whole, vec![]));
+        assert_eq!(Cut::of(None), (Cut::Headings, vec![]));
+    }
+
+    #[test]
+    fn prose_is_cut_where_it_reads_well() {
+        let sentence = "The dough rests until it has doubled. ";
+        let text = format!("{}\n\n{}", sentence.repeat(4).trim_end(), sentence.repeat(5));
+        let texts: Vec<&str> =
+            windows(200, 40, 20).over(&text).into_iter().map(|place| &text[place]).collect();
+        assert!(texts[0].ends_with("doubled.\n\n"), "{texts:?}");
+        assert!(texts.iter().all(|it| it.trim_end().ends_with("doubled.")), "{texts:?}");
+        let begins = |it: &&str| text.contains(&format!(" {it}")) || text.starts_with(*it);
+        assert!(texts.iter().all(begins), "{texts:?}");
+    }
+
+    /// Numbers that look random and are always the same.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, most: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(self.0 >> 33).unwrap() % most
+        }
+    }
+
+    #[test]
+    fn whatever_the_text_windows_cover_it_and_keep_to_their_size() {
+        let parts = [
+            "word ",
+            "Ein Satz. ",
+            "\n\n",
+            "\r\n",
+            "京都は美しい。",
+            "👨\u{200d}👩\u{200d}👧",
+            "e\u{301}",
+            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "\u{a0}",
+            "| a | b |\n",
+        ];
+        let mut dice = Dice(7);
+        for _ in 0..400 {
+            let text: String =
+                (0..dice.below(60)).map(|_| parts[dice.below(parts.len())]).collect();
+            let size = 1 + dice.below(90);
+            let windows = windows(size, dice.below(size), dice.below(size + 20));
+            let places = windows.over(&text);
+            let mut covered = 0;
+            for (index, place) in places.iter().enumerate() {
+                let said = text.get(place.clone()).expect("whole code points");
+                let (length, is_last) = (said.chars().count(), index + 1 == places.len());
+                assert!(place.start <= covered && place.end > covered, "{windows:?} {text:?}");
+                let shared = text[place.start..covered].chars().count();
+                assert!(shared <= windows.overlap, "{windows:?} {text:?}");
+                let most = if is_last { size + windows.least } else { size };
+                assert!(length <= most, "{windows:?} {text:?}");
+                covered = place.end;
+            }
+            assert_eq!(covered, text.len());
+        }
+    }
+}

@@ -1,0 +1,2 @@
+knowledge.tag
+{"uri": "notes://1", "add": ["x"], "remove": "y"}

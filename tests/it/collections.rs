@@ -1,0 +1,464 @@
+//! Collections of folders: built, brought up to date, made anew, whole at every
+//! moment.
+
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+    process::{Child, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use vademecum::{
+    auth::{Principal, desktop},
+    collections::{Catalogue, Opened},
+};
+use vademecum_collections::{Access, Passage, Scope};
+use vademecum_kit::{
+    model::{Ask, Deadline},
+    retrieve::FtsQuery,
+};
+
+use super::program::{Library, program};
+
+const HTML: &str = "<!doctype html><html><head><title>Rye in the oven</title></head><body><nav>Home</nav>\
+    <article><h1>Rye in the oven</h1><p>Bake it dark, for an hour and a half, and leave it alone for a \
+    day before it is cut; the crumb needs that long to set, and it keeps for weeks after.</p>\
+    <h2>Steam</h2><p>A tray of water on the floor of the oven gives steam for the first quarter of an \
+    hour, and then it is taken out again so that the crust can dry.</p></article></body></html>";
+const RST: &str = "Starter\n=======\n\nFeeding\n-------\n\nFeed it twice a day with rye.\n";
+
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_secs(60))
+}
+
+fn user(name: &str) -> Principal {
+    desktop(name.parse().unwrap())
+}
+
+fn everything() -> Scope {
+    Scope::of(Access::Everything)
+}
+
+/// Runs `collection …` and gives back what it printed as JSON.
+fn collection(library: &Library, arguments: &[&str]) -> Value {
+    let done = library.run(&[&["collection"], arguments, &["--json"]].concat());
+    assert_eq!(done.code, 0, "{done:?}");
+    done.json()
+}
+
+/// Builds the collection `kb` of the folder `docs`.
+fn build(library: &Library, more: &[&str]) -> Value {
+    let folder = library.file("docs");
+    collection(library, &[&["build", "kb", folder.to_str().unwrap()], more].concat())
+}
+
+/// How many documents were new, updated, unchanged and gone.
+fn counts(report: &Value) -> [u64; 4] {
+    ["new", "updated", "unchanged", "gone"].map(|name| report[name].as_u64().unwrap())
+}
+
+fn open(library: &Library, name: &str) -> Opened {
+    Catalogue::new(&library.data()).find(&user("local"), name).unwrap()
+}
+
+/// All chunks of a collection that may be seen, in order.
+fn passages(opened: &Opened, scope: &Scope) -> Vec<Passage> {
+    let collection = &opened.collection;
+    collection
+        .read(soon(), |reader| {
+            let hashes = collection.hashes(reader, opened.record.source_id)?;
+            let mut names: Vec<&String> = hashes.keys().collect();
+            names.sort();
+            let mut keys = Vec::new();
+            for name in names {
+                keys.extend(collection.outline(reader, name)?.into_iter().map(|(key, ..)| key));
+            }
+            collection.passages(reader, &keys, scope)
+        })
+        .unwrap()
+}
+
+/// The documents whose chunks have words of a query, best first.
+fn found(opened: &Opened, query: &str, scope: &Scope) -> Vec<String> {
+    let collection = &opened.collection;
+    let found = collection.read(soon(), |reader| {
+        let query = Arc::new(FtsQuery::parse(query));
+        let ask = Ask { query, take: 10, ..Ask::default() };
+        let ranking = collection.rank(reader, &ask, scope)?;
+        let keys: Vec<i64> = ranking.ranked.iter().map(|ranked| ranked.key).collect();
+        collection.passages(reader, &keys, scope)
+    });
+    found.unwrap().into_iter().map(|passage| passage.document.doc_id).collect()
+}
+
+/// The files of the folder of collections that are databases, and their numbers.
+fn databases(library: &Library) -> Vec<u64> {
+    let entries = fs::read_dir(library.data().join("collections")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut numbers: Vec<u64> = names.filter_map(|name| number(&name)).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+fn number(file: &str) -> Option<u64> {
+    file.strip_prefix("kb.")?.strip_suffix(".db")?.parse().ok()
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what} never came");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_folder_becomes_a_collection_with_all_that_is_known_of_it() {
+    let library = Library::new();
+    library.write("docs/guide/bread.md", "# Bread\n\n## Dough\n\nKnead it for ten minutes.\n");
+    library.write("docs/oven.html", HTML);
+    library.write("docs/starter.rst", RST);
+    library.write("docs/plain.txt", "Salt comes last.");
+    library.write("docs/node_modules/x/readme.md", "# No");
+    library.write("docs/.git/y.md", "# No");
+    library.write("docs/program.bin", [0, 1, 2]);
+    library.write("docs/blank.md", " \n");
+    let report = build(&library, &["--project", "Bakery", "--version", "2.1"]);
+    assert_eq!(counts(&report), [4, 0, 0, 0], "{report}");
+    assert_eq!((&report["passed"], &report["documents"]), (&json!(1), &json!(4)));
+    let skipped = &report["skipped"][0];
+    assert!(skipped["place"].as_str().unwrap().ends_with("docs/blank.md"), "{report}");
+    assert_eq!(skipped["reason"], "holds no text");
+    let opened = open(&library, "kb");
+    let passages = passages(&opened, &everything());
+    let known: Vec<(&str, Option<&str>, Option<&str>)> = passages
+        .iter()
+        .map(|it| (&*it.document.doc_id, it.document.title.as_deref(), it.section.as_deref()))
+        .collect();
+    assert_eq!(known[0], ("kb:guide/bread.md", Some("Bread"), Some("Bread › Dough")));
+    assert!(known.contains(&("kb:oven.html", Some("Rye in the oven"), Some("Steam"))), "{known:?}");
+    assert!(known.contains(&("kb:starter.rst", Some("Starter"), Some("Starter › Feeding"))));
+    assert!(known.contains(&("kb:plain.txt", Some("plain"), None)));
+    let document = &passages[0].document;
+    assert_eq!(
+        (document.file_name.as_deref(), document.file_type.as_deref()),
+        (Some("bread.md"), Some("md"))
+    );
+    assert_eq!(document.project_name.as_deref(), Some("Bakery"));
+    assert_eq!(document.project_version.as_deref(), Some("2.1"));
+    assert_eq!(document.metadata["path"], "guide/bread.md");
+    assert_eq!(found(&opened, "how long to knead", &everything()), ["kb:guide/bread.md"]);
+    let listed = collection(&library, &["list"]);
+    assert_eq!((&listed[0]["name"], &listed[0]["documents"]), (&json!("kb"), &json!(4)));
+    assert!(listed[0]["last_ok_at"].is_string() && listed[0]["last_error"].is_null());
+    let shown = library.run(&["collection", "show", "kb"]);
+    assert!(shown.stdout.contains("docs (Bakery 2.1)\n"), "{shown:?}");
+}
+
+#[test]
+fn building_again_touches_only_what_has_changed() {
+    let library = Library::new();
+    for name in ["stays", "changes", "goes"] {
+        library.write(&format!("docs/{name}.md"), format!("# {name}\n\nA bight.\n"));
+    }
+    assert_eq!(counts(&build(&library, &[])), [3, 0, 0, 0]);
+    let opened = open(&library, "kb");
+    let key = |name: &str| {
+        let all = passages(&opened, &everything());
+        all.into_iter().find(|it| it.document.doc_id == name).map(|it| it.key)
+    };
+    let before = key("kb:stays.md").unwrap();
+    assert_eq!(counts(&build(&library, &[])), [0, 0, 3, 0]);
+    fs::remove_file(library.file("docs/goes.md")).unwrap();
+    library.write("docs/changes.md", "# changes\n\nA hitch.\n");
+    library.write("docs/comes.md", "# comes\n\nA bend.\n");
+    let report = build(&library, &[]);
+    assert_eq!((counts(&report), &report["rebuilt"]), ([1, 1, 1, 1], &json!(false)));
+    assert_eq!(key("kb:stays.md"), Some(before), "it was left alone");
+    assert_eq!(key("kb:goes.md"), None);
+    assert_eq!(found(&opened, "hitch", &everything()), ["kb:changes.md"]);
+    assert_eq!(found(&opened, "bight", &everything()), ["kb:stays.md"]);
+    let kept = fs::read_to_string(library.file("docs/changes.md")).unwrap();
+    assert_eq!(kept, "# changes\n\nA hitch.\n", "no file of the user is changed");
+}
+
+#[test]
+fn a_folder_that_is_gone_or_empty_takes_nothing_away() {
+    let library = Library::new();
+    library.write("docs/a.md", "# A\n\nText.\n");
+    library.write("more/b.md", "# B\n\nText.\n");
+    let (docs, more) = (library.file("docs"), library.file("more"));
+    let both = ["build", "kb", docs.to_str().unwrap(), more.to_str().unwrap()];
+    assert_eq!(counts(&collection(&library, &both)), [2, 0, 0, 0]);
+    fs::remove_file(library.file("more/b.md")).unwrap();
+    let synced = collection(&library, &["sync", "kb"]);
+    assert_eq!((counts(&synced[0]), &synced[0]["documents"]), ([0, 0, 1, 0], &json!(2)));
+    assert!(synced[0]["skipped"][0]["reason"].as_str().unwrap().ends_with("more holds no files"));
+    fs::remove_dir(&more).unwrap();
+    let synced = collection(&library, &["sync"]);
+    assert_eq!(synced[0]["documents"], 2);
+    let done = library.run(&["collection", "sync", "kb", "--rebuild"]);
+    assert_eq!(done.code, 1, "{done:?}");
+    assert!(done.stderr.contains("the collection `kb` stays as it was"), "{done:?}");
+    assert_eq!(passages(&open(&library, "kb"), &everything()).len(), 2);
+    let listed = collection(&library, &["list"]);
+    assert!(listed[0]["last_error"].as_str().unwrap().contains("more is not a folder"));
+    assert_eq!(counts(&build(&library, &[])), [1, 0, 0, 2], "from now on it is made of one folder");
+}
+
+#[test]
+fn a_collection_is_its_owners_and_its_tags_are_kept() {
+    let library = Library::new();
+    library.write("docs/a.md", "# A\n\nA lantern.\n");
+    build(&library, &["--owner", "ada", "--access-tag", "team:a"]);
+    library.write("docs/b.md", "# B\n\nA lantern.\n");
+    assert_eq!(counts(&build(&library, &[])), [1, 0, 1, 0], "owner and tags stay as they were");
+    let catalogue = Catalogue::new(&library.data());
+    assert!(catalogue.find(&user("bob"), "kb").is_err());
+    let opened = catalogue.find(&user("ada"), "kb").unwrap();
+    let with = |tags: &[&str]| {
+        let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        found(&opened, "lantern", &Scope::of(Access::Tags(tags))).len()
+    };
+    assert_eq!((with(&["team:a"]), with(&["team:b"]), with(&[])), (2, 0, 0));
+    assert_eq!(counts(&build(&library, &["--access-tag", "team:b"])), [0, 2, 0, 0]);
+    assert_eq!((with(&["team:a"]), with(&["team:b"])), (0, 2));
+    let done = library.run(&["collection", "remove", "KB"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(catalogue.find(&user("ada"), "kb").is_err() && databases(&library).is_empty());
+    assert!(library.file("docs/a.md").exists());
+}
+
+#[test]
+fn what_cannot_be_built_is_said_and_leaves_nothing() {
+    let library = Library::new();
+    fs::create_dir_all(library.file("docs")).unwrap();
+    let docs = library.file("docs");
+    let docs = docs.to_str().unwrap();
+    for (arguments, reason) in [
+        (["build", "../kb", docs], "cannot be a collection's name"),
+        (["build", "notes", docs], "cannot be a collection's name"),
+        (["build", "kb", "/no/such/folder"], "/no/such/folder is not a folder"),
+        (["build", "kb", docs], "docs holds no files"),
+        (["sync", "kb", "--json"], "there is no collection `kb`"),
+        (["show", "kb", "--json"], "there is no collection `kb`"),
+    ] {
+        let done = library.run(&[&["collection"][..], &arguments].concat());
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(done.stderr.contains(reason), "{done:?}");
+    }
+    assert_eq!(library.run(&["collection", "remove", "kb"]).code, 1);
+    assert_eq!(collection(&library, &["list"]), json!([]));
+    library.write("docs/a.bin", [0, 1]);
+    library.write("docs/b.md", "");
+    let done = library.run(&["collection", "build", "kb", docs]);
+    assert_eq!(done.code, 1, "nothing could be read: {done:?}");
+}
+
+#[test]
+fn of_two_builds_at_once_the_second_says_so() {
+    let library = Library::new();
+    library.write("docs/a.md", "# A\n\nText.\n");
+    build(&library, &[]);
+    let lock = File::open(library.data().join("collections/kb.lock")).unwrap();
+    lock.try_lock().unwrap();
+    let docs = library.file("docs");
+    for command in [vec!["build", "kb", docs.to_str().unwrap()], vec!["remove", "kb"]] {
+        let done = library.run(&[vec!["collection"], command].concat());
+        assert_eq!(done.code, 1, "{done:?}");
+        assert!(done.stderr.contains("`kb` is being built already"), "{done:?}");
+    }
+    drop(lock);
+    assert_eq!(counts(&build(&library, &[])), [0, 0, 1, 0]);
+}
+
+/// Settings with the collection `kb` of the folder `docs`, and the arguments that
+/// name them.
+fn settings(library: &Library, more: &str) -> [String; 2] {
+    let folder = library.file("docs");
+    let text = format!("{more}\n[[collections]]\nname = \"kb\"\nfolders = [{folder:?}]\n");
+    let file = library.write("settings.toml", text);
+    ["--config".to_owned(), file.to_str().unwrap().to_owned()]
+}
+
+fn sync_with(library: &Library, settings: &str, chunking: &str) -> Value {
+    let [flag, file] = self::settings(library, settings);
+    let text = fs::read_to_string(&file).unwrap() + chunking;
+    fs::write(&file, text).unwrap();
+    collection(library, &["sync", &flag, &file])[0].clone()
+}
+
+#[test]
+fn what_the_settings_describe_is_cut_as_they_say() {
+    let library = Library::new();
+    library.write("docs/run.txt", "x".repeat(7_700));
+    library.write("docs/umlaut.txt", "x".to_owned() + &"é".repeat(3_000));
+    let sizes = || -> Vec<usize> {
+        let all = passages(&open(&library, "kb"), &everything());
+        all.iter().map(|it| it.body.chars().count()).collect()
+    };
+    let report = sync_with(&library, "", "chunking = {}");
+    assert_eq!((counts(&report), sizes()), ([2, 0, 0, 0], vec![4_000, 4_100, 3_001]));
+    assert_eq!(databases(&library), [1]);
+    let report = sync_with(&library, "", "chunking = { chunk_size = 1000, overlap = 5000 }");
+    assert_eq!(report["warnings"], json!(["chunking.overlap is 5000: 250 is taken"]));
+    assert_eq!((counts(&report), &report["rebuilt"]), ([0, 2, 0, 0], &json!(true)));
+    assert!(sizes().iter().all(|size| *size <= 1_800), "{:?}", sizes());
+    assert_eq!(open(&library, "kb").record.file, "kb.2.db");
+    let report = sync_with(&library, "", "chunking = { chunk_size = 1000, overlap = 5000 }");
+    assert_eq!((counts(&report), &report["rebuilt"]), ([0, 0, 2, 0], &json!(false)));
+    let done = library.run(&["collection", "sync", "--config", "/no/such/file"]);
+    assert_eq!(done.code, 1);
+}
+
+const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 32\n";
+
+#[test]
+fn vectors_come_as_soon_as_there_is_somebody_who_makes_them() {
+    let library = Library::new();
+    for name in ["a", "b", "c"] {
+        library.write(&format!("docs/{name}.md"), format!("# {name}\n\nA bight.\n"));
+    }
+    let report = sync_with(&library, "", "");
+    assert_eq!((&report["chunks"], &report["vectors"]), (&json!(3), &json!(0)));
+    // Nobody listens there, and nobody is asked twice.
+    let nobody =
+        "[embeddings]\nprovider = \"ollama\"\napi_base = \"http://127.0.0.1:9\"\nretries = 0\n";
+    library.write("docs/d.md", "# d\n\nA hitch.\n");
+    let report = sync_with(&library, nobody, "");
+    assert_eq!((counts(&report), &report["vectors"]), ([1, 0, 3, 0], &json!(0)));
+    assert!(report["embedding_error"].as_str().unwrap().contains("ollama"), "{report}");
+    let listed = collection(&library, &["list"]);
+    assert!(listed[0]["last_error"].as_str().unwrap().contains("ollama"), "{listed}");
+    assert_eq!(found(&open(&library, "kb"), "hitch", &everything()), ["kb:d.md"]);
+    let report = sync_with(&library, STUB, "");
+    assert_eq!((counts(&report), &report["rebuilt"]), ([0, 0, 4, 0], &json!(false)));
+    assert_eq!((&report["vectors"], &report["embedding_error"]), (&json!(4), &Value::Null));
+    library.write("docs/e.md", "# e\n\nA bend.\n");
+    assert_eq!(sync_with(&library, STUB, "")["vectors"], 5);
+    let model = |opened: &Opened| {
+        let collection = &opened.collection;
+        collection.read(soon(), |reader| collection.model(reader)).unwrap().unwrap()
+    };
+    assert_eq!(model(&open(&library, "kb")).dimensions, 32);
+    let report = sync_with(&library, &STUB.replace("32", "16"), "");
+    assert_eq!(
+        (&report["rebuilt"], &report["vectors"]),
+        (&json!(true), &json!(5)),
+        "another model"
+    );
+    assert_eq!(model(&open(&library, "kb")).dimensions, 16);
+    let report = sync_with(&library, STUB, "embedding = { enabled = false }");
+    assert_eq!((&report["rebuilt"], &report["vectors"]), (&json!(true), &json!(0)));
+}
+
+/// Writes so many documents.
+fn write_documents(library: &Library, count: usize) {
+    let text = "Knead the dough until it is smooth, and let it rest. ".repeat(40);
+    for number in 0..count {
+        library.write(&format!("docs/{number}.md"), format!("# Part {number}\n\n{text}\n"));
+    }
+}
+
+/// The versions that a reader sees at one moment, and how many chunks each has.
+fn versions(catalogue: &Catalogue) -> Vec<(String, u64)> {
+    let opened = catalogue.find(&user("local"), "kb").unwrap();
+    let collection = &opened.collection;
+    let projects = collection.read(soon(), |reader| collection.projects(reader, &everything()));
+    projects.unwrap().into_iter().map(|(_, version, chunks)| (version, chunks)).collect()
+}
+
+#[test]
+fn twenty_readers_see_the_old_or_the_new_collection_whole() {
+    let library = Library::new();
+    write_documents(&library, 60);
+    build(&library, &["--project", "P", "--version", "0"]);
+    let catalogue = Catalogue::new(&library.data());
+    let [(_, chunks)] = versions(&catalogue)[..] else { panic!("one version") };
+    assert!(chunks >= 60);
+    let over = AtomicBool::new(false);
+    let seen = thread::scope(|scope| {
+        let readers: Vec<_> = (0..20)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut seen = Vec::new();
+                    while !over.load(Ordering::Relaxed) {
+                        let now = versions(&catalogue);
+                        assert!(matches!(&now[..], [(_, count)] if *count == chunks), "{now:?}");
+                        seen.extend(now.into_iter().map(|(version, _)| version));
+                        seen.dedup();
+                    }
+                    seen
+                })
+            })
+            .collect();
+        // In a new file, in place, and in a new file again.
+        build(&library, &["--version", "1", "--rebuild"]);
+        build(&library, &["--version", "2"]);
+        build(&library, &["--version", "3", "--rebuild"]);
+        over.store(true, Ordering::Relaxed);
+        readers.into_iter().map(|reader| reader.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(versions(&catalogue), [("3".to_owned(), chunks)]);
+    assert!(seen.iter().all(|seen| seen.is_sorted()), "nobody goes back: {seen:?}");
+    assert!(seen.iter().any(|seen| seen.len() > 1), "{seen:?}");
+}
+
+/// Begins to build, as another process.
+fn begin(library: &Library, more: &[&str]) -> Child {
+    program()
+        .args(["collection", "build", "kb"])
+        .arg(library.file("docs"))
+        .args(more)
+        .arg("--data")
+        .arg(library.data())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn size(path: &PathBuf) -> u64 {
+    fs::metadata(path).map_or(0, |about| about.len())
+}
+
+#[test]
+fn a_build_that_is_killed_leaves_the_old_collection_whole_and_the_next_completes() {
+    let library = Library::new();
+    write_documents(&library, 150);
+    build(&library, &["--project", "P", "--version", "0"]);
+    let catalogue = Catalogue::new(&library.data());
+    let [(_, chunks)] = versions(&catalogue)[..] else { panic!("one version") };
+    let file = |name: &str| library.data().join("collections").join(name);
+    // Before anything is written, at once after, and on the way.
+    for (round, written) in [0, 1, 200_000, 1, 800_000].into_iter().enumerate() {
+        let current = number(&open(&library, "kb").record.file).unwrap();
+        let version = format!("{}", round + 1);
+        let more = ["--version", &version, "--rebuild"];
+        let mut build = begin(&library, if round == 3 { &more[..2] } else { &more });
+        let files = [current, current + 1].map(|number| file(&format!("kb.{number}.db-wal")));
+        let mut is_over = false;
+        until("a build on its way", || {
+            is_over = build.try_wait().unwrap().is_some();
+            is_over || written == 0 || files.iter().map(size).sum::<u64>() >= written
+        });
+        build.kill().unwrap();
+        build.wait().unwrap();
+        let now = versions(&catalogue);
+        assert!(matches!(&now[..], [(_, count)] if *count == chunks), "{round}: {now:?}");
+    }
+    let report = build(&library, &["--version", "9", "--rebuild"]);
+    assert_eq!((&report["rebuilt"], &report["chunks"]), (&json!(true), &json!(chunks)));
+    assert_eq!(versions(&catalogue), [("9".to_owned(), chunks)]);
+    let opened = open(&library, "kb");
+    assert_eq!(opened.collection.store().check().unwrap().problems, Vec::<String>::new());
+    let (left, current) = (databases(&library), number(&opened.record.file));
+    assert_eq!(left.last().copied(), current, "nothing is left of what was killed: {left:?}");
+}

@@ -1,0 +1,207 @@
+//! The library searched by meaning: `knowledge.search` with its modes, and
+//! `knowledge.related`.
+
+use serde_json::{Value, json};
+
+use crate::program::{Caller, Library, Server};
+
+const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 256\n";
+
+fn bakery() -> Library {
+    Library::of_notes([
+        ("bread", "# Rye bread\n\nKnead the dough and let it rest. Bake the bread in a hot oven."),
+        ("rolls", "# Rolls\n\nKnead the dough, shape small rolls, bake them in the oven."),
+        ("garden", "# Garden\n\nWater the tomatoes in the evening and tie them to a stick."),
+        ("tax", "# Taxes\n\nThe declaration is due in July; keep all receipts of the year."),
+    ])
+}
+
+fn search(server: &Server, arguments: &Value) -> Value {
+    server.client().call("knowledge.search", arguments)
+}
+
+fn titles(found: &Value) -> Vec<&str> {
+    found["results"].as_array().unwrap().iter().map(|it| it["title"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn each_mode_finds_and_says_what_it_went_by() {
+    let server = bakery().serve_set(STUB);
+    for (mode, kind) in [("fts", "fts"), ("vector", "vector"), ("hybrid", "hybrid")] {
+        let found = search(&server, &json!({ "query": "knead the dough bake", "mode": mode }));
+        let mut first = titles(&found)[..2].to_vec();
+        first.sort_unstable();
+        assert_eq!(first, ["Rolls", "Rye bread"], "{mode}");
+        for hit in found["results"].as_array().unwrap() {
+            assert_eq!(hit["score_type"], kind);
+            let score = hit["score"].as_f64().unwrap();
+            assert!((0.0..=1.0).contains(&score), "{hit}");
+        }
+    }
+    let found = search(&server, &json!({ "query": "knead the dough bake", "mode": "vector" }));
+    assert_eq!(titles(&found).len(), 4, "everything is more or less near");
+    assert!(found["results"][3]["snippet"].as_str().unwrap().len() > 10);
+}
+
+#[test]
+fn vectors_are_in_step_with_what_is_written() {
+    let library = bakery();
+    let server = library.serve_set(&format!("{STUB}[tools]\nwrite = true\n"));
+    let near = |query: &str| {
+        let found = search(&server, &json!({ "query": query, "mode": "vector", "limit": 1 }));
+        assert!(found["_meta"].get("vectors_missing").is_none(), "{found}");
+        titles(&found)[0].to_owned()
+    };
+    assert_eq!(near("water the tomatoes"), "Garden");
+    let new = json!({ "title": "Bees", "content": "A beehive hums in the orchard; honey drips." });
+    let made = server.client().call("notes.create", &new);
+    assert_eq!(near("beehive honey orchard"), "Bees");
+    let (id, version) = (&made["id"], &made["version"]);
+    let other =
+        json!({ "id": id, "expected_version": version, "content": "Submarine periscope torpedo." });
+    let made = server.client().call("notes.update", &other);
+    assert_eq!(near("submarine periscope torpedo"), "Bees");
+    let gone = json!({ "id": id, "expected_version": made["version"] });
+    server.client().call("notes.delete", &gone);
+    assert_ne!(near("submarine periscope torpedo"), "Bees");
+    library.import("media", "whale.md", "# Whales\n\nThe whale sings in the deep ocean.");
+    assert_eq!(near("whale sings deep ocean"), "Whales", "another process has written it");
+}
+
+#[test]
+fn without_a_provider_meaning_is_refused_or_done_without() {
+    let server = bakery().serve();
+    let query = json!({ "query": "dough", "mode": "vector" });
+    let refusal = server.client().refuses("knowledge.search", &query);
+    assert!(refusal.contains("embeddings.provider"), "{refusal}");
+    let found = search(&server, &json!({ "query": "dough", "mode": "hybrid" }));
+    assert_eq!(titles(&found).len(), 2);
+    assert!(found["_meta"]["without_vectors"].as_str().unwrap().contains("embeddings.provider"));
+    let plain = search(&server, &json!({ "query": "dough" }));
+    assert_eq!(titles(&plain), titles(&found));
+}
+
+#[test]
+fn pages_have_no_gap_and_repeat_nothing() {
+    let notes: Vec<(String, String)> = (0..130)
+        .map(|number| {
+            let text =
+                format!("# Note {number}\n\nA lantern in room {number}, beside {}.", number * 7);
+            (format!("n{number}"), text)
+        })
+        .collect();
+    let server = Library::of_notes(notes).serve_set(STUB);
+    for mode in ["fts", "vector", "hybrid"] {
+        let page = |offset: usize, limit: usize| {
+            let arguments = json!({ "query": "lantern room 7", "mode": mode, "limit": limit, "offset": offset });
+            let found = search(&server, &arguments);
+            let uris = found["results"].as_array().unwrap().iter();
+            uris.map(|it| it["uri"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let all: Vec<String> = (0..)
+            .map(|turn| page(turn * 30, 30))
+            .take_while(|it| !it.is_empty())
+            .flatten()
+            .collect();
+        assert_eq!(all.len(), 130, "{mode}");
+        let mut once = all.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), all.len(), "{mode} repeats something");
+        assert_eq!(page(0, 100), all[..100], "{mode}: the order does not depend on the page");
+    }
+}
+
+#[test]
+fn a_conversation_is_shown_further_results_in_every_mode() {
+    for mode in ["vector", "hybrid"] {
+        let server = bakery().serve_set(STUB);
+        let client = server.session();
+        let ask = json!({ "query": "knead the dough", "mode": mode, "limit": 1 });
+        let mut seen = Vec::new();
+        for _ in 0..2 {
+            let found = client.call("knowledge.search", &ask);
+            seen.push(titles(&found)[0].to_owned());
+        }
+        seen.sort();
+        assert_eq!(seen, ["Rolls", "Rye bread"], "{mode}");
+    }
+}
+
+#[test]
+fn results_are_put_in_another_order_on_request() {
+    let library = Library::of_notes([
+        ("a", "# Same one\n\nKnead dough bake bread oven flour."),
+        ("b", "# Same two\n\nKnead dough bake bread oven flour."),
+        ("c", "# Other\n\nKnead dough with cardamom, saffron, raisins and almonds."),
+    ]);
+    let server = library.serve_set(STUB);
+    let ask = |more: Value| {
+        let mut arguments = json!({ "query": "knead dough bake bread" });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let found = search(&server, &arguments);
+        titles(&found).iter().map(|title| (*title).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(json!({ "mode": "hybrid" }))[2], "Other");
+    assert_eq!(ask(json!({ "mode": "hybrid", "lambda": 0.0 }))[1], "Other");
+    assert_eq!(ask(json!({ "rerank": true }))[2], "Other");
+    assert_eq!(ask(json!({ "max_tokens": 110, "mode": "hybrid" })).len(), 1);
+    let client = server.client();
+    for wrong in [json!({ "lambda": 2 }), json!({ "mode": "hybrid", "order_by": "recent" })] {
+        let mut arguments = json!({ "query": "dough" });
+        arguments.as_object_mut().unwrap().extend(wrong.as_object().unwrap().clone());
+        client.refuses("knowledge.search", &arguments);
+    }
+}
+
+#[test]
+fn filters_hold_for_vectors() {
+    let library = Library::new();
+    library.import("media", "a.md", "# Lamp\n\nA lantern hangs in the hall.");
+    library.import("notes", "b.md", "# Light\n\nA lantern hangs in the hall.");
+    let server = library.serve_set(STUB);
+    let found = |more: Value| {
+        let mut arguments = json!({ "query": "lantern hall", "mode": "vector" });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        titles(&search(&server, &arguments)).len()
+    };
+    assert_eq!(found(json!({})), 2);
+    assert_eq!(found(json!({ "sources": ["media"] })), 1);
+    assert_eq!(
+        found(json!({ "sources": ["media"], "filters": { "media": { "media_types": ["pdf"] } } })),
+        0
+    );
+}
+
+#[test]
+fn what_is_like_an_item_is_found_with_and_without_vectors() {
+    for (settings, kind) in [(STUB, "vector"), ("", "fts")] {
+        let server = bakery().serve_set(settings);
+        let found = search(&server, &json!({ "query": "rye" }));
+        let uri = &found["results"][0]["uri"];
+        let related = server.client().call("knowledge.related", &json!({ "uri": uri, "limit": 2 }));
+        let results = related["results"].as_array().unwrap();
+        assert_eq!(results[0]["title"], "Rolls", "{kind}");
+        assert_eq!(results[0]["score_type"], kind);
+        assert!(results.iter().all(|hit| hit["uri"] != *uri), "not itself");
+        let refusal =
+            server.client().refuses("knowledge.related", &json!({ "uri": "notes://none" }));
+        assert!(refusal.contains("not there"), "{refusal}");
+    }
+}
+
+#[test]
+fn nobody_finds_the_vectors_of_others() {
+    let library = Library::new();
+    let keys: Vec<String> = ["ada", "bob"].into_iter().map(|user| library.key(user)).collect();
+    library.import_for("ada", "notes", "a.md", "# Diary\n\nThe amethyst is hidden in the well.");
+    library.import_for("bob", "notes", "b.md", "# List\n\nMilk, eggs, butter.");
+    let file = library.write("s.toml", format!("{STUB}[auth]\nmode = \"multi\"\n"));
+    let server = library.serve_with(&["--config", file.to_str().unwrap()]);
+    let ask = json!({ "query": "amethyst hidden well", "mode": "vector" });
+    let of = |key: &str| {
+        let found = server.client().bearing(key).call("knowledge.search", &ask);
+        titles(&found).iter().map(|title| (*title).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((of(&keys[0]), of(&keys[1])), (vec!["Diary".to_owned()], vec!["List".to_owned()]));
+}
