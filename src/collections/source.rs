@@ -244,7 +244,8 @@ mod tests {
         let cut = chunks.iter().map(|body| {
             let end = start + body.chars().count();
             let section = Some("Guide › Dough".to_owned());
-            let chunk = NewChunk { section, start, end, body: (*body).to_owned() };
+            let chunk =
+                NewChunk { section, start, end, body: (*body).to_owned(), ..NewChunk::default() };
             start = end;
             chunk
         });
