@@ -102,6 +102,8 @@ impl Sizes {
             SourceName::Chats => self.messages,
             SourceName::Characters => self.characters,
             SourceName::Prompts => self.prompts,
+            // They are no source of a library.
+            SourceName::Collections => 0,
         }
     }
 }
@@ -181,7 +183,7 @@ fn drafts<'a>(
 ) -> Box<dyn Iterator<Item = Draft> + 'a> {
     let one: fn(Passage, usize) -> Body = match source {
         SourceName::Chats => return Box::new(Conversations { passages, number: 0 }),
-        SourceName::Notes => note,
+        SourceName::Notes | SourceName::Collections => note,
         SourceName::Media => media,
         SourceName::Characters => character,
         SourceName::Prompts => prompt,
