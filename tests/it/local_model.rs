@@ -14,7 +14,7 @@ use vademecum::{
     embed::Embeddings,
 };
 
-use crate::program::{Library, program};
+use crate::program::{Caller, Library, program};
 
 /// How far a number may be from the one it should be: both are rounded.
 const NEAR: f64 = 5e-6;
