@@ -165,12 +165,8 @@ fn only_the_transports_know_the_web() {
 
 #[test]
 fn only_the_protocol_writes_messages() {
-    let others = [
-        "src/cli/get.rs",
-        "src/cli/demo.rs",
-        "src/fuzzing/server.rs",
-        "src/transport/http.rs",
-    ];
+    let others =
+        ["src/cli/get.rs", "src/cli/demo.rs", "src/fuzzing/server.rs", "src/transport/http.rs"];
     for name in naming(&["jsonrpc"]) {
         assert!(name.starts_with("src/mcp/") || others.contains(&name.as_str()), "{name}");
     }

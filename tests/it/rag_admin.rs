@@ -141,7 +141,7 @@ fn looking_after_collections_takes_the_right_to_do_so() {
     let [ada, bob] = ["ada", "bob"].map(|user| library.key_with(user, &["--scope", "admin"]));
     let server = library.serve_many(ON);
     let listed = |key: &str| {
-        server.client().bearing(key).ask("tools/list", &json!({})).to_string().contains("rag")
+        server.client().bearing(key).ask("tools/list", &json!({})).to_string().contains("rag.admin")
     };
     assert_eq!((listed(&reader), listed(&ada)), (false, true));
     let refused = server.client().bearing(&reader).send(&super::program::request(
