@@ -111,6 +111,12 @@ impl Indexer {
         receiver
     }
 
+    /// Whether no round is going on.
+    pub(crate) fn is_resting(&self) -> bool {
+        let round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        round.as_ref().is_none_or(|round| round.has_changed().is_err())
+    }
+
     /// Puts in what has changed, and takes out what is gone.
     fn follow(&self) -> Result<(), SourceError> {
         if !self.has_news() && self.missing.load(Ordering::Relaxed) == 0 {

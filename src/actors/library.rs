@@ -87,6 +87,21 @@ impl Library {
         self.indexer.as_ref()
     }
 
+    /// Makes the vectors of all its items, however long that takes. Tells whether
+    /// there is somebody who makes them.
+    pub async fn make_vectors(&self) -> bool {
+        let Some(indexer) = &self.indexer else { return false };
+        let mut missing = usize::MAX;
+        loop {
+            let now = indexer.catch_up().await;
+            // Whoever cannot make any more has said why in the log.
+            if now == 0 || (now == missing && indexer.is_resting()) {
+                return true;
+            }
+            missing = now;
+        }
+    }
+
     /// Its stores.
     pub fn stores(&self) -> &[Arc<Store>] {
         &self.stores

@@ -130,7 +130,7 @@ mod tests {
                 "`a b`",
             ),
             (
-                config::Collection { access_tags: vec![" a".to_owned()], folders, ..base },
+                config::Collection { access_tags: vec!["a\nb".to_owned()], folders, ..base },
                 "access tag",
             ),
         ] {

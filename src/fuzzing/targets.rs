@@ -3,8 +3,11 @@
 use super::{query, server, settings};
 use crate::import::fuzzing as files;
 
+/// Reads bytes, whatever they are.
+type Reader = fn(&[u8]);
+
 /// What reads no files, by the names of the targets.
-static READERS: [(&str, fn(&[u8])); 5] = [
+static READERS: [(&str, Reader); 5] = [
     ("message", server::message),
     ("arguments", server::arguments),
     ("query", query::query),

@@ -1,8 +1,9 @@
 //! What an argument that is being typed may become.
 
+use serde_json::Value;
 use vademecum_kit::model::{SourceName, Suggestions};
 
-use super::{Toolbox, prompts, resources};
+use super::{Toolbox, documents, prompts, resources};
 use crate::{
     actors::{CallError, Wish},
     mcp::{Call, Completion, MOST_COMPLETIONS, Reference, Unfinished},
@@ -16,6 +17,10 @@ enum Blank {
     Keyword,
     /// A type of media.
     MediaType,
+    /// The name of a collection.
+    Collection,
+    /// The id of a document of a collection.
+    Document,
 }
 
 /// What an argument that is being typed may become; what is not known here has
@@ -31,6 +36,11 @@ pub(crate) async fn complete(
         Blank::Id(source) => (source, Wish::Id),
         Blank::Keyword => (SourceName::Notes, Wish::Keyword),
         Blank::MediaType => return media_types(toolbox, typed, call).await,
+        Blank::Collection => return documents::collections(toolbox, call, typed).await,
+        Blank::Document => {
+            let collection = unfinished.others.get("collection").and_then(Value::as_str);
+            return documents::suggest(toolbox, call, collection, typed).await;
+        }
     };
     let library = toolbox.roster().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
@@ -51,6 +61,12 @@ fn blank(unfinished: &Unfinished) -> Option<Blank> {
         (Reference::Resource { uri }, "id") => {
             let known = |source: &SourceName| resources::template(*source) == *uri;
             SourceName::ALL.into_iter().find(known).map(Blank::Id)
+        }
+        (Reference::Resource { uri }, "collection") => {
+            (uri == resources::DOCUMENT).then_some(Blank::Collection)
+        }
+        (Reference::Resource { uri }, "document") => {
+            (uri == resources::DOCUMENT).then_some(Blank::Document)
         }
         (Reference::Resource { .. }, _) => None,
     }

@@ -280,11 +280,13 @@ pub(crate) fn locate(
     Ok(point(uri))
 }
 
-/// The item that a URI points at. Where ids are numbers, it names one: a
-/// prompt's name can only be given as a name.
+/// The item that a URI points at, and the part of it. Where ids are numbers, it
+/// names one: a prompt's name can only be given as a name.
 pub(crate) fn point(uri: Uri) -> (ItemId, Option<String>) {
     let id = match uri.source {
-        SourceName::Notes | SourceName::Chats | SourceName::Collections => ItemId::Text(uri.id),
+        // What a document is called says nothing of the collection that it is in.
+        SourceName::Collections => return (ItemId::Text(uri.to_string()), None),
+        SourceName::Notes | SourceName::Chats => ItemId::Text(uri.id),
         SourceName::Media | SourceName::Characters | SourceName::Prompts => {
             uri.id.parse().map_or(ItemId::Text(uri.id), ItemId::Number)
         }

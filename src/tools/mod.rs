@@ -4,6 +4,7 @@
 mod arguments;
 mod completion;
 mod deep_research;
+mod documents;
 mod embedding;
 mod forgive;
 mod gaps;

@@ -10,9 +10,9 @@ use std::{
 use futures_util::future::LocalBoxFuture;
 use serde_json::{json, value::RawValue};
 use tokio::sync::watch;
-use vademecum_kit::model::{Deadline, Item};
+use vademecum_kit::model::{Deadline, Item, SourceName};
 
-use super::{Replied, Tool, completion, prompts, resources, text};
+use super::{Replied, Tool, completion, documents, prompts, resources, text};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
     auth::{Principal, ServerKey},
@@ -172,6 +172,9 @@ impl Toolbox {
         scope: Option<&Scope>,
         read: actors::Read,
     ) -> Result<Item, CallError> {
+        if read.source == SourceName::Collections {
+            return documents::read(self, call, read).await;
+        }
         let session = self.roster.session(&call.principal, scope)?;
         let read = Awaited { request: read, waiting: Waiting::of(call) };
         session.send(read).await.unwrap_or(Err(CallError::Unavailable))
@@ -225,7 +228,7 @@ impl Offer for Toolbox {
     }
 
     fn templates(&self) -> Vec<Template> {
-        resources::templates()
+        resources::templates(self.collections.has_some())
     }
 
     fn read<'a>(

@@ -52,8 +52,18 @@ pub(crate) fn template(source: SourceName) -> String {
     format!("{source}://{{id}}")
 }
 
-/// Every item has a URI.
-pub(crate) fn templates() -> Vec<Template> {
+/// The URIs of the documents of collections.
+pub(crate) const DOCUMENT: &str = "collections://{collection}/{document}";
+
+/// Every item has a URI; documents of collections have one where there are some.
+pub(crate) fn templates(with_collections: bool) -> Vec<Template> {
+    let document = with_collections.then(|| Template {
+        uri_template: DOCUMENT.to_owned(),
+        name: SourceName::Collections.to_string(),
+        title: "A document of a collection".to_owned(),
+        description: "The full content of a document, by its collection and its id.".to_owned(),
+        mime_type: Some(mime_type(SourceName::Collections).into()),
+    });
     SourceName::ALL
         .into_iter()
         .map(|source| Template {
@@ -63,6 +73,7 @@ pub(crate) fn templates() -> Vec<Template> {
             description: format!("The full content of an item of `{source}`, by its id."),
             mime_type: Some(mime_type(source).into()),
         })
+        .chain(document)
         .collect()
 }
 

@@ -180,3 +180,18 @@ fn without_a_folder_nothing_is_left_behind() {
     as_expected(&serde_json::from_slice(&done.stdout).unwrap());
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn with_a_provider_meaning_is_measured_beside_words() {
+    let library = Library::new();
+    let folder = collection(&library);
+    let file = library.write("s.toml", "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n");
+    let arguments = ["eval", "--json", "--config", file.to_str().unwrap(), &folder];
+    let done = crate::program::program().args(arguments).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    for mode in ["vector", "hybrid"] {
+        let found = report[mode]["ndcg_at_10"].as_f64().unwrap();
+        assert!(found > 0.4 && found <= 1.0, "{mode}: {report}");
+    }
+}

@@ -16,6 +16,7 @@ mod bundle;
 mod cancellation;
 mod changes;
 mod cli;
+mod collection_reading;
 mod collections;
 mod completion;
 mod connect;

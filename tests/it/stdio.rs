@@ -14,7 +14,7 @@ fn a_client_shakes_hands_lists_calls_and_reads() {
     let pipe = library.pipe();
     assert_eq!(pipe.ask("initialize", &hello())["protocolVersion"], "2025-06-18");
     pipe.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    assert_eq!(pipe.ask("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 15);
+    assert_eq!(pipe.ask("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 16);
     let hit = pipe.only_hit("knowledge.search", &json!({ "query": "prisms" }));
     let read = pipe.ask("resources/read", &json!({ "uri": hit["uri"] }));
     assert!(read["contents"][0]["text"].as_str().unwrap().contains("trim the wick"), "{read}");
@@ -83,7 +83,7 @@ fn a_handshake_opens_no_store() {
     let library = Library::new();
     let pipe = library.pipe();
     assert_eq!(pipe.ask("initialize", &hello())["serverInfo"]["name"], "vademecum");
-    assert_eq!(pipe.ask("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 15);
+    assert_eq!(pipe.ask("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 16);
     assert!(!library.data().exists());
     assert_eq!(pipe.hang_up(), (vec![], Some(0)));
     assert!(!library.data().exists());

@@ -23,7 +23,7 @@ fn a_disabled_tool_is_not_listed_and_refused_in_either_form_of_its_name() {
     let server = library.serve_set("[tools]\ndisabled = [\"media.transcript\", \"chats_get\"]");
     let client = server.client();
     let listed = names(&client);
-    assert_eq!(listed.len(), 13);
+    assert_eq!(listed.len(), 14);
     for tool in ["media.transcript", "media_transcript", "chats.get", "chats_get"] {
         assert!(!listed.contains(&tool.to_owned()), "{listed:?}");
         let message = refusal(&client, tool);

@@ -48,7 +48,7 @@ fn everything_happens_in_band() {
     let socket = server.socket();
     assert_eq!(socket.ask("initialize", &hello())["protocolVersion"], "2025-06-18");
     socket.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-    assert_eq!(socket.ask("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 15);
+    assert_eq!(socket.ask("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 16);
     let hit = socket.only_hit("knowledge.search", &json!({ "query": "prisms" }));
     let read = socket.call(
         "knowledge.get",

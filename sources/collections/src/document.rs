@@ -98,7 +98,7 @@ impl Document {
             score: value(&["Score"]).and_then(number),
             post_type_id: value(&["PostTypeId", "post_type_id"]).and_then(whole),
             created_at: created.or(self.created_at),
-            tags: value(&["Tags"]).map(tags).unwrap_or_default(),
+            tags: tags_of(&self.metadata),
         }
     }
 }
@@ -111,6 +111,13 @@ fn number(value: &Value) -> Option<f64> {
 
 fn whole(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// The tags that metadata name.
+pub(crate) fn tags_of(metadata: &Map<String, Value>) -> Vec<String> {
+    let mut members = metadata.iter();
+    let named = members.find(|(name, _)| name.eq_ignore_ascii_case("Tags"));
+    named.map(|(_, value)| tags(value)).unwrap_or_default()
 }
 
 /// Reads `<mysql><json>`, `mysql, json`, `mysql|json` or a list.

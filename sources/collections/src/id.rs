@@ -1,7 +1,8 @@
-//! The identifier of a chunk: its document's, `#`, and its place in it.
+//! What chunks are called: in their collection, and from outside of it.
 
 use std::{fmt, str::FromStr};
 
+use percent_encoding::percent_decode_str;
 use vademecum_kit::model::{SourceName, Uri};
 
 /// The identifier of a chunk: `posts:12345#0`.
@@ -23,9 +24,61 @@ pub struct ChunkIdError(String);
 impl ChunkId {
     /// The pointer to it in a collection of that name.
     pub fn uri(&self, collection: &str) -> Uri {
-        let doc_id = self.doc_id.replace('%', "%25").replace('#', "%23");
-        Uri::part(SourceName::Collections, format!("{collection}/{doc_id}"), self.index.to_string())
+        document_uri(collection, &self.doc_id, Some(self.index))
     }
+}
+
+/// The pointer to a document in a collection of that name, or to one of its
+/// chunks. What it reads as, [`Pointer`] says.
+pub fn document_uri(collection: &str, doc_id: &str, index: Option<u32>) -> Uri {
+    let doc_id = doc_id.replace('%', "%25").replace('#', "%23");
+    let part = index.map(|index| index.to_string());
+    Uri { source: SourceName::Collections, id: format!("{collection}/{doc_id}"), part }
+}
+
+/// What the URI of a document or of a chunk points at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointer {
+    /// The name of the collection.
+    pub collection: String,
+    /// The document.
+    pub doc_id: String,
+    /// The chunk; without one, the whole document is meant.
+    pub index: Option<u32>,
+}
+
+/// Says why a URI points at nothing in a collection.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{0}` points at no document: expected collections://<collection>/<document>, and `#` and a \
+     number for one of its chunks"
+)]
+pub struct PointerError(Uri);
+
+impl TryFrom<&Uri> for Pointer {
+    type Error = PointerError;
+
+    fn try_from(uri: &Uri) -> Result<Self, Self::Error> {
+        let refuse = || PointerError(uri.clone());
+        // Whoever fills a template encodes more than is written here.
+        let decoded = |text: &str| {
+            let text = percent_decode_str(text).decode_utf8().ok()?;
+            (!text.is_empty()).then(|| text.into_owned())
+        };
+        let (collection, doc_id) = uri.id.split_once('/').ok_or_else(refuse)?;
+        let index = match &uri.part {
+            Some(part) => Some(chunk_index(part).ok_or_else(refuse)?),
+            None => None,
+        };
+        let is_ours = uri.source == SourceName::Collections;
+        let collection = decoded(collection).filter(|_| is_ours).ok_or_else(refuse)?;
+        Ok(Self { collection, doc_id: decoded(doc_id).ok_or_else(refuse)?, index })
+    }
+}
+
+/// A number in digits only.
+fn chunk_index(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
 impl fmt::Display for ChunkId {
@@ -40,8 +93,7 @@ impl FromStr for ChunkId {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let refuse = || ChunkIdError(text.chars().take(200).collect());
         let (doc_id, index) = text.rsplit_once('#').ok_or_else(refuse)?;
-        let digits = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
-        let index = index.parse().ok().filter(|_| digits && !doc_id.is_empty());
+        let index = chunk_index(index).filter(|_| !doc_id.is_empty());
         Ok(Self { doc_id: doc_id.to_owned(), index: index.ok_or_else(refuse)? })
     }
 }
@@ -65,5 +117,48 @@ mod tests {
         let id: ChunkId = "a#b%c#2".parse().unwrap();
         assert_eq!(id.uri("kb").to_string(), "collections://kb/a%23b%25c#2");
         assert_eq!(id.uri("kb").to_string().parse::<Uri>().unwrap(), id.uri("kb"));
+    }
+
+    fn pointer(text: &str) -> Result<Pointer, PointerError> {
+        Pointer::try_from(&text.parse::<Uri>().unwrap())
+    }
+
+    #[test]
+    fn whatever_a_document_is_called_its_pointer_leads_to_it() {
+        for doc_id in
+            ["posts:1", "a#b%c/ü x.md", "/etc/hosts", "https://a.b/?q=%20#c", "100%", "%23"]
+        {
+            for index in [None, Some(0), Some(12)] {
+                let uri = document_uri("kb", doc_id, index).to_string();
+                let found = pointer(&uri).unwrap();
+                assert_eq!((found.doc_id.as_str(), found.index), (doc_id, index), "{uri}");
+                assert_eq!(found.collection, "kb");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pointer_may_be_encoded_more_than_need_be() {
+        let found = pointer("collections://a%40b/a%23b%25c%2F%C3%BC%20x.md#2").unwrap();
+        let doc_id = "a#b%c/ü x.md".to_owned();
+        assert_eq!(found, Pointer { collection: "a@b".to_owned(), doc_id, index: Some(2) });
+        assert_eq!(pointer("collections://kb/100%").unwrap().doc_id, "100%");
+    }
+
+    #[test]
+    fn what_points_at_no_document_is_refused() {
+        for text in [
+            "collections://kb",
+            "collections://kb/",
+            "collections:///x",
+            "collections://kb/x#",
+            "collections://kb/x#one",
+            "collections://kb/x#+1",
+            "collections://kb/x#99999999999",
+            "collections://kb/%FF",
+            "notes://kb/x",
+        ] {
+            assert!(pointer(text).is_err(), "{text}");
+        }
     }
 }

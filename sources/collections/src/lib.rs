@@ -17,8 +17,9 @@ mod words;
 
 pub use collection::Collection;
 pub use document::{Document, NewChunk, Put};
-pub use id::{ChunkId, ChunkIdError};
+pub use id::{ChunkId, ChunkIdError, Pointer, PointerError, document_uri};
 pub use near::{Near, Nearest};
 pub use passage::{Passage, StoredDocument};
 pub use scope::{Access, Filter, Scope};
 pub use source::{Counts, EmbeddingModel, NewSource, SourceRow, SyncState};
+pub use words::TABLE;

@@ -2,9 +2,9 @@
 
 use rusqlite::{Row, ToSql, named_params};
 use serde_json::{Map, Value};
-use vademecum_kit::{model::Timestamp, source::SourceError, store::Reader};
+use vademecum_kit::{model::Timestamp, retrieve::Span, source::SourceError, store::Reader};
 
-use crate::{ChunkId, Collection, Scope};
+use crate::{ChunkId, Collection, Scope, document::tags_of};
 
 /// A chunk, with what is known of its document.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +67,13 @@ impl Passage {
     }
 }
 
+impl StoredDocument {
+    /// What it is about: the `Tags` of its metadata.
+    pub fn tags(&self) -> Vec<String> {
+        tags_of(&self.metadata)
+    }
+}
+
 impl Collection {
     /// Reads chunks by their rows, in this order. What does not count, or has
     /// vanished meanwhile, is left out.
@@ -118,6 +125,20 @@ impl Collection {
         Ok(reader.first(include_str!("../sql/document.sql"), &parameters, read)?)
     }
 
+    /// Where the chunks of a document are in its body, in order. Empty if there
+    /// is no such document.
+    pub fn spans(&self, reader: &Reader<'_>, doc_id: &str) -> Result<Vec<Span>, SourceError> {
+        let parameters = named_params! { ":doc_id": doc_id };
+        Ok(reader.all(include_str!("../sql/spans.sql"), parameters, |row| {
+            Ok(Span {
+                index: place(row, "chunk_index")?,
+                uuid: None,
+                start: place(row, "start_char")?,
+                end: place(row, "end_char")?,
+            })
+        })?)
+    }
+
     /// The headings of a document: of each chunk, in order, the row, its place
     /// and the headings above it. Empty if there is no such document.
     pub fn outline(
@@ -133,13 +154,12 @@ impl Collection {
 }
 
 fn passage(row: &Row<'_>) -> rusqlite::Result<Passage> {
-    let place = |n: i64| usize::try_from(n).unwrap_or(0);
     Ok(Passage {
         key: row.get("id")?,
         index: row.get("chunk_index")?,
         section: row.get("section")?,
-        start: place(row.get("start_char")?),
-        end: place(row.get("end_char")?),
+        start: place(row, "start_char")?,
+        end: place(row, "end_char")?,
         body: row.get("body")?,
         metadata: object(row, "chunk_metadata")?,
         document: document(row)?,
@@ -163,6 +183,11 @@ fn document(row: &Row<'_>) -> rusqlite::Result<StoredDocument> {
         updated_at: row.get("updated_at")?,
         body: String::new(),
     })
+}
+
+/// A column that counts something from 0.
+fn place(row: &Row<'_>, column: &str) -> rusqlite::Result<usize> {
+    Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
 /// A column that holds an object as JSON. Only this program writes it.

@@ -42,6 +42,16 @@ pub enum Access {
     Tags(Vec<String>),
 }
 
+impl Access {
+    /// The same as a parameter of the statements that know it.
+    pub(crate) fn bound(&self) -> Option<String> {
+        match self {
+            Self::Everything => None,
+            Self::Tags(tags) => Some(json!(tags).to_string()),
+        }
+    }
+}
+
 /// Which documents count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
@@ -75,10 +85,7 @@ impl Scope {
             created_before: filter.created_before,
             project_names: texts(&filter.project_names),
             project_versions: texts(&filter.project_versions),
-            access: match &self.access {
-                Access::Everything => None,
-                Access::Tags(tags) => Some(json!(tags).to_string()),
-            },
+            access: self.access.bound(),
         }
     }
 }

@@ -2,16 +2,16 @@
 
 use rusqlite::{Row, ToSql, named_params};
 use vademecum_kit::{
-    model::{Ask, Field, Ranking, Statistics, Uri},
-    retrieve::{FtsQuery, Plan, rank},
+    model::{Ask, Field, Ranking, Statistics, Suggestions, Uri},
+    retrieve::{FtsQuery, Ids, Plan, rank, suggest_among},
     source::SourceError,
     store::{Column, Reader, Table},
 };
 
-use crate::{ChunkId, Collection, Scope};
+use crate::{Access, ChunkId, Collection, Scope};
 
 /// The full-text table, and how much a word counts in each of its columns.
-pub(crate) const TABLE: Table = Table {
+pub const TABLE: Table = Table {
     name: "rag_fts_chunks",
     columns: &[
         Column { name: "title", field: Field::Title, weight: 2.0 },
@@ -45,6 +45,20 @@ impl Collection {
             uri,
         };
         Ok(rank(reader, ask, &plan)?)
+    }
+
+    /// The documents whose identifier begins with `typed`, or whose title or
+    /// headings have words that begin so; all that may be seen, for nothing.
+    pub fn suggest(
+        &self,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
+        access: &Access,
+    ) -> Result<Suggestions, SourceError> {
+        let access = access.bound();
+        let statement = (include_str!("../sql/suggest.sql"), named_params! { ":access": access });
+        Ok(suggest_among(reader, &TABLE, Ids::Texts, statement, typed, most)?)
     }
 
     /// The statistics of a query as far as they are remembered; looks at no file.

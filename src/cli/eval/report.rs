@@ -10,15 +10,29 @@ use crate::cli::output::say;
 pub(super) struct Report {
     #[serde(flatten)]
     pub(super) ours: Figures,
+    /// If there is somebody who makes vectors.
+    #[serde(flatten)]
+    pub(super) meaning: Option<Meaning>,
     pub(super) plain: Figures,
+}
+
+/// The library asked by meaning, and by words and meaning.
+#[derive(Debug, Serialize)]
+pub(super) struct Meaning {
+    pub(super) vector: Figures,
+    pub(super) hybrid: Figures,
 }
 
 impl Report {
     /// Prints a table: ours, plain, and ours divided by plain.
     pub(super) fn print(&self) {
-        let Self { ours, plain } = self;
+        let Self { ours, meaning, plain } = self;
         say(&line("", ["nDCG@10", "recall@100", "MRR@10", "empty", "p50 ms", "p99 ms"]));
         say(&line("vademecum", cells(ours).each_ref().map(String::as_str)));
+        if let Some(Meaning { vector, hybrid }) = meaning {
+            say(&line("vector", cells(vector).each_ref().map(String::as_str)));
+            say(&line("hybrid", cells(hybrid).each_ref().map(String::as_str)));
+        }
         say(&line("plain FTS5", cells(plain).each_ref().map(String::as_str)));
         let ratios = [
             ratio(ours.ndcg_at_10, plain.ndcg_at_10),
@@ -61,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_keys_are_the_promised_ones() {
-        let report = Report { ours: Figures::default(), plain: Figures::default() };
+        let report = Report { ours: Figures::default(), meaning: None, plain: Figures::default() };
         let figures = json!({
             "ndcg_at_10": 0.0, "recall_at_100": 0.0, "mrr_at_10": 0.0,
             "empty": 0, "p50_ms": 0.0, "p99_ms": 0.0,

@@ -16,7 +16,7 @@ use super::{
     folder::Folder,
     measures::{DEPTH, Tally},
     plain::Plain,
-    report::Report,
+    report::{Meaning, Report},
     scatter::{Scattered, scatter},
 };
 use crate::{
@@ -27,6 +27,7 @@ use crate::{
         import::progress,
         output::{complain, say},
     },
+    tools::SearchMode,
 };
 
 /// Measures search on a judged collection.
@@ -40,7 +41,8 @@ Examples:
 A judged collection is a folder with corpus.jsonl (_id, title, text), queries.jsonl
 (_id, text) and qrels/test.tsv (query, document, grade). Its documents are scattered
 over the five sources and asked for through knowledge.search; one plain FTS5 table
-over all of them is asked the same. Without --data this happens in a temporary folder,
+over all of them is asked the same. With an embeddings.provider in the settings, it is
+asked by meaning and by both as well. Without --data this happens in a temporary folder,
 which is removed again.")]
 pub(in crate::cli) struct Eval {
     /// The judged collection
@@ -100,15 +102,27 @@ async fn ask_all(
     let name =
         |place: &usize| collection.documents.get(*place).map(|document| document.id.as_str());
     let (mut ours, mut theirs) = (Tally::default(), Tally::default());
+    let has_vectors = app.library().make_vectors().await;
+    let (mut vector, mut hybrid) = (Tally::default(), Tally::default());
     let mut incomplete = 0_usize;
     if let Some(first) = collection.questions.first() {
         // Opens the files and warms the caches of both before the clock runs.
-        ask(app, first).await?;
+        ask(app, first, SearchMode::Fts).await?;
         plain.search(&first.text)?;
     }
     let bar = progress(collection.questions.len(), "questions");
     for question in &collection.questions {
-        let (answer, took) = ask(app, question).await?;
+        if has_vectors {
+            for (mode, tally) in
+                [(SearchMode::Vector, &mut vector), (SearchMode::Hybrid, &mut hybrid)]
+            {
+                let (answer, took) = ask(app, question, mode).await?;
+                let places = places(&answer, scattered)?;
+                let names: Vec<&str> = places.iter().filter_map(name).collect();
+                tally.add(&names, &question.grades, took);
+            }
+        }
+        let (answer, took) = ask(app, question, SearchMode::Fts).await?;
         incomplete += usize::from(!answer["_meta"]["failed_sources"].is_null());
         let places = places(&answer, scattered)?;
         ours.add(&places.iter().filter_map(name).collect::<Vec<_>>(), &question.grades, took);
@@ -123,13 +137,20 @@ async fn ask_all(
     if incomplete > 0 {
         complain(&format!("{incomplete} answers are incomplete: a source failed or was late"));
     }
-    Ok(Report { ours: ours.figures(), plain: theirs.figures() })
+    let meaning =
+        has_vectors.then(|| Meaning { vector: vector.figures(), hybrid: hybrid.figures() });
+    Ok(Report { ours: ours.figures(), meaning, plain: theirs.figures() })
 }
 
 /// Asks a question as a client without a session does; tells how long it took
 /// from message to message.
-async fn ask(app: &App, question: &Question) -> Result<(Value, Duration)> {
-    let arguments = json!({ "query": question.text, "limit": DEPTH });
+async fn ask(app: &App, question: &Question, mode: SearchMode) -> Result<(Value, Duration)> {
+    let mode = match mode {
+        SearchMode::Fts => "fts",
+        SearchMode::Vector => "vector",
+        SearchMode::Hybrid => "hybrid",
+    };
+    let arguments = json!({ "query": question.text, "limit": DEPTH, "mode": mode });
     let message = message("knowledge.search", &arguments);
     let began = Instant::now();
     let answer = app.ask(&message).await;

@@ -36,10 +36,10 @@ pub struct Hit {
     pub version: Option<i64>,
     /// Its keywords.
     pub tags: Option<Vec<String>>,
-    /// Media only: the kind of document.
+    /// Media and collections: the kind of document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// Media only: where it came from.
+    /// Media and collections: where it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Chats only: the conversation.
@@ -111,7 +111,7 @@ pub struct Loc {
     /// Media: the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_id: Option<i64>,
-    /// Media and notes: the chunk, counted from 0.
+    /// Media, notes and collections: the chunk, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk_index: Option<usize>,
     /// Media: the stored chunk.

@@ -42,6 +42,6 @@ pub use similar::Similar;
 pub(crate) use similar::similar;
 pub use snippet::snippet;
 pub use stop_words::is_stop_word;
-pub use suggest::{Ids, suggest, words};
+pub use suggest::{Ids, suggest, suggest_among, words};
 pub use vector::{Metric, VectorError};
 pub use window::Found;

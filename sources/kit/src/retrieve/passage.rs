@@ -30,6 +30,13 @@ pub struct Span {
     pub end: usize,
 }
 
+impl Span {
+    /// Whether this character is in it.
+    fn holds(&self, offset: usize) -> bool {
+        (self.start..self.end).contains(&offset)
+    }
+}
+
 /// Reads from `text` what `retrieval` asks for.
 ///
 /// `stored` are the chunks that were stored with it; where there are none, or
@@ -101,7 +108,11 @@ fn by_chunks(
         })
         .unwrap_or(0)
         .min(total);
-    let Some(anchor) = spans.iter().rposition(|span| span.start <= offset) else {
+    // Chunks that overlap share offsets: the one that was named comes first.
+    let chosen = if as_stored { named(&retrieval.loc, spans) } else { None };
+    let chosen = chosen.filter(|index| spans.get(*index).is_some_and(|span| span.holds(offset)));
+    let before = || spans.iter().rposition(|span| span.start <= offset);
+    let Some(anchor) = chosen.or_else(before) else {
         return full(text, retrieval);
     };
     let budget = budget.unwrap_or(usize::MAX);
@@ -129,19 +140,21 @@ fn cut_spans(text: &str, sizes: Sizes) -> Vec<Span> {
 /// A hit names the chunk as it is stored and the offset of the match. Where the
 /// text is cut anew, chunks have other numbers, and only the offset counts.
 fn anchor_offset(loc: &Loc, spans: &[Span], as_stored: bool) -> Option<usize> {
-    let named = spans.iter().find(|span| {
-        loc.chunk_uuid.is_some() && span.uuid == loc.chunk_uuid
-            || loc.chunk_index == Some(span.index)
-    });
-    match (loc.approx_offset, named) {
+    match (loc.approx_offset, named(loc, spans).and_then(|index| spans.get(index))) {
         // An offset inside the chunk is the more exact of the two.
-        (Some(offset), Some(span)) if as_stored && !(span.start..span.end).contains(&offset) => {
-            Some(span.start)
-        }
+        (Some(offset), Some(span)) if as_stored && !span.holds(offset) => Some(span.start),
         (Some(offset), _) => Some(offset),
         (None, Some(span)) => Some(span.start),
         (None, None) => None,
     }
+}
+
+/// The place among `spans` of the chunk that the caller or a hit named.
+fn named(loc: &Loc, spans: &[Span]) -> Option<usize> {
+    spans.iter().position(|span| {
+        loc.chunk_uuid.is_some() && span.uuid == loc.chunk_uuid
+            || loc.chunk_index == Some(span.index)
+    })
 }
 
 /// Where most of the newest query that occurs stands together.
@@ -312,6 +325,18 @@ mod tests {
             let retrieval = resolve(RetrievalOptions { loc: Some(loc), ..options(Mode::Chunk) });
             let passage = read(text, &stored, &retrieval, &[]);
             assert_eq!((passage.text.as_str(), passage.chunk), ("bbbb ", Some(1)));
+        }
+    }
+
+    #[test]
+    fn of_chunks_that_overlap_the_one_that_was_named_is_read() {
+        let span = |index, start, end| Span { index, uuid: None, start, end };
+        let stored = [span(0, 0, 6), span(1, 4, 10)];
+        for (index, chunk) in [(0, "aaaabb"), (1, "bbbbcc")] {
+            let loc = Loc { chunk_index: Some(index), approx_offset: Some(5), ..Loc::default() };
+            let retrieval = resolve(RetrievalOptions { loc: Some(loc), ..options(Mode::Chunk) });
+            let passage = read("aaaabbbbcc", &stored, &retrieval, &[]);
+            assert_eq!((passage.text.as_str(), passage.chunk), (chunk, Some(index)));
         }
     }
 

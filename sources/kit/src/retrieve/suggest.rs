@@ -8,7 +8,7 @@ use vademecum_fts5::{Kind, each_word};
 use super::phrase::Phrase;
 use crate::{
     model::{Field, Suggestions},
-    store::{Reader, StoreError, Table},
+    store::{Parameters, Reader, StoreError, Table},
 };
 
 /// Words of a title that are looked at; nobody types more.
@@ -39,6 +39,18 @@ pub fn suggest(
     typed: &str,
     most: usize,
 ) -> Result<Suggestions, StoreError> {
+    suggest_among(reader, table, ids, (sql, &[]), typed, most)
+}
+
+/// The same, of a statement with parameters of its own.
+pub fn suggest_among(
+    reader: &Reader<'_>,
+    table: &Table,
+    ids: Ids,
+    (sql, own): (&str, &Parameters<'_>),
+    typed: &str,
+    most: usize,
+) -> Result<Suggestions, StoreError> {
     let (first, last) = match typed.parse::<i64>() {
         Ok(number @ 1..) => (number, number),
         _ if typed.is_empty() => (i64::MIN, i64::MAX),
@@ -52,6 +64,7 @@ pub fn suggest(
     };
     let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":words", &words)];
     parameters.extend(bounds);
+    parameters.extend_from_slice(own);
     if ids == Ids::Numbers {
         parameters.push((":typed", &typed));
     }

@@ -1,0 +1,310 @@
+//! Documents of collections, read by their URIs: as items, as resources, from
+//! the command line.
+
+use serde_json::{Value, json};
+use vademecum_collections::Document;
+
+use crate::program::{Caller, Client, Library, Server, shelf};
+
+const MANUAL: &str = "collections://kb/manual.md";
+/// A name with everything that means something in a URI.
+const ODD: &str = "a#b%c/ü x.md";
+
+/// The chunks of a long document. Some of their letters are longer than a byte.
+fn chunks() -> Vec<String> {
+    let sentence = |chunk: usize, number: usize| format!("Chunk {chunk} says nöthing {number}. ");
+    (0..60).map(|chunk| (0..80).map(|number| sentence(chunk, number)).collect()).collect()
+}
+
+/// A collection with a long document that has a heading above each chunk, and a
+/// short one with an odd name; and one that is Bob's.
+fn library() -> Library {
+    let library = Library::new();
+    let chunks = chunks();
+    let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
+    let about = json!({ "Tags": "<baking><rye>", "CreationDate": "2022-05-01T00:00:00Z" });
+    let mut manual = Document {
+        url: Some("https://docs.example.com/manual".to_owned()),
+        file_type: Some("md".to_owned()),
+        ..shelf::document("manual.md", "The manual", &about, &chunks)
+    };
+    for (number, chunk) in manual.chunks.iter_mut().enumerate() {
+        chunk.section = Some(format!("Guide › Part {number}"));
+    }
+    let odd = shelf::document(ODD, "Odd", &json!({}), &["One. ", "Two."]);
+    let gold = Document {
+        access: vec!["premium".to_owned()],
+        ..shelf::document("gold.md", "Gold", &json!({}), &["It glitters."])
+    };
+    shelf::put(&library, "kb", None, &[manual, odd, gold]);
+    let secret = shelf::document("manual.md", "Secret", &json!({}), &["A secret of Bob."]);
+    shelf::put(&library, "bobs", Some("bob"), &[secret]);
+    library
+}
+
+fn get(client: &Client<'_>, uri: &str, retrieval: &Value) -> Value {
+    client.call("knowledge.get", &json!({ "id": uri, "retrieval": retrieval }))
+}
+
+fn text(item: &Value) -> &str {
+    item["content"].as_str().unwrap_or_else(|| panic!("{item}"))
+}
+
+/// The text of a resource.
+fn resource(client: &impl Caller, uri: &str) -> String {
+    let read = client.ask("resources/read", &json!({ "uri": uri }));
+    let contents = &read["contents"][0];
+    assert_eq!((&contents["uri"], &contents["mimeType"]), (&json!(uri), &json!("text/plain")));
+    contents["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_chunk_is_read_by_its_uri_in_every_mode() {
+    let server = library().serve();
+    let client = server.client();
+    let (uri, chunks) = (format!("{MANUAL}#40"), chunks());
+    let whole = get(&client, &uri, &json!({ "mode": "chunk" }));
+    assert_eq!(text(&whole), chunks[40]);
+    assert_eq!(whole["meta"]["loc"]["chunk_index"], 40);
+    let section = json!([{ "type": "section", "section_path": "Guide › Part 40" }]);
+    assert_eq!(whole["attachments"], section);
+    for retrieval in [json!({}), json!({ "mode": "snippet" }), json!({ "mode": "auto" })] {
+        let snippet = get(&client, &uri, &retrieval);
+        assert!(text(&snippet).contains("Chunk 40 says nöthing 0."), "{snippet}");
+        assert!(text(&snippet).chars().count() <= 300, "{snippet}");
+    }
+    let siblings = get(&client, &uri, &json!({ "mode": "chunk_with_siblings" }));
+    assert_eq!(text(&siblings), chunks[39..=41].concat());
+    let auto = get(&client, &uri, &json!({ "mode": "auto", "max_tokens": 5_000 }));
+    assert_eq!(auto["content"], siblings["content"]);
+    let full = get(&client, &uri, &json!({ "mode": "full" }));
+    assert!(text(&full).starts_with(&chunks[0]), "the whole document");
+    for item in [whole, siblings, full] {
+        assert_eq!(item["meta"]["uri"], uri.as_str());
+        assert_eq!(
+            (&item["meta"]["id"], &item["meta"]["source"]),
+            (&json!("manual.md#40"), &json!("collections"))
+        );
+    }
+}
+
+#[test]
+fn siblings_are_read_as_far_as_the_budget_goes() {
+    let server = library().serve();
+    let client = server.client();
+    let chunks = chunks();
+    let size = chunks[40].chars().count();
+    let read = |window: usize, times: usize| {
+        let tokens = size * times / 4 + 100;
+        let retrieval = json!({ "mode": "chunk_with_siblings", "sibling_window": window, "max_tokens": tokens });
+        text(&get(&client, &format!("{MANUAL}#40"), &retrieval)).to_owned()
+    };
+    assert_eq!(read(2, 1), chunks[40]);
+    assert_eq!(read(2, 3), chunks[39..=41].concat());
+    assert_eq!(read(2, 9), chunks[38..=42].concat());
+    assert_eq!(read(0, 9), chunks[40]);
+}
+
+#[test]
+fn a_place_that_is_named_comes_before_that_of_the_uri() {
+    let server = library().serve();
+    let client = server.client();
+    let loc = json!({ "mode": "chunk", "loc": { "chunk_index": 3 } });
+    assert_eq!(text(&get(&client, &format!("{MANUAL}#40"), &loc)), chunks()[3]);
+    assert_eq!(text(&get(&client, MANUAL, &loc)), chunks()[3]);
+    let anew = json!({ "mode": "chunk", "prefer_prechunked": false, "chunk_size_tokens": 50 });
+    let item = get(&client, &format!("{MANUAL}#40"), &anew);
+    assert!(text(&item).contains("Chunk 40 says nöthing 0."), "{item}");
+    assert!(text(&item).chars().count() <= 200, "{item}");
+}
+
+#[test]
+fn a_long_document_is_read_page_by_page() {
+    let server = library().serve();
+    let client = server.client();
+    let body = chunks().concat();
+    let (mut read, mut offset, mut pages) = (String::new(), json!(0), 0);
+    while !offset.is_null() {
+        let page = get(&client, MANUAL, &json!({ "mode": "full", "offset": offset }));
+        assert_eq!(page["range"]["total"], body.chars().count());
+        read.push_str(text(&page));
+        offset = page["range"]["next_offset"].clone();
+        pages += 1;
+    }
+    assert!(read == body && pages > 1, "{pages} pages");
+}
+
+#[test]
+fn what_is_known_of_a_document_stands_in_its_meta() {
+    let server = library().serve();
+    let meta = get(&server.client(), MANUAL, &json!({}))["meta"].take();
+    let known = json!({
+        "id": "manual.md", "source": "collections", "uri": MANUAL, "title": "The manual",
+        "tags": ["baking", "rye"], "media_type": "md", "url": "https://docs.example.com/manual",
+    });
+    for (name, value) in known.as_object().unwrap() {
+        assert_eq!(&meta[name], value, "{name}");
+    }
+    assert!(meta["created_at"].as_str().unwrap().starts_with("2022-05-01"), "{meta}");
+    assert!(meta["last_modified"].is_string(), "{meta}");
+}
+
+#[test]
+fn whatever_a_document_is_called_it_is_read_everywhere() {
+    let library = library();
+    let (server, pipe) = (library.serve(), library.pipe());
+    let client = server.client();
+    let uri = "collections://kb/a%23b%25c/ü x.md";
+    for encoded in [uri, "collections://KB/a%23b%25c%2F%C3%BC%20x.md"] {
+        let item = get(&client, encoded, &json!({ "mode": "full" }));
+        assert_eq!((text(&item), &item["meta"]["uri"]), ("One. Two.", &json!(uri)));
+        assert_eq!(item["meta"]["id"], ODD);
+        let second = format!("{encoded}#1");
+        assert_eq!(text(&get(&client, &second, &json!({ "mode": "chunk" }))), "Two.");
+        assert_eq!(resource(&client, encoded), "One. Two.");
+        assert_eq!(resource(&pipe, &second), "One. Two.");
+        let fetched = client.call("fetch", &json!({ "id": second }));
+        assert_eq!((&fetched["id"], &fetched["text"]), (&json!(second), &json!("One. Two.")));
+        let done = library.run(&["get", "--mode", "chunk", &second]);
+        assert_eq!((done.code, done.stdout.trim()), (0, "Two."), "{done:?}");
+    }
+}
+
+#[test]
+fn an_id_alone_is_read_from_the_first_collection_that_has_it() {
+    let server = library().serve();
+    let client = server.client();
+    let chunk = json!({ "mode": "chunk" });
+    for (id, uri, said) in [
+        (ODD.to_owned(), "collections://kb/a%23b%25c/ü x.md", "One. "),
+        (format!("{ODD}#1"), "collections://kb/a%23b%25c/ü x.md#1", "Two."),
+    ] {
+        let item = client.item("collections", &json!(id), &chunk);
+        assert_eq!((text(&item), &item["meta"]["uri"]), (said, &json!(uri)), "{id}");
+    }
+    for id in ["no such thing", "manual.md#999", "7"] {
+        let arguments = json!({ "source": "collections", "id": id });
+        let problem = client.refuses("knowledge.get", &arguments);
+        assert!(problem.contains(&format!("`{id}` is not there")), "{problem}");
+    }
+}
+
+#[test]
+fn a_long_document_that_is_fetched_says_where_to_go_on() {
+    let server = library().serve();
+    let fetched = server.client().call("fetch", &json!({ "id": MANUAL }));
+    assert_eq!(fetched["metadata"]["truncated"], "true");
+    assert_eq!(fetched["url"], "https://docs.example.com/manual");
+}
+
+/// How each way to read by URI says that something is not there.
+fn refusals(client: &Client<'_>, uri: &str) -> Vec<String> {
+    let (code, resource) = client.fails("resources/read", &json!({ "uri": uri }));
+    let got = client.refuses("knowledge.get", &json!({ "id": uri }));
+    vec![code.to_string(), resource, got, client.refuses("fetch", &json!({ "id": uri }))]
+}
+
+/// The same refusals with a name in the place of another.
+fn with_name(refusals: &[String], from: &str, to: &str) -> Vec<String> {
+    refusals.iter().map(|text| text.replace(from, to)).collect()
+}
+
+#[test]
+fn a_collection_of_somebody_else_is_refused_like_one_that_is_not_there() {
+    let library = library();
+    let (ada, bob) = (library.key("ada"), library.key("bob"));
+    let server = library.serve_many("");
+    let (ada, bob) = (server.client().bearing(&ada), server.client().bearing(&bob));
+    let uri = "collections://bobs/manual.md#0";
+    assert_eq!(text(&get(&bob, uri, &json!({}))), "A secret of Bob.");
+    let foreign = refusals(&ada, uri);
+    let unknown = refusals(&ada, "collections://none/manual.md#0");
+    assert!(foreign[1].contains("there is no collection `bobs`"), "{foreign:?}");
+    assert_eq!(with_name(&foreign, "bobs", "none"), unknown);
+    let arguments =
+        json!({ "source": "collections", "id": "manual.md", "retrieval": { "mode": "full" } });
+    let first = ada.call("knowledge.get", &arguments);
+    assert_eq!(first["meta"]["uri"], MANUAL);
+}
+
+#[test]
+fn a_document_that_is_closed_to_a_caller_is_refused_like_one_that_is_not_there() {
+    let library = library();
+    let key = library.key_with("gateway", &["--delegating"]);
+    library.key("ada");
+    let server = library.serve_many("");
+    let of = |tags: &str| {
+        let client = server.client().bearing(&key).with_header("x-user-id", "ada");
+        client.with_header("x-session-tags", tags)
+    };
+    let (with, without) = (of(r#"["premium"]"#), of("[]"));
+    let uri = "collections://kb/gold.md";
+    assert_eq!(text(&get(&with, uri, &json!({ "mode": "full" }))), "It glitters.");
+    let closed = refusals(&without, uri);
+    assert!(closed[1].contains("document `collections://kb/gold.md` is not there"), "{closed:?}");
+    assert_eq!(with_name(&closed, "gold", "none"), refusals(&without, "collections://kb/none.md"));
+    assert_eq!(refusals(&without, "collections://kb/gold.md#0").len(), 4);
+    let document =
+        |client: &Client<'_>| complete(client, "document", "go", &json!({ "collection": "kb" }));
+    assert_eq!(document(&with)["values"], json!(["gold.md"]));
+    assert_eq!(document(&without)["values"], json!([]));
+}
+
+#[test]
+fn what_points_at_nothing_says_what_to_point_at() {
+    let server = library().serve();
+    let client = server.client();
+    for (uri, said) in [
+        ("collections://kb", "expected collections://<collection>/<document>"),
+        ("collections://kb/manual.md#last", "expected collections://<collection>/<document>"),
+        ("collections://kb/manual.md#60", "chunk `collections://kb/manual.md#60` is not there"),
+    ] {
+        for problem in refusals(&client, uri).iter().skip(1) {
+            assert!(problem.contains(said), "{problem}");
+        }
+    }
+}
+
+fn templates(server: &Server) -> Vec<Value> {
+    let listed = server.client().ask("resources/templates/list", &json!({}));
+    listed["resourceTemplates"].as_array().unwrap().clone()
+}
+
+fn complete(client: &Client<'_>, argument: &str, typed: &str, others: &Value) -> Value {
+    let params = json!({
+        "ref": { "type": "ref/resource", "uri": "collections://{collection}/{document}" },
+        "argument": { "name": argument, "value": typed },
+        "context": { "arguments": others },
+    });
+    client.ask("completion/complete", &params)["completion"].take()
+}
+
+#[test]
+fn documents_have_a_template_where_there_are_collections() {
+    let server = library().serve();
+    let (listed, without) = (templates(&server), templates(&Library::new().serve()));
+    assert_eq!((listed.len(), without.len()), (6, 5));
+    assert_eq!(listed[5]["uriTemplate"], "collections://{collection}/{document}");
+    assert_eq!(listed[5]["mimeType"], "text/plain");
+}
+
+#[test]
+fn collections_and_their_documents_are_completed() {
+    let server = library().serve();
+    let client = server.client();
+    let nothing = json!({ "values": [], "total": 0, "hasMore": false });
+    let names = |typed: &str| complete(&client, "collection", typed, &json!({}));
+    assert_eq!((&names("K")["values"], &names("")["total"]), (&json!(["kb"]), &json!(1)));
+    assert_eq!(names("bobs")["values"], json!([]));
+    let document = |typed: &str, collection: &str| {
+        complete(&client, "document", typed, &json!({ "collection": collection }))
+    };
+    for (typed, found) in [("man", "manual.md"), ("MANUAL", "manual.md"), ("a#", ODD)] {
+        assert_eq!(document(typed, "kb")["values"], json!([found]), "{typed}");
+    }
+    assert_eq!(document("", "kb")["total"], 3);
+    assert_eq!(document("man", "bobs")["values"], json!([]));
+    assert_eq!(complete(&client, "document", "man", &json!({})), nothing);
+    let empty = Library::new().serve();
+    assert_eq!(complete(&empty.client(), "collection", "", &json!({})), nothing);
+}
