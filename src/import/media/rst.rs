@@ -97,12 +97,17 @@ impl Page {
                 1
             } else if let Some(said) = line.trim_end().strip_suffix("::") {
                 let body = block(lines, at + 1);
-                let said = if said.trim().is_empty() { String::new() } else { format!("{said}:") };
-                self.line(&inline(&said));
+                if !said.trim().is_empty() {
+                    self.line(&inline(&format!("{said}:")));
+                }
                 self.code("", body);
                 1 + body.len()
             } else {
-                self.line(&inline(line));
+                if line.trim().is_empty() {
+                    self.blank();
+                } else {
+                    self.line(&inline(line));
+                }
                 1
             };
         }
@@ -113,6 +118,13 @@ impl Page {
         self.markdown.push('\n');
     }
 
+    /// An empty line, unless there is one already.
+    fn blank(&mut self) {
+        if !self.markdown.ends_with("\n\n") {
+            self.markdown.push('\n');
+        }
+    }
+
     fn heading(&mut self, style: (char, bool), title: &str) {
         let known = self.styles.iter().position(|it| *it == style);
         let level = known.unwrap_or_else(|| {
@@ -120,7 +132,7 @@ impl Page {
             self.styles.len() - 1
         });
         let title = inline(title.trim());
-        self.line("");
+        self.blank();
         self.line(&format!("{} {title}", "#".repeat((level + 1).min(LEVELS))));
         self.title.get_or_insert(title);
     }
@@ -165,13 +177,13 @@ impl Page {
         let lines = lines.get(first..=last).unwrap_or_default();
         let longest = lines.iter().map(|line| ticks(line)).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
-        self.line("");
+        self.blank();
         self.line(&format!("{fence}{}", language.trim()));
         for line in lines {
             self.line(line);
         }
         self.line(&fence);
-        self.line("");
+        self.blank();
     }
 }
 
@@ -344,9 +356,9 @@ mod tests {
         let text = "Run::\n\n    make\n      all\n\n.. code-block:: python\n   :linenos:\n\n   x = 1\n\n   y = '```'\n\nDone.\n";
         assert_eq!(
             markdown(text),
-            "Run:\n\n```\nmake\n  all\n```\n\n\n\n````python\nx = 1\n\ny = '```'\n````\n\n\nDone."
+            "Run:\n\n```\nmake\n  all\n```\n\n````python\nx = 1\n\ny = '```'\n````\n\nDone."
         );
-        assert_eq!(markdown("A\n\n::\n\n  b\n\nc").replace("\n\n", "\n"), "A\n\n```\nb\n```\n\nc");
+        assert_eq!(markdown("A\n\n::\n\n  b\n\nc"), "A\n\n```\nb\n```\n\nc");
     }
 
     #[test]
