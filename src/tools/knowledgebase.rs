@@ -59,28 +59,23 @@ pub struct SearchKnowledgebaseInput {
 }
 
 /// What was found, or what there is.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum SearchKnowledgebaseOutput {
-    /// What was found.
-    Found(FoundChunks),
-    /// What there is.
-    Products(Products),
-}
-
-/// What was found.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FoundChunks {
-    /// Best first.
-    results: Vec<KnowledgebaseChunk>,
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct SearchKnowledgebaseOutput {
+    /// What was found, best first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    results: Option<Vec<KnowledgebaseChunk>>,
+    /// What there is, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    products: Option<Vec<Product>>,
+    /// Chunks of all products.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_chunks: Option<u64>,
 }
 
 /// What there is.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Products {
-    /// By name.
+#[derive(Debug)]
+struct Products {
     products: Vec<Product>,
-    /// Chunks of all products.
     total_chunks: u64,
 }
 
@@ -131,7 +126,12 @@ impl Contract for SearchKnowledgebase {
         if input.list_products {
             let products = with_collections(toolbox, call, PATIENCE, list).await?;
             let text = toolbox.text(|| products.text());
-            let output = SearchKnowledgebaseOutput::Products(products);
+            let Products { products, total_chunks } = products;
+            let output = SearchKnowledgebaseOutput {
+                products: Some(products),
+                total_chunks: Some(total_chunks),
+                ..SearchKnowledgebaseOutput::default()
+            };
             return Ok(Replied { output, text, meta: None });
         }
         let query = input.query.as_deref().unwrap_or_default().trim().to_owned();
@@ -157,7 +157,10 @@ impl Contract for SearchKnowledgebase {
         });
         let results = found.await?;
         let text = toolbox.text(|| write_found(&query, &filter, &results));
-        let output = SearchKnowledgebaseOutput::Found(FoundChunks { results });
+        let output = SearchKnowledgebaseOutput {
+            results: Some(results),
+            ..SearchKnowledgebaseOutput::default()
+        };
         Ok(Replied { output, text, meta: None })
     }
 }

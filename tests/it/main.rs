@@ -39,6 +39,7 @@ mod hostile_files;
 mod import;
 mod jwt;
 mod keys;
+mod knowledgebase;
 mod local_model;
 mod methods;
 mod migration;

@@ -7,6 +7,15 @@ use serde_json::Value;
 pub(crate) fn says(text: &str, structured: &Value) {
     if let Ok(json @ Value::Object(_)) = serde_json::from_str::<Value>(text) {
         assert_eq!(json, *structured);
+    } else if text.starts_with("Knowledgebase ") {
+        for hit in structured["results"].as_array().unwrap() {
+            assert!(text.contains(hit["text"].as_str().unwrap().trim()), "{text}: {hit}");
+        }
+    } else if let Some(products) = structured["products"].as_array() {
+        for product in products {
+            let name = product["name"].as_str().unwrap();
+            assert!(text.contains(&format!("Product: {name}\n")), "{text}: {product}");
+        }
     } else if let Some(hits) = structured["results"].as_array() {
         says_page(text, structured, hits);
     } else if let Some(vector) = structured["embedding"].as_array() {
