@@ -154,7 +154,7 @@ fn whatever_a_document_is_called_it_is_read_everywhere() {
     let library = library();
     let (server, pipe) = (library.serve(), library.pipe());
     let client = server.client();
-    let uri = "collections://kb/a%23b%25c/ü x.md";
+    let uri = "collections://kb/a%23b%25c/%C3%BC%20x.md";
     for encoded in [uri, "collections://KB/a%23b%25c%2F%C3%BC%20x.md"] {
         let item = get(&client, encoded, &json!({ "mode": "full" }));
         assert_eq!((text(&item), &item["meta"]["uri"]), ("One. Two.", &json!(uri)));
@@ -176,8 +176,8 @@ fn an_id_alone_is_read_from_the_first_collection_that_has_it() {
     let client = server.client();
     let chunk = json!({ "mode": "chunk" });
     for (id, uri, said) in [
-        (ODD.to_owned(), "collections://kb/a%23b%25c/ü x.md", "One. "),
-        (format!("{ODD}#1"), "collections://kb/a%23b%25c/ü x.md#1", "Two."),
+        (ODD.to_owned(), "collections://kb/a%23b%25c/%C3%BC%20x.md", "One. "),
+        (format!("{ODD}#1"), "collections://kb/a%23b%25c/%C3%BC%20x.md#1", "Two."),
     ] {
         let item = client.item("collections", &json!(id), &chunk);
         assert_eq!((text(&item), &item["meta"]["uri"]), (said, &json!(uri)), "{id}");

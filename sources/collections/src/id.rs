@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use vademecum_kit::model::{SourceName, Uri};
 
 /// The identifier of a chunk: `posts:12345#0`.
@@ -28,10 +28,29 @@ impl ChunkId {
     }
 }
 
+/// What may stand in no URI, or would end the path of one; nor may what is not
+/// ASCII.
+const ENCODED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
 /// The pointer to a document in a collection of that name, or to one of its
 /// chunks. What it reads as, [`Pointer`] says.
 pub fn document_uri(collection: &str, doc_id: &str, index: Option<u32>) -> Uri {
-    let doc_id = doc_id.replace('%', "%25").replace('#', "%23");
+    let doc_id = utf8_percent_encode(doc_id, ENCODED);
     let part = index.map(|index| index.to_string());
     Uri { source: SourceName::Collections, id: format!("{collection}/{doc_id}"), part }
 }
