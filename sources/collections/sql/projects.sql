@@ -1,61 +1,7 @@
 -- Projects and versions with their numbers of chunks, by name.
-SELECT
-    rag_documents.project_name, rag_documents.project_version, count(*) AS chunks
-FROM rag_documents
-JOIN rag_sources ON rag_sources.source_id = rag_documents.source_id
-JOIN rag_chunks ON rag_chunks.document = rag_documents.id
-WHERE rag_documents.project_name IS NOT NULL
-  AND rag_sources.enabled = 1
-  AND rag_documents.deleted = 0
-  AND (:source_ids IS NULL OR rag_sources.source_id IN (SELECT value FROM json_each(:source_ids)))
-  AND (:source_names IS NULL OR rag_sources.name IN (SELECT value FROM json_each(:source_names)))
-  AND (:doc_ids IS NULL OR rag_documents.doc_id IN (SELECT value FROM json_each(:doc_ids)))
-  AND (:min_score IS NULL OR rag_documents.score >= :min_score)
-  AND (
-      :post_type_ids IS NULL
-      OR rag_documents.post_type_id IN (SELECT value FROM json_each(:post_type_ids))
-  )
-  AND (:created_after IS NULL OR rag_documents.created_at >= :created_after)
-  AND (:created_before IS NULL OR rag_documents.created_at <= :created_before)
-  AND (
-      :project_names IS NULL
-      OR rag_documents.project_name IN (SELECT value FROM json_each(:project_names))
-  )
-  AND (
-      :project_versions IS NULL
-      OR rag_documents.project_version IN (SELECT value FROM json_each(:project_versions))
-  )
-  AND (
-      :tags_any IS NULL
-      OR EXISTS (
-          SELECT 1
-          FROM json_each(:tags_any) AS wanted
-          JOIN rag_document_tags
-              ON rag_document_tags.document = rag_documents.id
-              AND rag_document_tags.tag = wanted.value
-      )
-  )
-  AND (
-      :tags_all IS NULL
-      OR NOT EXISTS (
-          SELECT 1
-          FROM json_each(:tags_all) AS wanted
-          WHERE NOT EXISTS (
-              SELECT 1
-              FROM rag_document_tags
-              WHERE rag_document_tags.document = rag_documents.id
-                AND rag_document_tags.tag = wanted.value
-          )
-      )
-  )
-  AND (
-      :access IS NULL
-      OR NOT EXISTS (
-          SELECT 1
-          FROM rag_document_access
-          WHERE rag_document_access.document = rag_documents.id
-            AND rag_document_access.tag NOT IN (SELECT value FROM json_each(:access))
-      )
-  )
-GROUP BY rag_documents.project_name, rag_documents.project_version
-ORDER BY rag_documents.project_name, rag_documents.project_version;
+SELECT counting.project_name, counting.project_version, count(*) AS chunks
+FROM counting
+JOIN rag_chunks ON rag_chunks.document = counting.id
+WHERE counting.project_name IS NOT NULL
+GROUP BY counting.project_name, counting.project_version
+ORDER BY counting.project_name, counting.project_version;

@@ -18,7 +18,9 @@ use vademecum_kit::{
     store::{Reader, StoreError, Writer},
 };
 
-use crate::{Collection, EmbeddingModel, Scope, document::embedded, words::restricted};
+use crate::{
+    Collection, EmbeddingModel, Scope, document::embedded, scope::of_counting, words::restricted,
+};
 
 /// A chunk and how near it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -292,14 +294,14 @@ impl<'r, 's> Counting<'r, 's> {
         let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
         parameters.extend(bound.parameters());
         let found =
-            self.reader.first(include_str!("../sql/passes.sql"), &parameters, |_| Ok(()))?;
+            self.reader.first(of_counting!("../sql/passes.sql"), &parameters, |_| Ok(()))?;
         Ok(found.is_some())
     }
 
     fn all(&self, scope: &Scope) -> Result<HashSet<i64>, StoreError> {
         let mut all = HashSet::new();
         let bound = scope.bound();
-        self.reader.each(include_str!("../sql/allowed.sql"), &bound.parameters(), |row| {
+        self.reader.each(of_counting!("../sql/allowed.sql"), &bound.parameters(), |row| {
             all.insert(row.get("id")?);
             Ok(())
         })?;

@@ -1,10 +1,12 @@
 //! Reading chunks and documents.
 
-use rusqlite::{Row, ToSql, named_params};
+use rusqlite::{Row, ToSql, named_params, types::Null};
 use serde_json::{Map, Value};
 use vademecum_kit::{model::Timestamp, retrieve::Span, source::SourceError, store::Reader};
 
-use crate::{ChunkId, Collection, Scope, document::tags_of};
+use crate::{ChunkId, Collection, Scope, document::tags_of, scope::of_counting};
+
+const PASSAGE: &str = of_counting!("../sql/passage.sql");
 
 /// A chunk, with what is known of its document.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,13 +88,10 @@ impl Collection {
         let bound = scope.bound();
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
-            let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":key", key)];
+            let mut parameters: Vec<(&str, &dyn ToSql)> =
+                vec![(":key", key), (":doc_id", &Null), (":chunk_index", &Null)];
             parameters.extend(bound.parameters());
-            found.extend(reader.first(
-                include_str!("../sql/passages.sql"),
-                &parameters,
-                passage,
-            )?);
+            found.extend(reader.first(PASSAGE, &parameters, passage)?);
         }
         Ok(found)
     }
@@ -106,9 +105,9 @@ impl Collection {
     ) -> Result<Option<Passage>, SourceError> {
         let bound = scope.bound();
         let mut parameters: Vec<(&str, &dyn ToSql)> =
-            vec![(":doc_id", &id.doc_id), (":chunk_index", &id.index)];
+            vec![(":key", &Null), (":doc_id", &id.doc_id), (":chunk_index", &id.index)];
         parameters.extend(bound.parameters());
-        Ok(reader.first(include_str!("../sql/chunk.sql"), &parameters, passage)?)
+        Ok(reader.first(PASSAGE, &parameters, passage)?)
     }
 
     /// Reads a document with its body, if there is such a one that counts.
@@ -122,7 +121,7 @@ impl Collection {
         let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":doc_id", &doc_id)];
         parameters.extend(bound.parameters());
         let read = |row: &Row<'_>| Ok(StoredDocument { body: row.get("body")?, ..document(row)? });
-        Ok(reader.first(include_str!("../sql/document.sql"), &parameters, read)?)
+        Ok(reader.first(of_counting!("../sql/document.sql"), &parameters, read)?)
     }
 
     /// Where the chunks of a document are in its body, in order. Empty if there

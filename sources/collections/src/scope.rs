@@ -5,6 +5,15 @@ use rusqlite::ToSql;
 use serde_json::json;
 use vademecum_kit::model::Timestamp;
 
+/// A statement that reads of `counting`, the documents that count. This is the
+/// only way to leave out what may not be seen, and takes [`Bound::parameters`].
+macro_rules! of_counting {
+    ($statement:literal) => {
+        concat!(include_str!("../sql/counting.sql"), include_str!($statement))
+    };
+}
+pub(crate) use of_counting;
+
 /// What a caller asks for. What is not set excludes nothing; an empty list of
 /// something allows nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,16 +51,6 @@ pub enum Access {
     Tags(Vec<String>),
 }
 
-impl Access {
-    /// The same as a parameter of the statements that know it.
-    pub(crate) fn bound(&self) -> Option<String> {
-        match self {
-            Self::Everything => None,
-            Self::Tags(tags) => Some(json!(tags).to_string()),
-        }
-    }
-}
-
 /// Which documents count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
@@ -85,7 +84,10 @@ impl Scope {
             created_before: filter.created_before,
             project_names: texts(&filter.project_names),
             project_versions: texts(&filter.project_versions),
-            access: self.access.bound(),
+            access: match &self.access {
+                Access::Everything => None,
+                Access::Tags(tags) => Some(json!(tags).to_string()),
+            },
         }
     }
 }

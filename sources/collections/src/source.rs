@@ -8,7 +8,7 @@ use vademecum_kit::{
     store::{Reader, Writer},
 };
 
-use crate::Collection;
+use crate::{Collection, scope::of_counting};
 
 /// A source that is to be written down.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Collection {
         scope: &crate::Scope,
     ) -> Result<Vec<(String, String, u64)>, SourceError> {
         let bound = scope.bound();
-        Ok(reader.all(include_str!("../sql/projects.sql"), &bound.parameters(), |row| {
+        Ok(reader.all(of_counting!("../sql/projects.sql"), &bound.parameters(), |row| {
             let chunks: i64 = row.get("chunks")?;
             let chunks = u64::try_from(chunks).unwrap_or(0);
             Ok((row.get("project_name")?, row.get("project_version")?, chunks))

@@ -8,7 +8,7 @@ use vademecum_kit::{
     store::{Column, Reader, Table},
 };
 
-use crate::{Access, ChunkId, Collection, Scope};
+use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
 
 /// The full-text table, and how much a word counts in each of its columns.
 pub const TABLE: Table = Table {
@@ -40,7 +40,7 @@ impl Collection {
         let plan = Plan {
             table: &TABLE,
             columns: &[],
-            passes: filtered.then_some((include_str!("../sql/passes.sql"), &parameters[..])),
+            passes: filtered.then_some((of_counting!("../sql/passes.sql"), &parameters[..])),
             identify: include_str!("../sql/identify.sql"),
             uri,
         };
@@ -56,8 +56,8 @@ impl Collection {
         most: usize,
         access: &Access,
     ) -> Result<Suggestions, SourceError> {
-        let access = access.bound();
-        let statement = (include_str!("../sql/suggest.sql"), named_params! { ":access": access });
+        let bound = Scope::of(access.clone()).bound();
+        let statement = (of_counting!("../sql/suggest.sql"), &bound.parameters()[..]);
         Ok(suggest_among(reader, &TABLE, Ids::Texts, statement, typed, most)?)
     }
 
