@@ -27,7 +27,7 @@ use vademecum_kit::{
     store::{Durability, Store, Watch},
 };
 
-use super::{error::chain, pieces::pieces};
+use super::{error::chain, pieces::pieces, spaces::NearItem};
 use crate::embed::Embeddings;
 
 /// Raised when the same item becomes other pieces than before.
@@ -53,17 +53,6 @@ pub(crate) struct Indexer {
     watches: Mutex<Option<Vec<Watch>>>,
     /// Tells when the round that is going on is over, if one is.
     round: Mutex<Option<watch::Receiver<()>>>,
-}
-
-/// An item that lies near a vector.
-#[derive(Clone, Debug)]
-pub(crate) struct NearItem {
-    /// The item; its score is (1 + cosine) / 2.
-    pub(crate) ranked: Ranked,
-    /// Where in it its nearest piece is.
-    pub(crate) loc: Loc,
-    /// What the piece says.
-    pub(crate) text: String,
 }
 
 impl Indexer {
@@ -109,6 +98,16 @@ impl Indexer {
             drop(sender);
         });
         receiver
+    }
+
+    /// What its vectors are of, if they have so many dimensions.
+    pub(crate) fn model(&self, dimensions: usize) -> EmbeddingModel {
+        let model = self.embeddings.model();
+        EmbeddingModel {
+            provider: model.provider.to_owned(),
+            model: model.name.clone(),
+            dimensions,
+        }
     }
 
     /// Whether no round is going on.
@@ -208,13 +207,7 @@ impl Indexer {
             return Ok(());
         };
         self.collection.write(Durability::Bulk, |writer| {
-            let model = self.embeddings.model();
-            let model = EmbeddingModel {
-                provider: model.provider.to_owned(),
-                model: model.name.clone(),
-                dimensions,
-            };
-            self.collection.put_model(writer, &model)?;
+            self.collection.put_model(writer, &self.model(dimensions))?;
             for (source, _) in &self.sources {
                 let name = source.name().to_string();
                 let source = NewSource {
@@ -335,21 +328,7 @@ impl Indexer {
             return Ok(None);
         }
         let id = Uri::item(uri.source, uri.id.as_str()).to_string();
-        let vectors = self.collection.read(deadline.clone(), |reader| {
-            let mut vectors = Vec::new();
-            for (key, ..) in self.collection.outline(reader, &id)? {
-                vectors.extend(self.collection.vector(reader, key)?);
-            }
-            Ok(vectors)
-        })?;
-        let Some(length) = vectors.first().map(Vec::len) else { return Ok(None) };
-        let mut sum = vec![0.0_f32; length];
-        for vector in &vectors {
-            for (sum, value) in sum.iter_mut().zip(vector) {
-                *sum += value;
-            }
-        }
-        Ok(vademecum_kit::retrieve::vector::unit(&sum).ok())
+        self.collection.read(deadline.clone(), |reader| self.collection.mean(reader, &id, None))
     }
 
     /// How near an item's nearest piece is to a vector, (1 + cosine) / 2; `None` if

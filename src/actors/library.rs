@@ -63,7 +63,7 @@ impl Library {
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
-        let aggregator = Aggregator::new(sources.clone(), indexer.clone(), patience).start();
+        let aggregator = Aggregator::new(sources.clone(), indexer.clone(), desk, patience).start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
         let changes = Arc::new(Changes::new(stores.clone(), mirrors));
