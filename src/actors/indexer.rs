@@ -1,10 +1,10 @@
 //! The vectors of a library: `index.db` follows what the sources hold, and says
 //! which items lie near a vector.
 //!
-//! It follows when somebody searches by vectors, whoever has written meanwhile:
-//! what has changed is embedded and put in, item by item. A search waits a
-//! little for that, and then takes what there is; the rest comes in the
-//! background.
+//! It follows after every write and import, and when somebody searches by vectors,
+//! whoever has written meanwhile: what has changed is embedded and put in, item by
+//! item. A search waits a little for that, and then takes what there is; the rest
+//! comes in the background.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -82,7 +82,7 @@ impl Indexer {
     }
 
     /// Begins a round, or joins the one that is going on.
-    fn begin(self: &Arc<Self>) -> watch::Receiver<()> {
+    pub(super) fn begin(self: &Arc<Self>) -> watch::Receiver<()> {
         let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         // A round whose sender is gone is over.
         if let Some(going_on) = round.as_ref().filter(|it| it.has_changed().is_ok()) {
@@ -116,11 +116,19 @@ impl Indexer {
         round.as_ref().is_none_or(|round| round.has_changed().is_err())
     }
 
-    /// Puts in what has changed, and takes out what is gone.
+    /// Puts in what has changed, and takes out what is gone, until nothing is new.
     fn follow(&self) -> Result<(), SourceError> {
-        if !self.has_news() && self.missing.load(Ordering::Relaxed) == 0 {
-            return Ok(());
+        while self.has_news() || self.missing.load(Ordering::Relaxed) > 0 {
+            if let Err(error) = self.follow_once() {
+                // Its news are news the next time again.
+                *self.watches.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                return Err(error);
+            }
         }
+        Ok(())
+    }
+
+    fn follow_once(&self) -> Result<(), SourceError> {
         let mut todo = Vec::new();
         for (source, store) in &self.sources {
             let name = source.name();

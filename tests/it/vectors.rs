@@ -1,7 +1,15 @@
 //! The library searched by meaning: `knowledge.search` with its modes, and
 //! `knowledge.related`.
 
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
 use serde_json::{Value, json};
+use vademecum_collections::Collection;
+use vademecum_kit::model::Deadline;
 
 use crate::program::{Caller, Library, Server, shelf};
 
@@ -311,5 +319,60 @@ fn a_collection_that_one_may_not_see_is_not_there() {
     let refused = server.client().refuses("knowledge.search", &asked);
     for word in ["sources[1]", "`secret`", "notes, media", "collections are `guide`, `archive`"] {
         assert!(refused.contains(word), "{word}: {refused}");
+    }
+}
+
+/// The items of the library that have vectors, by their URIs.
+fn indexed(library: &Library) -> Vec<String> {
+    let index = Collection::index_of(&library.data().join("users/local"));
+    if !index.store().path().exists() {
+        return Vec::new();
+    }
+    let soon = Deadline::after(Duration::from_mins(1));
+    let read = index.read(soon, |reader| {
+        assert!(index.without_vector(reader, 0, 1)?.is_empty(), "half of an item");
+        let sources = index.sources(reader)?.into_iter();
+        let hashes = sources.map(|source| index.hashes(reader, source.source.source_id));
+        Ok(hashes.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().map(|(id, _)| id))
+    });
+    let mut all: Vec<String> = read.unwrap().collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn an_import_ends_when_what_it_brought_has_vectors() {
+    let library = Library::new();
+    let settings = library.write("settings.toml", STUB);
+    let settings = settings.to_str().unwrap();
+    let bees = library.write("bees.md", "# Bees\n\nA beehive hums in the orchard.");
+    let whale = library.write("whale.md", "# Whales\n\nThe whale sings.");
+    let import = |kind: &str, file: &Path, more: &[&str]| {
+        let import = ["import", kind, file.to_str().unwrap(), "--config", settings];
+        let done = library.run(&[&import, more].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+    };
+    import("notes", &bees, &["--dry-run"]);
+    assert!(indexed(&library).is_empty());
+    import("notes", &bees, &[]);
+    let first = indexed(&library);
+    assert_eq!(first.len(), 1);
+    import("media", &whale, &[]);
+    assert_eq!(indexed(&library).len(), 2);
+    import("media", &whale, &[]);
+    assert_eq!(indexed(&library).len(), 2);
+}
+
+#[test]
+fn what_is_written_gets_vectors_though_nobody_searches() {
+    let library = bakery();
+    let server = library.serve_set(&format!("{STUB}[tools]\nwrite = true\n"));
+    let new = json!({ "title": "Bees", "content": "A beehive hums in the orchard." });
+    let made = server.client().call("notes.create", &new);
+    let begun = Instant::now();
+    let uri = made["uri"].as_str().unwrap();
+    while !indexed(&library).iter().any(|it| it == uri) {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{uri} has no vectors");
+        thread::yield_now();
     }
 }

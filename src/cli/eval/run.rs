@@ -102,7 +102,7 @@ async fn ask_all(
     let name =
         |place: &usize| collection.documents.get(*place).map(|document| document.id.as_str());
     let (mut ours, mut theirs) = (Tally::default(), Tally::default());
-    let has_vectors = app.library().make_vectors().await;
+    let has_vectors = app.library().make_vectors(|_| ()).await;
     let (mut vector, mut hybrid) = (Tally::default(), Tally::default());
     let mut incomplete = 0_usize;
     if let Some(first) = collection.questions.first() {
