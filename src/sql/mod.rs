@@ -3,6 +3,9 @@
 //! A [`Target`] says where a database is; what comes back of a statement are
 //! [`Rows`]; what went wrong is a [`SqlError`].
 
+pub mod driver;
+pub mod guard;
+
 mod engine;
 mod error;
 mod rows;
