@@ -36,7 +36,7 @@ pub(super) async fn read(
     parameters: &[Parameter],
     caps: Caps,
 ) -> Result<(Rows, bool), SqlError> {
-    check_functions(client, query.functions(), caps).await?;
+    check_functions(client, query, caps).await?;
     // The text by itself must be one statement. Only then is it put in brackets.
     let plain = prepare(client, query.text(), caps).await?;
     if plain.params().len() != parameters.len() {
@@ -84,20 +84,30 @@ pub(super) async fn write(
 }
 
 /// Refuses functions that may change something. The server knows which they are.
-async fn check_functions(client: &Client, names: &[String], caps: Caps) -> Result<(), SqlError> {
-    if names.is_empty() {
+async fn check_functions(
+    client: &Client,
+    query: &ReadOnlyQuery,
+    caps: Caps,
+) -> Result<(), SqlError> {
+    if query.functions().is_empty() && query.attributes().is_empty() {
         return Ok(());
     }
-    let sql = include_str!("sql/postgres_volatile.sql");
-    let volatile = client.query_typed(sql, &[(&names, Type::TEXT_ARRAY)]).await;
+    let schemas: Vec<_> = query.functions().iter().map(|it| it.schema.as_deref()).collect();
+    let names: Vec<_> = query.functions().iter().map(|it| it.name.as_str()).collect();
+    let called: [(&(dyn ToSql + Sync), Type); 3] = [
+        (&schemas, Type::TEXT_ARRAY),
+        (&names, Type::TEXT_ARRAY),
+        (&query.attributes(), Type::TEXT_ARRAY),
+    ];
+    let volatile = client.query_typed(include_str!("sql/postgres_volatile.sql"), &called).await;
     for row in volatile.map_err(|fault| failure(&fault, caps.timeout))? {
         let read = || -> Result<(String, String, bool), tokio_postgres::Error> {
-            Ok((row.try_get("name")?, row.try_get("function")?, row.try_get("is_known")?))
+            Ok((row.try_get("schema")?, row.try_get("name")?, row.try_get("is_known")?))
         };
-        let (name, function, is_known) = read().map_err(|fault| failure(&fault, caps.timeout))?;
-        if !is_known || !guard::may_be_volatile(&function) {
+        let (schema, name, is_known) = read().map_err(|fault| failure(&fault, caps.timeout))?;
+        if !is_known || !guard::may_be_volatile(&schema, &name) {
             let message = format!(
-                "the function `{name}` is VOLATILE, so it may change something; \
+                "the function `{schema}.{name}` is VOLATILE, so it may change something; \
                  leave it out, or have it declared STABLE if it only reads"
             );
             return Err(SqlError::new(ErrorCode::XsqlRoBlocked, message));

@@ -2,4 +2,4 @@
 
 mod statement;
 
-pub use statement::{Kind, ReadOnlyQuery, WriteStatement, may_be_volatile, one_statement, read};
+pub use statement::{FunctionName, Kind, ReadOnlyQuery, WriteStatement, may_be_volatile, one_statement, read};

@@ -1,5 +1,7 @@
 //! A statement, and what is known of it.
 
+use std::fmt;
+
 use crate::sql::{Engine, SqlError};
 
 /// What kind of answer a query gives.
@@ -19,7 +21,26 @@ pub struct ReadOnlyQuery {
     engine: Engine,
     text: String,
     kind: Kind,
-    functions: Vec<String>,
+    functions: Vec<FunctionName>,
+    attributes: Vec<String>,
+}
+
+/// A function as it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionName {
+    /// The schema or database, if it is named.
+    pub schema: Option<String>,
+    /// The function.
+    pub name: String,
+}
+
+impl fmt::Display for FunctionName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.schema {
+            Some(schema) => write!(out, "{schema}.{}", self.name),
+            None => out.write_str(&self.name),
+        }
+    }
 }
 
 impl ReadOnlyQuery {
@@ -39,14 +60,19 @@ impl ReadOnlyQuery {
     }
 
     /// The functions that it calls, as they are written.
-    pub fn functions(&self) -> &[String] {
+    pub fn functions(&self) -> &[FunctionName] {
         &self.functions
+    }
+
+    /// Names that stand behind a dot.
+    pub fn attributes(&self) -> &[String] {
+        &self.attributes
     }
 
     /// A query that nobody looked at, for tests of what holds without the guard.
     #[cfg(test)]
     pub(in crate::sql) fn unguarded(engine: Engine, text: &str, kind: Kind) -> Self {
-        Self { engine, text: text.to_owned(), kind, functions: Vec::new() }
+        Self { engine, text: text.to_owned(), kind, functions: Vec::new(), attributes: Vec::new() }
     }
 }
 
@@ -86,8 +112,18 @@ pub fn read(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError> {
             before.into_iter().next().unwrap_or_default().to_owned()
         })
         .filter(|name| !name.is_empty())
+        .map(|name| match name.split_once('.') {
+            Some((schema, name)) => {
+                FunctionName { schema: Some(schema.to_owned()), name: name.to_owned() }
+            }
+            None => FunctionName { schema: None, name },
+        })
         .collect();
-    Ok(ReadOnlyQuery { engine, text, kind, functions })
+    let attributes = text.split('.').skip(1).map(|rest| {
+        rest.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect()
+    });
+    let attributes = attributes.collect();
+    Ok(ReadOnlyQuery { engine, text, kind, functions, attributes })
 }
 
 /// Reads a statement that may write.
@@ -96,14 +132,7 @@ pub fn one_statement(engine: Engine, text: &str) -> Result<WriteStatement, SqlEr
 }
 
 /// Whether a function may be called although `PostgreSQL` counts it as volatile.
-pub fn may_be_volatile(name: &str) -> bool {
-    matches!(
-        name,
-        "random"
-            | "clock_timestamp"
-            | "timeofday"
-            | "gen_random_uuid"
-            | "pg_database_size"
-            | "pg_sleep"
-    )
+pub fn may_be_volatile(schema: &str, name: &str) -> bool {
+    let known = ["random", "clock_timestamp", "timeofday", "gen_random_uuid", "pg_database_size"];
+    !schema.is_empty() && known.contains(&name)
 }

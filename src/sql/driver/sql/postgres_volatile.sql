@@ -1,21 +1,34 @@
--- Which of the functions :names count as volatile, and whether they came with
--- the server or an extension: a function that somebody wrote may have any name.
+-- The functions among those called (:schemas, :names; no schema is NULL) and among
+-- :attributes that count as volatile. An attribute `t.f` is `f(t)` where f takes a row.
+-- A function that is neither of the server nor of an extension may have any name.
+WITH called AS (
+    SELECT schema, name, FALSE AS is_attribute
+    FROM unnest($1::text[], $2::text[]) AS function (schema, name)
+    UNION ALL
+    SELECT NULL, name, TRUE
+    FROM unnest($3::text[]) AS attribute (name)
+)
 SELECT DISTINCT
-    called.name,
-    proc.proname::text AS function,
+    namespace.nspname::text AS schema,
+    proc.proname::text AS name,
     namespace.nspname = 'pg_catalog' OR EXISTS (
         SELECT FROM pg_catalog.pg_depend AS part
         WHERE part.classid = 'pg_catalog.pg_proc'::regclass
             AND part.objid = proc.oid
             AND part.deptype = 'e'
     ) AS is_known
-FROM unnest($1::text[]) AS called (name)
-CROSS JOIN LATERAL (SELECT parse_ident(called.name, false) AS parts) AS path
-JOIN pg_catalog.pg_proc AS proc ON proc.proname = path.parts[cardinality(path.parts)]
+FROM called
+JOIN pg_catalog.pg_proc AS proc ON proc.proname = called.name
 JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = proc.pronamespace
 WHERE proc.provolatile = 'v'
     AND CASE
-        WHEN cardinality(path.parts) = 1 THEN namespace.nspname = ANY (current_schemas(true))
-        ELSE namespace.nspname = path.parts[cardinality(path.parts) - 1]
+        WHEN called.schema IS NULL THEN namespace.nspname = ANY (current_schemas(TRUE))
+        ELSE namespace.nspname = called.schema
     END
-ORDER BY 1;
+    AND (
+        NOT called.is_attribute OR EXISTS (
+            SELECT FROM pg_catalog.pg_type AS argument
+            WHERE argument.oid = proc.proargtypes[0] AND argument.typtype IN ('c', 'p')
+        )
+    )
+ORDER BY 1, 2;
