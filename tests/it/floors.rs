@@ -12,7 +12,7 @@ const FLOORS: [&[&str]; 6] = [
     &["transport"],
     &["tools"],
     &["actors"],
-    &["mcp", "auth", "config", "collections", "embed", "import", "telemetry"],
+    &["mcp", "auth", "config", "collections", "embed", "sql", "import", "telemetry"],
     &[],
 ];
 

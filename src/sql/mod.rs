@@ -1,0 +1,17 @@
+//! Other people's databases, through one guarded door.
+//!
+//! A [`Target`] says where a database is; what comes back of a statement are
+//! [`Rows`]; what went wrong is a [`SqlError`].
+
+pub mod driver;
+pub mod guard;
+
+mod engine;
+mod error;
+mod rows;
+mod target;
+
+pub use engine::Engine;
+pub use error::{ErrorCode, SqlError};
+pub use rows::{Caps, Column, Parameter, Rows};
+pub use target::{Server, Target, Tls};
