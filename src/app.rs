@@ -114,6 +114,7 @@ impl App {
                 (Toolset::Rag, tools.rag),
                 (Toolset::RagSearch, tools.rag_search),
                 (Toolset::Knowledgebase, tools.knowledgebase),
+                (Toolset::Databases, tools.databases),
             ]
             .into_iter()
             .filter_map(|(toolset, shown)| Some((toolset, shown.decided()?)))

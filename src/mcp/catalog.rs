@@ -64,17 +64,20 @@ pub enum Toolset {
     RagSearch,
     /// `search_knowledgebase`.
     Knowledgebase,
+    /// Databases, through profiles.
+    Databases,
 }
 
 impl Toolset {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Knowledge,
         Self::DeepResearch,
         Self::Embedding,
         Self::Rag,
         Self::RagSearch,
         Self::Knowledgebase,
+        Self::Databases,
     ];
 }
 

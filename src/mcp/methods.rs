@@ -157,7 +157,11 @@ impl Service {
                 let principal = &context.peer.principal;
                 let write = listing.write && principal.may(Right::Write);
                 let admin = listing.admin && principal.may(Right::Admin);
-                let tools = self.offer.tools().list(&Listing { write, admin, ..listing });
+                let mut tools = self.offer.tools().list(&Listing { write, admin, ..listing });
+                for tool in &mut tools {
+                    let name = tool["name"].as_str().unwrap_or_default().to_owned();
+                    self.offer.fit(&name, &mut tool["inputSchema"], principal);
+                }
                 Ok(Outcome::new(page("tools", &tools, cursor.as_deref())?).cached(SETTLED))
             }
             "tools/call" => self.call_tool(context, params).await,

@@ -20,6 +20,9 @@ pub trait Offer: Send + Sync + 'static {
         true
     }
 
+    /// Says in the schema of a tool what holds for this principal alone.
+    fn fit(&self, _tool: &str, _schema: &mut Value, _principal: &Principal) {}
+
     /// Calls a tool, by its canonical name.
     fn call<'a>(
         &'a self,

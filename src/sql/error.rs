@@ -2,6 +2,7 @@
 //! that callers see holds a host, a user or a path of the settings.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// What kind of thing went wrong: what programs tell errors apart by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -59,6 +60,8 @@ pub struct SqlError {
     pub code: ErrorCode,
     /// What is wrong and what to do, for the caller.
     pub message: String,
+    /// The same for programs, where the code says too little: `profile_not_found`.
+    pub reason: Option<&'static str>,
     /// What only the log may say: hosts, users, what lies beneath.
     pub detail: Option<String>,
 }
@@ -66,7 +69,22 @@ pub struct SqlError {
 impl SqlError {
     /// An error of this kind.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), detail: None }
+        Self { code, message: message.into(), reason: None, detail: None }
+    }
+
+    /// What a caller is told, as JSON: `code`, `message`, and the reason in `details`.
+    pub fn to_json(&self) -> Value {
+        let mut told = json!({ "code": self.code, "message": self.message });
+        if let Some(reason) = self.reason {
+            told["details"] = json!({ "reason": reason });
+        }
+        told
+    }
+
+    /// The same, with the reason for programs.
+    #[must_use]
+    pub fn because(self, reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..self }
     }
 
     /// The same, with what the log may say.

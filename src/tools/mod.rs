@@ -22,6 +22,7 @@ mod resources;
 mod schema;
 mod segments;
 mod source;
+mod sql;
 mod text;
 mod tool;
 mod transcript;
@@ -43,6 +44,7 @@ pub use source::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,
 };
+pub use sql::{ProfileList, ProfileShow, Query};
 pub use tool::{Contract, Form, Replied, Tool};
 pub use transcript::MediaTranscript;
 pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};

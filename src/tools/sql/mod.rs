@@ -1,0 +1,10 @@
+//! Other people's databases, through profiles: `query` and what belongs to it,
+//! as agents of xsql know them, and pgEdge's tools.
+
+mod asked;
+mod envelope;
+mod profiles;
+mod query;
+
+pub use profiles::{ProfileList, ProfileShow};
+pub use query::Query;
