@@ -15,7 +15,7 @@ use crate::auth::Principal;
 /// The databases of the profiles.
 #[derive(Debug, Default)]
 pub struct Databases {
-    profiles: Profiles,
+    profiles: Arc<Profiles>,
     open: DashMap<String, Arc<OnceCell<Arc<Database>>>>,
 }
 
@@ -28,7 +28,7 @@ pub struct Connection {
 
 impl Databases {
     /// Those of these profiles. Nothing is opened yet.
-    pub fn new(profiles: Profiles) -> Self {
+    pub fn new(profiles: Arc<Profiles>) -> Self {
         Self { profiles, open: DashMap::new() }
     }
 

@@ -1,18 +1,26 @@
 //! Other people's databases, through one guarded door.
 //!
-//! A [`Target`] says where a database is; what comes back of a statement are
-//! [`Rows`]; what went wrong is a [`SqlError`]. What may run is said by [`guard`].
+//! [`Profiles`] say which there are and who may use them, [`Databases`] opens them;
+//! a [`Target`] says where a database is. What may run is said by [`guard`]; what
+//! comes back of a statement are [`Rows`]; what went wrong is a [`SqlError`].
 
 pub mod driver;
 pub mod guard;
 
-mod engine;
+mod databases;
 mod error;
-pub mod guard;
+mod known_hosts;
+mod profile;
 mod rows;
+mod ssh;
 mod target;
+mod tunnel;
 
-pub use engine::Engine;
+pub use crate::config::{Engine, Tls};
+pub use databases::{Connection, Databases};
 pub use error::{ErrorCode, SqlError};
+pub use profile::{
+    Listed as ListedProfile, Profile, ProfileError, Profiles, Shown as ShownProfile,
+};
 pub use rows::{Caps, Column, Parameter, Rows};
-pub use target::{Server, Target, Tls};
+pub use target::{Server, Target};

@@ -19,8 +19,17 @@ pub(super) struct Form {
 
 /// What may follow EXPLAIN in brackets.
 const OPTIONS: [&str; 11] = [
-    "analyze", "verbose", "costs", "settings", "generic_plan", "buffers", "serialize", "wal",
-    "timing", "summary", "format",
+    "analyze",
+    "verbose",
+    "costs",
+    "settings",
+    "generic_plan",
+    "buffers",
+    "serialize",
+    "wal",
+    "timing",
+    "summary",
+    "format",
 ];
 
 /// What a query begins with.
@@ -56,7 +65,9 @@ fn unknown(engine: Engine, text: &str, first: &Token) -> SqlError {
     let allowed = match engine {
         Engine::Postgres => "SELECT, WITH, VALUES, TABLE, EXPLAIN of a query and SHOW",
         Engine::MySql => "SELECT, WITH, VALUES, TABLE, EXPLAIN of a query, SHOW and DESCRIBE",
-        Engine::Sqlite => "SELECT, WITH, VALUES, EXPLAIN of a query and PRAGMAs that tell something",
+        Engine::Sqlite => {
+            "SELECT, WITH, VALUES, EXPLAIN of a query and PRAGMAs that tell something"
+        }
     };
     let message =
         format!("`{}` is not a read; only {allowed} are", first.text.to_ascii_uppercase());
@@ -79,10 +90,8 @@ fn explain(text: &str, tokens: &[Token], query: usize) -> Result<Form, SqlError>
 
 /// Where the statement begins behind EXPLAIN and its options.
 fn postgres_options(tokens: &[Token]) -> usize {
-    let has_list =
-        symbol_at(tokens, 1, "(") && tokens.get(2).is_some_and(|word| {
-            word.is_one_of(&OPTIONS) || word.is_word("memory")
-        });
+    let has_list = symbol_at(tokens, 1, "(")
+        && tokens.get(2).is_some_and(|word| word.is_one_of(&OPTIONS) || word.is_word("memory"));
     if has_list {
         let close = tokens.iter().position(|token| token.is_symbol(")"));
         return close.map_or(tokens.len(), |close| close + 1);
@@ -125,8 +134,8 @@ fn mysql_explain(text: &str, tokens: &[Token]) -> Result<Form, SqlError> {
 /// SHOW of a setting.
 fn postgres_show(text: &str, tokens: &[Token]) -> Result<Form, SqlError> {
     let rest = tokens.get(1..).unwrap_or_default();
-    let is_setting = !rest.is_empty()
-        && rest.iter().all(|token| token.is_name() || token.is_symbol("."));
+    let is_setting =
+        !rest.is_empty() && rest.iter().all(|token| token.is_name() || token.is_symbol("."));
     if is_setting {
         return Ok(Form { kind: Kind::Show, query: None });
     }

@@ -124,8 +124,7 @@ impl<'a> Lexer<'a> {
         };
         if line {
             // Only in PostgreSQL does a carriage return end it.
-            let is_end =
-                |sign| sign == '\n' || (sign == '\r' && self.engine == Engine::Postgres);
+            let is_end = |sign| sign == '\n' || (sign == '\r' && self.engine == Engine::Postgres);
             return Ok(Some(rest.find(is_end).unwrap_or(rest.len())));
         }
         if !rest.starts_with("/*") {
@@ -247,7 +246,8 @@ impl<'a> Lexer<'a> {
             '(' | '[' | '{' => self.open.push((sign, self.at)),
             ')' | ']' | '}' => {
                 let opened = self.open.pop().map(|(open, _)| open);
-                if !matches!((opened, sign), (Some('('), ')') | (Some('['), ']') | (Some('{'), '}')) {
+                if !matches!((opened, sign), (Some('('), ')') | (Some('['), ']') | (Some('{'), '}'))
+                {
                     return self.refuse(&format!("this `{sign}` closes nothing; leave it out"));
                 }
             }

@@ -28,12 +28,7 @@ pub(super) enum Fault {
 }
 
 /// Whether the text from `from` on is a query that only reads.
-pub(super) fn query(
-    engine: Engine,
-    masked: &str,
-    from: usize,
-    tokens: usize,
-) -> Result<(), Fault> {
+pub(super) fn query(engine: Engine, masked: &str, from: usize, tokens: usize) -> Result<(), Fault> {
     let text = masked.get(from..).unwrap_or_default();
     let query = parse(engine, text, tokens, |parser| parser.parse_query())?;
     match query.visit(&mut Reading { is_condition: false }) {

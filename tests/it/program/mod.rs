@@ -14,6 +14,8 @@ mod provider;
 mod server;
 pub(crate) mod shelf;
 mod socket;
+#[cfg(unix)]
+mod sshd;
 mod state;
 mod text;
 mod tldw;
@@ -32,6 +34,8 @@ pub(crate) use pipe::Pipe;
 pub(crate) use provider::{Provider, Question, Reply};
 pub(crate) use server::Server;
 pub(crate) use socket::{Received, Socket};
+#[cfg(unix)]
+pub(crate) use sshd::Sshd;
 pub(crate) use state::state;
 pub(crate) use tldw::{Generation, Tldw};
 pub(crate) use token::{Algorithm, Issuer, KeyServer, key_set, now};
