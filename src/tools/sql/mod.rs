@@ -5,6 +5,8 @@ mod asked;
 mod envelope;
 mod profiles;
 mod query;
+mod similarity;
 
 pub use profiles::{ProfileList, ProfileShow};
 pub use query::Query;
+pub use similarity::SimilaritySearch;
