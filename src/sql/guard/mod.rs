@@ -2,4 +2,6 @@
 
 mod statement;
 
-pub use statement::{FunctionName, Kind, ReadOnlyQuery, WriteStatement, may_be_volatile, one_statement, read};
+pub use statement::{
+    FunctionName, Kind, ReadOnlyQuery, WriteStatement, may_be_volatile, one_statement, read,
+};

@@ -119,9 +119,10 @@ pub fn read(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError> {
             None => FunctionName { schema: None, name },
         })
         .collect();
-    let attributes = text.split('.').skip(1).map(|rest| {
-        rest.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect()
-    });
+    let attributes = text
+        .split('.')
+        .skip(1)
+        .map(|rest| rest.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect());
     let attributes = attributes.collect();
     Ok(ReadOnlyQuery { engine, text, kind, functions, attributes })
 }
