@@ -1,13 +1,14 @@
 //! Other people's databases, through one guarded door.
 //!
 //! A [`Target`] says where a database is; what comes back of a statement are
-//! [`Rows`]; what went wrong is a [`SqlError`].
+//! [`Rows`]; what went wrong is a [`SqlError`]. What may run is said by [`guard`].
 
 pub mod driver;
 pub mod guard;
 
 mod engine;
 mod error;
+pub mod guard;
 mod rows;
 mod target;
 

@@ -1,70 +1,53 @@
-//! A statement, and what is known of it.
+//! What has passed the guard.
 
-use std::fmt;
+use super::FunctionName;
+use crate::sql::Engine;
 
-use crate::sql::{Engine, SqlError};
-
-/// What kind of answer a query gives.
+/// How a statement that reads can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Rows, of what can stand in brackets as a part of another query.
+    /// It gives rows and can stand in a FROM as a sub-select.
     Rows,
-    /// A plan.
+    /// It tells how a statement is run, and perhaps runs it.
     Explain,
-    /// What the server says of itself.
+    /// It tells of the server or of a table, and stands alone.
     Show,
 }
 
-/// A query that only reads.
+/// A statement that only reads. Whoever holds one need not look at it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOnlyQuery {
-    engine: Engine,
-    text: String,
-    kind: Kind,
-    functions: Vec<FunctionName>,
-    attributes: Vec<String>,
-}
-
-/// A function as it is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FunctionName {
-    /// The schema or database, if it is named.
-    pub schema: Option<String>,
-    /// The function.
-    pub name: String,
-}
-
-impl fmt::Display for FunctionName {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.schema {
-            Some(schema) => write!(out, "{schema}.{}", self.name),
-            None => out.write_str(&self.name),
-        }
-    }
+    pub(super) engine: Engine,
+    pub(super) text: String,
+    pub(super) kind: Kind,
+    pub(super) functions: Vec<FunctionName>,
+    pub(super) attributes: Vec<String>,
 }
 
 impl ReadOnlyQuery {
-    /// The engine it is written for.
+    /// The engine whose language it is in.
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// The statement, without a semicolon at its end.
+    /// The statement, without comments and without a semicolon at its end.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What kind of answer it gives.
+    /// How it can be run.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The functions that it calls, as they are written.
+    /// What it calls, each name once. Some are no functions but, for instance,
+    /// types; all functions that are called with parentheses are among them.
     pub fn functions(&self) -> &[FunctionName] {
         &self.functions
     }
 
-    /// Names that stand behind a dot.
+    /// Names that stand behind a dot, each once. `PostgreSQL` takes `t.f` for `f(t)` if
+    /// the table has no such column and there is a function of a row of it.
     pub fn attributes(&self) -> &[String] {
         &self.attributes
     }
@@ -72,68 +55,46 @@ impl ReadOnlyQuery {
     /// A query that nobody looked at, for tests of what holds without the guard.
     #[cfg(test)]
     pub(in crate::sql) fn unguarded(engine: Engine, text: &str, kind: Kind) -> Self {
-        Self { engine, text: text.to_owned(), kind, functions: Vec::new(), attributes: Vec::new() }
+        let (functions, attributes) = (Vec::new(), Vec::new());
+        Self { engine, text: text.to_owned(), kind, functions, attributes }
     }
 }
 
-/// One statement, which may write.
+/// A condition that can stand in parentheses behind WHERE, and asks only about
+/// the row at hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WriteStatement {
-    engine: Engine,
-    text: String,
+pub struct Condition {
+    pub(super) engine: Engine,
+    pub(super) text: String,
 }
 
-impl WriteStatement {
-    /// The engine it is written for.
+impl Condition {
+    /// The engine whose language it is in.
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// The statement, without a semicolon at its end.
+    /// The condition. It still has to be put in parentheses.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// Reads a query.
-pub fn read(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError> {
-    let text = text.trim().trim_end_matches(';').to_owned();
-    let first = text.split_whitespace().next().unwrap_or_default().to_lowercase();
-    let kind = match first.as_str() {
-        "explain" => Kind::Explain,
-        "show" | "describe" | "pragma" => Kind::Show,
-        _ => Kind::Rows,
-    };
-    let functions = text
-        .match_indices('(')
-        .map(|(at, _)| {
-            let before =
-                text[..at].rsplit(|it: char| !it.is_alphanumeric() && it != '_' && it != '.');
-            before.into_iter().next().unwrap_or_default().to_owned()
-        })
-        .filter(|name| !name.is_empty())
-        .map(|name| match name.split_once('.') {
-            Some((schema, name)) => {
-                FunctionName { schema: Some(schema.to_owned()), name: name.to_owned() }
-            }
-            None => FunctionName { schema: None, name },
-        })
-        .collect();
-    let attributes = text
-        .split('.')
-        .skip(1)
-        .map(|rest| rest.chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect());
-    let attributes = attributes.collect();
-    Ok(ReadOnlyQuery { engine, text, kind, functions, attributes })
+/// One statement of any kind, for profiles that may write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WriteStatement {
+    pub(super) engine: Engine,
+    pub(super) text: String,
 }
 
-/// Reads a statement that may write.
-pub fn one_statement(engine: Engine, text: &str) -> Result<WriteStatement, SqlError> {
-    Ok(WriteStatement { engine, text: text.trim().trim_end_matches(';').to_owned() })
-}
+impl WriteStatement {
+    /// The engine whose language it is in.
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
 
-/// Whether a function may be called although `PostgreSQL` counts it as volatile.
-pub fn may_be_volatile(schema: &str, name: &str) -> bool {
-    let known = ["random", "clock_timestamp", "timeofday", "gen_random_uuid", "pg_database_size"];
-    !schema.is_empty() && known.contains(&name)
+    /// The statement, without comments.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
 }

@@ -1,0 +1,123 @@
+//! What the parser makes of a query.
+
+use std::ops::ControlFlow;
+
+use sqlparser::{
+    ast::{Query, Select, SetExpr, Statement, Visit, Visitor},
+    dialect::{Dialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect},
+    parser::{Parser, ParserError},
+    tokenizer::Token,
+};
+
+use crate::sql::Engine;
+
+/// Tokens that the parser is given, at most. A chain of operators becomes a tree as
+/// deep as it is long, and walking it takes as much of the stack.
+const MOST_TOKENS: usize = 2_000;
+
+/// Brackets that the parser follows into each other, at most.
+const DEEPEST: usize = 40;
+
+/// Why a tree is no query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It does more than read.
+    Refused(&'static str),
+    /// There is no tree.
+    NotUnderstood,
+}
+
+/// Whether the text from `from` on is a query that only reads.
+pub(super) fn query(
+    engine: Engine,
+    masked: &str,
+    from: usize,
+    tokens: usize,
+) -> Result<(), Fault> {
+    let text = masked.get(from..).unwrap_or_default();
+    let query = parse(engine, text, tokens, |parser| parser.parse_query())?;
+    match query.visit(&mut Reading { is_condition: false }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(why) => Err(Fault::Refused(why)),
+    }
+}
+
+/// Whether the text is an expression without a query in it.
+pub(super) fn condition(engine: Engine, masked: &str, tokens: usize) -> Result<(), Fault> {
+    let expression = parse(engine, masked, tokens, |parser| parser.parse_expr())?;
+    match expression.visit(&mut Reading { is_condition: true }) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(why) => Err(Fault::Refused(why)),
+    }
+}
+
+/// Reads all of the text.
+fn parse<T>(
+    engine: Engine,
+    text: &str,
+    tokens: usize,
+    read: impl Fn(&mut Parser<'_>) -> Result<T, ParserError>,
+) -> Result<T, Fault> {
+    if tokens > MOST_TOKENS {
+        return Err(Fault::NotUnderstood);
+    }
+    let dialect: &dyn Dialect = match engine {
+        Engine::Postgres => &PostgreSqlDialect {},
+        Engine::MySql => &MySqlDialect {},
+        Engine::Sqlite => &SQLiteDialect {},
+    };
+    let parser = Parser::new(dialect).with_recursion_limit(DEEPEST).try_with_sql(text);
+    let mut parser = parser.map_err(|_| Fault::NotUnderstood)?;
+    let tree = read(&mut parser).map_err(|_| Fault::NotUnderstood)?;
+    match parser.peek_token().token {
+        Token::EOF => Ok(tree),
+        _ => Err(Fault::NotUnderstood),
+    }
+}
+
+/// Looks for what does more than read.
+struct Reading {
+    is_condition: bool,
+}
+
+impl Visitor for Reading {
+    type Break = &'static str;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Self::Break> {
+        if self.is_condition {
+            return ControlFlow::Break("a condition has no sub-selects; compare columns instead");
+        }
+        if !query.locks.is_empty() {
+            return ControlFlow::Break("the query locks rows; leave the lock out");
+        }
+        changing(&query.body)
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Self::Break> {
+        match &select.into {
+            Some(_) => ControlFlow::Break("`INTO` writes what is read somewhere; leave it out"),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<Self::Break> {
+        match statement {
+            Statement::Query(_) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break("a statement inside the query changes data; leave it out"),
+        }
+    }
+}
+
+/// Whether the body of a query is one that changes data.
+fn changing(body: &SetExpr) -> ControlFlow<&'static str> {
+    match body {
+        SetExpr::Select(_)
+        | SetExpr::Query(_)
+        | SetExpr::SetOperation { .. }
+        | SetExpr::Values(_)
+        | SetExpr::Table(_) => ControlFlow::Continue(()),
+        SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
+            ControlFlow::Break("the query changes data; only SELECT may stand in it")
+        }
+    }
+}
