@@ -61,6 +61,7 @@ mod security;
 mod segments;
 mod sessions;
 mod spelling;
+mod sql_driver;
 mod stdio;
 mod streams;
 mod switches;
