@@ -9,13 +9,22 @@ use crate::sql::{Engine, SqlError};
 
 /// Tables of `PostgreSQL` with passwords in them.
 const POSTGRES: &[&str] = &[
-    "pg_authid", "pg_shadow", "pg_user_mapping", "pg_user_mappings", "_pg_user_mappings",
-    "user_mapping_options", "pg_subscription",
+    "pg_authid",
+    "pg_shadow",
+    "pg_user_mapping",
+    "pg_user_mappings",
+    "_pg_user_mappings",
+    "user_mapping_options",
+    "pg_subscription",
 ];
 
 /// Tables of `MySQL`'s own database with passwords in them.
 const MYSQL: &[&str] = &[
-    "user", "global_priv", "password_history", "servers", "slave_master_info",
+    "user",
+    "global_priv",
+    "password_history",
+    "servers",
+    "slave_master_info",
     "slave_relay_log_info",
 ];
 

@@ -36,8 +36,7 @@ pub(super) fn check_strictly(text: &str, tokens: &[Token]) -> Result<(), SqlErro
         return Ok(());
     }
     let changing = tokens.iter().enumerate().find(|(at, token)| {
-        let is_function = token.is_one_of(&["insert", "replace"])
-            && symbol_at(tokens, at + 1, "(");
+        let is_function = token.is_one_of(&["insert", "replace"]) && symbol_at(tokens, at + 1, "(");
         token.is_one_of(&CHANGING) && !is_function && !is_member(tokens, *at)
     });
     changing.map_or(Ok(()), |(_, token)| {
@@ -84,9 +83,8 @@ fn begins_statement(tokens: &[Token], at: usize) -> bool {
 fn is_member(tokens: &[Token], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
     before(1).is_some_and(|dot| dot.is_symbol("."))
-        && before(2).is_some_and(|owner| {
-            owner.is_name() || owner.is_symbol(")") || owner.is_symbol("]")
-        })
+        && before(2)
+            .is_some_and(|owner| owner.is_name() || owner.is_symbol(")") || owner.is_symbol("]"))
 }
 
 /// Whether it is what a column is called.
