@@ -101,6 +101,20 @@ impl<'a> Lexer<'a> {
             '$' | '@' | ':' | '#' if self.engine == Engine::Sqlite => {
                 self.refuse("named parameters cannot be given; write the value")
             }
+            // Some versions take `$a$ … $a$` for a string.
+            '$' if self.engine == Engine::MySql => {
+                self.refuse("names that begin with `$` are not read; put backticks around it")
+            }
+            // There, dashes begin a comment only before a blank, and one may come
+            // to stand here instead of a comment.
+            '-' if self.engine == Engine::MySql
+                && ["---", "--/", "--#", "--;"].iter().any(|dashes| rest.starts_with(dashes)) =>
+            {
+                self.refuse("these dashes may become a comment; put a space between them")
+            }
+            '*' if rest.starts_with("*/") && !rest.starts_with("*/*") => {
+                self.refuse("no comment is open that this `*/` could close; leave it out")
+            }
             '\\' => self.refuse("a backslash stands only in strings; leave it out"),
             sign if is_word(sign) => self.word(),
             sign if sign.is_ascii_graphic() => self.symbol(sign),
