@@ -12,7 +12,7 @@ mod library;
 mod pipe;
 mod provider;
 mod server;
-mod servers;
+pub(crate) mod servers;
 pub(crate) mod shelf;
 mod socket;
 #[cfg(unix)]

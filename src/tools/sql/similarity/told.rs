@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{Asked, SimilarityOutput, columns::Table};
+use super::{
+    columns::Table,
+    search::{Asked, SimilarityOutput},
+};
 
 /// The whole answer.
 pub(super) fn page(asked: &Asked, table: &Table, output: &SimilarityOutput) -> String {
