@@ -76,5 +76,6 @@ pub(super) fn check(text: &str, tokens: &[Token]) -> Result<(), SqlError> {
 /// What speaks against a table `pragma_…`.
 pub(super) fn refusal(table: &str) -> Option<&'static str> {
     let name = table.strip_prefix("pragma_")?;
-    (!ABOUT.contains(&name)).then_some("is a PRAGMA that does more than tell of tables")
+    (!ABOUT.contains(&name))
+        .then_some("is a PRAGMA that does more than tell of tables; read another one")
 }

@@ -34,7 +34,8 @@ pub(super) enum Fault {
 pub(super) fn query(engine: Engine, masked: &str, from: usize, tokens: usize) -> Result<(), Fault> {
     let text = masked.get(from..).unwrap_or_default();
     apart(tokens, || {
-        let query = parse(engine, text, |parser| parser.parse_query())?;
+        let mut parser = parser(engine, text)?;
+        let query = whole(parser.parse_query(), &parser)?;
         seen(&*query, &mut Reading { is_condition: false })
     })
 }
@@ -42,7 +43,8 @@ pub(super) fn query(engine: Engine, masked: &str, from: usize, tokens: usize) ->
 /// Whether the text is an expression without a query in it.
 pub(super) fn condition(engine: Engine, masked: &str, tokens: usize) -> Result<(), Fault> {
     apart(tokens, || {
-        let expression = parse(engine, masked, |parser| parser.parse_expr())?;
+        let mut parser = parser(engine, masked)?;
+        let expression = whole(parser.parse_expr(), &parser)?;
         seen(&expression, &mut Reading { is_condition: true })
     })
 }
@@ -66,23 +68,21 @@ fn seen(tree: &impl Visit, reading: &mut Reading) -> Result<(), Fault> {
     }
 }
 
-/// Reads all of the text.
-fn parse<T>(
-    engine: Engine,
-    text: &str,
-    read: impl Fn(&mut Parser<'_>) -> Result<T, ParserError>,
-) -> Result<T, Fault> {
-    let dialect: &dyn Dialect = match engine {
+fn parser(engine: Engine, text: &str) -> Result<Parser<'static>, Fault> {
+    let dialect: &'static dyn Dialect = match engine {
         Engine::Postgres => &PostgreSqlDialect {},
         Engine::MySql => &MySqlDialect {},
         Engine::Sqlite => &SQLiteDialect {},
     };
     let parser = Parser::new(dialect).with_recursion_limit(DEEPEST).try_with_sql(text);
-    let mut parser = parser.map_err(|_| Fault::NotUnderstood)?;
-    let tree = read(&mut parser).map_err(|_| Fault::NotUnderstood)?;
-    match parser.peek_token().token {
-        Token::EOF => Ok(tree),
-        _ => Err(Fault::NotUnderstood),
+    parser.map_err(|_| Fault::NotUnderstood)
+}
+
+/// The tree, if it is made of all of the text.
+fn whole<T>(tree: Result<T, ParserError>, parser: &Parser<'_>) -> Result<T, Fault> {
+    match (tree, parser.peek_token().token) {
+        (Ok(tree), Token::EOF) => Ok(tree),
+        (Ok(_) | Err(_), _) => Err(Fault::NotUnderstood),
     }
 }
 
