@@ -46,6 +46,7 @@ mod migration;
 mod notes_and_chats;
 mod nothing_lost;
 mod oauth;
+mod one_door;
 mod one_ranking;
 mod profiles;
 mod progress;

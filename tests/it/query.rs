@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, Server, servers::Fresh, servers::said};
+use crate::program::{Caller, Fresh, Library, Server, said};
 
 /// A server with the profiles `pg`, `maria` and `lite`, and their databases.
 struct Shop {

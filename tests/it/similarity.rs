@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use vademecum::{config, embed::Embeddings};
 
-use crate::program::{Caller, Library, Server, servers::Fresh, servers::said};
+use crate::program::{Caller, Fresh, Library, Server, said};
 
 const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
 
