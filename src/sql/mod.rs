@@ -8,7 +8,6 @@ pub mod guard;
 
 mod engine;
 mod error;
-pub mod guard;
 mod rows;
 mod target;
 

@@ -96,8 +96,18 @@ async fn the_brackets_cannot_be_left() {
 async fn the_transaction_cannot_be_turned() {
     let [postgres, mariadb] = databases();
     for (database, turns) in [
-        (&postgres, ["SET TRANSACTION READ WRITE", "COMMIT", "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE"]),
-        (&mariadb, ["SET SESSION TRANSACTION READ WRITE", "COMMIT", "SET @@session.tx_read_only = 0"]),
+        (
+            &postgres,
+            [
+                "SET TRANSACTION READ WRITE",
+                "COMMIT",
+                "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+            ],
+        ),
+        (
+            &mariadb,
+            ["SET SESSION TRANSACTION READ WRITE", "COMMIT", "SET @@session.tx_read_only = 0"],
+        ),
     ] {
         for turn in turns {
             // Whether it is refused or not: the next transaction is for reading again.
