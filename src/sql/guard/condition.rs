@@ -35,7 +35,8 @@ pub fn condition(engine: Engine, text: &str) -> Result<Condition, SqlError> {
             || (is_opened && token.is_one_of(&["table", "values", "with", "select"]))
     });
     if let Some((_, word)) = sub_select {
-        let message = "a condition asks about one row, without sub-selects; compare columns instead";
+        let message =
+            "a condition asks about one row, without sub-selects; compare columns instead";
         return Err(refuse_at(text, word.at, message));
     }
     match tree::condition(engine, &lexed.masked, lexed.tokens.len()) {

@@ -36,8 +36,7 @@ pub(super) fn check_strictly(text: &str, tokens: &[Token]) -> Result<(), SqlErro
         return Ok(());
     }
     let changing = tokens.iter().enumerate().find(|(at, token)| {
-        let is_function = token.is_one_of(&["insert", "replace"])
-            && symbol_at(tokens, at + 1, "(");
+        let is_function = token.is_one_of(&["insert", "replace"]) && symbol_at(tokens, at + 1, "(");
         token.is_one_of(&CHANGING) && !is_function && !is_member(tokens, *at)
     });
     changing.map_or(Ok(()), |(_, token)| {
@@ -83,10 +82,11 @@ fn begins_statement(tokens: &[Token], at: usize) -> bool {
 /// Whether it is a name behind a dot, as in `t.into`. Behind `1.` it is none.
 fn is_member(tokens: &[Token], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
-    before(1).is_some_and(|dot| dot.is_symbol("."))
-        && before(2).is_some_and(|owner| {
-            owner.is_name() || owner.is_symbol(")") || owner.is_symbol("]")
-        })
+    let token = tokens.get(at);
+    before(1)
+        .is_some_and(|dot| dot.is_symbol(".") && token.is_some_and(|token| token.at == dot.at + 1))
+        && before(2)
+            .is_some_and(|owner| owner.is_name() || owner.is_symbol(")") || owner.is_symbol("]"))
 }
 
 /// Whether it is what a column is called.

@@ -12,15 +12,28 @@ use crate::sql::{Engine, SqlError};
 /// Verbs that even a profile that may write does not run, and why.
 const REFUSED: [(&[&str], &str); 4] = [
     (
-        &[
-            "begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "xa",
-        ],
+        &["begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "xa"],
         "each statement is a transaction of its own",
     ),
     (
         &[
-            "set", "reset", "use", "discard", "prepare", "execute", "deallocate", "declare",
-            "fetch", "move", "close", "listen", "unlisten", "lock", "unlock", "handler", "delimiter",
+            "set",
+            "reset",
+            "use",
+            "discard",
+            "prepare",
+            "execute",
+            "deallocate",
+            "declare",
+            "fetch",
+            "move",
+            "close",
+            "listen",
+            "unlisten",
+            "lock",
+            "unlock",
+            "handler",
+            "delimiter",
         ],
         "the next statement may have another session",
     ),
@@ -41,7 +54,11 @@ pub fn one_statement(engine: Engine, text: &str) -> Result<WriteStatement, SqlEr
     let refused = REFUSED.iter().find(|(verbs, _)| first.is_one_of(verbs));
     if let Some((_, why)) = refused {
         let verb = first.text.to_ascii_uppercase();
-        return Err(refuse_at(text, first.at, &format!("`{verb}` is not run: {why}; leave it out")));
+        return Err(refuse_at(
+            text,
+            first.at,
+            &format!("`{verb}` is not run: {why}; leave it out"),
+        ));
     }
     Ok(WriteStatement { engine, text: lexed.clean.trim().to_owned() })
 }
