@@ -10,6 +10,17 @@ use crate::{
     sql::{ErrorCode, Profile, SqlError},
 };
 
+const PLAIN_TEXT: &str = "a secret stands in the settings in plain text; move it to \"file:PATH\" \
+                          or \"encrypted:PATH\", and take allow_plaintext out";
+const WRITES: &str = "unsafe_allow_write is on: whoever may use the profile may change the \
+                      database, if the server allows it as well";
+const NOBODY: &str = "auth.mode is \"multi\" and `users` is empty: no user can use the profile; \
+                      name those who may";
+const UNENCRYPTED: &str = "the connection leads to another machine and may be unencrypted; set \
+                           tls = \"verify-full\"";
+const ANYBODY: &str = "the connection is encrypted, and could be with anybody; set \
+                       tls = \"verify-full\", with ca_file if need be";
+
 /// What was found with one profile.
 #[derive(Debug, Serialize)]
 pub(super) struct Diagnosis {
@@ -53,22 +64,20 @@ impl Diagnosis {
     pub(super) fn of_settings(name: &str, settings: Option<&config::Profile>, mode: Mode) -> Self {
         let mut found = Self { name: name.to_owned(), ok: true, findings: Vec::new() };
         let Some(settings) = settings else { return found };
-        if settings.has_plain_text() {
-            found.warn("a secret stands in the settings in plain text; move it to \"file:PATH\" or \"encrypted:PATH\", and take allow_plaintext out");
-        }
-        if settings.unsafe_allow_write {
-            found.warn("unsafe_allow_write is on: whoever may use the profile may change the database, if the server allows it as well");
-        }
-        if mode == Mode::Multi && settings.users.is_empty() {
-            found.warn("auth.mode is \"multi\" and `users` is empty: no user can use the profile; name those who may");
-        }
+        let nobody = mode == Mode::Multi && settings.users.is_empty();
+        let warnings = [
+            (settings.has_plain_text(), PLAIN_TEXT),
+            (settings.unsafe_allow_write, WRITES),
+            (nobody, NOBODY),
+        ];
+        warnings.iter().filter(|(is_so, _)| *is_so).for_each(|(_, warning)| found.warn(warning));
         if let Place::Server(server) = &settings.place
             && settings.ssh.is_none()
             && !is_here(&server.host)
         {
             match server.tls {
-                Tls::Disable | Tls::Prefer => found.warn("the connection leads to another machine and may be unencrypted; set tls = \"verify-full\""),
-                Tls::Require => found.warn("the connection is encrypted, and could be with anybody; set tls = \"verify-full\", with ca_file if need be"),
+                Tls::Disable | Tls::Prefer => found.warn(UNENCRYPTED),
+                Tls::Require => found.warn(ANYBODY),
                 Tls::VerifyFull => {}
             }
         }

@@ -35,7 +35,8 @@ pub(super) async fn rights(
         (can_write, "its user can change rows; take INSERT, UPDATE and DELETE from them"),
         (
             can_use_files,
-            "its user can use files of the database server; take FILE or pg_read_server_files and the like from them",
+            "its user can use files of the database server; take FILE, or pg_read_server_files and \
+             the like, from them",
         ),
         (can_create, "its user can create tables; take CREATE from them"),
         (owns_tables, "its user owns tables, and can do anything with these; use another one"),

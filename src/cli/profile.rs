@@ -179,7 +179,7 @@ fn list(desk: &Desk, json: bool) -> Result<ExitCode> {
         complain("there is no profile; config.example.toml shows how one is written");
     }
     for it in listed {
-        say(&plain(&format!("{}\t{}\t{}\t{}", it.name, it.db, it.mode, it.description)));
+        say(&format!("{}\t{}\t{}\t{}", it.name, it.db, it.mode, plain(&it.description)));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -56,8 +56,9 @@ const IDLE: [&str; 19] = [
     "writeTimeout",
 ];
 
-const FORMS: &str = "write it as postgres://USER@HOST:PORT/DATABASE, mysql://USER@HOST:PORT/DATABASE, \
-                     USER@tcp(HOST:PORT)/DATABASE or, for SQLite, as a path or file: URI";
+const FORMS: &str = "write it as postgres://USER@HOST:PORT/DATABASE, \
+                     mysql://USER@HOST:PORT/DATABASE, USER@tcp(HOST:PORT)/DATABASE or, for \
+                     SQLite, as a path or file: URI";
 
 impl Parts {
     /// Reads a name. `engine` says how to read one that does not say it itself.

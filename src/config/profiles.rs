@@ -512,7 +512,7 @@ mod tests {
             ("dsn = \"mysql://a@b/c\"\nhost = \"b\"", ["`host`", "say it once"]),
             ("dsn = \"mysql://a@b/c\"\nengine = \"postgres\"", ["`engine`", "change one"]),
             ("dsn = \"env:DATABASE_URL\"", ["`engine`", "say engine ="]),
-            ("dsn = \"mysql://a@b/c\"\nport = 99999", ["profiles.shop.port", "65535"]),
+            ("dsn = \"mysql://a@b/c\"\nport = 99999", ["profiles.shop.port", "99999"]),
             ("dsn = \"mysql://a@b/c\"\nmax_rows = 0", ["profiles.shop.max_rows", "nonzero"]),
             ("dsn = \"mysql://a@b/c\"\ntls = \"yes\"", ["profiles.shop.tls", "verify-full"]),
             ("dsn = \"mysql://a@b/c\"\ncolor = 1", ["profiles.shop", "unknown field `color`"]),

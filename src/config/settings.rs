@@ -199,32 +199,30 @@ mod tests {
     fn the_example_of_profiles_names_every_setting_at_its_default() {
         let example = include_str!("../../config.example.toml");
         let (_, section) = example.split_once("# [profiles.shop]\n").unwrap();
-        let written: Vec<&str> = section
-            .lines()
-            .filter_map(|line| line.strip_prefix("# "))
-            .filter(|line| line.starts_with('[') || line.split(' ').nth(1) == Some("="))
-            .collect();
-        // A database is said in one line, in parts, or is a file: one of three.
-        let only = |not: &[&str], rest: &[&str]| {
-            let named = |line: &&str| !not.contains(&line.split(' ').next().unwrap());
-            let lines: Vec<&str> = written.iter().filter(|it| named(it)).copied().collect();
-            let text = format!("[profiles.shop]\n{}", [rest, &lines].concat().join("\n"));
-            let settings = Settings::parse(&text).unwrap_or_else(|error| panic!("{error}"));
-            settings.profiles.into_values().next().unwrap()
+        let (shop, ssh) = section.split_once("# [profiles.shop.ssh]\n").unwrap();
+        let written = |section: &'static str| -> Vec<&str> {
+            let lines = section.lines().filter_map(|line| line.strip_prefix("# "));
+            lines.filter(|line| line.split(' ').nth(1) == Some("=")).collect()
         };
-        let limits = ["timeout_ms", "connect_timeout_ms", "max_rows", "max_bytes", "pool"];
+        let (shop, ssh) = (written(shop), written(ssh));
+        let read = |not: &[&str], not_of_ssh: &[&str]| {
+            let without = |lines: &[&'static str], not: &[&str]| {
+                let named = |line: &&&str| !not.contains(&line.split(' ').next().unwrap());
+                lines.iter().filter(named).copied().collect::<Vec<_>>().join("\n")
+            };
+            let (shop, ssh) = (without(&shop, not), without(&ssh, not_of_ssh));
+            let text = format!("[profiles.shop]\n{shop}\n[profiles.shop.ssh]\n{ssh}");
+            Settings::parse(&text).unwrap_or_else(|error| panic!("{error}")).profiles
+        };
+        // Where a database is is said in one line, in parts, or by a path.
+        let parts = ["engine", "host", "port", "user", "database"];
+        let whole = read(&["dsn", "path"], &[]);
+        assert_eq!(whole, read(&[&parts[..], &["path"]].concat(), &[]));
+        let limits = ["timeout_ms", "connect_timeout_ms", "max_rows", "max_bytes", "pool", "tls"];
         let doubtful = ["unsafe_allow_write", "allow_plaintext", "users"];
-        let parts = only(&["dsn", "path"], &[]);
-        let left_out = [&["dsn", "path", "tls"][..], &limits, &doubtful].concat();
-        assert_eq!(parts, only(&left_out, &[]));
-        let dsn = ["engine", "host", "port", "user", "database", "path"];
-        assert_eq!(parts, only(&dsn, &[]));
-        let ssh = ["port = 22", "known_hosts_file = \"~/.ssh/known_hosts\""];
-        let mut without = written.clone();
-        without.retain(|line| !ssh.contains(line));
-        let text = format!("[profiles.shop]\n{}", without.join("\n"));
-        assert!(Settings::parse(&text).is_err(), "dsn and parts together");
-        assert_eq!(written.len(), 29);
+        let defaults = [&["dsn", "path"][..], &limits, &doubtful].concat();
+        assert_eq!(whole, read(&defaults, &["port", "known_hosts_file"]));
+        assert_eq!((shop.len(), ssh.len()), (20, 6));
     }
 
     #[test]

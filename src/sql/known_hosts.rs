@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -83,25 +84,35 @@ impl KnownHost {
         Ok(Verdict::Unknown { line: format!("{} {key}", self.name()) })
     }
 
+    /// The keys that the server is known by, and in which line.
     fn keys(&self) -> Result<Vec<(usize, PublicKey)>, russh::keys::Error> {
-        known_host_keys_path(&self.host, self.port, &self.file)
+        let keys = known_host_keys_path(&self.host, self.port, &self.file)?;
+        let text = if keys.is_empty() { String::new() } else { self.text()? };
+        // The library does not count comments.
+        let lines: Vec<usize> =
+            (1..).zip(text.lines()).filter(|it| !it.1.starts_with('#')).map(|it| it.0).collect();
+        let line = |counted: usize| lines.get(counted - 1).copied().unwrap_or(counted);
+        Ok(keys.into_iter().map(|(counted, key)| (line(counted), key)).collect())
+    }
+
+    /// The list as it is written; nothing, without one.
+    fn text(&self) -> Result<String, russh::keys::Error> {
+        match fs::read(&self.file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+            text => Ok(String::from_utf8_lossy(&text?).into_owned()),
+        }
     }
 
     /// The line that revokes a key, for whichever server: a key that somebody has
     /// stolen is good for none.
     fn revoked(&self, key: &PublicKey) -> Result<Option<usize>, russh::keys::Error> {
-        let text = match fs::read(&self.file) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            text => text?,
-        };
-        let text = String::from_utf8_lossy(&text);
         let revokes = |line: &str| {
             let mut words = line.split_whitespace();
             let is_marked = words.next() == Some("@revoked");
             let named = words.nth(2).and_then(|it| parse_public_key_base64(it).ok());
             is_marked && named.is_some_and(|named| named.key_data() == key.key_data())
         };
-        Ok(text.lines().position(revokes).map(|index| index + 1))
+        Ok(self.text()?.lines().position(revokes).map(|index| index + 1))
     }
 }
 

@@ -187,7 +187,12 @@ impl Way {
     async fn channel(self: &Arc<Self>) -> Result<Channel<Msg>, SqlError> {
         let session = self.session().await?;
         match self.channel_of(&session).await {
-            Err(russh::Error::SendError | russh::Error::Disconnect | russh::Error::HUP) => {}
+            Err(
+                russh::Error::SendError
+                | russh::Error::Disconnect
+                | russh::Error::HUP
+                | russh::Error::ConnectionTimeout,
+            ) => {}
             opened => return opened.map_err(|error| self.leads_nowhere(&error)),
         }
         self.forget(&session).await;
@@ -198,10 +203,14 @@ impl Way {
     async fn channel_of(&self, session: &Session) -> Result<Channel<Msg>, russh::Error> {
         let (host, port) = self.far.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let here = Ipv4Addr::LOCALHOST.to_string();
-        session.channel_open_direct_tcpip(host, port.into(), here, 0).await
+        let opened = session.channel_open_direct_tcpip(host, port.into(), here, 0);
+        // A server that is gone without a word gives no answer for minutes.
+        let opened = tokio::time::timeout(self.connect_timeout, opened).await;
+        opened.map_err(|_| russh::Error::ConnectionTimeout)?
     }
 
-    /// Closes a session, if it is still the one that is used.
+    /// Lets a session go, if it is still the one that is used. Whoever is on their way
+    /// through it gets there.
     async fn forget(&self, session: &Arc<Session>) {
         let mut kept = self.session.lock().await;
         if kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, session)) {

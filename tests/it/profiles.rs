@@ -3,10 +3,12 @@
 
 use std::{
     fs,
-    net::{Ipv4Addr, TcpListener},
+    io::{Read as _, Write as _},
+    net::{Ipv4Addr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::Stdio,
     sync::Arc,
+    thread::{self, JoinHandle},
 };
 
 use serde_json::json;
@@ -16,7 +18,7 @@ use vademecum::{
     sql::{ErrorCode, Profiles},
 };
 
-use crate::program::{Caller as _, Done, Library, program};
+use crate::program::{Done, Library, program};
 
 const MARK: &str = "s3cr3t-marker";
 
@@ -27,22 +29,12 @@ fn profile(library: &Library, settings: &str, arguments: &[&str]) -> Done {
     library.run(&[&["profile"], arguments, &config].concat())
 }
 
-/// A file that only its owner can read.
-fn private(library: &Library, name: &str, text: &str) -> PathBuf {
-    let path = library.write(name, text);
-    set_mode(&path, 0o600);
-    path
-}
-
 #[cfg(unix)]
 fn set_mode(path: &Path, mode: u32) {
     use std::os::unix::fs::PermissionsExt as _;
 
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
-
-#[cfg(not(unix))]
-fn set_mode(_: &Path, _: u32) {}
 
 /// A port where nobody listens.
 fn closed_port() -> u16 {
@@ -171,13 +163,13 @@ fn what_is_unsafe_is_warned_of() {
 #[test]
 fn no_secret_shows_in_any_output_or_log() {
     let library = Library::new();
-    let (port, key) = (closed_port(), private(&library, "key", MARK));
+    let (port, key) = (closed_port(), library.write_private("key", MARK));
     let sealed = library.file("sealed");
-    let phrase = private(&library, "phrase", &format!("{MARK}-phrase"));
+    let phrase = library.write_private("phrase", format!("{MARK}-phrase"));
     let secrets = format!("[secrets]\npassphrase = \"file:{}\"\n", phrase.display());
     let made = encrypt(&library, &secrets, &sealed, MARK);
     assert_eq!(made.code, 0, "{made:?}");
-    let dsn = private(&library, "dsn", &format!("postgres://ada:{MARK}@127.0.0.1:{port}/shop"));
+    let dsn = library.write_private("dsn", format!("postgres://ada:{MARK}@127.0.0.1:{port}/shop"));
     let settings = format!(
         "{secrets}[profiles.plain]\ndsn = \"postgres://ada:{MARK}@127.0.0.1:{port}/shop\"\n\
          allow_plaintext = true\n\
@@ -204,16 +196,58 @@ fn no_secret_shows_in_any_output_or_log() {
     said.push(profile(&library, &settings, &["list", "--log", "trace"]));
     let file = library.file("settings.toml");
     let config = ["--config", file.to_str().unwrap(), "--log", "trace"];
-    said.push(library.run(&[&["check"], &config[..]].concat()));
+    for command in ["check", "mcp", "search lantern"] {
+        said.push(library.run(&[&command.split(' ').collect::<Vec<_>>()[..], &config].concat()));
+    }
     for done in &said {
         assert!(!done.stdout.contains(MARK) && !done.stderr.contains(MARK), "{done:?}");
     }
     let failed = said.iter().filter(|done| done.code == 3).count();
     assert_eq!(failed, 24, "each `test` and `doctor` got as far as the closed port");
-    let server = library.serve_with(&config);
-    server.is_alive();
-    let log = server.stop();
-    assert!(!log.is_empty() && !log.contains(MARK), "{log}");
+}
+
+/// A `PostgreSQL` server that asks for the password and likes none; what it was sent.
+fn picky() -> (u16, JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serving = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut length = [0; 4];
+        let mut body = |stream: &mut TcpStream| {
+            stream.read_exact(&mut length).unwrap();
+            let mut body = vec![0; u32::from_be_bytes(length) as usize - 4];
+            stream.read_exact(&mut body).unwrap();
+            body
+        };
+        body(&mut stream);
+        stream.write_all(b"R\0\0\0\x08\0\0\0\x03").unwrap();
+        stream.read_exact(&mut [0; 1]).unwrap();
+        let password = body(&mut stream);
+        let problem = b"SFATAL\0VFATAL\0C28P01\0Mpassword authentication failed\0\0";
+        let length = u32::try_from(problem.len() + 4).unwrap().to_be_bytes();
+        stream.write_all(&[b"E", &length[..], problem].concat()).unwrap();
+        password
+    });
+    (port, serving)
+}
+
+#[test]
+fn a_password_that_is_not_accepted_is_not_shown() {
+    let library = Library::new();
+    let key = library.write_private("key", MARK);
+    for command in ["test", "doctor"] {
+        let (port, serving) = picky();
+        let settings = format!(
+            "[profiles.shop]\ndsn = \"postgres://ada@127.0.0.1:{port}/shop?sslmode=disable\"\n\
+             password = \"file:{}\"\n",
+            key.display()
+        );
+        let done = profile(&library, &settings, &[command, "shop", "--log", "trace"]);
+        assert_eq!(done.code, 3, "{done:?}");
+        assert_eq!(serving.join().unwrap(), [MARK.as_bytes(), b"\0"].concat());
+        let said = format!("{}{}", done.stdout, done.stderr);
+        assert!(said.contains("does not let") && !said.contains(MARK), "{said}");
+    }
 }
 
 #[test]
@@ -235,7 +269,7 @@ fn settings_that_are_wrong_are_not_repeated_with_their_secrets() {
 #[test]
 fn a_file_that_others_can_read_is_refused_with_the_command_that_helps() {
     let library = Library::new();
-    let key = private(&library, "key", MARK);
+    let key = library.write_private("key", MARK);
     let settings = format!(
         "[profiles.shop]\ndsn = \"mysql://ada@127.0.0.1:{}/shop\"\npassword = \"file:{}\"\n",
         closed_port(),
@@ -250,8 +284,6 @@ fn a_file_that_others_can_read_is_refused_with_the_command_that_helps() {
 
 /// Encrypts a secret that comes over standard input.
 fn encrypt(library: &Library, settings: &str, file: &Path, secret: &str) -> Done {
-    use std::io::Write as _;
-
     let config = library.write("settings.toml", settings);
     let mut process = program()
         .args(["profile", "encrypt"])
@@ -275,7 +307,7 @@ fn encrypt(library: &Library, settings: &str, file: &Path, secret: &str) -> Done
 #[test]
 fn an_encrypted_secret_needs_its_passphrase() {
     let library = Library::new();
-    let (phrase, sealed) = (private(&library, "phrase", "open sesame"), library.file("sealed"));
+    let (phrase, sealed) = (library.write_private("phrase", "open sesame"), library.file("sealed"));
     let secrets = format!("[secrets]\npassphrase = \"file:{}\"\n", phrase.display());
     let done = encrypt(&library, &secrets, &sealed, MARK);
     assert_eq!(done.code, 0, "{done:?}");

@@ -74,7 +74,8 @@ async fn through(near: SocketAddr) -> std::io::Result<String> {
 fn doctor(settings: &str) -> Done {
     let library = Library::new();
     let file = library.write("settings.toml", settings);
-    library.run(&["profile", "doctor", "shop", "--config", file.to_str().unwrap()])
+    let config = ["--config", file.to_str().unwrap(), "--log", "trace"];
+    library.run(&[&["profile", "doctor", "shop"], &config[..]].concat())
 }
 
 #[actix::test]
@@ -151,6 +152,20 @@ async fn whoever_is_not_let_in_is_told_so_and_callers_learn_no_names() {
     let error = near_end(&profile(&text)).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::XsqlSshDialFailed);
     assert!(!error.message.contains("127.0.0.1"), "{error}");
+}
+
+#[test]
+fn a_passphrase_shows_in_no_log() {
+    let sshd = Sshd::start();
+    sshd.known_hosts();
+    let key = sshd.key("ed25519", "s3cr3t-marker", &[]);
+    let meant = "[profiles.shop]\nallow_plaintext = true\n";
+    let text = settings(&sshd, &key, echo()).replace("[profiles.shop]\n", meant);
+    for passphrase in ["s3cr3t-marker", "s3cr3t-marker-of-another"] {
+        let done = doctor(&format!("{text}passphrase = \"{passphrase}\"\n"));
+        assert!(!format!("{done:?}").contains("s3cr3t-marker"), "{done:?}");
+        assert!(done.stdout.contains("in plain text"), "{done:?}");
+    }
 }
 
 #[test]

@@ -54,3 +54,22 @@ pub(super) fn parameters(places: usize, values: usize) -> SqlError {
     let message = format!("the statement has {places} parameters, and {values} values were given");
     SqlError::new(ErrorCode::XsqlDbExecFailed, message)
 }
+
+/// What came is not what the engine should send.
+pub(super) fn unreadable(detail: &impl ToString) -> SqlError {
+    SqlError::new(ErrorCode::XsqlInternal, "the answer of the database cannot be read")
+        .with_detail(detail)
+}
+
+/// All connections are in use, and have been for as long as one may wait.
+pub(super) fn busy(connections: usize) -> SqlError {
+    let message = format!(
+        "all {connections} connections of this profile are busy; try again later, or raise its pool size"
+    );
+    SqlError::new(ErrorCode::XsqlDbConnectFailed, message)
+}
+
+/// Whether the server has said no, and the connection is as good as before.
+pub(super) fn is_refusal(error: &SqlError) -> bool {
+    !matches!(error.code, ErrorCode::XsqlDbConnectFailed | ErrorCode::XsqlInternal)
+}

@@ -15,15 +15,11 @@ use crate::sql::{
         Rights, Written, error,
         gather::{Gathered, length},
         mysql_value,
-        pool::{Connection, Lease, Pool, recycle},
+        pool::{Connection, Lease, Pool, recycle, within},
         tls,
     },
     guard::{Kind, ReadOnlyQuery, WriteStatement},
 };
-
-/// How much longer than its timeout a statement is waited for: the server cancels
-/// it by itself, and says so.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// How long a request to end a connection may take.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -64,7 +60,7 @@ impl MySql {
         let is_over = match &answer {
             // Rows that nobody reads any more still come: such a connection is ended.
             Ok((_, more_to_come)) => !more_to_come,
-            Err(error) => is_refusal(error),
+            Err(error) => error::is_refusal(error),
         };
         if is_over {
             self.tidy(session).await;
@@ -86,7 +82,7 @@ impl MySql {
             Ok(written)
         });
         let written = written.await?;
-        if written.as_ref().err().is_none_or(is_refusal) {
+        if written.as_ref().err().is_none_or(error::is_refusal) {
             self.tidy(session).await;
         }
         written
@@ -94,14 +90,14 @@ impl MySql {
 
     pub(super) async fn version(&self, timeout: Duration) -> Result<String, SqlError> {
         let version: Option<String> = self.ask("SELECT VERSION()", timeout).await?;
-        version.ok_or_else(|| unreadable(&"no version"))
+        version.ok_or_else(|| error::unreadable(&"no version"))
     }
 
     pub(super) async fn rights(&self, timeout: Duration) -> Result<Rights, SqlError> {
         let statement = include_str!("sql/mysql_rights.sql");
         let rights: Option<(bool, bool, bool, bool)> = self.ask(statement, timeout).await?;
         let (can_write, is_superuser, can_use_files, can_create) =
-            rights.ok_or_else(|| unreadable(&"no rights"))?;
+            rights.ok_or_else(|| error::unreadable(&"no rights"))?;
         Ok(Rights { can_write, is_superuser, can_use_files, can_create, owns_tables: false })
     }
 
@@ -150,16 +146,6 @@ impl MySql {
         let reset = time::timeout(self.pool.connect_timeout(), session.connection.reset()).await;
         session.is_clean = matches!(reset, Ok(Ok(true)));
     }
-}
-
-/// Waits for an answer, and a little longer than the server does.
-async fn within<T>(timeout: Duration, answer: impl Future<Output = T>) -> Result<T, SqlError> {
-    time::timeout(timeout + GRACE, answer).await.map_err(|_| error::overdue(timeout))
-}
-
-/// Whether the server has said no, and the connection is as good as before.
-fn is_refusal(error: &SqlError) -> bool {
-    !matches!(error.code, ErrorCode::XsqlDbConnectFailed | ErrorCode::XsqlInternal)
 }
 
 /// Runs a query in the transaction that has begun: its rows, and whether there
@@ -216,7 +202,7 @@ fn add(gathered: &mut Gathered, row: Row) -> Result<bool, SqlError> {
     let values = row.unwrap().into_iter().zip(columns.iter());
     let values: Result<Vec<_>, _> =
         values.map(|(value, column)| mysql_value::read(value, column)).collect();
-    let values = values.map_err(|fault| unreadable(&fault))?;
+    let values = values.map_err(|fault| error::unreadable(&fault))?;
     let bytes = length(&values);
     Ok(gathered.add(values, bytes))
 }
@@ -333,7 +319,7 @@ impl Session {
         };
         let most = most_rows.map(|most| format!(", sql_select_limit = {most}"));
         let most = most.unwrap_or_default();
-        format!("SET SESSION sql_mode = '{SQL_MODE}', {timeout}{most}; {begin}")
+        format!("SET NAMES utf8mb4; SET SESSION sql_mode = '{SQL_MODE}', {timeout}{most}; {begin}")
     }
 }
 
@@ -386,13 +372,8 @@ fn failure(fault: &Error, timeout: Duration) -> SqlError {
             }
         },
         Error::Io(_) | Error::Driver(DriverError::ConnectionClosed) => error::lost(fault),
-        Error::Driver(_) | Error::Other(_) | Error::Url(_) => unreadable(fault),
+        Error::Driver(_) | Error::Other(_) | Error::Url(_) => error::unreadable(fault),
     }
-}
-
-fn unreadable(detail: &impl ToString) -> SqlError {
-    SqlError::new(ErrorCode::XsqlInternal, "the answer of the database cannot be read")
-        .with_detail(detail)
 }
 
 /// The message without who connects from where: `'user'@'host'`.

@@ -13,7 +13,21 @@ use deadpool::{
     },
 };
 
+use tokio::time;
+
 use crate::sql::{ErrorCode, SqlError, driver::error};
+
+/// How much longer than its timeout a statement is waited for: the server cancels
+/// it by itself, and says so.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// Waits for an answer, and a little longer than the server does.
+pub(super) async fn within<T>(
+    timeout: Duration,
+    answer: impl Future<Output = T>,
+) -> Result<T, SqlError> {
+    time::timeout(timeout + GRACE, answer).await.map_err(|_| error::overdue(timeout))
+}
 
 /// A connection as a pool sees it.
 pub(super) trait Connection: Send {
@@ -72,13 +86,7 @@ where
     fn failure(&self, fault: PoolError<SqlError>) -> SqlError {
         match fault {
             PoolError::Backend(error) => error,
-            PoolError::Timeout(TimeoutType::Wait) => {
-                let message = format!(
-                    "all {} connections of this profile are busy; try again later, or raise its pool size",
-                    self.connections
-                );
-                SqlError::new(ErrorCode::XsqlDbConnectFailed, message)
-            }
+            PoolError::Timeout(TimeoutType::Wait) => error::busy(self.connections),
             PoolError::Timeout(TimeoutType::Create | TimeoutType::Recycle) => {
                 let limit = humantime::format_duration(self.connect_timeout);
                 error::unreachable(&format!("no connection within {limit}"))

@@ -16,15 +16,11 @@ use crate::sql::{
     Caps, ErrorCode, Parameter, Rows, Server, SqlError, Tls,
     driver::{
         Rights, Written, error,
-        pool::{Connection, Lease, Pool, recycle},
+        pool::{Connection, GRACE, Lease, Pool, recycle, within},
         postgres_rows, tls,
     },
     guard::{ReadOnlyQuery, WriteStatement},
 };
-
-/// How much longer than its timeout a statement is waited for: the server cancels
-/// it by itself, and says so.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// How long a request to cancel may take.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,7 +58,7 @@ impl Postgres {
         let is_over = match &answer {
             // Rows that nobody reads any more still come: such a connection is ended.
             Ok((_, more_to_come)) => !more_to_come,
-            Err(error) => is_refusal(error),
+            Err(error) => error::is_refusal(error),
         };
         if is_over {
             self.tidy(session).await;
@@ -83,7 +79,7 @@ impl Postgres {
             Ok(written)
         });
         let written = written.await?;
-        if written.as_ref().err().is_none_or(is_refusal) {
+        if written.as_ref().err().is_none_or(error::is_refusal) {
             self.tidy(session).await;
         }
         written
@@ -162,16 +158,6 @@ impl Postgres {
         let reset = time::timeout(self.pool.connect_timeout(), reset).await;
         session.is_clean = matches!(reset, Ok(Ok(())));
     }
-}
-
-/// Waits for an answer, and a little longer than the server does.
-async fn within<T>(timeout: Duration, answer: impl Future<Output = T>) -> Result<T, SqlError> {
-    time::timeout(timeout + GRACE, answer).await.map_err(|_| error::overdue(timeout))
-}
-
-/// Whether the server has said no, and the connection is as good as before.
-fn is_refusal(error: &SqlError) -> bool {
-    !matches!(error.code, ErrorCode::XsqlDbConnectFailed | ErrorCode::XsqlInternal)
 }
 
 /// Makes connections.
@@ -288,8 +274,7 @@ pub(super) fn failure(fault: &Error, timeout: Duration) -> SqlError {
         return if fault.is_closed() || is_io {
             error::lost(&detail)
         } else {
-            SqlError::new(ErrorCode::XsqlInternal, "the answer of the database cannot be read")
-                .with_detail(&detail)
+            error::unreadable(&detail)
         };
     };
     let code = said.code();

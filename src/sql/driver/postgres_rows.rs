@@ -3,7 +3,7 @@
 //! The server turns rows into JSON. It knows every type, also those of extensions;
 //! and a query that stands in brackets can be nothing but a query.
 
-use std::{error, pin::pin};
+use std::{error::Error, pin::pin};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures_util::TryStreamExt;
@@ -20,7 +20,7 @@ use crate::sql::{
     Caps, Column, ErrorCode, Parameter, Rows, SqlError,
     driver::{
         Written,
-        error::parameters as wrong_parameters,
+        error::{self, unreadable},
         exact::{self, Members},
         gather::{Gathered, length},
         postgres::failure,
@@ -40,7 +40,7 @@ pub(super) async fn read(
     // The text by itself must be one statement. Only then is it put in brackets.
     let plain = prepare(client, query.text(), caps).await?;
     if plain.params().len() != parameters.len() {
-        return Err(wrong_parameters(plain.params().len(), parameters.len()));
+        return Err(error::parameters(plain.params().len(), parameters.len()));
     }
     let (statement, shape) = match query.kind() {
         Kind::Rows => {
@@ -66,7 +66,7 @@ pub(super) async fn write(
 ) -> Result<Written, SqlError> {
     let plain = prepare(client, statement.text(), caps).await?;
     if !plain.params().is_empty() {
-        return Err(wrong_parameters(plain.params().len(), 0));
+        return Err(error::parameters(plain.params().len(), 0));
     }
     if plain.columns().is_empty() {
         let done = client.execute(&plain, &[]).await;
@@ -135,7 +135,7 @@ async fn run(
 /// same and none is called as a row is.
 fn in_brackets(text: &str, columns: usize, caps: Caps) -> String {
     let names = names(columns);
-    let limit = caps.rows.saturating_add(1);
+    let limit = i64::try_from(caps.rows).unwrap_or(i64::MAX).saturating_add(1);
     // Names and punctuation take space that is not counted.
     let longest = caps.bytes.saturating_add(columns * 8 + 2).min(1 << 30);
     format!(
@@ -263,7 +263,8 @@ fn value(json: &str, of: &Type) -> Result<Value, serde_json::Error> {
     if json == "null" {
         return Ok(Value::Null);
     }
-    match *base(of) {
+    // Of a domain, the server tells the type that it is made of.
+    match *of {
         Type::NUMERIC => Ok(exact::decimal(json.trim_matches('"'))),
         Type::BYTEA => {
             let written: String = serde_json::from_str(json)?;
@@ -303,11 +304,6 @@ fn is_text(of: &Type) -> bool {
     [Type::TEXT, Type::VARCHAR, Type::NAME, Type::BPCHAR, Type::JSON, Type::XML].contains(of)
 }
 
-fn unreadable(detail: &impl ToString) -> SqlError {
-    SqlError::new(ErrorCode::XsqlInternal, "the answer of the database cannot be read")
-        .with_detail(detail)
-}
-
 fn columns(plain: &Statement) -> Vec<Column> {
     let columns = plain.columns().iter();
     columns
@@ -322,19 +318,11 @@ fn type_name(of: &Type) -> String {
     }
 }
 
-/// The type that a domain is made of.
-fn base(of: &Type) -> &Type {
-    match of.kind() {
-        TypeKind::Domain(beneath) => base(beneath),
-        _ => of,
-    }
-}
-
 /// The bytes of a value, whatever its type.
 struct Raw<'a>(&'a [u8]);
 
 impl<'a> FromSql<'a> for Raw<'a> {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn error::Error + Sync + Send>> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(Self(raw))
     }
 
@@ -349,11 +337,7 @@ impl<'a> FromSql<'a> for Raw<'a> {
 struct Given<'a>(&'a Parameter);
 
 impl ToSql for Given<'_> {
-    fn to_sql(
-        &self,
-        _: &Type,
-        out: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn error::Error + Sync + Send>> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match self.0 {
             Parameter::Null => return Ok(IsNull::Yes),
             Parameter::Integer(number) => out.extend_from_slice(number.to_string().as_bytes()),

@@ -26,7 +26,7 @@ use crate::sql::{
     Caps, Column, ErrorCode, Parameter, Rows, SqlError,
     driver::{
         Rights, Written,
-        error::{overdue, parameters as wrong_parameters, read_only},
+        error::{busy, overdue, parameters as wrong_parameters, read_only},
         exact,
         gather::{Gathered, length},
     },
@@ -74,12 +74,13 @@ const FORBIDDEN_FUNCTIONS: [&str; 6] =
 /// A file of `SQLite`.
 pub(super) struct Sqlite {
     path: PathBuf,
+    connections: usize,
     places: Arc<Semaphore>,
 }
 
 impl Sqlite {
     pub(super) fn new(path: PathBuf, connections: usize) -> Self {
-        Self { path, places: Arc::new(Semaphore::new(connections)) }
+        Self { path, connections, places: Arc::new(Semaphore::new(connections)) }
     }
 
     pub(super) async fn read(
@@ -139,9 +140,7 @@ impl Sqlite {
     ) -> Result<T, SqlError> {
         let place = time::timeout(timeout, Arc::clone(&self.places).acquire_owned()).await;
         let Ok(Ok(place)) = place else {
-            let message =
-                "all connections of this profile are busy; try again later, or raise its pool size";
-            return Err(SqlError::new(ErrorCode::XsqlDbConnectFailed, message));
+            return Err(busy(self.connections));
         };
         let left = Left::default();
         let watch = Watch { until: Instant::now() + timeout, left: Arc::clone(&left.0) };
