@@ -92,8 +92,8 @@ fn a_command_ends_with_the_code_of_what_went_wrong() {
         library.file("gone.db").display()
     );
     for (arguments, code, name) in [
-        (["show", "cellar"], 2, "XSQL_CFG_NOT_FOUND"),
-        (["test", "cellar"], 2, "XSQL_CFG_NOT_FOUND"),
+        (["show", "cellar"], 2, "XSQL_CFG_INVALID"),
+        (["test", "cellar"], 2, "XSQL_CFG_INVALID"),
         (["test", "secretive"], 2, "XSQL_SECRET_NOT_FOUND"),
         (["test", "closed"], 3, "XSQL_DB_CONNECT_FAILED"),
         (["test", "closed_too"], 3, "XSQL_DB_CONNECT_FAILED"),
@@ -385,7 +385,7 @@ async fn a_profile_is_for_the_users_it_names_and_whoever_owns_the_machine() {
     assert_eq!(profiles.names_for(&with_key(&library, "bob").await), Vec::<&str>::new());
     assert!(profiles.get(&ada, "hers").is_ok());
     let hidden = profiles.get(&eve, "hers").unwrap_err();
-    assert_eq!(hidden.code, ErrorCode::XsqlCfgNotFound);
+    assert_eq!(hidden.code, ErrorCode::XsqlCfgInvalid);
     let missing = profiles.get(&eve, "none").unwrap_err();
     assert_eq!(hidden.message.replace("hers", "none"), missing.message, "as if it was not there");
 }
