@@ -182,18 +182,15 @@ async fn write(connection: &mut Conn, text: &str, caps: Caps) -> Result<Written,
     }
     let mut answer = connection.exec_iter(statement, ()).await.map_err(failed)?;
     let columns = mysql_value::columns(answer.columns_ref());
-    let mut rows_affected = answer.affected_rows();
     let gives_rows = !columns.is_empty();
     let mut gathered = Gathered::new(columns, caps);
-    let mut wanted = true;
+    let (mut counted, mut wanted) = (0, true);
     while let Some(row) = answer.next().await.map_err(failed)? {
-        rows_affected += 1;
+        counted += 1;
         wanted = wanted && add(&mut gathered, row)?;
     }
     answer.drop_result().await.map_err(failed)?;
-    if !gives_rows {
-        rows_affected = connection.affected_rows();
-    }
+    let rows_affected = if gives_rows { counted } else { connection.affected_rows() };
     Ok(Written { rows_affected, rows: gathered.finish() })
 }
 
@@ -382,7 +379,7 @@ fn without_user(message: &str) -> String {
     let begin = message[..at].rfind('\'').unwrap_or(at);
     let after = at + "'@'".len();
     let end = message[after..].find('\'').map_or(message.len(), |end| after + end + 1);
-    format!("{}the user of this profile{}", &message[..begin], without_user(&message[end..]))
+    format!("{}'***'{}", &message[..begin], without_user(&message[end..]))
 }
 
 #[cfg(test)]
@@ -392,7 +389,7 @@ mod tests {
     #[test]
     fn who_connects_from_where_is_not_told() {
         let said = "SELECT command denied to user 'ann'@'10.1.2.3' for table `shop`.`till`";
-        let told = "SELECT command denied to user the user of this profile for table `shop`.`till`";
+        let told = "SELECT command denied to user '***' for table `shop`.`till`";
         assert_eq!(without_user(said), told);
         assert_eq!(
             without_user("Unknown column 'a' in 'field list'"),

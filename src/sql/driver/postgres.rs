@@ -1,6 +1,6 @@
 //! `PostgreSQL`: connections, transactions, and what is said when they fail.
 
-use std::{sync::OnceLock, time::Duration};
+use std::{error::Error as _, io, sync::OnceLock, time::Duration};
 
 use deadpool::managed::{Manager, Metrics, RecycleResult};
 use secrecy::ExposeSecret;
@@ -269,8 +269,7 @@ fn not_connected(fault: &Error) -> SqlError {
 pub(super) fn failure(fault: &Error, timeout: Duration) -> SqlError {
     let Some(said) = fault.as_db_error() else {
         let detail = causes(fault);
-        let is_io =
-            std::error::Error::source(fault).is_some_and(|cause| cause.is::<std::io::Error>());
+        let is_io = fault.source().and_then(|cause| cause.downcast_ref::<io::Error>()).is_some();
         return if fault.is_closed() || is_io {
             error::lost(&detail)
         } else {

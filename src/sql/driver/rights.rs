@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// Rights that a profile for reading does not need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all may be true")]
 pub struct Rights {
     /// Whether the user can change rows of at least one table.
     pub can_write: bool,

@@ -329,6 +329,8 @@ fn failure(fault: &Error, caps: Caps) -> SqlError {
         Some(Sqlite::AuthorizationForStatementDenied | Sqlite::ReadOnly) => {
             read_only(&sentence(fault))
         }
+        // What a view of the file calls is not trusted.
+        _ if sentence(fault).starts_with("unsafe use of ") => read_only(&sentence(fault)),
         _ => SqlError::new(ErrorCode::XsqlDbExecFailed, sentence(fault)),
     }
 }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use super::Database;
 use crate::sql::{
     Caps, Engine, ErrorCode, Rows, Server, SqlError, Target, Tls,
-    guard::{Kind, ReadOnlyQuery},
+    guard::{Kind, ReadOnlyQuery, WriteStatement},
 };
 
 const CAPS: Caps = Caps { timeout: Duration::from_secs(20), rows: 10, bytes: 10_000 };
@@ -149,4 +149,28 @@ async fn the_authorizer_stops_what_the_flags_of_a_file_do_not() {
     let rows = read(&database, "PRAGMA table_info(t)", Kind::Show).await.unwrap();
     assert_eq!(rows.rows.len(), 1);
     assert_eq!(database.engine(), Engine::Sqlite);
+}
+
+#[tokio::test]
+async fn a_statement_that_writes_cannot_leave_its_file_or_its_transaction() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("a.db");
+    #[expect(clippy::disallowed_methods, reason = "a file of somebody else")]
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("CREATE TABLE t (a)").unwrap();
+    let database = Database::open(Target::Sqlite(path), 1, Duration::from_secs(5)).unwrap();
+    let elsewhere = folder.path().join("b.db");
+    for text in [
+        format!("ATTACH DATABASE '{}' AS x", elsewhere.display()),
+        "COMMIT".to_owned(),
+        "PRAGMA journal_mode = DELETE".to_owned(),
+        "SELECT load_extension('x')".to_owned(),
+    ] {
+        let statement = WriteStatement::unguarded(Engine::Sqlite, &text);
+        let error = database.write(&statement, CAPS).await.expect_err(&text);
+        assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{text}: {error:?}");
+    }
+    assert!(!elsewhere.exists());
+    let statement = WriteStatement::unguarded(Engine::Sqlite, "INSERT INTO t VALUES (1), (2)");
+    assert_eq!(database.write(&statement, CAPS).await.unwrap().rows_affected, 2);
 }

@@ -88,6 +88,12 @@ pub struct WriteStatement {
 }
 
 impl WriteStatement {
+    /// A statement that nobody looked at, for tests of what holds without the guard.
+    #[cfg(test)]
+    pub(in crate::sql) fn unguarded(engine: Engine, text: &str) -> Self {
+        Self { engine, text: text.to_owned() }
+    }
+
     /// The engine whose language it is in.
     pub fn engine(&self) -> Engine {
         self.engine

@@ -45,7 +45,9 @@ impl Fresh {
     fn on(engine: Engine, variable: &str) -> Self {
         let server = server(&said(variable));
         let name = format!("test_{}", Uuid::new_v4().simple());
-        run(engine, &server, &format!("CREATE DATABASE {name}"));
+        // Whatever letters the server would take by itself.
+        let letters = if engine == Engine::MySql { " CHARACTER SET utf8mb4" } else { "" };
+        run(engine, &server, &format!("CREATE DATABASE {name}{letters}"));
         Self { engine, server, name }
     }
 

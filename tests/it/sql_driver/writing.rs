@@ -42,14 +42,3 @@ async fn a_statement_that_writes_in_two_places_runs_where_its_rows_are_texts() {
     assert_eq!(error.code, ErrorCode::XsqlDbDriverUnsupported);
     assert_eq!(fresh.ask("SELECT count(*) FROM t"), "2");
 }
-
-#[tokio::test]
-async fn a_statement_cannot_leave_its_file() {
-    let file = File::new("CREATE TABLE t (a)");
-    let database = file.open(1);
-    let elsewhere = file.folder().join("elsewhere.db");
-    let attach = format!("ATTACH DATABASE '{}' AS x", elsewhere.display());
-    assert!(write(&database, &attach).await.is_err());
-    assert!(!elsewhere.exists());
-    assert_eq!(file.ask("SELECT count(*) FROM t"), 0);
-}
