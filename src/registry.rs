@@ -55,6 +55,7 @@ pub fn tools() -> Vec<Tool> {
         Tool::of::<tools::ExecuteExplain>(),
         Tool::of::<tools::GetSchemaInfo>(),
         Tool::of::<tools::ReadResource>(),
+        Tool::of::<tools::SimilaritySearch>(),
         Tool::of::<tools::NotesCreate>(),
         Tool::of::<tools::NotesAppend>(),
         Tool::of::<tools::NotesUpdate>(),

@@ -46,7 +46,7 @@ pub use source::{
 };
 pub use sql::{
     CountRows, ExecuteExplain, GetSchemaInfo, ProfileList, ProfileShow, Query, QueryDatabase,
-    ReadResource,
+    ReadResource, SimilaritySearch,
 };
 pub use tool::{Contract, Form, Replied, Tool};
 pub use transcript::MediaTranscript;

@@ -10,6 +10,7 @@ mod profiles;
 mod query;
 mod query_database;
 mod read_resource;
+mod similarity;
 pub(super) mod system_info;
 mod told;
 
@@ -20,3 +21,4 @@ pub use profiles::{ProfileList, ProfileShow};
 pub use query::Query;
 pub use query_database::QueryDatabase;
 pub use read_resource::ReadResource;
+pub use similarity::SimilaritySearch;

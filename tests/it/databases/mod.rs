@@ -35,7 +35,7 @@ CREATE VIEW adults AS SELECT id, email FROM users WHERE age >= 18;";
 fn big(quote: char, rows: &str) -> String {
     format!(
         "CREATE TABLE big (id INTEGER PRIMARY KEY, note VARCHAR(40), credit_limit INTEGER, \
-         {quote}credit limit{quote} INTEGER); INSERT INTO big {rows};"
+         {quote}credit limit{quote} INTEGER);\nINSERT INTO big {rows};"
     )
 }
 
@@ -56,8 +56,8 @@ impl Shops {
         postgres.run(TABLES);
         postgres.run(&big('"', &counted("g", &format!("generate_series(1, {ROWS}) AS g"))));
         postgres.run("ANALYZE");
-        mariadb.run(TABLES);
-        mariadb.run(&big('`', &counted("seq", &format!("seq_1_to_{ROWS}"))));
+        run_each(&mariadb, TABLES);
+        run_each(&mariadb, &big('`', &counted("seq", &format!("seq_1_to_{ROWS}"))));
         let numbers = format!(
             "(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS}) \
              SELECT i FROM n)"
@@ -81,9 +81,16 @@ impl Shops {
     fn run(&self, profile: &str, statements: &str) {
         match profile {
             "postgres" => self.postgres.run(statements),
-            "mariadb" => self.mariadb.run(statements),
+            "mariadb" => run_each(&self.mariadb, statements),
             _ => run(&self.library.file("shop.db"), statements),
         }
+    }
+}
+
+/// Runs statements one by one, each on lines of its own.
+fn run_each(database: &Fresh, statements: &str) {
+    for statement in statements.split(";\n") {
+        database.run(statement);
     }
 }
 

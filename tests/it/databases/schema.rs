@@ -108,8 +108,8 @@ fn more_than_ten_tables_are_summed_up() {
     let client = shops.client();
     for (profile, schema) in PROFILES.into_iter().zip(["public", shops.mariadb.name(), "main"]) {
         let more: String =
-            (0..6).map(|at| format!("CREATE TABLE more_{at} (id INTEGER);")).collect();
-        shops.run(profile, &more);
+            (0..6).map(|at| format!("CREATE TABLE more_{at} (id INTEGER);\n")).collect();
+        shops.run(profile, more.trim_end_matches(";\n"));
         assert!(cells(&text(&client, profile, &json!({}))).len() > 10, "ten are shown whole");
         shops.run(profile, "CREATE TABLE last_one (id INTEGER)");
         let (said, structured) = answer(&client, TOOL, &of(profile, &json!({})));
@@ -215,7 +215,8 @@ fn columns_with_vectors_are_told_and_found() {
 #[test]
 fn keys_and_comments_of_mariadb_are_told() {
     let shops = Shops::open();
-    shops.mariadb.run(
+    shops.run(
+        "mariadb",
         "CREATE TABLE commented (
              id INTEGER AUTO_INCREMENT PRIMARY KEY COMMENT 'a\\tb', x INTEGER,
              FOREIGN KEY (x) REFERENCES users (id), FOREIGN KEY (x) REFERENCES big (id)
