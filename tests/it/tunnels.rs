@@ -11,13 +11,14 @@ use std::{
     thread,
 };
 
+use secrecy::ExposeSecret as _;
 use vademecum::{
     auth::desktop,
     config::Settings,
     sql::{ErrorCode, Profile, Profiles, SqlError, Target},
 };
 
-use crate::program::{Done, Library, Sshd};
+use crate::program::{Done, Fresh, Library, Sshd};
 
 /// Answers whatever it is sent with the same; where it listens.
 fn echo() -> SocketAddr {
@@ -33,6 +34,11 @@ fn echo() -> SocketAddr {
         }
     });
     address
+}
+
+/// Where nobody listens.
+fn nowhere() -> SocketAddr {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
 }
 
 /// Settings of the profile `shop`: a database at that address, through that server.
@@ -91,6 +97,38 @@ async fn a_database_is_reached_through_an_ssh_server() {
         let both = futures_util::future::join(through(near), through(near)).await;
         assert_eq!((both.0.unwrap(), both.1.unwrap()), ("bread".into(), "bread".into()), "{kind}");
         assert_eq!(near_end(&profile).await.unwrap(), near, "the near end stays");
+    }
+}
+
+#[test]
+fn real_databases_are_tested_through_an_ssh_server() {
+    let sshd = Sshd::start();
+    sshd.known_hosts();
+    let key = sshd.key("ed25519", "", &[]);
+    for (engine, database) in [("postgres", Fresh::postgres()), ("mysql", Fresh::mariadb())] {
+        let (library, server) = (Library::new(), database.server());
+        let password = server.password.as_ref().unwrap().expose_secret();
+        let file = library.write_private("password", password);
+        let text = format!(
+            "[profiles.shop]\ndsn = \"{engine}://{}@{}:{}/{}\"\ntls = \"disable\"\n\
+             password = \"file:{}\"\n{}",
+            server.user,
+            server.host,
+            server.port,
+            server.database,
+            file.display(),
+            sshd.settings("shop", &key)
+        );
+        let settings = library.write("settings.toml", text);
+        let config = ["--config", settings.to_str().unwrap(), "--log", "trace"];
+        let tested = library.run(&[&["profile", "test", "shop"], &config[..]].concat());
+        assert_eq!(tested.code, 0, "{tested:?}");
+        assert!(tested.stdout.starts_with(&format!("shop: {engine} ")), "{tested:?}");
+        let looked_at = library.run(&[&["profile", "doctor", "shop"], &config[..]].concat());
+        assert_eq!(looked_at.code, 0, "{looked_at:?}");
+        assert!(looked_at.stdout.contains("warning: its user is a superuser"), "{looked_at:?}");
+        let said = format!("{tested:?}{looked_at:?}");
+        assert!(!said.contains(password), "{said}");
     }
 }
 
@@ -160,7 +198,7 @@ fn a_passphrase_shows_in_no_log() {
     sshd.known_hosts();
     let key = sshd.key("ed25519", "s3cr3t-marker", &[]);
     let meant = "[profiles.shop]\nallow_plaintext = true\n";
-    let text = settings(&sshd, &key, echo()).replace("[profiles.shop]\n", meant);
+    let text = settings(&sshd, &key, nowhere()).replace("[profiles.shop]\n", meant);
     for passphrase in ["s3cr3t-marker", "s3cr3t-marker-of-another"] {
         let done = doctor(&format!("{text}passphrase = \"{passphrase}\"\n"));
         assert!(!format!("{done:?}").contains("s3cr3t-marker"), "{done:?}");
@@ -172,7 +210,7 @@ fn a_passphrase_shows_in_no_log() {
 fn an_unknown_host_is_refused_with_the_line_that_makes_it_known() {
     let sshd = Sshd::start();
     let key = sshd.key("ed25519", "", &[]);
-    let text = settings(&sshd, &key, echo());
+    let text = settings(&sshd, &key, nowhere());
     let refused = doctor(&text);
     assert_eq!(refused.code, 3, "{refused:?}");
     assert!(refused.stdout.contains("is not known"), "{refused:?}");
@@ -189,7 +227,7 @@ fn a_host_key_that_changes_is_refused_and_named() {
     let mut sshd = Sshd::start();
     sshd.known_hosts();
     let key = sshd.key("ed25519", "", &[]);
-    let text = settings(&sshd, &key, echo());
+    let text = settings(&sshd, &key, nowhere());
     let let_in = doctor(&text);
     assert!(let_in.stdout.contains("the SSH server lets us in"), "{let_in:?}");
     let before = sshd.fingerprint();
@@ -214,7 +252,7 @@ fn a_hashed_list_of_known_hosts_is_read() {
     assert!(hashed.status.success());
     assert!(fs::read_to_string(&list).unwrap().starts_with("|1|"));
     let key = sshd.key("ed25519", "", &[]);
-    let let_in = doctor(&settings(&sshd, &key, echo()));
+    let let_in = doctor(&settings(&sshd, &key, nowhere()));
     assert!(let_in.stdout.contains("the SSH server lets us in"), "{let_in:?}");
 }
 
@@ -234,7 +272,7 @@ fn the_keys_of_an_agent_are_shown_where_no_file_is_named() {
     let mut line = [0; 1];
     agent.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
     let added = Command::new("ssh-add").arg("-q").arg(&key).env("SSH_AUTH_SOCK", &socket).status();
-    let text: String = settings(&sshd, &key, echo())
+    let text: String = settings(&sshd, &key, nowhere())
         .lines()
         .filter(|line| !line.starts_with("identity_file"))
         .flat_map(|line| [line, "\n"])

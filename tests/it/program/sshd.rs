@@ -132,7 +132,7 @@ fn user() -> String {
 
 fn make_key(path: &std::path::Path, kind: &str, passphrase: &str, more: &[&str]) {
     let made = Command::new("ssh-keygen")
-        .args(["-q", "-t", kind, "-N", passphrase, "-C", "test", "-f"])
+        .args(["-q", "-a", "1", "-t", kind, "-N", passphrase, "-C", "test", "-f"])
         .arg(path)
         .args(more)
         .status()
