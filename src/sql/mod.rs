@@ -6,12 +6,11 @@
 pub mod driver;
 pub mod guard;
 
-mod engine;
 mod error;
 mod rows;
 mod target;
 
-pub use engine::Engine;
+pub use crate::config::{Engine, Tls};
 pub use error::{ErrorCode, SqlError};
 pub use rows::{Caps, Column, Parameter, Rows};
-pub use target::{Server, Target, Tls};
+pub use target::{Server, Target};

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use secrecy::SecretString;
-use serde::{Deserialize, Serialize};
+
+use super::Tls;
 
 /// A database.
 #[derive(Clone, Debug)]
@@ -35,19 +36,4 @@ pub struct Server {
     pub tls: Tls,
     /// The authorities that certificates are checked by; the system's, without.
     pub authorities: Option<PathBuf>,
-}
-
-/// Whether a connection is encrypted, in the words of `sslmode`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Tls {
-    /// Never.
-    Disable,
-    /// If the server can.
-    #[default]
-    Prefer,
-    /// Always, whoever the server is.
-    Require,
-    /// Always, and an authority vouches for the certificate and its name.
-    VerifyFull,
 }
