@@ -17,6 +17,7 @@ use crate::{
     embed::{Embeddings, SetupError},
     mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, Toolset, UnknownTool},
     registry,
+    sql::{ProfileError, Profiles},
     tools::Toolbox,
     transport::{self, Door},
 };
@@ -32,6 +33,7 @@ pub struct App {
     roster: Arc<Roster>,
     collections: Arc<Catalogue>,
     syncs: Syncs,
+    profiles: Arc<Profiles>,
     service: Service,
 }
 
@@ -59,6 +61,9 @@ pub enum AppError {
     /// A collection cannot be as the settings want it.
     #[error("`collections` is not right")]
     Collections(#[from] CollectionError),
+    /// A profile cannot be as the settings want it.
+    #[error(transparent)]
+    Profiles(#[from] ProfileError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -94,6 +99,7 @@ impl App {
         let syncs = Syncs::new(Arc::clone(&collections))
             .embedding_with(embeddings.clone())
             .configured(&settings.collections)?;
+        let profiles = Arc::new(Profiles::new(&settings.profiles, &settings.secrets.unlock())?);
         let shared = Arc::clone(&collections);
         let toolbox = Toolbox::new(Arc::clone(&roster), shared, registry::tools(), patience)
             .embedding_with(embeddings)
@@ -123,7 +129,7 @@ impl App {
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
         let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options).limited(rates);
-        Ok(Self { settings, principal, roster, collections, syncs, service })
+        Ok(Self { settings, principal, roster, collections, syncs, profiles, service })
     }
 
     /// The user's library.
@@ -139,6 +145,11 @@ impl App {
     /// What brings collections up to date.
     pub fn syncs(&self) -> &Syncs {
         &self.syncs
+    }
+
+    /// The databases that may be asked.
+    pub fn profiles(&self) -> &Arc<Profiles> {
+        &self.profiles
     }
 
     /// The settings it was put together with.

@@ -17,7 +17,7 @@ const FLOORS: [&[&str]; 6] = [
 ];
 
 /// Neighbours on a floor who may be asked all the same.
-const SIDEWAYS: [(&str, &str); 13] = [
+const SIDEWAYS: [(&str, &str); 14] = [
     ("cli", "app"),
     ("cli", "registry"),
     ("app", "registry"),
@@ -26,6 +26,7 @@ const SIDEWAYS: [(&str, &str); 13] = [
     ("mcp", "auth"),
     ("auth", "config"),
     ("embed", "config"),
+    ("sql", "auth"),
     ("sql", "config"),
     ("collections", "auth"),
     ("collections", "config"),
