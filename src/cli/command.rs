@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use super::{
     backup, bundle, check, collection, connect, demo, eval, export, get, import, key, mcp, output,
-    restore, search, serve, sources, user,
+    profile, restore, search, serve, sources, user,
 };
 use crate::{app::App, config::Settings, telemetry};
 
@@ -68,6 +68,9 @@ enum Command {
     /// Build, sync, list and remove collections of documents, such as knowledge bases
     #[command(subcommand)]
     Collection(collection::Collection),
+    /// List, show and test the databases of the settings
+    #[command(subcommand)]
+    Profile(profile::Profile),
     /// Write the library as Markdown and JSON files
     Export(export::Export),
     /// Copy the databases, also while a server uses them
@@ -124,6 +127,7 @@ pub fn main() -> ExitCode {
             Command::Import(command) => command.run(&line.common).await,
             Command::Sources(command) => command.run(&line.common),
             Command::Collection(command) => command.run(&line.common),
+            Command::Profile(command) => command.run(&line.common).await,
             Command::Export(command) => command.run(&line.common),
             Command::Backup(command) => command.run(&line.common),
             Command::Restore(command) => command.run(&line.common),

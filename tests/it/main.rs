@@ -47,6 +47,7 @@ mod notes_and_chats;
 mod nothing_lost;
 mod oauth;
 mod one_ranking;
+mod profiles;
 mod progress;
 mod prompts;
 mod rag;
@@ -66,6 +67,8 @@ mod streams;
 mod switches;
 mod tldw;
 mod tools;
+#[cfg(unix)]
+mod tunnels;
 mod users;
 mod vectors;
 mod websocket;

@@ -15,6 +15,8 @@ mod server;
 mod servers;
 pub(crate) mod shelf;
 mod socket;
+#[cfg(unix)]
+mod sshd;
 mod state;
 mod text;
 mod tldw;
@@ -34,6 +36,8 @@ pub(crate) use provider::{Provider, Question, Reply};
 pub(crate) use server::Server;
 pub(crate) use servers::{Fresh, said};
 pub(crate) use socket::{Received, Socket};
+#[cfg(unix)]
+pub(crate) use sshd::Sshd;
 pub(crate) use state::state;
 pub(crate) use tldw::{Generation, Tldw};
 pub(crate) use token::{Algorithm, Issuer, KeyServer, key_set, now};
