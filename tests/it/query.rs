@@ -40,10 +40,10 @@ impl Shop {
             "[profiles.pg]\nengine = \"postgres\"\ndsn = \"{}\"\nallow_plaintext = true\n\
              description = \"The shop\"\n{more}\
              [profiles.maria]\nengine = \"mysql\"\ndsn = \"{}\"\nallow_plaintext = true\n{more}\
-             [profiles.lite]\nengine = \"sqlite\"\npath = {:?}\n{more}",
+             [profiles.lite]\nengine = \"sqlite\"\npath = \"{}\"\n{more}",
             at(&pg, self.postgres.name()),
             at(&maria, self.maria.name()),
-            lite,
+            lite.display(),
         )
     }
 

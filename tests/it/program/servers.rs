@@ -10,6 +10,7 @@ use uuid::Uuid;
 use vademecum::sql::{Engine, Server, Target, Tls};
 
 /// What `tests/servers` says under this name.
+#[expect(clippy::disallowed_methods, reason = "tests have no settings")]
 pub(crate) fn said(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| {
         panic!("{name} is not set: run tests/run, or `eval \"$(tests/servers start)\"` before")

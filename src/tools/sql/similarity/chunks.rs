@@ -170,7 +170,9 @@ fn bm25(bags: &[HashMap<String, f64>], query: &HashMap<String, f64>) -> Vec<f64>
     }
     let best = scores.iter().copied().fold(0.0, f64::max);
     if best > 0.0 {
-        scores.iter_mut().for_each(|score| *score /= best);
+        for score in &mut scores {
+            *score /= best;
+        }
     }
     scores
 }

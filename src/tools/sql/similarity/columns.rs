@@ -92,7 +92,7 @@ impl Table {
         ];
         let caps = connection.profile().caps();
         let rows = connection.read(include_str!("columns.sql"), &parameters, caps).await?;
-        let (found, columns) = columns(rows);
+        let (found, columns) = columns(&rows);
         let Some((schema, kind)) = found else {
             return Err(CallError::Invalid(format!(
                 "table_name: there is no table `{named}`; get_schema_info with \
@@ -191,7 +191,7 @@ fn split(named: &str) -> Option<(Option<String>, String)> {
 }
 
 /// The rows of `columns.sql`: schema and kind of the table, and its columns.
-fn columns(rows: Rows) -> (Option<(String, String)>, Vec<Column>) {
+fn columns(rows: &Rows) -> (Option<(String, String)>, Vec<Column>) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut table = None;
     let columns = rows.rows.iter().filter_map(|row| {

@@ -227,11 +227,10 @@ impl OutputFormat {
 
     fn text(self, text: String) -> Option<String> {
         match self {
-            Self::Full => Some(text),
             Self::Summary if text.chars().count() > Self::SUMMARY => {
                 Some(text.chars().take(Self::SUMMARY).chain(['…']).collect())
             }
-            Self::Summary => Some(text),
+            Self::Full | Self::Summary => Some(text),
             Self::IdsOnly => None,
         }
     }
