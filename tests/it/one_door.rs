@@ -125,8 +125,10 @@ fn nothing_passes_to_sqlite_that_changes_anything() {
     let file = library.write("shop/shop.sqlite", "");
     #[expect(clippy::disallowed_methods, reason = "it is somebody else's file")]
     rusqlite::Connection::open(&file).unwrap().execute_batch(TABLES).unwrap();
-    let server =
-        library.serve_set(&format!("[profiles.shop]\nengine = \"sqlite\"\npath = {file:?}\n"));
+    let server = library.serve_set(&format!(
+        "[profiles.shop]\nengine = \"sqlite\"\npath = \"{}\"\n",
+        file.display()
+    ));
     let state = || {
         let mut files: Vec<String> = fs::read_dir(file.parent().unwrap())
             .unwrap()

@@ -29,7 +29,7 @@ pub struct CountRowsInput {
     /// A condition on one row, without the word WHERE.
     #[serde(rename = "where")]
     condition: Option<String>,
-    /// The database, if there are several.
+    /// The database; not needed if there is only one.
     profile: Option<String>,
 }
 

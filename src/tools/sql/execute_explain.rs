@@ -37,7 +37,7 @@ pub struct ExecuteExplainInput {
     #[serde(default)]
     #[schemars(extend("default" = "text"))]
     format: PlanFormat,
-    /// The database, if there are several.
+    /// The database; not needed if there is only one.
     profile: Option<String>,
 }
 

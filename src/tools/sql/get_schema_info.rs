@@ -61,7 +61,7 @@ pub struct GetSchemaInfoInput {
     /// Partitions too, not only their tables.
     #[serde(default)]
     include_partitions: bool,
-    /// The database, if there are several.
+    /// The database; not needed if there is only one.
     profile: Option<String>,
 }
 

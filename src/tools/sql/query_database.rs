@@ -42,7 +42,7 @@ pub struct QueryDatabaseInput {
     #[serde(default)]
     #[schemars(extend("default" = 0))]
     offset: i64,
-    /// The database, if there are several.
+    /// The database; not needed if there is only one.
     profile: Option<String>,
 }
 

@@ -23,7 +23,7 @@ pub struct ReadResourceInput {
     list: bool,
     /// What to read, such as `pg://system_info`.
     uri: Option<String>,
-    /// The database, if there are several.
+    /// The database; not needed if there is only one.
     profile: Option<String>,
 }
 

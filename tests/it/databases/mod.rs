@@ -7,8 +7,6 @@ mod query;
 mod resources;
 mod schema;
 
-use std::fs;
-
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use vademecum::sql::Target;
@@ -99,7 +97,7 @@ fn run_each(database: &Fresh, statements: &str) {
 /// Runs statements on a file.
 #[expect(clippy::disallowed_methods, reason = "a file of somebody else")]
 fn run(file: &std::path::Path, statements: &str) {
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     rusqlite::Connection::open(file).unwrap().execute_batch(statements).unwrap();
 }
 
