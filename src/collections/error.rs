@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use vademecum_kit::{source::SourceError, store::StoreError};
 
+use crate::sql::SqlError;
+
 /// Why something could not be done with a collection.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectionError {
@@ -53,6 +55,22 @@ pub enum CollectionError {
         /// Which collection.
         name: String,
         /// What is wrong with which folder.
+        reason: String,
+    },
+    /// The database whose rows it is made of did not answer.
+    #[error("the collection `{name}` stays as it was: {source}")]
+    Database {
+        /// Which collection.
+        name: String,
+        /// Why.
+        source: SqlError,
+    },
+    /// The rows that it is made of cannot become documents.
+    #[error("the collection `{name}` stays as it was: {reason}")]
+    Rows {
+        /// Which collection.
+        name: String,
+        /// What is wrong, and what to do.
         reason: String,
     },
     /// Somebody else is at it.

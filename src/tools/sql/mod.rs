@@ -6,5 +6,6 @@ mod envelope;
 mod profiles;
 mod query;
 
+pub(super) use asked::while_wanted;
 pub use profiles::{ProfileList, ProfileShow};
 pub use query::Query;
