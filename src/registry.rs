@@ -50,6 +50,7 @@ pub fn tools() -> Vec<Tool> {
         Tool::of::<tools::Query>(),
         Tool::of::<tools::ProfileList>(),
         Tool::of::<tools::ProfileShow>(),
+        Tool::of::<tools::SimilaritySearch>(),
         Tool::of::<tools::NotesCreate>(),
         Tool::of::<tools::NotesAppend>(),
         Tool::of::<tools::NotesUpdate>(),

@@ -69,7 +69,8 @@ pub struct SqlError {
 impl SqlError {
     /// An error of this kind.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), reason: None, detail: None }
+        let reason = (code == ErrorCode::XsqlRoBlocked).then_some("read_only");
+        Self { code, message: message.into(), reason, detail: None }
     }
 
     /// What a caller is told, as JSON: `code`, `message`, and the reason in `details`.

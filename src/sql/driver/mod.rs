@@ -17,5 +17,8 @@ mod rights;
 mod sqlite;
 mod tls;
 
+#[cfg(test)]
+mod unguarded;
+
 pub use database::{Database, Written};
 pub use rights::Rights;

@@ -32,6 +32,9 @@ const OPTIONS: [&str; 11] = [
     "format",
 ];
 
+/// What is said of EXPLAIN DELETE.
+const NOT_EXPLAINED: &str = "EXPLAIN is for queries only; write a SELECT behind it";
+
 /// What a query begins with.
 const QUERIES: [&str; 4] = ["select", "with", "values", "table"];
 
@@ -69,8 +72,13 @@ fn unknown(engine: Engine, text: &str, first: &Token) -> SqlError {
             "SELECT, WITH, VALUES, EXPLAIN of a query and PRAGMAs that tell something"
         }
     };
-    let message =
-        format!("`{}` is not a read; only {allowed} are", first.text.to_ascii_uppercase());
+    let what = match first.kind {
+        TokenKind::Word => format!("`{}`", first.text.to_ascii_uppercase()),
+        TokenKind::Name | TokenKind::Literal | TokenKind::Number | TokenKind::Symbol => {
+            "this".to_owned()
+        }
+    };
+    let message = format!("{what} is not a read; only {allowed} are");
     refuse_at(text, first.at, &message)
 }
 
@@ -85,7 +93,7 @@ fn explain(text: &str, tokens: &[Token], query: usize) -> Result<Form, SqlError>
         return Ok(Form { kind: Kind::Explain, query: Some(query) });
     }
     let at = tokens.get(query).map_or(text.len(), |token| token.at);
-    Err(refuse_at(text, at, "EXPLAIN is for queries only; write a SELECT behind it"))
+    Err(refuse_at(text, at, NOT_EXPLAINED))
 }
 
 /// Where the statement begins behind EXPLAIN and its options.
@@ -113,22 +121,41 @@ fn mysql_explain(text: &str, tokens: &[Token]) -> Result<Form, SqlError> {
     {
         at += 3;
     }
-    if is_query(tokens, at) {
+    // ANALYZE TABLE writes statistics.
+    let is_table = is_analyze && tokens.get(at).is_some_and(|token| token.is_word("table"));
+    if is_query(tokens, at) && !is_table {
         return Ok(Form { kind: Kind::Explain, query: Some(at) });
     }
-    let rest = tokens.get(1..).unwrap_or_default();
-    let is_table = !is_analyze
-        && matches!(rest.len(), 1..=4)
-        && rest.iter().all(|token| {
-            token.is_name() || token.is_symbol(".") || token.kind == TokenKind::Literal
-        })
-        && !rest.first().is_some_and(|token| {
-            token.is_one_of(&["insert", "update", "delete", "replace", "for", "merge"])
-        });
-    if is_table {
+    let is_described = !is_analyze && is_described(tokens.get(1..).unwrap_or_default());
+    if is_described {
         return Ok(Form { kind: Kind::Show, query: None });
     }
-    explain(text, tokens, at)
+    let at = tokens.get(at).map_or(text.len(), |token| token.at);
+    Err(refuse_at(text, at, NOT_EXPLAINED))
+}
+
+/// Whether it is a table, and perhaps a column or a pattern of columns.
+fn is_described(rest: &[Token]) -> bool {
+    let is_verb = |token: &Token| {
+        token.is_one_of(&["insert", "update", "delete", "replace", "merge", "for", "analyze"])
+    };
+    let column = match rest {
+        [table, dot, name, column @ ..] if dot.is_symbol(".") => {
+            if !table.is_name() || !name.is_name() {
+                return false;
+            }
+            column
+        }
+        [table, column @ ..] if table.is_name() => column,
+        _ => return false,
+    };
+    let is_column = |token: &Token| token.is_name() || token.kind == TokenKind::Literal;
+    !rest.iter().any(is_verb)
+        && match column {
+            [] => true,
+            [column] => is_column(column),
+            _ => false,
+        }
 }
 
 /// SHOW of a setting.

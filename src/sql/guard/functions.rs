@@ -11,7 +11,7 @@ use crate::sql::{Engine, SqlError};
 
 /// The name of a function, as the engine reads it: without quotes, and in small
 /// letters where there were none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionName {
     /// The schema or database, if it is named.
     pub schema: Option<String>,
@@ -65,7 +65,7 @@ const KEYWORDS: &[&str] = &[
     "with",
 ];
 
-/// The functions, each once. Refuses those that do more than compute.
+/// The functions, sorted, each once. Refuses those that do more than compute.
 pub(super) fn called(
     engine: Engine,
     text: &str,
@@ -82,25 +82,26 @@ pub(super) fn called(
         }
         let function = FunctionName { schema: schema(tokens, at), name: token.text.clone() };
         let is_keyword = function.schema.is_none() && token.is_one_of(KEYWORDS);
-        if !is_keyword && !functions.contains(&function) {
+        if !is_keyword {
             functions.push(function);
         }
     }
+    functions.sort_unstable();
+    functions.dedup();
     Ok(functions)
 }
 
-/// Names behind a dot that are not called, each once.
+/// Names behind a dot that are not called, sorted, each once.
 pub(super) fn attributes(tokens: &[Token]) -> Vec<String> {
-    let mut attributes = Vec::new();
-    for (at, token) in tokens.iter().enumerate().skip(1) {
-        let is_attribute = token.is_name()
+    let behind_dots = tokens.iter().enumerate().skip(1).filter(|(at, token)| {
+        token.is_name()
             && symbol_at(tokens, at - 1, ".")
             && !symbol_at(tokens, at + 1, "(")
-            && !symbol_at(tokens, at + 1, ".");
-        if is_attribute && !attributes.contains(&token.text) {
-            attributes.push(token.text.clone());
-        }
-    }
+            && !symbol_at(tokens, at + 1, ".")
+    });
+    let mut attributes: Vec<String> = behind_dots.map(|(_, token)| token.text.clone()).collect();
+    attributes.sort_unstable();
+    attributes.dedup();
     attributes
 }
 

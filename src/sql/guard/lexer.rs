@@ -101,6 +101,20 @@ impl<'a> Lexer<'a> {
             '$' | '@' | ':' | '#' if self.engine == Engine::Sqlite => {
                 self.refuse("named parameters cannot be given; write the value")
             }
+            // Some versions take `$a$ … $a$` for a string.
+            '$' if self.engine == Engine::MySql => {
+                self.refuse("names that begin with `$` are not read; put backticks around it")
+            }
+            // There, dashes begin a comment only before a blank, and one may come
+            // to stand here instead of a comment.
+            '-' if self.engine == Engine::MySql
+                && ["---", "--/", "--#", "--;"].iter().any(|dashes| rest.starts_with(dashes)) =>
+            {
+                self.refuse("these dashes may become a comment; put a space between them")
+            }
+            '*' if rest.starts_with("*/") && !rest.starts_with("*/*") => {
+                self.refuse("no comment is open that this `*/` could close; leave it out")
+            }
             '\\' => self.refuse("a backslash stands only in strings; leave it out"),
             sign if is_word(sign) => self.word(),
             sign if sign.is_ascii_graphic() => self.symbol(sign),
@@ -222,14 +236,36 @@ impl<'a> Lexer<'a> {
             }
         }
         let is_number = word.starts_with(|sign: char| sign.is_ascii_digit() || sign == '$');
-        let holds_tag = self.engine == Engine::Postgres && word.rfind('$') > Some(0);
-        if is_number && (holds_tag || after.starts_with(['\'', '"'])) {
-            return self.refuse("a string stands apart from a number; put a space between them");
+        if self.is_joined(word) || (is_number && after.starts_with(['\'', '"'])) {
+            return self.refuse("a number runs into what follows; put a space between them");
         }
         let kind = if is_number { Kind::Number } else { Kind::Word };
         self.push(kind, word.to_ascii_lowercase());
         self.copy(length);
         Ok(())
+    }
+
+    /// Whether the word begins with the end of a number, and goes on with another
+    /// word to some engine, as in `1.5INTO` or `1e1INTO`.
+    fn is_joined(&self, word: &str) -> bool {
+        let before = self.text.get(..self.at).unwrap_or_default();
+        let is_fraction = before.strip_suffix('.').is_some_and(|whole| {
+            let start = whole.rfind(|sign| !is_word(sign)).map_or(0, |at| at + 1);
+            whole.get(start..).is_some_and(|it| !it.is_empty() && is_plain_number(it))
+        });
+        if !word.starts_with(|sign: char| sign.is_ascii_digit() || sign == '$') {
+            return is_fraction && !is_exponent(word);
+        }
+        if is_plain_number(word) {
+            return false;
+        }
+        // There, names may begin with digits, where no number can be meant.
+        let may_be_name = self.engine == Engine::MySql
+            && !before.ends_with(['.', '-', '+'])
+            && word
+                .trim_start_matches(|sign: char| sign.is_ascii_digit())
+                .starts_with(|sign| !matches!(sign, 'e' | 'E'));
+        !may_be_name
     }
 
     fn is_prefix(&self, word: &str) -> bool {
@@ -307,6 +343,26 @@ fn is_word(sign: char) -> bool {
     sign.is_ascii_alphanumeric()
         || matches!(sign, '_' | '$')
         || (!sign.is_ascii() && sign.is_alphanumeric())
+}
+
+/// Whether it is nothing but a number, perhaps up to the sign of its exponent; or a
+/// parameter.
+fn is_plain_number(word: &str) -> bool {
+    if let Some(parameter) = word.strip_prefix('$') {
+        return !parameter.is_empty() && parameter.bytes().all(|digit| digit.is_ascii_digit());
+    }
+    let digits = word.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '_');
+    let is_other_base = word.starts_with('0')
+        && digits.len() + 1 == word.len()
+        && digits.starts_with(['x', 'X', 'o', 'O', 'b', 'B'])
+        && digits.bytes().skip(1).all(|sign| sign.is_ascii_hexdigit() || sign == b'_');
+    digits.is_empty() || is_exponent(digits) || is_other_base
+}
+
+/// Whether it is the exponent of a number, perhaps up to its sign.
+fn is_exponent(word: &str) -> bool {
+    word.strip_prefix(['e', 'E'])
+        .is_some_and(|digits| digits.bytes().all(|sign| sign.is_ascii_digit() || sign == b'_'))
 }
 
 /// The `$tag$` that a string begins with.

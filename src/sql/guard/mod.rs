@@ -1,10 +1,10 @@
 //! The guard: says which statements may run, and is the only maker of a
 //! [`ReadOnlyQuery`].
 //!
-//! A statement is read twice. [`lexer`] cuts it into tokens by the rules of its
+//! A statement is read twice. `lexer` cuts it into tokens by the rules of its
 //! engine and takes the comments out, so that what runs is the very text that was
-//! looked at. Then [`form`] says what kind of statement it is, [`rules`] and
-//! [`functions`] look at every token, and [`tree`] at what the parser makes of it.
+//! looked at. Then `form` says what kind of statement it is, `rules` and
+//! `functions` look at every token, and `tree` at what the parser makes of it.
 //! Each of them can refuse; none can undo the refusal of another. Start at
 //! [`read`].
 //!

@@ -206,8 +206,6 @@ fn depending(engine: Engine, name: &str, first: Option<&Token>) -> Option<&'stat
             });
             is_wide.then_some("may make a text of any length, with `*` or so long a width")
         }
-        // Its tables are named after PRAGMAs.
-        (Engine::Sqlite, _) if name.starts_with("pragma_") => super::pragma::refusal(name),
         _ => None,
     }
 }

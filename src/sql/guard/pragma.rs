@@ -1,7 +1,7 @@
 //! PRAGMAs of `SQLite` that only tell something.
 
 use super::{
-    refusal::{refuse, refuse_at},
+    refusal::refuse_at,
     token::{Token, symbol_at},
 };
 use crate::sql::SqlError;
@@ -53,7 +53,7 @@ const SETTINGS: &[&str] = &[
 pub(super) fn check(text: &str, tokens: &[Token]) -> Result<(), SqlError> {
     let rest = if symbol_at(tokens, 1, ".") { tokens.get(2..) } else { Some(tokens) };
     let Some((name, rest)) = rest.and_then(<[Token]>::split_first) else {
-        return Err(refuse("PRAGMA says nothing alone; write which"));
+        return Err(refuse_at(text, text.len(), "PRAGMA says nothing alone; write which"));
     };
     let is_allowed = match rest {
         [] => ABOUT.contains(&name.text.as_str()) || SETTINGS.contains(&name.text.as_str()),
@@ -76,5 +76,6 @@ pub(super) fn check(text: &str, tokens: &[Token]) -> Result<(), SqlError> {
 /// What speaks against a table `pragma_…`.
 pub(super) fn refusal(table: &str) -> Option<&'static str> {
     let name = table.strip_prefix("pragma_")?;
-    (!ABOUT.contains(&name)).then_some("is a PRAGMA that does more than tell of tables")
+    (!ABOUT.contains(&name))
+        .then_some("is a PRAGMA that does more than tell of tables; read another one")
 }

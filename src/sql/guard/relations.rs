@@ -2,8 +2,9 @@
 //! where a database is a table of its own pages.
 
 use super::{
+    pragma,
     refusal::refuse_at,
-    token::{Token, symbol_at},
+    token::{Kind, Token, symbol_at},
 };
 use crate::sql::{Engine, SqlError};
 
@@ -43,7 +44,11 @@ const SQLITE: &[(&str, &str)] = &[
 
 /// Refuses to read such a table.
 pub(super) fn check(engine: Engine, text: &str, tokens: &[Token]) -> Result<(), SqlError> {
-    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_name()) {
+    for (at, token) in tokens.iter().enumerate() {
+        let is_table = token.is_name() || (engine == Engine::Sqlite && is_quoted_table(tokens, at));
+        if !is_table {
+            continue;
+        }
         let name = token.text.to_ascii_lowercase();
         let why = match engine {
             Engine::Postgres if POSTGRES.contains(&name.as_str()) => {
@@ -52,7 +57,10 @@ pub(super) fn check(engine: Engine, text: &str, tokens: &[Token]) -> Result<(), 
             Engine::MySql if MYSQL.contains(&name.as_str()) && is_in_mysql(tokens, at) => {
                 Some("holds passwords; read another table")
             }
-            Engine::Sqlite => SQLITE.iter().find(|(table, _)| *table == name).map(|(_, why)| *why),
+            Engine::Sqlite => {
+                let listed = SQLITE.iter().find(|(table, _)| *table == name);
+                listed.map(|(_, why)| *why).or_else(|| pragma::refusal(&name))
+            }
             Engine::Postgres | Engine::MySql => None,
         };
         if let Some(why) = why {
@@ -60,6 +68,15 @@ pub(super) fn check(engine: Engine, text: &str, tokens: &[Token]) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Whether a string stands where `SQLite` takes it for a table.
+fn is_quoted_table(tokens: &[Token], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+    let is_place = |token: &Token| {
+        token.is_one_of(&["from", "join"]) || [".", ",", "("].iter().any(|it| token.is_symbol(it))
+    };
+    tokens.get(at).is_some_and(|token| token.kind == Kind::Literal) && before.is_some_and(is_place)
 }
 
 /// Whether it is a table of the database `mysql`.

@@ -82,7 +82,9 @@ fn begins_statement(tokens: &[Token], at: usize) -> bool {
 /// Whether it is a name behind a dot, as in `t.into`. Behind `1.` it is none.
 fn is_member(tokens: &[Token], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
-    before(1).is_some_and(|dot| dot.is_symbol("."))
+    let token = tokens.get(at);
+    before(1)
+        .is_some_and(|dot| dot.is_symbol(".") && token.is_some_and(|token| token.at == dot.at + 1))
         && before(2)
             .is_some_and(|owner| owner.is_name() || owner.is_symbol(")") || owner.is_symbol("]"))
 }

@@ -1,6 +1,6 @@
 //! What the parser makes of a query.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, thread};
 
 use sqlparser::{
     ast::{Query, Select, SetExpr, Statement, Visit, Visitor},
@@ -18,6 +18,9 @@ const MOST_TOKENS: usize = 2_000;
 /// Brackets that the parser follows into each other, at most.
 const DEEPEST: usize = 40;
 
+/// What a parser may take of the stack. It is taken only as far as it is used.
+const STACK_BYTES: usize = 32 * 1_024 * 1_024;
+
 /// Why a tree is no query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -30,43 +33,56 @@ pub(super) enum Fault {
 /// Whether the text from `from` on is a query that only reads.
 pub(super) fn query(engine: Engine, masked: &str, from: usize, tokens: usize) -> Result<(), Fault> {
     let text = masked.get(from..).unwrap_or_default();
-    let query = parse(engine, text, tokens, |parser| parser.parse_query())?;
-    match query.visit(&mut Reading { is_condition: false }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(why) => Err(Fault::Refused(why)),
-    }
+    apart(tokens, || {
+        let mut parser = parser(engine, text)?;
+        let query = whole(parser.parse_query(), &parser)?;
+        seen(&*query, &mut Reading { is_condition: false })
+    })
 }
 
 /// Whether the text is an expression without a query in it.
 pub(super) fn condition(engine: Engine, masked: &str, tokens: usize) -> Result<(), Fault> {
-    let expression = parse(engine, masked, tokens, |parser| parser.parse_expr())?;
-    match expression.visit(&mut Reading { is_condition: true }) {
+    apart(tokens, || {
+        let mut parser = parser(engine, masked)?;
+        let expression = whole(parser.parse_expr(), &parser)?;
+        seen(&expression, &mut Reading { is_condition: true })
+    })
+}
+
+/// Looks at a tree on a stack of its own, which is large enough for any. Without a
+/// tree, the tokens decide.
+fn apart(tokens: usize, look: impl FnOnce() -> Result<(), Fault> + Send) -> Result<(), Fault> {
+    if tokens > MOST_TOKENS {
+        return Err(Fault::NotUnderstood);
+    }
+    thread::scope(|scope| {
+        let looking = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, look);
+        looking.ok().and_then(|it| it.join().ok()).unwrap_or(Err(Fault::NotUnderstood))
+    })
+}
+
+fn seen(tree: &impl Visit, reading: &mut Reading) -> Result<(), Fault> {
+    match tree.visit(reading) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(why) => Err(Fault::Refused(why)),
     }
 }
 
-/// Reads all of the text.
-fn parse<T>(
-    engine: Engine,
-    text: &str,
-    tokens: usize,
-    read: impl Fn(&mut Parser<'_>) -> Result<T, ParserError>,
-) -> Result<T, Fault> {
-    if tokens > MOST_TOKENS {
-        return Err(Fault::NotUnderstood);
-    }
-    let dialect: &dyn Dialect = match engine {
+fn parser(engine: Engine, text: &str) -> Result<Parser<'static>, Fault> {
+    let dialect: &'static dyn Dialect = match engine {
         Engine::Postgres => &PostgreSqlDialect {},
         Engine::MySql => &MySqlDialect {},
         Engine::Sqlite => &SQLiteDialect {},
     };
     let parser = Parser::new(dialect).with_recursion_limit(DEEPEST).try_with_sql(text);
-    let mut parser = parser.map_err(|_| Fault::NotUnderstood)?;
-    let tree = read(&mut parser).map_err(|_| Fault::NotUnderstood)?;
-    match parser.peek_token().token {
-        Token::EOF => Ok(tree),
-        _ => Err(Fault::NotUnderstood),
+    parser.map_err(|_| Fault::NotUnderstood)
+}
+
+/// The tree, if it is made of all of the text.
+fn whole<T>(tree: Result<T, ParserError>, parser: &Parser<'_>) -> Result<T, Fault> {
+    match (tree, parser.peek_token().token) {
+        (Ok(tree), Token::EOF) => Ok(tree),
+        (Ok(_) | Err(_), _) => Err(Fault::NotUnderstood),
     }
 }
 

@@ -5,7 +5,9 @@ mod asked;
 mod envelope;
 mod profiles;
 mod query;
+mod similarity;
 
 pub(super) use asked::while_wanted;
 pub use profiles::{ProfileList, ProfileShow};
 pub use query::Query;
+pub use similarity::SimilaritySearch;

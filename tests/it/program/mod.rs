@@ -12,6 +12,7 @@ mod library;
 mod pipe;
 mod provider;
 mod server;
+pub(crate) mod servers;
 pub(crate) mod shelf;
 mod socket;
 #[cfg(unix)]
@@ -33,6 +34,7 @@ pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
 pub(crate) use provider::{Provider, Question, Reply};
 pub(crate) use server::Server;
+pub(crate) use servers::{Fresh, said};
 pub(crate) use socket::{Received, Socket};
 #[cfg(unix)]
 pub(crate) use sshd::Sshd;
