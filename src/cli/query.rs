@@ -23,7 +23,7 @@ does not run it, with 10 for a fault of this program.")]
 pub(super) struct Query {
     #[command(flatten)]
     asking: Asking,
-    /// Let the statement write, if the profile says unsafe_allow_write as well
+    /// Let the statement write, if the profile says `unsafe_allow_write` as well
     #[arg(long)]
     unsafe_allow_write: bool,
     /// The statement, or `-` for all of standard input

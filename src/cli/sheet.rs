@@ -26,7 +26,11 @@ pub(super) fn table(names: &[&str], rows: &[Vec<Value>]) -> String {
     let line = |row: &[String], may_lean: bool| {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
             let gap = " ".repeat(width - measure_text_width(cell));
-            if may_lean && is_number(column) { format!("{gap}{cell}") } else { format!("{cell}{gap}") }
+            if may_lean && is_number(column) {
+                format!("{gap}{cell}")
+            } else {
+                format!("{cell}{gap}")
+            }
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };

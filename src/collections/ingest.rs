@@ -71,6 +71,14 @@ struct Intake<'a> {
 /// Documents with the vectors of their chunks.
 type Embedded = (Vec<Document>, Vec<Vec<Option<Made>>>);
 
+/// What makes a collection what its origin is.
+struct Changes {
+    /// The documents that are not what is known of them.
+    documents: Vec<Document>,
+    /// The names of those that are gone.
+    gone: Vec<String>,
+}
+
 impl Ingest<'_> {
     /// Makes a collection what it is wanted to be. It blocks, for as long as that
     /// takes, and must not be called where others wait for a runtime. Only one process
@@ -116,8 +124,18 @@ impl Ingest<'_> {
         let report = Report { name: name.clone(), warnings, ..Report::default() };
         let (known, cursor) = (Known::new(), None);
         let ingest = *self;
-        let mut intake =
-            Intake { ingest, record, wanted, origin, cut, vectors, known, cursor, report, progress };
+        let mut intake = Intake {
+            ingest,
+            record,
+            wanted,
+            origin,
+            cut,
+            vectors,
+            known,
+            cursor,
+            report,
+            progress,
+        };
         let done = intake.prepare(rebuild).and_then(|()| intake.run());
         if done.is_err() && before.is_none() {
             self.catalogue.remove(source_id)?;
@@ -207,9 +225,8 @@ impl Intake<'_> {
             return Ok(true);
         }
         let before = Plan::parse(&self.record.name, &self.record.plan).ok();
-        let same_cut = before
-            .as_ref()
-            .is_some_and(|before| Cut::of(before.chunking.as_ref()).0 == self.cut);
+        let same_cut =
+            before.as_ref().is_some_and(|before| Cut::of(before.chunking.as_ref()).0 == self.cut);
         let collection = self.collection();
         let (hashes, model, state) = collection.read(Deadline::after(PATIENCE), |reader| {
             let source_id = self.record.source_id;
@@ -230,7 +247,7 @@ impl Intake<'_> {
     /// Puts what has changed into the collection, unless it is very much: tells
     /// whether that was done.
     fn in_place(&mut self) -> Result<bool, CollectionError> {
-        let Some((documents, gone)) = self.changes()? else { return Ok(false) };
+        let Some(Changes { documents, gone }) = self.changes()? else { return Ok(false) };
         let made = self.vectors.of(&documents);
         let collection = self.collection();
         self.catch_up(&collection)?;
@@ -260,7 +277,7 @@ impl Intake<'_> {
 
     /// The documents that are not what is known of them, and the names of those
     /// that are gone; nothing, if it is too much for one transaction.
-    fn changes(&mut self) -> Result<Option<(Vec<Document>, Vec<String>)>, CollectionError> {
+    fn changes(&mut self) -> Result<Option<Changes>, CollectionError> {
         let mut kept = HashSet::new();
         let (mut documents, mut chunks) = (Vec::new(), 0);
         self.origin.begin(self.cursor.take().map_or(Pass::Everything, Pass::Since))?;
@@ -277,7 +294,7 @@ impl Intake<'_> {
         let is_missed = |id: &str| missing.iter().any(|missing| missing.holds(id));
         let is_gone = |id: &&String| !kept.contains(*id) && !is_missed(id);
         let gone = self.known.keys().filter(is_gone).cloned().collect();
-        Ok(Some((documents, gone)))
+        Ok(Some(Changes { documents, gone }))
     }
 
     /// Takes in what was read; gives back what is to be put.

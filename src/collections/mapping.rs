@@ -132,7 +132,8 @@ mod tests {
         assert_eq!((made.doc_id.as_str(), made.title.as_deref()), ("posts:12345", Some("JSON")));
         assert_eq!(made.body, " JSON \nUse ->.");
         assert_eq!(json!(made.primary_key), json!({ "Id": 12345 }));
-        let metadata = json!({ "Id": 12345, "Tags": "<mysql>", "CreationDate": "2024-01-02 03:04:05" });
+        let metadata =
+            json!({ "Id": 12345, "Tags": "<mysql>", "CreationDate": "2024-01-02 03:04:05" });
         assert_eq!(json!(made.metadata), metadata);
         assert_eq!(made.chunks.len(), 1);
     }

@@ -170,7 +170,8 @@ mod tests {
         for engine in [Engine::Postgres, Engine::MySql, Engine::Sqlite] {
             guard::read(engine, &text(engine).text).unwrap();
             let sql = TableSql::new(engine, &table(None)).unwrap();
-            for bound in [sql.count(), sql.greatest("at"), sql.of_keys(&["a"], &[Parameter::Null])] {
+            for bound in [sql.count(), sql.greatest("at"), sql.of_keys(&["a"], &[Parameter::Null])]
+            {
                 guard::read(engine, &bound.text).unwrap();
             }
         }

@@ -173,7 +173,8 @@ mod tests {
         .unwrap()
     }
 
-    const BODY: &str = "doc_map.body.concat = [{ col = \"Title\" }, { lit = \": \" }, { col = \"Body\" }]\n";
+    const BODY: &str =
+        "doc_map.body.concat = [{ col = \"Title\" }, { lit = \": \" }, { col = \"Body\" }]\n";
 
     #[test]
     fn only_the_columns_that_the_map_names_are_read_and_each_once() {
@@ -205,7 +206,9 @@ mod tests {
                 "has `B`, which `pick` has not",
             ),
             (
-                &format!("{BODY}doc_map.metadata = {{ pick = [\"A\", \"B\"], rename = {{ A = \"B\" }} }}"),
+                &format!(
+                    "{BODY}doc_map.metadata = {{ pick = [\"A\", \"B\"], rename = {{ A = \"B\" }} }}"
+                ),
                 "are called `B`",
             ),
         ] {

@@ -148,7 +148,8 @@ impl Contract for RagFetchFromSource {
         });
         let wanted = placing.await?;
         check_places(&wanted)?;
-        let found = rows(toolbox, call, &wanted, &columns, most_bytes).await?;
+        // Boxed: what talks to databases is large.
+        let found = Box::pin(rows(toolbox, call, &wanted, &columns, most_bytes)).await?;
         let mut output = RagFetchOutput {
             rows: Vec::new(),
             truncated: too_many || found.values().any(|found| found.truncated),
@@ -222,7 +223,7 @@ async fn rows(
         let connection = while_wanted(call, tables.connect(table)).await?;
         let columns = allowed(&connection, table, columns)?;
         let reading = read(&connection, table, &columns, &keys, most_bytes);
-        let (rows, truncated) = match while_wanted(call, reading).await {
+        let (rows, truncated) = match Box::pin(while_wanted(call, reading)).await {
             Ok((rows, truncated)) => (Ok(rows), truncated),
             Err(CallError::Sql(error)) => (Err(error), false),
             Err(other) => return Err(other),
@@ -273,8 +274,7 @@ async fn read(
     let keys: Vec<Parameter> = keys.iter().map(|key| parameter(key, kind(key))).collect();
     let bound = sql.of_keys(&selected, &keys);
     let profile = connection.profile().caps();
-    let caps =
-        Caps { timeout: profile.timeout.min(TIMEOUT), rows: keys.len(), bytes: most_bytes };
+    let caps = Caps { timeout: profile.timeout.min(TIMEOUT), rows: keys.len(), bytes: most_bytes };
     let Rows { rows, truncated, .. } =
         connection.read(&bound.text, &bound.parameters, caps).await?;
     let named = rows.into_iter().filter_map(|row| {
