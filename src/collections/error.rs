@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use vademecum_kit::{source::SourceError, store::StoreError};
 
-use crate::sql::SqlError;
-
 /// Why something could not be done with a collection.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectionError {
@@ -57,15 +55,7 @@ pub enum CollectionError {
         /// What is wrong with which folder.
         reason: String,
     },
-    /// The database whose rows it is made of did not answer.
-    #[error("the collection `{name}` stays as it was: {source}")]
-    Database {
-        /// Which collection.
-        name: String,
-        /// Why.
-        source: SqlError,
-    },
-    /// The rows that it is made of cannot become documents.
+    /// The rows that it is made of cannot be read, or cannot become documents.
     #[error("the collection `{name}` stays as it was: {reason}")]
     Rows {
         /// Which collection.

@@ -78,7 +78,9 @@ impl<'p> TableRows<'p> {
         cut: Cut,
         tables: &Tables,
     ) -> Result<Self, CollectionError> {
-        let failed = |source| CollectionError::Database { name: name.to_owned(), source };
+        let failed = |error: SqlError| {
+            CollectionError::Rows { name: name.to_owned(), reason: error.message }
+        };
         let desk = tables.desk(table).map_err(failed)?;
         let sql = TableSql::new(desk.connection().engine(), table).map_err(failed)?;
         Ok(Self {
@@ -94,10 +96,6 @@ impl<'p> TableRows<'p> {
         })
     }
 
-    fn failed(&self, source: SqlError) -> CollectionError {
-        CollectionError::Database { name: self.name.to_owned(), source }
-    }
-
     fn wrong(&self, reason: String) -> CollectionError {
         CollectionError::Rows { name: self.name.to_owned(), reason }
     }
@@ -106,7 +104,7 @@ impl<'p> TableRows<'p> {
         let caps = self.desk.connection().profile().caps();
         let caps = Caps { timeout: caps.timeout.max(PATIENCE), rows, bytes: BYTES };
         let read = self.desk.read(&bound.text, &bound.parameters, caps);
-        read.map_err(|source| self.failed(source))
+        read.map_err(|error| self.wrong(error.message))
     }
 
     /// The one value that a statement gives, and its type.
