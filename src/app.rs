@@ -15,7 +15,7 @@ use crate::{
     collections::{Catalogue, CollectionError, Syncs, Tables},
     config::{ConfigError, Mode, Settings, ToolNames},
     embed::{Embeddings, SetupError},
-    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, Toolset, UnknownTool},
+    mcp::{Link, NameStyle, NotDisabled, Options, Peer, Rates, Service, Sessions, Toolset},
     registry,
     sql::{Databases, ProfileError, Profiles},
     tools::Toolbox,
@@ -54,7 +54,7 @@ pub enum AppError {
     Tldw(#[from] TldwError),
     /// A tool that is not there cannot be switched off.
     #[error("`tools.disabled` is not right")]
-    Tools(#[from] UnknownTool),
+    Tools(#[from] NotDisabled),
     /// Nobody can make vectors as the settings want it.
     #[error("`embeddings` is not right")]
     Embeddings(#[from] SetupError),

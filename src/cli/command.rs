@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use super::{
     backup, bundle, check, collection, connect, demo, eval, explain, export, get, import, key, mcp,
-    output, profile, query, restore, search, serve, sources, user,
+    output, profile, query, restore, schema, search, serve, sources, user,
 };
 use crate::{app::App, config::Settings, telemetry};
 
@@ -73,6 +73,8 @@ enum Command {
     Profile(profile::Profile),
     /// Run one statement on the database of a profile
     Query(query::Query),
+    /// Tell which tables the database of a profile has
+    Schema(schema::Schema),
     /// Tell how the database of a profile would run a query
     Explain(explain::Explain),
     /// Write the library as Markdown and JSON files
@@ -133,6 +135,7 @@ pub fn main() -> ExitCode {
             Command::Collection(command) => command.run(&line.common).await,
             Command::Profile(command) => command.run(&line.common).await,
             Command::Query(command) => command.run(&line.common).await,
+            Command::Schema(command) => command.run(&line.common).await,
             Command::Explain(command) => command.run(&line.common).await,
             Command::Export(command) => command.run(&line.common),
             Command::Backup(command) => command.run(&line.common),

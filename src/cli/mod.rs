@@ -23,6 +23,7 @@ mod probe;
 mod profile;
 mod query;
 mod restore;
+mod schema;
 mod search;
 mod serve;
 mod sheet;

@@ -78,8 +78,9 @@ impl<'p> TableRows<'p> {
         cut: Cut,
         tables: &Tables,
     ) -> Result<Self, CollectionError> {
-        let failed = |error: SqlError| {
-            CollectionError::Rows { name: name.to_owned(), reason: error.message }
+        let failed = |error: SqlError| CollectionError::Rows {
+            name: name.to_owned(),
+            reason: error.message,
         };
         let desk = tables.desk(table).map_err(failed)?;
         let sql = TableSql::new(desk.connection().engine(), table).map_err(failed)?;
@@ -102,7 +103,7 @@ impl<'p> TableRows<'p> {
 
     fn read(&self, bound: &Bound, rows: usize) -> Result<Rows, CollectionError> {
         let caps = self.desk.connection().profile().caps();
-        let caps = Caps { timeout: caps.timeout.max(PATIENCE), rows, bytes: BYTES };
+        let caps = Caps { timeout: caps.timeout.max(PATIENCE), offset: 0, rows, bytes: BYTES };
         let read = self.desk.read(&bound.text, &bound.parameters, caps);
         read.map_err(|error| self.wrong(error.message))
     }

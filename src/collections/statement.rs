@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{
     config::Table,
-    sql::{Engine, Parameter, SqlError, guard},
+    sql::{Engine, Parameter, SqlError, guard, quoted},
 };
 
 /// What statements about one table have in common.
@@ -108,15 +108,6 @@ fn place(engine: Engine, number: usize) -> String {
     match engine {
         Engine::Postgres => format!("${number}"),
         Engine::MySql | Engine::Sqlite => "?".to_owned(),
-    }
-}
-
-/// A name as the engine takes it for nothing else. In double quotes SQLite would take a
-/// name that is not there for a text.
-fn quoted(engine: Engine, name: &str) -> String {
-    match engine {
-        Engine::Postgres => format!("\"{}\"", name.replace('"', "\"\"")),
-        Engine::MySql | Engine::Sqlite => format!("`{}`", name.replace('`', "``")),
     }
 }
 

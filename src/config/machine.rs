@@ -7,6 +7,11 @@ pub fn program() -> io::Result<PathBuf> {
     env::current_exe()
 }
 
+/// The operating system and the processor that this program was built for.
+pub fn platform() -> (&'static str, &'static str) {
+    (env::consts::OS, env::consts::ARCH)
+}
+
 /// The folder that Codex was told to keep its settings in.
 pub fn codex_home() -> Option<PathBuf> {
     folder("CODEX_HOME")

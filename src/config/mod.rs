@@ -30,7 +30,7 @@ pub use embeddings::{ApiBase, Embeddings, Provider};
 pub use engine::Engine;
 pub use keyring::KeyringError;
 pub use limits::Limits;
-pub use machine::{claude_code_folder, codex_home, program, ssh_agent};
+pub use machine::{claude_code_folder, codex_home, platform, program, ssh_agent};
 pub use mcp::{Mcp, Transport};
 pub use profiles::{DatabaseServer, Place, PlaceError, Profile, ProfileName, Ssh};
 pub use sealed::{SealError, seal};

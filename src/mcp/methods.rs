@@ -167,7 +167,7 @@ impl Service {
             "tools/call" => self.call_tool(context, params).await,
             "resources/list" => {
                 let Paged { cursor } = read(params)?;
-                let resources = self.offer.resources();
+                let resources = self.offer.resources(&context.peer.principal);
                 Ok(Outcome::new(page("resources", &resources, cursor.as_deref())?).cached(SETTLED))
             }
             "resources/templates/list" => {

@@ -31,8 +31,8 @@ pub trait Offer: Send + Sync + 'static {
         call: &'a Call,
     ) -> LocalBoxFuture<'a, Result<Answer, Failure>>;
 
-    /// The resources that are listed.
-    fn resources(&self) -> Vec<Resource>;
+    /// The resources that are listed for somebody.
+    fn resources(&self, principal: &Principal) -> Vec<Resource>;
 
     /// The families of resources.
     fn templates(&self) -> Vec<Template>;

@@ -96,18 +96,20 @@ impl Connection {
         caps: Caps,
     ) -> Result<Rows, SqlError> {
         let query = guard::read(self.engine(), text)?;
-        logged(&self.profile, self.database.read(&query, parameters, caps).await)
+        // Boxed, as are the others: what talks to databases is large.
+        logged(&self.profile, Box::pin(self.database.read(&query, parameters, caps)).await)
     }
 
     /// Runs one statement that may write.
     pub async fn write(&self, text: &str, caps: Caps) -> Result<Written, SqlError> {
         let statement = guard::one_statement(self.engine(), text)?;
-        logged(&self.profile, self.database.write(&statement, caps).await)
+        logged(&self.profile, Box::pin(self.database.write(&statement, caps)).await)
     }
 
     /// What the engine calls its version.
     pub async fn version(&self) -> Result<String, SqlError> {
-        logged(&self.profile, self.database.version(self.profile.caps().timeout).await)
+        let version = self.database.version(self.profile.caps().timeout);
+        logged(&self.profile, Box::pin(version).await)
     }
 }
 

@@ -179,6 +179,7 @@ impl Profile {
     pub fn caps(&self) -> Caps {
         Caps {
             timeout: self.settings.timeout,
+            offset: 0,
             rows: self.settings.max_rows.get(),
             bytes: self.settings.max_bytes.get(),
         }

@@ -10,6 +10,8 @@ use serde_json::Value;
 pub struct Caps {
     /// How long it may run, on the server.
     pub timeout: Duration,
+    /// Rows that are passed over before the first that is passed on.
+    pub offset: usize,
     /// Rows that are passed on, at most.
     pub rows: usize,
     /// Bytes of JSON that the rows may have, at most.

@@ -44,7 +44,10 @@ pub use source::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,
 };
-pub use sql::{ProfileList, ProfileShow, Query, SimilaritySearch};
+pub use sql::{
+    CountRows, ExecuteExplain, GetSchemaInfo, ProfileList, ProfileShow, Query, QueryDatabase,
+    ReadResource, SimilaritySearch,
+};
 pub use tool::{Contract, Form, Replied, Tool};
 pub use transcript::MediaTranscript;
 pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};

@@ -20,8 +20,8 @@ use crate::{
     config::{self, TextForm},
     embed::Embeddings,
     mcp::{
-        Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
-        PromptArguments, Resource, Scope, Template, Toolset, Unfinished, UnknownTool,
+        Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, NotDisabled, Offer,
+        Prompt, PromptArguments, Resource, Scope, Template, Toolset, Unfinished,
     },
     sql::Databases,
 };
@@ -87,7 +87,7 @@ impl Toolbox {
     }
 
     /// The same without these tools.
-    pub fn without(self, disabled: &[String]) -> Result<Self, UnknownTool> {
+    pub fn without(self, disabled: &[String]) -> Result<Self, NotDisabled> {
         Ok(Self { catalog: self.catalog.without(disabled)?, ..self })
     }
 
@@ -266,8 +266,8 @@ impl Offer for Toolbox {
         })
     }
 
-    fn resources(&self) -> Vec<Resource> {
-        resources::listed()
+    fn resources(&self, principal: &Principal) -> Vec<Resource> {
+        resources::listed(self, principal)
     }
 
     fn templates(&self) -> Vec<Template> {

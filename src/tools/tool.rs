@@ -55,7 +55,10 @@ pub enum Form {
     /// What is wrong with a call is for the model to read, so that it can do better
     /// (`docs/adr/0004-tool-errors.md`).
     Told,
-    /// The same, as JSON with a code.
+    /// The same, but a URI at which there is nothing is a failure of the request, as it
+    /// is in `resources/read`.
+    Located,
+    /// The same as told, as JSON with a code.
     Coded,
     /// The same, in the envelope `{ok, schema_version, error}`.
     Enveloped,
@@ -146,9 +149,10 @@ impl Tool {
     ) -> Result<Answer, Failure> {
         let answer = (self.run)(toolbox, arguments, &self.entry.schemas.input, call).await;
         match (self.form, answer) {
-            (Form::Told | Form::Coded | Form::Enveloped, Ok(answer)) => Ok(answer),
+            (Form::Told | Form::Located | Form::Coded | Form::Enveloped, Ok(answer)) => Ok(answer),
             (Form::Bare, Ok(answer)) => Ok(Answer { is_bare: true, ..answer }),
-            (Form::Told, Err(error)) => Ok(Answer::refusal(error.to_string())),
+            (Form::Located, Err(error @ CallError::NotFound(_))) => Err(Failure::from(&error)),
+            (Form::Told | Form::Located, Err(error)) => Ok(Answer::refusal(error.to_string())),
             (Form::Coded, Err(error)) => Ok(Answer::refusal(coded(&error))),
             (Form::Enveloped, Err(error)) => Ok(Answer::refusal(enveloped(error))),
             (Form::Bare, Err(error)) => Err(failure(self.entry.name, &error)),
@@ -216,7 +220,7 @@ async fn run<T: Contract>(
     call: &Call,
 ) -> Result<Answer, CallError> {
     let input = match T::FORM {
-        Form::Told => parse(arguments, schema)?,
+        Form::Told | Form::Located => parse(arguments, schema)?,
         Form::Coded | Form::Enveloped | Form::Bare => read_strictly(arguments, schema)?,
     };
     let replied = T::call(toolbox, input, call).await?;

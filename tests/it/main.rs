@@ -21,6 +21,7 @@ mod collections;
 mod completion;
 mod connect;
 mod conversations;
+mod databases;
 mod deep_research;
 mod embeddings;
 mod errors;

@@ -149,20 +149,70 @@ fn a_cap_that_keeps_rows_back_is_told() {
 fn a_plan_is_told_by_each_engine_in_its_own_words() {
     let trio = Trio::with(BREADS);
     let explain = |profile: &str, more: &[&str]| {
-        run(&trio, &[&["explain", "--profile", profile, "--format", "json"], more].concat())
+        run(&trio, &[&["explain", "--profile", profile], more].concat())
     };
-    for (profile, word) in PROFILES.into_iter().zip(["SCAN breads", "breads", "Seq Scan on breads"])
-    {
-        let done = explain(profile, &["SELECT * FROM breads WHERE name = 'rye'"]);
+    let words = ["SCAN breads", "breads", "Seq Scan on breads"];
+    for (profile, word) in PROFILES.into_iter().zip(words) {
+        let sql = "SELECT * FROM breads WHERE name = 'rye'";
+        let done = explain(profile, &[sql]);
         assert_eq!(done.code, 0, "{done:?}");
-        assert!(done.json()["data"]["rows"].to_string().contains(word), "{done:?}");
-        let done = explain(profile, &["DELETE FROM breads"]);
+        assert!(done.stdout.contains(word), "{done:?}");
+        assert!(done.stdout.contains("- Sequential scan detected on 'breads'"), "{done:?}");
+        let data = explain(profile, &["--format", "json", sql]).json()["data"].clone();
+        assert_eq!(data["analyzed"], false, "{data}");
+        assert!(data["plan"].to_string().contains("breads"), "{data}");
+        assert!(data["analysis"][0].as_str().unwrap().contains("'breads'"), "{data}");
+        let done = explain(profile, &["--format", "json", "DELETE FROM breads"]);
         assert_eq!((done.code, &done.json()["error"]["code"]), (4, &json!("XSQL_RO_BLOCKED")));
     }
     let done = explain("pg", &["--analyze", "SELECT * FROM breads"]);
-    assert!(done.json()["data"]["rows"].to_string().contains("actual time"), "{done:?}");
-    let done = explain("maria", &["--analyze", "SELECT * FROM breads"]);
-    assert!(done.json()["data"]["columns"].to_string().contains("r_rows"), "{done:?}");
+    assert!(done.stdout.contains("actual time"), "{done:?}");
+    assert_eq!(trio.count("pg", "SELECT count(*) FROM breads"), 3);
+}
+
+const SHOP: &str = "CREATE TABLE makers (id integer PRIMARY KEY, name varchar(40) NOT NULL);\n\
+    CREATE TABLE rolls (id integer PRIMARY KEY, maker integer, price integer DEFAULT 3, \
+    FOREIGN KEY (maker) REFERENCES makers (id));\n\
+    CREATE UNIQUE INDEX rolls_by_maker ON rolls (maker, price);\n";
+
+#[test]
+fn the_tables_of_each_engine_are_told_with_their_keys() {
+    let trio = Trio::with(SHOP);
+    for profile in PROFILES {
+        let schema = |more: &[&str]| {
+            let done = run(&trio, &[&["schema", "--profile", profile], more].concat());
+            assert_eq!(done.code, 0, "{done:?}");
+            done
+        };
+        let all = schema(&["--format", "json"]).json();
+        assert_eq!((&all["ok"], &all["data"]["truncated"]), (&json!(true), &json!(false)));
+        let tables = all["data"]["tables"].as_array().unwrap();
+        assert_eq!(tables.len(), 2, "{all}");
+        let (makers, rolls) = (&tables[0], &tables[1]);
+        assert_eq!((&makers["name"], &rolls["name"]), (&json!("makers"), &json!("rolls")));
+        let id = &makers["columns"][0];
+        assert_eq!((&id["name"], &id["primary_key"]), (&json!("id"), &json!(true)), "{profile}");
+        let name = &makers["columns"][1];
+        assert_eq!((&name["nullable"], &name["default"]), (&json!(false), &Value::Null));
+        assert_eq!(rolls["columns"][2]["default"], "3");
+        let key = &rolls["foreign_keys"][0];
+        assert_eq!(key["columns"], json!(["maker"]), "{profile}: {rolls}");
+        assert_eq!(
+            (&key["referenced_table"], &key["referenced_columns"]),
+            (&json!("makers"), &json!(["id"]))
+        );
+        let indexes = rolls["indexes"].as_array().unwrap();
+        let named = indexes.iter().find(|index| index["name"] == "rolls_by_maker").unwrap();
+        assert_eq!(
+            (&named["columns"], &named["unique"]),
+            (&json!(["maker", "price"]), &json!(true))
+        );
+        let some = schema(&["mak*", "nothing"]).stdout;
+        assert!(some.contains("makers (TABLE)") && !some.contains("rolls"), "{some}");
+        let text = schema(&["*.rolls"]).stdout;
+        assert!(text.contains("  unique index rolls_by_maker (maker, price)\n"), "{text}");
+        assert!(text.contains("  foreign key (maker) to "), "{text}");
+    }
 }
 
 #[test]

@@ -9,13 +9,21 @@ pub(super) struct Gathered {
     rows: Rows,
     left: usize,
     max_rows: usize,
+    before: usize,
 }
 
 impl Gathered {
     /// None yet.
     pub(super) fn new(columns: Vec<Column>, caps: Caps) -> Self {
         let rows = Rows { columns, rows: Vec::new(), truncated: false };
-        Self { rows, left: caps.bytes, max_rows: caps.rows }
+        Self { rows, left: caps.bytes, max_rows: caps.rows, before: caps.offset }
+    }
+
+    /// Whether the next row is one of those before the first: it need not be read.
+    pub(super) fn passes_over(&mut self) -> bool {
+        let passes = self.before > 0;
+        self.before = self.before.saturating_sub(1);
+        passes
     }
 
     /// Adds a row that has so many bytes as JSON, unless it is too much. Whoever
@@ -85,7 +93,7 @@ mod tests {
     use super::*;
 
     fn caps(rows: usize, bytes: usize) -> Caps {
-        Caps { timeout: Duration::from_secs(1), rows, bytes }
+        Caps { timeout: Duration::from_secs(1), offset: 0, rows, bytes }
     }
 
     #[test]
@@ -109,6 +117,13 @@ mod tests {
         assert!(!gathered.add(vec![json!(3)], 3));
         assert!(gathered.rows.truncated);
         assert_eq!(gathered.finish().rows.len(), 2);
+    }
+
+    #[test]
+    fn rows_before_the_first_are_passed_over() {
+        let mut gathered = Gathered::new(Vec::new(), Caps { offset: 2, ..caps(2, 100) });
+        let passed: Vec<bool> = (0..4).map(|_| gathered.passes_over()).collect();
+        assert_eq!(passed, [true, true, false, false]);
     }
 
     #[test]

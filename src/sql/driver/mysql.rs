@@ -54,7 +54,7 @@ impl MySql {
     ) -> Result<Rows, SqlError> {
         // The server need not look for more rows than that.
         let most = match query.kind() {
-            Kind::Rows => Some(caps.rows.saturating_add(1)),
+            Kind::Rows => Some(caps.offset.saturating_add(caps.rows).saturating_add(1)),
             Kind::Explain | Kind::Show => None,
         };
         let mut session = self.begin("START TRANSACTION READ ONLY", caps.timeout, most).await?;
@@ -179,6 +179,9 @@ async fn read(
     let mut answer = connection.exec_iter(statement, given(parameters)).await.map_err(failed)?;
     let mut gathered = Gathered::new(mysql_value::columns(answer.columns_ref()), caps);
     while let Some(row) = answer.next().await.map_err(failed)? {
+        if gathered.passes_over() {
+            continue;
+        }
         if !add(&mut gathered, row)? {
             return Ok((gathered.finish(), true));
         }

@@ -50,7 +50,9 @@ pub(super) async fn read(
         Kind::Explain | Kind::Show => (plain.clone(), Shape::Texts),
     };
     let rows = run(client, &statement, parameters, caps).await?;
-    let mut gathered = Gathered::new(columns(&plain), caps);
+    // In brackets, the server passes rows over by itself.
+    let before = if shape == Shape::Json { 0 } else { caps.offset };
+    let mut gathered = Gathered::new(columns(&plain), Caps { offset: before, ..caps });
     let counted = gather(rows, shape, &plain, &mut gathered, caps).await?;
     let rows = gathered.finish();
     // In brackets, the server sends one row more than wanted and stops.
@@ -135,13 +137,13 @@ async fn run(
 /// same and none is called as a row is.
 fn in_brackets(text: &str, columns: usize, caps: Caps) -> String {
     let names = names(columns);
-    let limit = caps.rows.saturating_add(1);
+    let (limit, offset) = (caps.rows.saturating_add(1), caps.offset);
     // Names and punctuation take space that is not counted.
     let longest = caps.bytes.saturating_add(columns * 8 + 2).min(1 << 30);
     format!(
         "SELECT CASE WHEN pg_catalog.octet_length(__line) <= {longest} THEN __line END \
          FROM (SELECT pg_catalog.row_to_json(__row)::pg_catalog.text AS __line FROM (\n{text}\n) \
-         AS __row{names} LIMIT {limit}) AS __lines"
+         AS __row{names} LIMIT {limit} OFFSET {offset}) AS __lines"
     )
 }
 
@@ -198,6 +200,9 @@ async fn gather(
     let mut counted = 0;
     while let Some(row) = next(rows.try_next().await, caps)? {
         counted += 1;
+        if gathered.passes_over() {
+            continue;
+        }
         if !add(&row, shape, plain, gathered, caps)? {
             break;
         }
@@ -403,8 +408,9 @@ mod tests {
 
     #[test]
     fn a_comment_at_the_end_does_not_swallow_the_bracket() {
-        let caps = Caps { timeout: std::time::Duration::from_secs(1), rows: 10, bytes: 100 };
+        let timeout = std::time::Duration::from_secs(1);
+        let caps = Caps { timeout, offset: 20, rows: 10, bytes: 100 };
         let text = in_brackets("SELECT 1 -- one", 1, caps);
-        assert!(text.contains("\nSELECT 1 -- one\n) AS __row(c1) LIMIT 11"), "{text}");
+        assert!(text.contains("\nSELECT 1 -- one\n) AS __row(c1) LIMIT 11 OFFSET 20)"), "{text}");
     }
 }

@@ -276,6 +276,9 @@ fn run(
     let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(failed)?;
     let mut wanted = true;
     while let Some(row) = rows.next().map_err(failed)? {
+        if gathered.passes_over() {
+            continue;
+        }
         if wanted {
             let values = values(row, width).map_err(failed)?;
             let bytes = length(&values);

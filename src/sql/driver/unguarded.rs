@@ -11,7 +11,7 @@ use crate::sql::{
     guard::{Kind, ReadOnlyQuery},
 };
 
-const CAPS: Caps = Caps { timeout: Duration::from_secs(20), rows: 10, bytes: 10_000 };
+const CAPS: Caps = Caps { timeout: Duration::from_secs(20), offset: 0, rows: 10, bytes: 10_000 };
 
 /// A server that `tests/servers` has started: `postgres://user:password@host:port/database`.
 #[expect(clippy::disallowed_methods, reason = "tests/servers speaks through the environment")]

@@ -274,7 +274,8 @@ async fn read(
     let keys: Vec<Parameter> = keys.iter().map(|key| parameter(key, kind(key))).collect();
     let bound = sql.of_keys(&selected, &keys);
     let profile = connection.profile().caps();
-    let caps = Caps { timeout: profile.timeout.min(TIMEOUT), rows: keys.len(), bytes: most_bytes };
+    let timeout = profile.timeout.min(TIMEOUT);
+    let caps = Caps { timeout, offset: 0, rows: keys.len(), bytes: most_bytes };
     let Rows { rows, truncated, .. } =
         connection.read(&bound.text, &bound.parameters, caps).await?;
     let named = rows.into_iter().filter_map(|row| {

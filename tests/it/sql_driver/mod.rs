@@ -23,7 +23,8 @@ use vademecum::sql::{
 use crate::program::Fresh;
 
 /// Caps that nothing here comes near.
-const CAPS: Caps = Caps { timeout: Duration::from_secs(20), rows: 1_000, bytes: 1_000_000 };
+const CAPS: Caps =
+    Caps { timeout: Duration::from_secs(20), offset: 0, rows: 1_000, bytes: 1_000_000 };
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
