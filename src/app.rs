@@ -12,7 +12,7 @@ use vademecum_tldw::TldwError;
 use crate::{
     actors::{Library, Roster, Shelf, Tldw},
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
-    collections::{Catalogue, CollectionError, Syncs},
+    collections::{Catalogue, CollectionError, Syncs, Tables},
     config::{ConfigError, Mode, Settings, ToolNames},
     embed::{Embeddings, SetupError},
     mcp::{Link, NameStyle, NotDisabled, Options, Peer, Rates, Service, Sessions, Toolset},
@@ -96,17 +96,19 @@ impl App {
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
+        let profiles = Arc::new(Profiles::new(&settings.profiles, &settings.secrets.unlock())?);
+        let databases = Arc::new(Databases::new(Arc::clone(&profiles)));
         let syncs = Syncs::new(Arc::clone(&collections))
             .embedding_with(embeddings.clone())
+            .reading(Tables::new(Arc::clone(&databases), principal.clone()))
             .configured(&settings.collections)?;
-        let profiles = Arc::new(Profiles::new(&settings.profiles, &settings.secrets.unlock())?);
         let shared = Arc::clone(&collections);
         let toolbox = Toolbox::new(Arc::clone(&roster), shared, registry::tools(), patience)
             .embedding_with(embeddings)
             .syncing_with(syncs.clone())
             .without(&tools.disabled)?
             .saying(tools.text)
-            .with_databases(Databases::new(Arc::clone(&profiles)))
+            .with_databases(databases)
             .writing(tools.write)
             .with_segments(tools.rag_search_segments.get().into());
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);

@@ -81,10 +81,10 @@ pub(super) enum Profile {
 }
 
 /// The profiles of the settings, and who asks for them: whoever owns the machine.
-struct Desk {
+pub(super) struct Desk {
     settings: Settings,
-    profiles: Profiles,
-    owner: Principal,
+    pub(super) profiles: Arc<Profiles>,
+    pub(super) owner: Principal,
 }
 
 impl Profile {
@@ -93,23 +93,7 @@ impl Profile {
         // Boxed: what talks to databases is large, and commands are rare.
         match Box::pin(self.done(common)).await {
             Ok(code) => Ok(code),
-            Err(error) => {
-                // Whatever else went wrong was wrong in the settings or on the command line.
-                let code = match error.downcast_ref::<SqlError>() {
-                    Some(error) => error.code,
-                    None => ErrorCode::XsqlCfgInvalid,
-                };
-                if json {
-                    let error = json!({ "code": code, "message": format!("{error:#}") });
-                    say(&serde_json::to_string_pretty(&json!({ "ok": false, "error": error }))?);
-                }
-                complain(&plain(&format!("error: {error:#}")));
-                let detail = error.downcast_ref::<SqlError>().and_then(|it| it.detail.as_deref());
-                if let Some(detail) = detail {
-                    complain(&plain(detail));
-                }
-                Ok(ExitCode::from(code.exit_code()))
-            }
+            Err(error) => failed(&error, json),
         }
     }
 
@@ -145,10 +129,26 @@ impl Profile {
     }
 }
 
+/// Tells why a command that asks a database has failed, and ends with its code.
+pub(super) fn failed(error: &anyhow::Error, json: bool) -> Result<ExitCode> {
+    let known = error.downcast_ref::<SqlError>();
+    // Whatever else went wrong was wrong in the settings or on the command line.
+    let code = known.map_or(ErrorCode::XsqlCfgInvalid, |error| error.code);
+    if json {
+        let error = json!({ "code": code, "message": format!("{error:#}") });
+        say(&serde_json::to_string_pretty(&json!({ "ok": false, "error": error }))?);
+    }
+    complain(&plain(&format!("error: {error:#}")));
+    if let Some(detail) = known.and_then(|it| it.detail.as_deref()) {
+        complain(&plain(detail));
+    }
+    Ok(ExitCode::from(code.exit_code()))
+}
+
 impl Desk {
     /// The profiles. A passphrase is asked for if one of these needs one that the
     /// settings do not name.
-    fn of(settings: Settings, needed: &[&str]) -> Result<Self> {
+    pub(super) fn of(settings: Settings, needed: &[&str]) -> Result<Self> {
         let is_needed = |name: &config::ProfileName| needed.contains(&name.as_str());
         let mut needed = settings.profiles.iter().filter(|(name, _)| is_needed(name));
         let is_locked = settings.secrets.passphrase.is_none();
@@ -158,7 +158,7 @@ impl Desk {
         } else {
             settings.secrets.unlock()
         };
-        let profiles = Profiles::new(&settings.profiles, &unlock)?;
+        let profiles = Arc::new(Profiles::new(&settings.profiles, &unlock)?);
         let owner = desktop(settings.storage.user.parse()?);
         Ok(Self { settings, profiles, owner })
     }

@@ -47,7 +47,7 @@ pub struct Profile {
     pub allow_plaintext: bool,
     /// The users who may use it, besides whoever owns this machine.
     pub users: Vec<String>,
-    /// The columns that may be read by key and into collections, by table.
+    /// The columns that may be read by key, by table.
     pub columns: BTreeMap<String, Vec<String>>,
 }
 

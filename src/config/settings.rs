@@ -9,8 +9,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Auth, Collection, Embeddings, Limits, Mode, Profile, ProfileName, Secrets, Server, Sessions,
-    Storage, Tools,
+    Auth, Collection, Embeddings, Limits, Mcp, Mode, Profile, ProfileName, Secrets, Server,
+    Sessions, Storage, Tools, Transport,
 };
 
 /// Every setting.
@@ -19,6 +19,8 @@ use super::{
 pub struct Settings {
     /// Where clients connect.
     pub server: Server,
+    /// Whether the protocol is spoken, and over what by `vademecum mcp`.
+    pub mcp: Mcp,
     /// Who may come in.
     pub auth: Auth,
     /// Which tools there are.
@@ -67,6 +69,15 @@ pub enum ConfigError {
          for a key; listen on 127.0.0.1 or [::1], or set auth.mode to \"multi\""
     )]
     Exposed(std::net::SocketAddr),
+    /// Nobody is to be served.
+    #[error("mcp.enabled is false in the settings, so no client is served; set it to true")]
+    Disabled,
+    /// A server over HTTP would ask nobody for a key.
+    #[error(
+        "mcp.transport is \"streamable_http\", and a server for a single user asks nobody for a \
+         key; set auth.mode to \"multi\", or mcp.transport to \"stdio\""
+    )]
+    Unasked,
 }
 
 /// What is wrong in the settings, and where. The line itself is not shown: there
@@ -119,6 +130,21 @@ impl Settings {
             Mode::Single => self.server.loopback(),
             Mode::Multi => Ok(self.server.listen),
         }
+    }
+
+    /// What `vademecum mcp` serves over, if it may. Over HTTP everybody on this machine
+    /// can knock, so they are asked who they are.
+    pub fn transport(&self) -> Result<Transport, ConfigError> {
+        self.serving()?;
+        match (self.mcp.transport, self.auth.mode) {
+            (Transport::StreamableHttp, Mode::Single) => Err(ConfigError::Unasked),
+            (transport, Mode::Single | Mode::Multi) => Ok(transport),
+        }
+    }
+
+    /// Whether clients are served at all.
+    pub fn serving(&self) -> Result<(), ConfigError> {
+        if self.mcp.enabled { Ok(()) } else { Err(ConfigError::Disabled) }
     }
 
     /// Reads the settings in a file; without one, the defaults.
@@ -192,6 +218,31 @@ mod tests {
         assert_eq!(collection.chunking, Some(crate::config::Chunking::default()));
         assert_eq!(collection.embedding, crate::config::Embedding::default());
         assert_eq!((collection.folders.len(), written.len()), (2, 6));
+    }
+
+    #[test]
+    fn the_example_of_a_collection_of_a_table_names_every_setting_of_one() {
+        let example = include_str!("../../config.example.toml");
+        let (_, section) = example.split_once("# name = \"posts\"\n").unwrap();
+        let section = section.split("\n\n").next().unwrap();
+        let lines = section.lines().filter_map(|line| line.strip_prefix("# "));
+        let written: Vec<&str> = lines.filter(|line| line.contains(" = ")).collect();
+        let text = format!("[[collections]]\nname = \"posts\"\n{}", written.join("\n"));
+        let settings = Settings::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        let table = settings.collections[0].table.clone().unwrap();
+        assert_eq!((table.problem(), written.len()), (None, 9));
+        assert!(table.condition.is_some() && table.cursor.is_some());
+    }
+
+    #[test]
+    fn over_http_only_a_server_that_asks_takes_the_place_of_a_pipe() {
+        let transport = |text: &str| toml::from_str::<Settings>(text).unwrap().transport();
+        assert_eq!(transport("").unwrap(), Transport::Stdio);
+        let http = "mcp.transport = \"streamable_http\"\n";
+        assert!(matches!(transport(http), Err(ConfigError::Unasked)));
+        let many = transport(&format!("{http}auth.mode = \"multi\""));
+        assert_eq!(many.unwrap(), Transport::StreamableHttp);
+        assert!(matches!(transport("mcp.enabled = false"), Err(ConfigError::Disabled)));
     }
 
     #[cfg(unix)]

@@ -3,10 +3,11 @@
 //! [`Profiles`] say which there are and who may use them, [`Databases`] opens them;
 //! a [`Target`] says where a database is. What may run is said by [`guard`]; what
 //! comes back of a statement are [`Rows`]; what went wrong is a [`SqlError`]. What there
-//! is to ask about says [`schema`], how it is asked [`plan`].
+//! is to ask about say [`schema`] and [`keys`], how it is asked [`plan`].
 
 pub mod driver;
 pub mod guard;
+pub mod keys;
 pub mod plan;
 pub mod schema;
 

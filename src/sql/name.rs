@@ -2,11 +2,12 @@
 
 use super::Engine;
 
-/// A name in the quotes of its engine: whatever it is, it stays a name.
+/// A name in the quotes of its engine: whatever it is, it stays a name. In double quotes
+/// `SQLite` would take one that is not there for a text.
 pub fn quoted(engine: Engine, name: &str) -> String {
     let quote = match engine {
-        Engine::Postgres | Engine::Sqlite => '"',
-        Engine::MySql => '`',
+        Engine::Postgres => '"',
+        Engine::MySql | Engine::Sqlite => '`',
     };
     let doubled = name.replace(quote, &format!("{quote}{quote}"));
     format!("{quote}{doubled}{quote}")
@@ -20,6 +21,6 @@ mod tests {
     fn a_quote_in_a_name_does_not_end_it() {
         assert_eq!(quoted(Engine::Postgres, "a\"; DROP"), "\"a\"\"; DROP\"");
         assert_eq!(quoted(Engine::MySql, "a`\"b"), "`a``\"b`");
-        assert_eq!(quoted(Engine::Sqlite, "plain"), "\"plain\"");
+        assert_eq!(quoted(Engine::Sqlite, "plain"), "`plain`");
     }
 }

@@ -205,8 +205,8 @@ impl Profile {
         self.settings.unsafe_allow_write
     }
 
-    /// The columns of a table that may be read by key and into collections. A
-    /// table without an entry has none.
+    /// The columns of a table that may be read by key. A table without an entry has
+    /// none.
     pub fn columns(&self, table: &str) -> &[String] {
         self.settings.columns.get(table).map_or(&[], Vec::as_slice)
     }

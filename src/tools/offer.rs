@@ -40,7 +40,7 @@ pub struct Toolbox {
     /// Where the server's secret is kept, and the secret once it was needed.
     secret: (PathBuf, OnceLock<ServerKey>),
     segments: usize,
-    databases: Databases,
+    databases: Arc<Databases>,
     write: bool,
 }
 
@@ -69,7 +69,7 @@ impl Toolbox {
             syncs,
             secret,
             segments,
-            databases: Databases::default(),
+            databases: Arc::default(),
             write: false,
         }
     }
@@ -127,7 +127,7 @@ impl Toolbox {
 
     /// The same, with databases.
     #[must_use]
-    pub fn with_databases(self, databases: Databases) -> Self {
+    pub fn with_databases(self, databases: Arc<Databases>) -> Self {
         Self { databases, ..self }
     }
 

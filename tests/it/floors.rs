@@ -17,7 +17,7 @@ const FLOORS: [&[&str]; 6] = [
 ];
 
 /// Neighbours on a floor who may be asked all the same.
-const SIDEWAYS: [(&str, &str); 14] = [
+const SIDEWAYS: [(&str, &str); 15] = [
     ("cli", "app"),
     ("cli", "registry"),
     ("app", "registry"),
@@ -32,6 +32,7 @@ const SIDEWAYS: [(&str, &str); 14] = [
     ("collections", "config"),
     ("collections", "embed"),
     ("collections", "import"),
+    ("collections", "sql"),
 ];
 
 fn root() -> &'static Path {

@@ -53,6 +53,7 @@ mod profiles;
 mod progress;
 mod prompts;
 mod query;
+mod query_cli;
 mod rag;
 mod rag_admin;
 mod rate_limits;
@@ -69,6 +70,8 @@ mod sql_driver;
 mod stdio;
 mod streams;
 mod switches;
+mod table_collections;
+mod table_rows;
 mod tldw;
 mod tools;
 #[cfg(unix)]

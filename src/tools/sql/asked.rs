@@ -25,7 +25,7 @@ pub(super) async fn connect(
 
 /// Does something for as long as somebody waits for it. What is left off is
 /// cancelled on the server as well.
-pub(super) async fn while_wanted<T>(
+pub(in crate::tools) async fn while_wanted<T>(
     call: &Call,
     work: impl Future<Output = Result<T, SqlError>>,
 ) -> Result<T, CallError> {

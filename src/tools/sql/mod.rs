@@ -14,6 +14,7 @@ mod similarity;
 pub(super) mod system_info;
 mod told;
 
+pub(super) use asked::while_wanted;
 pub use count_rows::CountRows;
 pub use execute_explain::ExecuteExplain;
 pub use get_schema_info::GetSchemaInfo;

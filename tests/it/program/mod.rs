@@ -21,6 +21,7 @@ mod state;
 mod text;
 mod tldw;
 mod token;
+mod trio;
 mod wire;
 
 pub(crate) use alone::{Alone, with_meta};
@@ -41,6 +42,7 @@ pub(crate) use sshd::Sshd;
 pub(crate) use state::state;
 pub(crate) use tldw::{Generation, Tldw};
 pub(crate) use token::{Algorithm, Issuer, KeyServer, key_set, now};
+pub(crate) use trio::{PROFILES, Trio};
 
 use std::{process::Command, time::Duration};
 
