@@ -46,12 +46,12 @@ pub async fn indexes(connection: &Connection, part: &Part) -> Result<Vec<Index>,
     let mut indexes: Vec<Index> = Vec::new();
     for record in rows.records() {
         let (table, name, column) = place(&record);
-        match indexes.last_mut().filter(|last| (&last.table, &last.name) == (&table, &name)) {
-            Some(same) => same.columns.push(column),
-            None => {
-                let is_unique = record.flag("is_unique");
-                indexes.push(Index { table, name, columns: vec![column], is_unique });
-            }
+        let same = |last: &&mut Index| (&last.table, &last.name) == (&table, &name);
+        if let Some(same) = indexes.last_mut().filter(same) {
+            same.columns.push(column);
+        } else {
+            let is_unique = record.flag("is_unique");
+            indexes.push(Index { table, name, columns: vec![column], is_unique });
         }
     }
     Ok(indexes)

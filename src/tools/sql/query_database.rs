@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for Limit {
 
 impl Contract for QueryDatabase {
     const NAME: &'static str = "query_database";
-    const TITLE: &'static str = "Query a database";
+    const TITLE: &'static str = "Query a database by pages";
     const DESCRIPTION: &'static str = "Run one SQL query on a database, in a read-only \
         transaction. get_schema_info tells its tables.";
     const TOOLSET: Toolset = Toolset::Databases;

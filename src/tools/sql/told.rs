@@ -63,7 +63,7 @@ mod tests {
             (json!("a\tb\nc\rd"), "a\\tb\\nc\\rd"),
             (json!("C:\\temp"), "C:\\\\temp"),
             (json!(9_223_372_036_854_775_807_i64), "9223372036854775807"),
-            (json!(3.14159), "3.14159"),
+            (json!(3.25), "3.25"),
             (json!(true), "true"),
             (json!(["a", "b"]), "[\"a\",\"b\"]"),
             (json!({ "key": "value" }), "{\"key\":\"value\"}"),

@@ -107,7 +107,10 @@ fn profile(name: &str, target: &Target) -> String {
         Target::Postgres(server) => ("postgres", server),
         Target::MySql(server) => ("mysql", server),
         Target::Sqlite(path) => {
-            return format!("[profiles.{name}]\nengine = \"sqlite\"\npath = {path:?}\n");
+            return format!(
+                "[profiles.{name}]\nengine = \"sqlite\"\npath = \"{}\"\n",
+                path.display()
+            );
         }
     };
     let password = server.password.as_ref().unwrap().expose_secret();

@@ -107,9 +107,8 @@ fn more_than_ten_tables_are_summed_up() {
     let shops = Shops::open();
     let client = shops.client();
     for (profile, schema) in PROFILES.into_iter().zip(["public", shops.mariadb.name(), "main"]) {
-        let more: String =
-            (0..6).map(|at| format!("CREATE TABLE more_{at} (id INTEGER);\n")).collect();
-        shops.run(profile, more.trim_end_matches(";\n"));
+        let more = [0, 1, 2, 3, 4, 5].map(|at| format!("CREATE TABLE more_{at} (id INTEGER)"));
+        shops.run(profile, &more.join(";\n"));
         assert!(cells(&text(&client, profile, &json!({}))).len() > 10, "ten are shown whole");
         shops.run(profile, "CREATE TABLE last_one (id INTEGER)");
         let (said, structured) = answer(&client, TOOL, &of(profile, &json!({})));
@@ -207,7 +206,8 @@ fn columns_with_vectors_are_told_and_found() {
     line(&lines, "seen", "small");
     let names = text(&client, "shop", &json!({ "vector_tables_only": true, "compact": true }));
     assert!(names.contains("\twiki\tTABLE") && !names.contains("\tplain\t"), "{names}");
-    vectors.run(&(0..9).map(|at| format!("CREATE TABLE t{at} ();")).collect::<String>());
+    let more = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|at| format!("CREATE TABLE t{at} ()"));
+    vectors.run(&more.join(";"));
     let summary = text(&client, "shop", &json!({}));
     assert!(summary.contains("Found 12 tables") && summary.contains("Vector-enabled: seen, wiki"));
 }

@@ -67,10 +67,10 @@ impl Trio {
         };
         format!(
             "[profiles.pg]\n{}\n{more}[profiles.maria]\n{}\n{more}\
-             [profiles.lite]\nengine = \"sqlite\"\npath = {:?}\n{more}",
+             [profiles.lite]\nengine = \"sqlite\"\npath = \"{}\"\n{more}",
             server("VADEMECUM_POSTGRES", &self.postgres),
             server("VADEMECUM_MARIADB", &self.maria),
-            self.library.file("lite.sqlite"),
+            self.library.file("lite.sqlite").display(),
         )
     }
 
