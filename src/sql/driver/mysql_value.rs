@@ -117,6 +117,8 @@ fn kind(column: &Described) -> String {
         Type::MYSQL_TYPE_TINY_BLOB => text("tinytext", "tinyblob"),
         Type::MYSQL_TYPE_MEDIUM_BLOB => text("mediumtext", "mediumblob"),
         Type::MYSQL_TYPE_LONG_BLOB => text("longtext", "longblob"),
+        // Some servers send this type for all of them; the longest can still be told.
+        Type::MYSQL_TYPE_BLOB if column.column_length() == u32::MAX => text("longtext", "longblob"),
         Type::MYSQL_TYPE_BLOB => text("text", "blob"),
         Type::MYSQL_TYPE_STRING => text("char", "binary"),
         Type::MYSQL_TYPE_VARCHAR | Type::MYSQL_TYPE_VAR_STRING => text("varchar", "varbinary"),

@@ -71,6 +71,10 @@ const TELLING_OF: [&str; 7] = [
 const FORBIDDEN_FUNCTIONS: [&str; 6] =
     ["load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "fts5"];
 
+/// How the engine begins when the authorizer forbids a function, and when a view
+/// calls one that is not trusted.
+const FORBIDDING: [&str; 2] = ["not authorized to use function", "unsafe use of"];
+
 /// A file of `SQLite`.
 pub(super) struct Sqlite {
     path: PathBuf,
@@ -332,8 +336,10 @@ fn failure(fault: &Error, caps: Caps) -> SqlError {
         Some(Sqlite::AuthorizationForStatementDenied | Sqlite::ReadOnly) => {
             read_only(&sentence(fault))
         }
-        // What a view of the file calls is not trusted.
-        _ if sentence(fault).starts_with("unsafe use of ") => read_only(&sentence(fault)),
+        // Forbidden functions have no code of their own.
+        _ if FORBIDDING.iter().any(|it| sentence(fault).starts_with(it)) => {
+            read_only(&sentence(fault))
+        }
         _ => SqlError::new(ErrorCode::XsqlDbExecFailed, sentence(fault)),
     }
 }
