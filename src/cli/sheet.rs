@@ -114,9 +114,9 @@ mod tests {
     fn a_table_is_even_and_cannot_clear_the_screen() {
         let table = table(&["id", "name", "id"], &rows());
         let lines: Vec<&str> = table.lines().collect();
-        assert_eq!(lines[0], "id  name              id");
+        assert_eq!(lines[0], "id  name           id");
         assert_eq!(lines[2], " 1  a b \"c\", \u{fffd}[2J  NULL");
-        assert_eq!(lines[3], "20  東京              [1,\"x\"]");
+        assert_eq!(lines[3], "20  東京           [1,\"x\"]");
         assert_eq!(lines[4], "(2 rows)");
         let long = super::table(&["x"], &[vec![json!("x".repeat(200))]]);
         assert!(long.contains('…') && long.lines().all(|line| line.chars().count() <= WIDEST));

@@ -116,7 +116,14 @@ impl Connection {
 /// Passes a result on, and tells the log what the caller is not told.
 fn logged<T>(profile: &Profile, result: Result<T, SqlError>) -> Result<T, SqlError> {
     if let Err(SqlError { code, detail: Some(detail), .. }) = &result {
-        tracing::warn!(profile = profile.name(), ?code, detail, "a database gave no answer");
+        let profile = profile.name();
+        match code {
+            // Whoever wrote the statement knows what was wrong with it.
+            ErrorCode::XsqlDbExecFailed | ErrorCode::XsqlRoBlocked => {
+                tracing::debug!(profile, ?code, detail, "a database refused a statement");
+            }
+            _ => tracing::warn!(profile, ?code, detail, "a database gave no answer"),
+        }
     }
     result
 }

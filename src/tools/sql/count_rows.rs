@@ -130,7 +130,7 @@ mod tests {
         for (engine, said) in [
             (Engine::Postgres, "SELECT count(*) AS n FROM \"public\".\"big\"\"table\""),
             (Engine::MySql, "SELECT count(*) AS n FROM `big\"table`"),
-            (Engine::Sqlite, "SELECT count(*) AS n FROM \"main\".\"big\"\"table\""),
+            (Engine::Sqlite, "SELECT count(*) AS n FROM `main`.`big\"table`"),
         ] {
             assert_eq!(statement(engine, "big\"table", None, Some(" ")), said);
         }

@@ -14,7 +14,7 @@ fn rows_are_counted_with_and_without_a_condition() {
     for (profile, table) in [
         ("postgres", "\"public\".\"orders\""),
         ("mariadb", "`orders`"),
-        ("sqlite", "\"main\".\"orders\""),
+        ("sqlite", "`main`.`orders`"),
     ] {
         let (text, structured) = answer(&client, TOOL, &of(profile, &json!({ "table": "orders" })));
         let query = format!("SELECT count(*) AS n FROM {table}");

@@ -81,6 +81,10 @@ impl File {
         self.connection().execute_batch(statements).unwrap();
     }
 
+    fn ask(&self, query: &str) -> i64 {
+        self.connection().query_row(query, [], |row| row.get(0)).unwrap()
+    }
+
     #[expect(clippy::disallowed_methods, reason = "a file of somebody else")]
     fn connection(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.path()).unwrap()

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     actors::CallError,
-    sql::{Connection, Parameter, Rows, SqlError},
+    sql::{Connection, Engine, Parameter, Rows, SqlError},
 };
 
 /// How much all titles count together, and all contents, where there are both.
@@ -77,7 +77,7 @@ impl Column {
 
 /// An identifier as it stands in a statement.
 pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    crate::sql::quoted(Engine::Postgres, name)
 }
 
 impl Table {
