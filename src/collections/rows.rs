@@ -228,6 +228,7 @@ impl<'p> TableRows<'p> {
         }
         self.step = match page.after {
             Some(key) => Step::Keys { after: Some(key), unseen },
+            None if unseen.is_empty() => Step::Over,
             None => Step::Unseen(unseen),
         };
         Ok(portion)

@@ -111,11 +111,11 @@ fn no_other_column_is_read_and_no_more_than_is_asked_for() {
 #[test]
 fn files_have_no_rows_and_a_database_that_is_away_costs_its_own_rows() {
     let trio = Trio::with(POSTS);
+    let server = serve(&trio, "");
     trio.library.write("docs/a.md", "# A\n\nText.\n");
     let folder = trio.library.file("docs");
     let built = trio.library.run(&["collection", "build", "kb", folder.to_str().unwrap()]);
     assert_eq!(built.code, 0, "{built:?}");
-    let server = serve(&trio, "");
     let client = server.client();
     let (code, message) = refused(&client, &json!({ "doc_ids": ["kb:a.md"] }));
     assert!(code == "NOT_CONFIGURED" && message.contains("`kb` comes from files"), "{message}");
