@@ -24,6 +24,8 @@ use crate::sql::{
 
 /// How long a request to cancel may take.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long until it is sent again, if the statement still runs.
+const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 
 /// All that a statement could leave behind. Not `DISCARD ALL`, which would take the
 /// driver's own prepared statements away.
@@ -234,7 +236,13 @@ impl Connection for Session {
         }
         let (token, tls, task) = (self.client.cancel_token(), self.tls.clone(), self.task.clone());
         let cancel = async move {
-            drop(time::timeout(CANCEL_TIMEOUT, token.cancel_query(tls)).await);
+            let begun = time::Instant::now();
+            // The statement may still be on its way when it is cancelled first: then the
+            // server has nothing to cancel yet. What waits for answers ends with the last.
+            while !task.is_finished() && begun.elapsed() < CANCEL_TIMEOUT {
+                drop(time::timeout(CANCEL_TIMEOUT, token.cancel_query(tls.clone())).await);
+                time::sleep(CANCEL_AGAIN).await;
+            }
             task.abort();
         };
         match Handle::try_current() {
