@@ -130,7 +130,7 @@ impl Offer for Canned {
         .boxed_local()
     }
 
-    fn resources(&self) -> Vec<Resource> {
+    fn resources(&self, _: &Principal) -> Vec<Resource> {
         Vec::new()
     }
 

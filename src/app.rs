@@ -12,11 +12,12 @@ use vademecum_tldw::TldwError;
 use crate::{
     actors::{Library, Roster, Shelf, Tldw},
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
-    collections::{Catalogue, CollectionError, Syncs},
+    collections::{Catalogue, CollectionError, Syncs, Tables},
     config::{ConfigError, Mode, Settings, ToolNames},
     embed::{Embeddings, SetupError},
-    mcp::{Link, NameStyle, Options, Peer, Rates, Service, Sessions, Toolset, UnknownTool},
+    mcp::{Link, NameStyle, NotDisabled, Options, Peer, Rates, Service, Sessions, Toolset},
     registry,
+    sql::{Databases, ProfileError, Profiles},
     tools::Toolbox,
     transport::{self, Door},
 };
@@ -32,6 +33,7 @@ pub struct App {
     roster: Arc<Roster>,
     collections: Arc<Catalogue>,
     syncs: Syncs,
+    profiles: Arc<Profiles>,
     service: Service,
 }
 
@@ -52,13 +54,16 @@ pub enum AppError {
     Tldw(#[from] TldwError),
     /// A tool that is not there cannot be switched off.
     #[error("`tools.disabled` is not right")]
-    Tools(#[from] UnknownTool),
+    Tools(#[from] NotDisabled),
     /// Nobody can make vectors as the settings want it.
     #[error("`embeddings` is not right")]
     Embeddings(#[from] SetupError),
     /// A collection cannot be as the settings want it.
     #[error("`collections` is not right")]
     Collections(#[from] CollectionError),
+    /// A profile cannot be as the settings want it.
+    #[error(transparent)]
+    Profiles(#[from] ProfileError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -91,8 +96,11 @@ impl App {
         }));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
+        let profiles = Arc::new(Profiles::new(&settings.profiles, &settings.secrets.unlock())?);
+        let databases = Arc::new(Databases::new(Arc::clone(&profiles)));
         let syncs = Syncs::new(Arc::clone(&collections))
             .embedding_with(embeddings.clone())
+            .reading(Tables::new(Arc::clone(&databases), principal.clone()))
             .configured(&settings.collections)?;
         let shared = Arc::clone(&collections);
         let toolbox = Toolbox::new(Arc::clone(&roster), shared, registry::tools(), patience)
@@ -100,6 +108,8 @@ impl App {
             .syncing_with(syncs.clone())
             .without(&tools.disabled)?
             .saying(tools.text)
+            .with_databases(databases)
+            .writing(tools.write)
             .with_segments(tools.rag_search_segments.get().into());
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
         let options = Options {
@@ -114,6 +124,7 @@ impl App {
                 (Toolset::Rag, tools.rag),
                 (Toolset::RagSearch, tools.rag_search),
                 (Toolset::Knowledgebase, tools.knowledgebase),
+                (Toolset::Databases, tools.databases),
             ]
             .into_iter()
             .filter_map(|(toolset, shown)| Some((toolset, shown.decided()?)))
@@ -123,7 +134,7 @@ impl App {
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
         let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options).limited(rates);
-        Ok(Self { settings, principal, roster, collections, syncs, service })
+        Ok(Self { settings, principal, roster, collections, syncs, profiles, service })
     }
 
     /// The user's library.
@@ -139,6 +150,11 @@ impl App {
     /// What brings collections up to date.
     pub fn syncs(&self) -> &Syncs {
         &self.syncs
+    }
+
+    /// The databases that may be asked.
+    pub fn profiles(&self) -> &Arc<Profiles> {
+        &self.profiles
     }
 
     /// The settings it was put together with.

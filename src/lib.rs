@@ -16,6 +16,7 @@ pub mod embed;
 pub mod import;
 pub mod mcp;
 pub mod registry;
+pub mod sql;
 pub mod telemetry;
 pub mod tools;
 pub mod transport;

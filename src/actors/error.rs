@@ -2,6 +2,8 @@
 
 use vademecum_kit::{source::SourceError, store::StoreError};
 
+use crate::sql::SqlError;
+
 /// Why a call could not be answered, in words that help and leak nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
@@ -20,6 +22,9 @@ pub enum CallError {
     /// The thing is there, but not what was asked of it.
     #[error("{0}")]
     Refused(String),
+    /// A database did not answer.
+    #[error(transparent)]
+    Sql(#[from] SqlError),
     /// The handle is not one of this caller's, or no longer.
     #[error(
         "unknown session `{0}`: pass \"new\" as `session` to begin one, and use the handle that comes back"

@@ -43,6 +43,16 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Writes a file that is not there yet, and that only its owner can read.
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path).and_then(|mut file| file.write_all(bytes));
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// Puts what was written in its place; what was there before goes only then.
 pub(super) fn publish(draft: TempDir, target: &Path) -> Result<()> {
     let before = beside(target)?;

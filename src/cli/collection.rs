@@ -17,8 +17,8 @@ use super::{
 use crate::{
     app::App,
     auth::{AccessTag, UserId},
-    collections::{Ingest, Plan, Record, Report, Wanted},
-    config::Folder,
+    collections::{Plan, Record, Report, Wanted},
+    config::{Folder, Table},
 };
 
 /// How long counting what is in a collection may take.
@@ -36,11 +36,12 @@ Examples:
 
 Documents are read from Markdown, HTML, reStructuredText, text, PDF, EPUB, office files and
 whatever else becomes media. Nothing in the folders is changed. A server that is running sees
-the collection as it was until all of it is there.")]
+the collection as it was until all of it is there. Collections of tables are described in the
+settings ([[collections]] with profile and table) and made by `sync`; databases are only read.")]
 pub(super) enum Collection {
     /// Make a collection of folders, or bring it up to date
     Build(Build),
-    /// Bring collections up to date: those named, or all
+    /// Bring collections of folders or of tables up to date: those named, or all
     Sync(Sync),
     /// List the collections
     List {
@@ -56,7 +57,7 @@ pub(super) enum Collection {
         #[arg(long)]
         json: bool,
     },
-    /// Remove a collection; its folders stay
+    /// Remove a collection; what it was made of stays
     Remove {
         /// Its name
         name: String,
@@ -124,16 +125,16 @@ struct Listed {
 }
 
 impl Collection {
-    pub(super) fn run(self, common: &Common) -> Result<ExitCode> {
+    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
         let app = common.app()?;
         match self {
-            Self::Build(build) => build.run(&app),
-            Self::Sync(sync) => sync.run(&app),
+            Self::Build(build) => build.run(&app).await,
+            Self::Sync(sync) => sync.run(&app).await,
             Self::List { json } => list(&app, json),
             Self::Show { name, json } => show(&app, &name, json),
             Self::Remove { name } => {
                 app.syncs().remove(&name)?;
-                say(&format!("removed {name}; its folders are as they were"));
+                say(&format!("removed {name}; what it was made of is as it was"));
                 Ok(ExitCode::SUCCESS)
             }
         }
@@ -141,10 +142,10 @@ impl Collection {
 }
 
 impl Build {
-    fn run(self, app: &App) -> Result<ExitCode> {
+    async fn run(self, app: &App) -> Result<ExitCode> {
         let (rebuild, json) = (self.rebuild, self.json);
         let wanted = self.wanted(app)?;
-        let report = bring_up_to_date(&app.syncs().ingest(), &wanted, rebuild)?;
+        let report = bring_up_to_date(app, wanted, rebuild).await?;
         tell(std::slice::from_ref(&report), json.then_some(&report))?;
         Ok(if report.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
@@ -170,6 +171,7 @@ impl Build {
                 })
             })
             .collect::<Result<_>>()?;
+        plan.table = None;
         if !self.access_tags.is_empty() {
             plan.access_tags = self.access_tags.iter().map(ToString::to_string).collect();
         }
@@ -178,7 +180,7 @@ impl Build {
 }
 
 impl Sync {
-    fn run(self, app: &App) -> Result<ExitCode> {
+    async fn run(self, app: &App) -> Result<ExitCode> {
         let all = app.syncs().wanted()?;
         let of_name = |name: &String| {
             let found = all.iter().find(|wanted| wanted.name.eq_ignore_ascii_case(name));
@@ -193,7 +195,7 @@ impl Sync {
             complain("there is no collection that could be synced");
         }
         for wanted in chosen {
-            match bring_up_to_date(&app.syncs().ingest(), wanted, self.rebuild) {
+            match bring_up_to_date(app, wanted.clone(), self.rebuild).await {
                 Ok(report) => {
                     failed |= report.is_failure();
                     reports.push(report);
@@ -209,15 +211,21 @@ impl Sync {
     }
 }
 
-fn bring_up_to_date(ingest: &Ingest<'_>, wanted: &Wanted, rebuild: bool) -> Result<Report> {
-    let bar: ProgressBar = progress(0, "files");
-    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-    let report = ingest.bring_up_to_date(wanted, rebuild, &|done, of| {
-        bar.set_length(count(of));
-        bar.set_position(count(done));
-    });
-    bar.finish_and_clear();
-    Ok(report?)
+/// Works beside the runtime, where databases are waited for.
+async fn bring_up_to_date(app: &App, wanted: Wanted, rebuild: bool) -> Result<Report> {
+    let syncs = app.syncs().clone();
+    let work = move || {
+        let things = if wanted.plan.table.is_some() { "rows" } else { "files" };
+        let bar: ProgressBar = progress(0, things);
+        let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        let report = syncs.ingest().bring_up_to_date(&wanted, rebuild, &|done, of| {
+            bar.set_length(count(of));
+            bar.set_position(count(done));
+        });
+        bar.finish_and_clear();
+        report
+    };
+    Ok(tokio::task::spawn_blocking(work).await??)
 }
 
 /// Tells what became of collections: as JSON, if that is wanted.
@@ -287,6 +295,9 @@ fn show(app: &App, name: &str, json: bool) -> Result<ExitCode> {
         let about = [project, version].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let about = if about.is_empty() { about } else { format!(" ({about})") };
         line("folder", format!("{}{about}", path.display()));
+    }
+    if let Some(Table { profile, table, .. }) = listed.plan.table {
+        line("table", format!("{table} (profile {profile})"));
     }
     line("access tags", listed.plan.access_tags.join(", "));
     line("documents", listed.documents.to_string());

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::{
-    backup, bundle, check, collection, connect, demo, eval, export, get, import, key, mcp, output,
-    restore, search, serve, sources, user,
+    backup, bundle, check, collection, connect, demo, eval, explain, export, get, import, key, mcp,
+    output, profile, query, restore, schema, search, serve, sources, user,
 };
 use crate::{app::App, config::Settings, telemetry};
 
@@ -53,7 +53,7 @@ enum Command {
     Demo(demo::Demo),
     /// Serve HTTP and WebSocket
     Serve(serve::Serve),
-    /// Serve one MCP client over standard input and output
+    /// Serve one MCP client over standard input and output, or what mcp.transport says
     Mcp(mcp::Mcp),
     /// Connect a client: show what to put into its settings, or put it there
     Connect(connect::Connect),
@@ -68,6 +68,15 @@ enum Command {
     /// Build, sync, list and remove collections of documents, such as knowledge bases
     #[command(subcommand)]
     Collection(collection::Collection),
+    /// List, show and test the databases of the settings
+    #[command(subcommand)]
+    Profile(profile::Profile),
+    /// Run one statement on the database of a profile
+    Query(query::Query),
+    /// Tell which tables the database of a profile has
+    Schema(schema::Schema),
+    /// Tell how the database of a profile would run a query
+    Explain(explain::Explain),
     /// Write the library as Markdown and JSON files
     Export(export::Export),
     /// Copy the databases, also while a server uses them
@@ -123,7 +132,11 @@ pub fn main() -> ExitCode {
             Command::Bundle(command) => command.run(&line.common),
             Command::Import(command) => command.run(&line.common).await,
             Command::Sources(command) => command.run(&line.common),
-            Command::Collection(command) => command.run(&line.common),
+            Command::Collection(command) => command.run(&line.common).await,
+            Command::Profile(command) => command.run(&line.common).await,
+            Command::Query(command) => command.run(&line.common).await,
+            Command::Schema(command) => command.run(&line.common).await,
+            Command::Explain(command) => command.run(&line.common).await,
             Command::Export(command) => command.run(&line.common),
             Command::Backup(command) => command.run(&line.common),
             Command::Restore(command) => command.run(&line.common),

@@ -4,14 +4,19 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 
-use super::command::Common;
-use crate::{app::App, config::ToolNames};
+use super::{command::Common, serve::over_http};
+use crate::{
+    app::App,
+    config::{ToolNames, Transport},
+};
 
-/// Serves one MCP client over standard input and output.
+/// Serves one MCP client over standard input and output, or what mcp.transport says.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 This is what a client starts by itself. In its configuration:
-  { \"mcpServers\": { \"vademecum\": { \"command\": \"vademecum\", \"args\": [\"mcp\"] } } }")]
+  { \"mcpServers\": { \"vademecum\": { \"command\": \"vademecum\", \"args\": [\"mcp\"] } } }
+
+`vademecum mcp server` is the same.")]
 pub(super) struct Mcp {
     /// How tool names are listed [default: auto]
     #[arg(long, value_enum, value_name = "FORM")]
@@ -19,6 +24,9 @@ pub(super) struct Mcp {
     /// Serve the users of a tldw directory as they are; nothing in it is changed
     #[arg(long, value_name = "DIR")]
     tldw: Option<PathBuf>,
+    /// May be said, and changes nothing
+    #[arg(value_parser = ["server"], hide = true)]
+    server: Option<String>,
 }
 
 impl Mcp {
@@ -30,7 +38,10 @@ impl Mcp {
         if let Some(folder) = self.tldw {
             settings.storage.tldw = Some(folder);
         }
-        App::new(settings)?.serve_stdio().await?;
+        match settings.transport()? {
+            Transport::Stdio => App::new(settings)?.serve_stdio().await?,
+            Transport::StreamableHttp => over_http(settings).await?,
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

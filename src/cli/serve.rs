@@ -9,7 +9,10 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{command::Common, output::complain};
-use crate::{app::App, config::ToolNames};
+use crate::{
+    app::App,
+    config::{Settings, ToolNames},
+};
 
 /// Serves HTTP and WebSocket until it is stopped.
 #[derive(Debug, clap::Args)]
@@ -41,13 +44,19 @@ impl Serve {
         if let Some(folder) = self.tldw {
             settings.storage.tldw = Some(folder);
         }
-        let address = settings.listen()?;
-        let app = App::new(settings)?;
-        let door = app.door()?;
-        let listener =
-            TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-        complain(&format!("listening on http://{}/mcp", listener.local_addr()?));
-        app.serve(door, listener).await?;
+        settings.serving()?;
+        over_http(settings).await?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Serves HTTP and WebSocket at the address of the settings.
+pub(super) async fn over_http(settings: Settings) -> Result<()> {
+    let address = settings.listen()?;
+    let app = App::new(settings)?;
+    let door = app.door()?;
+    let listener =
+        TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    complain(&format!("listening on http://{}/mcp", listener.local_addr()?));
+    Ok(app.serve(door, listener).await?)
 }

@@ -55,6 +55,14 @@ pub enum CollectionError {
         /// What is wrong with which folder.
         reason: String,
     },
+    /// The rows that it is made of cannot be read, or cannot become documents.
+    #[error("the collection `{name}` stays as it was: {reason}")]
+    Rows {
+        /// Which collection.
+        name: String,
+        /// What is wrong, and what to do.
+        reason: String,
+    },
     /// Somebody else is at it.
     #[error("the collection `{0}` is being built already; try again when that is done")]
     Busy(String),

@@ -63,7 +63,6 @@ pub(super) enum Outcome {
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'p> {
     pub(super) plan: &'p Plan,
-    pub(super) source_id: i64,
     pub(super) cut: Cut,
 }
 
@@ -125,11 +124,6 @@ impl<'p> Survey<'p> {
             let doc_id = format!("{prefix}{path}");
             self.files.push(Candidate { found, folder, path, doc_id });
         }
-    }
-
-    /// Whether a document came from a folder that is missing.
-    pub(super) fn misses(&self, doc_id: &str) -> bool {
-        self.missing.iter().any(|missing| missing.holds(doc_id))
     }
 }
 
@@ -224,7 +218,6 @@ impl Reader<'_> {
                 0 => file.doc_id.clone(),
                 more => format!("{}/{}", file.doc_id, more + 1),
             },
-            source_id: self.source_id,
             primary_key: Map::from_iter([("path".to_owned(), Value::from(file.path.clone()))]),
             title: Some(media.title.trim().to_owned()).filter(|title| !title.is_empty()),
             chunks: cut(&media.content, &media.headings, self.cut),
@@ -237,6 +230,8 @@ impl Reader<'_> {
             access: self.plan.access_tags.clone(),
             created_at: media.modified_at,
             content_hash: hash.to_owned(),
+            // Whoever takes it in knows which source it is from.
+            source_id: 0,
         }
     }
 }
@@ -257,7 +252,7 @@ mod tests {
     }
 
     fn reader(plan: &Plan) -> Reader<'_> {
-        Reader { plan, source_id: 7, cut: Cut::Headings }
+        Reader { plan, cut: Cut::Headings }
     }
 
     fn write(folder: &Path, name: &str, text: &str) {
@@ -304,7 +299,7 @@ mod tests {
             panic!("one document")
         };
         assert_eq!(document.title.as_deref(), Some("Rye"));
-        assert_eq!((document.source_id, document.doc_id.as_str()), (7, "kb:Rye.MD"));
+        assert_eq!(document.doc_id, "kb:Rye.MD");
         assert_eq!(document.project, Some(("Oven".to_owned(), String::new())));
         assert_eq!(
             (&document.metadata["path"], &document.metadata["author"]),
@@ -329,7 +324,8 @@ mod tests {
         let read = |index: usize| reader(&plan).read(&survey.files[index], None);
         assert!(matches!(read(0), Outcome::Passed));
         assert!(matches!(read(1), Outcome::Skipped(reason) if reason.contains("holds no text")));
-        assert!(survey.misses("kb:none/x.md") && !survey.misses("kb:other/x.md"));
+        let missing = &survey.missing[0];
+        assert!(missing.holds("kb:none/x.md") && !missing.holds("kb:other/x.md"));
         assert!(survey.missing[0].reason.contains("none is not a folder"));
     }
 

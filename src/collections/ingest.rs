@@ -7,13 +7,11 @@
 //! whole, and so does whoever comes after a crash.
 
 use std::{
-    collections::{BTreeMap, HashSet},
-    num::NonZero,
-    panic::resume_unwind,
-    thread,
+    collections::HashSet,
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
 use vademecum_collections::{Collection, Document, NewSource, Put, SyncState};
 use vademecum_kit::{
     model::{Deadline, Timestamp},
@@ -22,17 +20,17 @@ use vademecum_kit::{
 };
 
 use super::{
-    Catalogue, CollectionError, Plan, Record, Report, Wanted,
+    Catalogue, CollectionError, Plan, Record, Report, Tables, Wanted,
     catalogue::check_name,
     chunking::Cut,
     files::{self, Lock},
-    folder::{Candidate, Outcome, Reader, Survey, survey},
+    origin::{Known, Origin, Pass, Portion},
+    rows::TableRows,
     vectors::{self, Made, Vectors},
+    walk::Walk,
 };
 use crate::embed::Embeddings;
 
-/// Files that are read at once, and whose documents are embedded together.
-const BATCH: usize = 32;
 /// Chunks that are changed in one transaction. If there are more, it takes less
 /// memory to make the collection anew.
 const MOST_IN_PLACE: usize = 20_000;
@@ -41,7 +39,7 @@ const CAUGHT_UP: usize = 1_024;
 /// How long a look into a collection may take.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// Hears how many files were read, of how many.
+/// Hears how many files or rows were read, of how many.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// Brings collections up to date.
@@ -51,6 +49,8 @@ pub struct Ingest<'a> {
     pub catalogue: &'a Catalogue,
     /// Who makes vectors, if anybody does.
     pub embeddings: Option<&'a Embeddings>,
+    /// The databases, if there are any.
+    pub tables: Option<&'a Tables>,
 }
 
 /// One that is under way.
@@ -58,11 +58,12 @@ struct Intake<'a> {
     ingest: Ingest<'a>,
     record: Record,
     wanted: &'a Wanted,
-    survey: Survey<'a>,
-    reader: Reader<'a>,
+    origin: Box<dyn Origin + 'a>,
+    cut: Cut,
     vectors: Vectors<'a>,
-    /// What is there: documents and their content hashes.
-    known: BTreeMap<String, String>,
+    known: Known,
+    /// How far its origin was read the last time, if that can be gone on from.
+    cursor: Option<Value>,
     report: Report,
     progress: Progress<'a>,
 }
@@ -70,9 +71,19 @@ struct Intake<'a> {
 /// Documents with the vectors of their chunks.
 type Embedded = (Vec<Document>, Vec<Vec<Option<Made>>>);
 
+/// What makes a collection what its origin is.
+struct Changes {
+    /// The documents that are not what is known of them.
+    documents: Vec<Document>,
+    /// The names of those that are gone.
+    gone: Vec<String>,
+}
+
 impl Ingest<'_> {
     /// Makes a collection what it is wanted to be. It blocks, for as long as that
-    /// takes. Only one process at a time may do so with a collection.
+    /// takes, and must not be called where others wait for a runtime. Only one process
+    /// at a time may do so with a collection. Why it could not be done is written into
+    /// the collection as well.
     pub fn bring_up_to_date(
         &self,
         wanted: &Wanted,
@@ -84,75 +95,111 @@ impl Ingest<'_> {
         let folder = self.catalogue.folder();
         let _lock = Lock::take(folder, &wanted.name)?;
         let before = self.catalogue.named(&wanted.name)?;
-        let name = before.as_ref().map_or(&wanted.name, |record| &record.name).clone();
-        let survey = survey(&name, &wanted.plan);
-        files::sweep(folder, &name, before.as_ref(), Timestamp::now())?;
-        let record = match &before {
-            Some(record) => record.clone(),
-            None => self.add(wanted, &survey)?,
-        };
-        let source_id = record.source_id;
-        let done = self.intake(record, wanted, survey, rebuild, progress).and_then(Intake::run);
-        if done.is_err() && before.is_none() {
-            self.catalogue.remove(source_id)?;
+        let done = self.build(wanted, before.as_ref(), rebuild, progress);
+        if let (Err(error), Some(record)) = (&done, &before) {
+            self.remember(record, error);
         }
         let mut report = done?;
         report.seconds = begun.elapsed().as_secs_f64();
         Ok(report)
     }
 
+    fn build(
+        &self,
+        wanted: &Wanted,
+        before: Option<&Record>,
+        rebuild: bool,
+        progress: Progress<'_>,
+    ) -> Result<Report, CollectionError> {
+        let name = before.map_or(&wanted.name, |record| &record.name);
+        let (cut, warnings) = Cut::of(wanted.plan.chunking.as_ref());
+        let origin = self.origin(name, &wanted.plan, cut)?;
+        files::sweep(self.catalogue.folder(), name, before, Timestamp::now())?;
+        let record = match before {
+            Some(record) => record.clone(),
+            None => self.add(wanted, &*origin)?,
+        };
+        let source_id = record.source_id;
+        let vectors = Vectors::new(self.embeddings.filter(|_| wanted.plan.embedding.enabled));
+        let report = Report { name: name.clone(), warnings, ..Report::default() };
+        let (known, cursor) = (Known::new(), None);
+        let ingest = *self;
+        let mut intake = Intake {
+            ingest,
+            record,
+            wanted,
+            origin,
+            cut,
+            vectors,
+            known,
+            cursor,
+            report,
+            progress,
+        };
+        let done = intake.prepare(rebuild).and_then(|()| intake.run());
+        if done.is_err() && before.is_none() {
+            self.catalogue.remove(source_id)?;
+        }
+        done
+    }
+
+    /// What the documents are read from.
+    fn origin<'p>(
+        &self,
+        name: &'p str,
+        plan: &'p Plan,
+        cut: Cut,
+    ) -> Result<Box<dyn Origin + 'p>, CollectionError> {
+        let Some(table) = &plan.table else { return Ok(Box::new(Walk::new(name, plan, cut))) };
+        let tables = self.tables.ok_or_else(|| CollectionError::Rows {
+            name: name.to_owned(),
+            reason: "there are no databases here".to_owned(),
+        })?;
+        Ok(Box::new(TableRows::new(name, plan, table, cut, tables)?))
+    }
+
     /// Adds a collection that stands for nothing yet.
-    fn add(&self, wanted: &Wanted, survey: &Survey<'_>) -> Result<Record, CollectionError> {
+    fn add(&self, wanted: &Wanted, origin: &dyn Origin) -> Result<Record, CollectionError> {
         let Wanted { name, owner, plan } = wanted;
-        if survey.files.is_empty() {
-            let reasons: Vec<&str> =
-                survey.missing.iter().map(|missing| missing.reason.as_str()).collect();
-            let reason = reasons.join("; ");
+        if let Some(reason) = origin.nothing() {
             return Err(CollectionError::Nothing { name: name.clone(), reason });
         }
         self.catalogue.add(name, owner.as_ref(), &files::first(name), &plan.to_json())?;
         self.catalogue.named(name)?.ok_or_else(|| CollectionError::Unknown(name.clone()))
     }
 
-    fn intake<'a>(
-        &'a self,
-        record: Record,
-        wanted: &'a Wanted,
-        survey: Survey<'a>,
-        rebuild: bool,
-        progress: Progress<'a>,
-    ) -> Result<Intake<'a>, CollectionError> {
-        let plan = &wanted.plan;
-        let (cut, warnings) = Cut::of(plan.chunking.as_ref());
-        let vectors = Vectors::new(self.embeddings.filter(|_| plan.embedding.enabled));
-        let mut intake = Intake {
-            ingest: *self,
-            reader: Reader { plan, source_id: record.source_id, cut },
-            vectors,
-            known: BTreeMap::new(),
-            report: Report { name: record.name.clone(), warnings, ..Report::default() },
-            record,
-            wanted,
-            survey,
-            progress,
-        };
-        intake.report.rebuilt = rebuild || !intake.is_there();
-        match intake.look() {
-            Ok(anew) => intake.report.rebuilt |= anew,
-            // Whoever wants it made anew may want that because it cannot be read.
-            Err(_) if intake.report.rebuilt => {}
-            Err(error) => return Err(error),
+    /// Writes down why a collection could not be brought up to date.
+    fn remember(&self, record: &Record, error: &CollectionError) {
+        if !self.catalogue.folder().join(&record.file).exists() {
+            return;
         }
-        Ok(intake)
+        let collection = self.catalogue.open(&record.file);
+        let state = SyncState { last_error: Some(error.to_string()), ..SyncState::default() };
+        let written = collection.write(Durability::Bulk, |writer| {
+            collection.put_sync_state(writer, record.source_id, &state)
+        });
+        if let Err(error) = written {
+            let name = &record.name;
+            tracing::warn!(source = %name, %error, "nor could that be written down");
+        }
     }
 }
 
 impl Intake<'_> {
-    fn run(mut self) -> Result<Report, CollectionError> {
-        for problem in std::mem::take(&mut self.survey.skipped) {
-            self.report.skipped.push(problem);
+    /// Learns what is there.
+    fn prepare(&mut self, rebuild: bool) -> Result<(), CollectionError> {
+        self.report.rebuilt = rebuild || !self.is_there();
+        match self.look() {
+            Ok(anew) => self.report.rebuilt |= anew,
+            // Whoever wants it made anew may want that because it cannot be read.
+            Err(_) if self.report.rebuilt => {}
+            Err(error) => return Err(error),
         }
-        for missing in &self.survey.missing {
+        Ok(())
+    }
+
+    fn run(mut self) -> Result<Report, CollectionError> {
+        for missing in self.origin.missing() {
             self.report.skip(String::new(), missing.reason.clone());
         }
         let before = self.report.clone();
@@ -179,12 +226,19 @@ impl Intake<'_> {
         }
         let before = Plan::parse(&self.record.name, &self.record.plan).ok();
         let same_cut =
-            before.is_some_and(|before| Cut::of(before.chunking.as_ref()).0 == self.reader.cut);
+            before.as_ref().is_some_and(|before| Cut::of(before.chunking.as_ref()).0 == self.cut);
         let collection = self.collection();
-        let (hashes, model) = collection.read(Deadline::after(PATIENCE), |reader| {
-            Ok((collection.hashes(reader, self.record.source_id)?, collection.model(reader)?))
+        let (hashes, model, state) = collection.read(Deadline::after(PATIENCE), |reader| {
+            let source_id = self.record.source_id;
+            let hashes = collection.hashes(reader, source_id)?;
+            Ok((hashes, collection.model(reader)?, collection.sync_state(reader, source_id)?))
         })?;
         self.known = hashes.into_iter().collect();
+        // Of another table or by another map, all rows are read.
+        if before.is_some_and(|before| before == self.wanted.plan) {
+            let cursor = state.cursor_json.and_then(|it| serde_json::from_str(&it).ok());
+            self.cursor = cursor.filter(|it: &Value| it.get("value").is_some());
+        }
         let wanted = self.wanted.plan.embedding.enabled;
         let same_model = model.is_none_or(|model| wanted && self.vectors.are_of(&model));
         Ok(!same_cut || !same_model)
@@ -193,13 +247,13 @@ impl Intake<'_> {
     /// Puts what has changed into the collection, unless it is very much: tells
     /// whether that was done.
     fn in_place(&mut self) -> Result<bool, CollectionError> {
-        let Some((documents, gone)) = self.changes() else { return Ok(false) };
+        let Some(Changes { documents, gone }) = self.changes()? else { return Ok(false) };
         let made = self.vectors.of(&documents);
         let collection = self.collection();
         self.catch_up(&collection)?;
         let source = self.source();
         let (report, vectors) = (&mut self.report, &self.vectors);
-        let state = state(&self.survey, vectors);
+        let state = state(&*self.origin, vectors);
         collection.write(Durability::Bulk, |writer| {
             collection.put_source(writer, &source)?;
             for doc_id in &gone {
@@ -223,85 +277,58 @@ impl Intake<'_> {
 
     /// The documents that are not what is known of them, and the names of those
     /// that are gone; nothing, if it is too much for one transaction.
-    fn changes(&mut self) -> Option<(Vec<Document>, Vec<String>)> {
+    fn changes(&mut self) -> Result<Option<Changes>, CollectionError> {
         let mut kept = HashSet::new();
         let (mut documents, mut chunks) = (Vec::new(), 0);
-        let files = std::mem::take(&mut self.survey.files);
-        for (number, batch) in files.chunks(BATCH).enumerate() {
-            for (file, outcome) in batch.iter().zip(self.read(batch, true)) {
-                let read = self.take(file, outcome, &mut kept);
-                chunks += read.iter().map(|it| it.chunks.len()).sum::<usize>();
-                documents.extend(read);
-            }
-            (self.progress)((number * BATCH + batch.len()).min(files.len()), files.len());
+        self.origin.begin(self.cursor.take().map_or(Pass::Everything, Pass::Since))?;
+        while let Some(portion) = self.origin.next(Some(&self.known))? {
+            let read = self.take(portion, &mut kept);
+            chunks += read.iter().map(|it| it.chunks.len()).sum::<usize>();
+            documents.extend(read);
             // Without its folders a collection cannot be made anew.
-            if chunks > MOST_IN_PLACE && self.survey.missing.is_empty() {
-                self.survey.files = files;
-                return None;
+            if chunks > MOST_IN_PLACE && self.origin.missing().is_empty() {
+                return Ok(None);
             }
         }
-        let is_gone = |id: &&String| !kept.contains(*id) && !self.survey.misses(id);
+        let missing = self.origin.missing();
+        let is_missed = |id: &str| missing.iter().any(|missing| missing.holds(id));
+        let is_gone = |id: &&String| !kept.contains(*id) && !is_missed(id);
         let gone = self.known.keys().filter(is_gone).cloned().collect();
-        Some((documents, gone))
+        Ok(Some(Changes { documents, gone }))
     }
 
-    /// Takes in what became of a file; gives back what is to be put. A file that
-    /// cannot be read now keeps what was read of it before.
-    fn take(
-        &mut self,
-        file: &Candidate<'_>,
-        outcome: Outcome,
-        kept: &mut HashSet<String>,
-    ) -> Vec<Document> {
-        match outcome {
-            Outcome::Passed => self.report.passed += 1,
-            Outcome::Unchanged => self.keep(file, kept),
-            Outcome::Skipped(reason) => {
-                self.report.skip(file.place(), without(&file.place(), reason));
-                self.keep(file, kept);
-            }
-            Outcome::Read(documents, problems) => {
-                for problem in problems {
-                    let comma = if problem.place.is_empty() { "" } else { ", " };
-                    let place = format!("{}{comma}{}", file.place(), problem.place);
-                    self.report.skip(place, problem.reason);
-                }
-                kept.extend(documents.iter().map(|document| document.doc_id.clone()));
-                return documents;
-            }
+    /// Takes in what was read; gives back what is to be put.
+    fn take(&mut self, portion: Portion, kept: &mut HashSet<String>) -> Vec<Document> {
+        let Portion { mut documents, unchanged, passed, skipped, progress: (done, of) } = portion;
+        self.report.passed += passed;
+        self.report.unchanged += unchanged.len();
+        self.report.skipped.extend(skipped);
+        for document in &mut documents {
+            document.source_id = self.record.source_id;
+            kept.insert(document.doc_id.clone());
         }
-        Vec::new()
-    }
-
-    /// Keeps the documents that a file has become.
-    fn keep(&mut self, file: &Candidate<'_>, kept: &mut HashSet<String>) {
-        let below = self.known.range(file.doc_id.clone()..).map(|(doc_id, _)| doc_id);
-        let near = below.take_while(|doc_id| doc_id.starts_with(&file.doc_id));
-        let of_file: Vec<String> = near.filter(|doc_id| file.holds(doc_id)).cloned().collect();
-        self.report.unchanged += of_file.len();
-        kept.extend(of_file);
+        kept.extend(unchanged);
+        (self.progress)(done, of);
+        documents
     }
 
     /// Makes the collection anew, in a file that takes the place of the old one.
     fn anew(&mut self) -> Result<(), CollectionError> {
         let lost =
             |missing: &&super::folder::Missing| self.known.keys().any(|id| missing.holds(id));
-        if let Some(missing) = self.survey.missing.iter().find(lost) {
+        if let Some(missing) = self.origin.missing().iter().find(lost) {
             let (name, reason) = (self.record.name.clone(), missing.reason.clone());
             return Err(CollectionError::Incomplete { name, reason });
         }
         let catalogue = self.ingest.catalogue;
+        self.origin.begin(Pass::Everything)?;
         let file = files::next(catalogue.folder(), &self.record)?;
         let collection = Collection::at(catalogue.folder().join(&file));
         let source = self.source();
         collection.write(Durability::Bulk, |writer| collection.put_source(writer, &source))?;
         let mut kept = HashSet::new();
-        let files = std::mem::take(&mut self.survey.files);
-        for (number, batch) in files.chunks(BATCH).enumerate() {
-            let mut documents = Vec::new();
-            for (file, outcome) in batch.iter().zip(self.read(batch, false)) {
-                documents.extend(self.take(file, outcome, &mut kept));
-            }
+        while let Some(portion) = self.origin.next(None)? {
+            let documents = self.take(portion, &mut kept);
             let made = self.vectors.of(&documents);
             let embedded = (documents, made);
             collection.write(Durability::Bulk, |writer| {
@@ -315,10 +342,9 @@ impl Intake<'_> {
                     Some(_) => Put::Updated(Vec::new()),
                 });
             }
-            (self.progress)((number * BATCH + batch.len()).min(files.len()), files.len());
         }
         self.report.gone = self.known.keys().filter(|id| !kept.contains(*id)).count();
-        let state = state(&self.survey, &self.vectors);
+        let state = state(&*self.origin, &self.vectors);
         collection.write(Durability::Full, |writer| {
             collection.put_sync_state(writer, source.source_id, &state)
         })?;
@@ -328,26 +354,6 @@ impl Intake<'_> {
         collection.store().close();
         let (plan, owner) = (self.wanted.plan.to_json(), self.owner());
         catalogue.swap(&Record { owner, file, plan, ..self.record.clone() })
-    }
-
-    /// Reads files on all cores; in the order of the files.
-    fn read(&self, files: &[Candidate<'_>], heed_known: bool) -> Vec<Outcome> {
-        let hands = thread::available_parallelism().map_or(1, NonZero::get);
-        let known = |file: &Candidate<'_>| {
-            self.known.get(&file.doc_id).filter(|_| heed_known).map(String::as_str)
-        };
-        let read = |file| self.reader.read(file, known(file));
-        thread::scope(|scope| {
-            let share = files.len().div_ceil(hands).max(1);
-            let shares = files.chunks(share);
-            let readers: Vec<_> = shares
-                .map(|share| scope.spawn(move || share.iter().map(read).collect::<Vec<_>>()))
-                .collect();
-            let joined = readers
-                .into_iter()
-                .flat_map(|reader| reader.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            joined.collect()
-        })
     }
 
     /// Makes the vectors that were missing before, as far as that works.
@@ -388,8 +394,10 @@ impl Intake<'_> {
         NewSource {
             source_id: self.record.source_id,
             name: self.record.name.clone(),
-            backend_type: "folder".to_owned(),
-            doc_map_json: String::new(),
+            backend_type: self.origin.backend_type().to_owned(),
+            doc_map_json: json(
+                plan.table.as_ref().and_then(|it| serde_json::to_value(&it.doc_map).ok()),
+            ),
             chunking_json: json(
                 plan.chunking.as_ref().and_then(|it| serde_json::to_value(it).ok()),
             ),
@@ -398,13 +406,14 @@ impl Intake<'_> {
     }
 }
 
-/// How far the collection follows its folders afterwards.
-fn state(survey: &Survey<'_>, vectors: &Vectors<'_>) -> SyncState {
-    let missing: Vec<&str> = survey.missing.iter().map(|it| it.reason.as_str()).collect();
+/// How far the collection follows its origin afterwards.
+fn state(origin: &dyn Origin, vectors: &Vectors<'_>) -> SyncState {
+    let missing: Vec<&str> = origin.missing().iter().map(|it| it.reason.as_str()).collect();
     let complete = missing.is_empty();
     let problem =
         if complete { vectors.problem().map(str::to_owned) } else { Some(missing.join("; ")) };
-    SyncState { cursor_json: None, last_ok_at: complete.then(Timestamp::now), last_error: problem }
+    let cursor_json = origin.cursor().map(|cursor| cursor.to_string());
+    SyncState { cursor_json, last_ok_at: complete.then(Timestamp::now), last_error: problem }
 }
 
 /// Puts documents in, with the vectors of their chunks.
@@ -424,11 +433,4 @@ fn put(
         puts.push(put);
     }
     Ok(puts)
-}
-
-/// A reason without the path that it begins with: who tells it tells that as well.
-fn without(place: &str, reason: String) -> String {
-    let bare = [format!("{place} "), format!("cannot read {place}: ")];
-    let bare = bare.iter().find_map(|path| reason.strip_prefix(path).map(str::to_owned));
-    bare.unwrap_or(reason)
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{CollectionError, Record};
 use crate::{
     auth::{AccessTag, UserId, UserIdError},
-    config::{self, Chunking, Embedding, Folder},
+    config::{self, Chunking, Embedding, Folder, Table},
 };
 
 /// What a collection is made of and how, as the catalogue keeps it.
@@ -14,6 +14,9 @@ pub struct Plan {
     /// The folders whose files it is made of.
     #[serde(default)]
     pub folders: Vec<Folder>,
+    /// The table whose rows it is made of, if it is not made of folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<Table>,
     /// The access tags that one must have to see its documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_tags: Vec<String>,
@@ -37,6 +40,11 @@ pub struct Wanted {
 }
 
 impl Plan {
+    /// Whether it is made of anything that can be read again.
+    pub fn has_origin(&self) -> bool {
+        !self.folders.is_empty() || self.table.is_some()
+    }
+
     /// Reads the plan of a collection of that name.
     pub fn parse(name: &str, json: &str) -> Result<Self, CollectionError> {
         serde_json::from_str(json)
@@ -58,12 +66,16 @@ impl Wanted {
         let owner = written.owner.as_deref().map(str::parse).transpose();
         let plan = Plan {
             folders: written.folders.clone(),
+            table: written.table.clone(),
             access_tags: written.access_tags.clone(),
             chunking: written.chunking.clone(),
             embedding: written.embedding,
         };
-        if plan.folders.is_empty() {
+        if !plan.has_origin() {
             return Err(wrong("`folders` names none".to_owned()));
+        }
+        if let Some(problem) = plan.table.as_ref().and_then(Table::problem) {
+            return Err(wrong(problem));
         }
         if let Some(error) = plan.access_tags.iter().find_map(|tag| tag.parse::<AccessTag>().err())
         {
@@ -109,10 +121,26 @@ mod tests {
     }
 
     #[test]
+    fn the_plan_of_a_table_is_kept_with_all_that_it_says() {
+        let written: config::Collection = toml::from_str(
+            "name = \"posts\"\nprofile = \"shop\"\ntable = \"posts\"\npk_column = \"Id\"\n\
+             where = \"Score > 3\"\ncursor = { column = \"Id\" }\n[doc_map]\n\
+             body = { concat = [{ col = \"Body\" }, { lit = \"\" }] }\n\
+             metadata = { pick = [\"Id\"], rename = { Id = \"key\" } }",
+        )
+        .unwrap();
+        let plan = Wanted::configured(&written).unwrap().plan;
+        assert_eq!(Plan::parse("posts", &plan.to_json()).unwrap(), plan);
+        assert!(plan.to_json().contains("\"where\":\"Score > 3\""), "{}", plan.to_json());
+        assert!(plan.has_origin() && !Plan::default().has_origin());
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_by_the_name_of_the_collection() {
         let base = config::Collection {
             name: "docs".to_owned(),
             folders: Vec::new(),
+            table: None,
             owner: None,
             access_tags: Vec::new(),
             chunking: None,

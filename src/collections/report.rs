@@ -18,7 +18,7 @@ pub struct Report {
     pub updated: usize,
     /// Documents that are as they were.
     pub unchanged: usize,
-    /// Documents whose files are gone, and which are gone with them.
+    /// Documents whose files or rows are gone, and which are gone with them.
     pub gone: usize,
     /// Files of kinds that are not read.
     pub passed: usize,

@@ -7,11 +7,10 @@ use std::{
     thread,
 };
 
-use vademecum_collections::SyncState;
-use vademecum_kit::{model::Timestamp, store::Durability};
+use vademecum_kit::model::Timestamp;
 
 use super::{
-    Catalogue, CollectionError, Ingest, Report, Wanted,
+    Catalogue, CollectionError, Ingest, Report, Tables, Wanted,
     catalogue::check_name,
     files::{self, Lock},
 };
@@ -22,6 +21,7 @@ use crate::{auth::Principal, config, embed::Embeddings};
 pub struct Syncs {
     catalogue: Arc<Catalogue>,
     embeddings: Option<Arc<Embeddings>>,
+    tables: Option<Tables>,
     /// What the settings describe.
     configured: Vec<Wanted>,
     running: Arc<Mutex<Vec<Job>>>,
@@ -83,13 +83,25 @@ fn expected(names: &[String]) -> String {
 impl Syncs {
     /// Those of this catalogue.
     pub fn new(catalogue: Arc<Catalogue>) -> Self {
-        Self { catalogue, embeddings: None, configured: Vec::new(), running: Arc::default() }
+        let (embeddings, tables, configured) = (None, None, Vec::new());
+        Self { catalogue, embeddings, tables, configured, running: Arc::default() }
     }
 
     /// The same, with somebody who makes vectors.
     #[must_use]
     pub fn embedding_with(self, embeddings: Option<Arc<Embeddings>>) -> Self {
         Self { embeddings, ..self }
+    }
+
+    /// The same, with databases that collections can be made of.
+    #[must_use]
+    pub fn reading(self, tables: Tables) -> Self {
+        Self { tables: Some(tables), ..self }
+    }
+
+    /// The databases that collections can be made of, if there are any.
+    pub fn tables(&self) -> Option<&Tables> {
+        self.tables.as_ref()
     }
 
     /// The same, with the collections that the settings describe.
@@ -101,7 +113,12 @@ impl Syncs {
                 let reason = "there are two of that name".to_owned();
                 return Err(CollectionError::Settings { name: written.name.clone(), reason });
             }
-            configured.push(Wanted::configured(written)?);
+            let wanted = Wanted::configured(written)?;
+            if let (Some(tables), Some(table)) = (&self.tables, &wanted.plan.table) {
+                let (name, wrong) = (written.name.clone(), tables.check(table));
+                wrong.map_err(|error| CollectionError::Settings { name, reason: error.message })?;
+            }
+            configured.push(wanted);
         }
         Ok(Self { configured, ..self })
     }
@@ -113,7 +130,11 @@ impl Syncs {
 
     /// What brings a collection up to date at once.
     pub fn ingest(&self) -> Ingest<'_> {
-        Ingest { catalogue: &self.catalogue, embeddings: self.embeddings.as_deref() }
+        Ingest {
+            catalogue: &self.catalogue,
+            embeddings: self.embeddings.as_deref(),
+            tables: self.tables.as_ref(),
+        }
     }
 
     /// The collections that can be brought up to date: those of the settings, and
@@ -126,7 +147,7 @@ impl Syncs {
                 wanted.push(Wanted::recorded(&record)?);
             }
         }
-        wanted.retain(|wanted| !wanted.plan.folders.is_empty());
+        wanted.retain(|wanted| wanted.plan.has_origin());
         Ok(wanted)
     }
 
@@ -215,21 +236,8 @@ impl Syncs {
             }
             Err(error) => {
                 tracing::warn!(source = %name, %error, "`{name}` could not be synced");
-                if let Err(error) = self.remember(name, &error) {
-                    tracing::warn!(source = %name, %error, "nor could that be written down");
-                }
             }
         }
-    }
-
-    /// Writes down why a collection could not be brought up to date.
-    fn remember(&self, name: &str, error: &CollectionError) -> Result<(), CollectionError> {
-        let Some(record) = self.catalogue.named(name)? else { return Ok(()) };
-        let collection = self.catalogue.open(&record.file);
-        let state = SyncState { last_error: Some(error.to_string()), ..SyncState::default() };
-        Ok(collection.write(Durability::Bulk, |writer| {
-            collection.put_sync_state(writer, record.source_id, &state)
-        })?)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Job>> {

@@ -4,26 +4,47 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A collection, and what it is made of.
+use super::{Cursor, DocMap, Table as DatabaseTable};
+
+/// A collection, and what it is made of: of folders, or of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "WrittenCollection")]
 pub struct Collection {
     /// What it is called.
     pub name: String,
     /// The folders whose files it is made of.
     pub folders: Vec<Folder>,
+    /// The table whose rows it is made of.
+    pub table: Option<DatabaseTable>,
     /// The user whose it is; everybody's, without one.
-    #[serde(default)]
     pub owner: Option<String>,
     /// The access tags that one must have to see its documents.
-    #[serde(default)]
     pub access_tags: Vec<String>,
     /// How documents are cut. Without it, at their headings.
-    #[serde(default)]
     pub chunking: Option<Chunking>,
     /// Whether it can be searched by meaning.
-    #[serde(default)]
     pub embedding: Embedding,
+}
+
+/// A collection as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenCollection {
+    name: String,
+    folders: Option<Vec<Folder>>,
+    profile: Option<String>,
+    table: Option<String>,
+    pk_column: Option<String>,
+    #[serde(rename = "where")]
+    condition: Option<String>,
+    doc_map: Option<DocMap>,
+    cursor: Option<Cursor>,
+    owner: Option<String>,
+    #[serde(default)]
+    access_tags: Vec<String>,
+    chunking: Option<Chunking>,
+    #[serde(default)]
+    embedding: Embedding,
 }
 
 /// A folder, and what the files in it are about.
@@ -98,6 +119,58 @@ struct Table {
     version: Option<String>,
 }
 
+impl TryFrom<WrittenCollection> for Collection {
+    type Error = String;
+
+    fn try_from(written: WrittenCollection) -> Result<Self, String> {
+        let WrittenCollection {
+            name,
+            folders,
+            profile,
+            table,
+            pk_column,
+            condition,
+            doc_map,
+            cursor,
+            owner,
+            access_tags,
+            chunking,
+            embedding,
+        } = written;
+        let is_said = profile.is_some() || pk_column.is_some() || doc_map.is_some();
+        let of_table = table.is_some() || is_said || condition.is_some() || cursor.is_some();
+        let missing = |key: &str| {
+            format!(
+                "`{key}` is missing; a collection of a table has `profile`, `table`, `pk_column` \
+                 and `doc_map`"
+            )
+        };
+        let (folders, table) = match (folders, of_table) {
+            (Some(folders), false) => (folders, None),
+            (None, true) => {
+                let table = DatabaseTable {
+                    profile: profile.ok_or_else(|| missing("profile"))?,
+                    table: table.ok_or_else(|| missing("table"))?,
+                    pk_column: pk_column.ok_or_else(|| missing("pk_column"))?,
+                    condition,
+                    doc_map: doc_map.ok_or_else(|| missing("doc_map"))?,
+                    cursor,
+                };
+                (Vec::new(), Some(table))
+            }
+            (Some(_), true) => {
+                let problem = "it is made of `folders` or of a `table`; take one of them out";
+                return Err(problem.to_owned());
+            }
+            (None, false) => {
+                let problem = "say what it is made of: `folders`, or `profile` and `table`";
+                return Err(problem.to_owned());
+            }
+        };
+        Ok(Self { name, folders, table, owner, access_tags, chunking, embedding })
+    }
+}
+
 impl TryFrom<Written> for Folder {
     type Error = String;
 
@@ -146,6 +219,27 @@ mod tests {
             assert!(error.contains(reason), "{folders}: {error}");
         }
         assert!(collection("folders = []\nfolder = 1").unwrap_err().contains("folder"));
+    }
+
+    #[test]
+    fn a_collection_is_made_of_folders_or_of_a_table() {
+        let of_table = "profile = \"shop\"\ntable = \"posts\"\npk_column = \"Id\"\n\
+                        doc_map = { body = { concat = [{ col = \"Body\" }] } }\n";
+        let read = collection(&format!("{of_table}where = \"Score > 3\"")).unwrap();
+        let table = read.table.unwrap();
+        assert_eq!((table.profile.as_str(), table.table.as_str()), ("shop", "posts"));
+        assert_eq!((table.condition.as_deref(), table.cursor), (Some("Score > 3"), None));
+        assert!(read.folders.is_empty());
+        for (text, reason) in [
+            ("", "say what it is made of"),
+            (&format!("{of_table}folders = []"), "take one of them out"),
+            ("table = \"posts\"", "`profile` is missing"),
+            ("profile = \"shop\"\ntable = \"posts\"\npk_column = \"Id\"", "`doc_map` is missing"),
+            (&of_table.replace("col =", "column ="), "column"),
+        ] {
+            let error = collection(text).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::{
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{Secret, SecretError, machine};
+use super::{Secret, SecretError, Unlock, machine};
 
 /// What makes vectors of texts.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Embeddings {
     pub api_base: Option<ApiBase>,
     /// Where the provider's key is.
     pub api_key: Option<Secret>,
+    /// What opens the key if it is encrypted: `[secrets]` says so.
+    #[serde(skip)]
+    pub unlock: Unlock,
     /// Whether texts and key may go to another machine unencrypted.
     pub allow_http: bool,
     /// How many texts go into one request.
@@ -115,6 +118,7 @@ impl Default for Embeddings {
             dimensions: None,
             api_base: None,
             api_key: None,
+            unlock: Unlock::Nothing,
             allow_http: false,
             batch_size: NonZeroUsize::MIN.saturating_add(15),
             timeout_ms: NonZeroU32::MIN.saturating_add(19_999),
@@ -150,7 +154,7 @@ impl Embeddings {
     /// meant for it.
     pub fn key(&self) -> Result<Option<SecretString>, SecretError> {
         match (&self.api_key, &self.api_base) {
-            (Some(key), _) => key.read("embeddings.api_key").map(Some),
+            (Some(key), _) => key.read("embeddings.api_key", &self.unlock).map(Some),
             (None, Some(_)) => Ok(None),
             (None, None) => {
                 let text = self.provider.variable().and_then(machine::variable);

@@ -7,6 +7,11 @@ pub fn program() -> io::Result<PathBuf> {
     env::current_exe()
 }
 
+/// The operating system and the processor that this program was built for.
+pub fn platform() -> (&'static str, &'static str) {
+    (env::consts::OS, env::consts::ARCH)
+}
+
 /// The folder that Codex was told to keep its settings in.
 pub fn codex_home() -> Option<PathBuf> {
     folder("CODEX_HOME")
@@ -17,12 +22,22 @@ pub fn claude_code_folder() -> Option<PathBuf> {
     folder("CLAUDE_CONFIG_DIR")
 }
 
+/// The socket of the SSH agent that keeps this user's keys.
+pub fn ssh_agent() -> Option<PathBuf> {
+    folder("SSH_AUTH_SOCK")
+}
+
+/// The folder of this user.
+pub(super) fn home() -> Option<PathBuf> {
+    dirs::home_dir()
+}
+
 /// What an environment variable says, if it is set to some text.
 pub(super) fn variable(name: &str) -> Option<String> {
     env::var_os(name)?.into_string().ok().filter(|text| !text.is_empty())
 }
 
-/// The folder that a variable names; an empty one names none.
+/// The path that a variable names; an empty one names none.
 fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }

@@ -26,6 +26,8 @@ pub struct Tools {
     pub rag_search_segments: NonZeroU8,
     /// Whether `search_knowledgebase` is offered.
     pub knowledgebase: Shown,
+    /// Whether the tools for databases are offered: `query`, `query_database` …
+    pub databases: Shown,
     /// Whether the tools that change the library are offered, to those who may.
     pub write: bool,
     /// Tools that are neither listed nor answered, by name.
@@ -44,6 +46,7 @@ impl Default for Tools {
             rag_search: Shown::default(),
             rag_search_segments: NonZeroU8::MIN.saturating_add(7),
             knowledgebase: Shown::default(),
+            databases: Shown::default(),
             write: false,
             disabled: Vec::new(),
             text: TextForm::default(),

@@ -9,6 +9,7 @@ mod library;
 mod query;
 mod server;
 mod settings;
+mod statement;
 mod targets;
 
 pub use targets::feed;

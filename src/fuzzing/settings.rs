@@ -5,7 +5,7 @@ use crate::{config::Settings, mcp::Defaults};
 /// Reads the text of a settings file.
 pub(super) fn settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    if let Ok(settings) = toml::from_str::<Settings>(text) {
+    if let Ok(settings) = Settings::parse(text) {
         settings.listen().ok();
         settings.auth.authorization_servers();
         settings.limits.patience();

@@ -1,18 +1,19 @@
 //! The list of what is fed, beside that of the importers.
 
-use super::{query, server, settings};
+use super::{query, server, settings, statement};
 use crate::import::fuzzing as files;
 
 /// Reads bytes, whatever they are.
 type Reader = fn(&[u8]);
 
 /// What reads no files, by the names of the targets.
-static READERS: [(&str, Reader); 5] = [
+static READERS: [(&str, Reader); 6] = [
     ("message", server::message),
     ("arguments", server::arguments),
     ("query", query::query),
     ("settings", settings::settings),
     ("config", settings::config),
+    ("statement", statement::statement),
 ];
 
 /// Feeds `bytes` to the reader of this name; to none, if there is none.

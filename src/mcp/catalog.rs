@@ -64,17 +64,20 @@ pub enum Toolset {
     RagSearch,
     /// `search_knowledgebase`.
     Knowledgebase,
+    /// Databases, through profiles.
+    Databases,
 }
 
 impl Toolset {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Knowledge,
         Self::DeepResearch,
         Self::Embedding,
         Self::Rag,
         Self::RagSearch,
         Self::Knowledgebase,
+        Self::Databases,
     ];
 }
 
@@ -108,12 +111,26 @@ pub struct Catalog {
     switched_off: HashSet<usize>,
 }
 
-/// Says which tool cannot be switched off, because there is none of that name.
+/// The tool by which clients without resources find them: it is always there.
+const NEEDED: &str = "read_resource";
+
+/// Says which tool cannot be switched off, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no tool `{name}` to disable{}", hint(*.nearest))]
-pub struct UnknownTool {
-    name: String,
-    nearest: Option<&'static str>,
+pub enum NotDisabled {
+    /// There is none of that name.
+    #[error("there is no tool `{name}` to disable{}", hint(*.nearest))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// It has to be there.
+    #[error(
+        "the tool `{NEEDED}` cannot be disabled: clients without resources find them by it; take \
+         it out of tools.disabled (databases = \"off\" hides it with all tools for databases)"
+    )]
+    Needed,
 }
 
 impl Entry {
@@ -174,12 +191,15 @@ impl Catalog {
     }
 
     /// The same without these tools, each named in either form.
-    pub fn without(mut self, disabled: &[String]) -> Result<Self, UnknownTool> {
+    pub fn without(mut self, disabled: &[String]) -> Result<Self, NotDisabled> {
         for name in disabled {
             let Some(index) = self.by_name.get(name) else {
                 let nearest = nearest(name, self.entries.iter().map(|entry| entry.name));
-                return Err(UnknownTool { name: name.clone(), nearest });
+                return Err(NotDisabled::Unknown { name: name.clone(), nearest });
             };
+            if self.entries.get(*index).is_some_and(|entry| entry.name == NEEDED) {
+                return Err(NotDisabled::Needed);
+            }
             self.switched_off.insert(*index);
         }
         Ok(self)

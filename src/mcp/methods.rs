@@ -157,13 +157,17 @@ impl Service {
                 let principal = &context.peer.principal;
                 let write = listing.write && principal.may(Right::Write);
                 let admin = listing.admin && principal.may(Right::Admin);
-                let tools = self.offer.tools().list(&Listing { write, admin, ..listing });
+                let mut tools = self.offer.tools().list(&Listing { write, admin, ..listing });
+                for tool in &mut tools {
+                    let name = tool["name"].as_str().unwrap_or_default().to_owned();
+                    self.offer.fit(&name, &mut tool["inputSchema"], principal);
+                }
                 Ok(Outcome::new(page("tools", &tools, cursor.as_deref())?).cached(SETTLED))
             }
             "tools/call" => self.call_tool(context, params).await,
             "resources/list" => {
                 let Paged { cursor } = read(params)?;
-                let resources = self.offer.resources();
+                let resources = self.offer.resources(&context.peer.principal);
                 Ok(Outcome::new(page("resources", &resources, cursor.as_deref())?).cached(SETTLED))
             }
             "resources/templates/list" => {

@@ -34,7 +34,7 @@ mod subscription;
 
 pub use call::{Call, Input};
 pub use capability::Capabilities;
-pub use catalog::{Catalog, Effect, Entry, Listing, NameStyle, Schemas, Toolset, UnknownTool};
+pub use catalog::{Catalog, Effect, Entry, Listing, NameStyle, NotDisabled, Schemas, Toolset};
 pub use client::Client;
 pub use completion::{Completion, MOST_COMPLETIONS, Reference, Typed, Unfinished};
 pub use content::{Block, Body, Contents};

@@ -20,6 +20,9 @@ pub trait Offer: Send + Sync + 'static {
         true
     }
 
+    /// Says in the schema of a tool what holds for this principal alone.
+    fn fit(&self, _tool: &str, _schema: &mut Value, _principal: &Principal) {}
+
     /// Calls a tool, by its canonical name.
     fn call<'a>(
         &'a self,
@@ -28,8 +31,8 @@ pub trait Offer: Send + Sync + 'static {
         call: &'a Call,
     ) -> LocalBoxFuture<'a, Result<Answer, Failure>>;
 
-    /// The resources that are listed.
-    fn resources(&self) -> Vec<Resource>;
+    /// The resources that are listed for somebody.
+    fn resources(&self, principal: &Principal) -> Vec<Resource>;
 
     /// The families of resources.
     fn templates(&self) -> Vec<Template>;

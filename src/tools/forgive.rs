@@ -14,7 +14,7 @@ use crate::{
 /// What arguments are called elsewhere: the name here, and the others without
 /// regard to case and underscores. The first name that a tool takes counts.
 const ALIASES: [(&str, &[&str]); 21] = [
-    ("query", &["q", "text", "question", "search", "searchquery", "input", "terms"]),
+    ("query", &["q", "sql", "text", "question", "search", "searchquery", "input", "terms"]),
     ("limit", &["k", "n", "topk", "topn", "count", "maxresults", "numresults", "pagesize", "size"]),
     ("offset", &["skip", "start", "from", "startindex", "nextoffset"]),
     ("snippet_length", &["snippetsize", "snippetlen", "maxsnippetlength", "snippet"]),

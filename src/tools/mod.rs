@@ -22,6 +22,7 @@ mod resources;
 mod schema;
 mod segments;
 mod source;
+mod sql;
 mod text;
 mod tool;
 mod transcript;
@@ -42,6 +43,10 @@ pub use segments::{RagSearch, VerifyDocumentAccess};
 pub use source::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,
+};
+pub use sql::{
+    CountRows, ExecuteExplain, GetSchemaInfo, ProfileList, ProfileShow, Query, QueryDatabase,
+    ReadResource, SimilaritySearch,
 };
 pub use tool::{Contract, Form, Replied, Tool};
 pub use transcript::MediaTranscript;

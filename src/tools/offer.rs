@@ -8,21 +8,22 @@ use std::{
 };
 
 use futures_util::future::LocalBoxFuture;
-use serde_json::{json, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
 use vademecum_kit::model::{Deadline, Item, SourceName};
 
 use super::{Replied, Tool, completion, documents, prompts, resources, text};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
-    auth::{Principal, ServerKey},
+    auth::{Principal, Right, ServerKey},
     collections::{Catalogue, Syncs},
     config::{self, TextForm},
     embed::Embeddings,
     mcp::{
-        Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, Offer, Prompt,
-        PromptArguments, Resource, Scope, Template, Toolset, Unfinished, UnknownTool,
+        Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, NotDisabled, Offer,
+        Prompt, PromptArguments, Resource, Scope, Template, Toolset, Unfinished,
     },
+    sql::Databases,
 };
 
 /// All tools, and whom they work for.
@@ -39,6 +40,8 @@ pub struct Toolbox {
     /// Where the server's secret is kept, and the secret once it was needed.
     secret: (PathBuf, OnceLock<ServerKey>),
     segments: usize,
+    databases: Arc<Databases>,
+    write: bool,
 }
 
 impl Toolbox {
@@ -66,6 +69,8 @@ impl Toolbox {
             syncs,
             secret,
             segments,
+            databases: Arc::default(),
+            write: false,
         }
     }
 
@@ -82,7 +87,7 @@ impl Toolbox {
     }
 
     /// The same without these tools.
-    pub fn without(self, disabled: &[String]) -> Result<Self, UnknownTool> {
+    pub fn without(self, disabled: &[String]) -> Result<Self, NotDisabled> {
         Ok(Self { catalog: self.catalog.without(disabled)?, ..self })
     }
 
@@ -118,6 +123,28 @@ impl Toolbox {
     /// What brings collections up to date.
     pub(crate) fn syncs(&self) -> &Syncs {
         &self.syncs
+    }
+
+    /// The same, with databases.
+    #[must_use]
+    pub fn with_databases(self, databases: Arc<Databases>) -> Self {
+        Self { databases, ..self }
+    }
+
+    /// The databases of the server.
+    pub(crate) fn databases(&self) -> &Databases {
+        &self.databases
+    }
+
+    /// The same, where tools may write if `write` says so.
+    #[must_use]
+    pub fn writing(self, write: bool) -> Self {
+        Self { write, ..self }
+    }
+
+    /// Whether this call may write, as far as the server and the caller's rights go.
+    pub(crate) fn may_write(&self, call: &Call) -> bool {
+        self.write && call.principal.may(Right::Write)
     }
 
     /// The same, with as many segments in an answer of `rag_search`.
@@ -206,6 +233,22 @@ impl Offer for Toolbox {
             // Those of the settings are built by a tool of this set.
             Toolset::Rag => self.collections.has_some() || self.syncs.has_some(),
             Toolset::Knowledgebase => self.collections.has_some(),
+            Toolset::Databases => {
+                self.databases.profiles().for_principal(principal).next().is_some()
+            }
+        }
+    }
+
+    fn fit(&self, tool: &str, schema: &mut Value, principal: &Principal) {
+        let names = self.databases.profiles().names_for(principal);
+        let is_of_databases =
+            |tool: &Tool| tool.entry().toolset == Toolset::Databases && !names.is_empty();
+        if !self.tools.get(tool).is_some_and(is_of_databases) {
+            return;
+        }
+        let argument = if tool == "profile_show" { "name" } else { "profile" };
+        if let Some(property) = schema.pointer_mut(&format!("/properties/{argument}")) {
+            property["enum"] = names.into();
         }
     }
 
@@ -223,8 +266,8 @@ impl Offer for Toolbox {
         })
     }
 
-    fn resources(&self) -> Vec<Resource> {
-        resources::listed()
+    fn resources(&self, principal: &Principal) -> Vec<Resource> {
+        resources::listed(self, principal)
     }
 
     fn templates(&self) -> Vec<Template> {
@@ -284,6 +327,7 @@ impl From<&CallError> for Failure {
             CallError::Invalid(_)
             | CallError::TooMuch(_)
             | CallError::Refused(_)
+            | CallError::Sql(_)
             | CallError::NotConfigured(_)
             | CallError::UnknownSession(_) => Self::parameters(message),
             CallError::NoAnswer(_) | CallError::TooLate | CallError::Unavailable => {

@@ -24,10 +24,13 @@ pub(super) async fn wanted(
         return Err(CallError::Invalid(problem.to_owned()));
     }
     let (mut sources, mut others) = (Vec::new(), Vec::new());
-    for (index, name) in names.iter().enumerate() {
-        match name.parse::<SourceName>() {
-            Ok(SourceName::Collections) | Err(_) => others.push((index, name.as_str())),
-            Ok(source) => sources.push(source),
+    for (index, names) in names.iter().enumerate() {
+        // Some send a list as one text. No name has a comma.
+        for name in names.split(',').map(str::trim) {
+            match name.to_lowercase().parse::<SourceName>() {
+                Ok(SourceName::Collections) | Err(_) => others.push((index, name)),
+                Ok(source) => sources.push(source),
+            }
         }
     }
     let mut wanted = filters.into_wanted(&sources);

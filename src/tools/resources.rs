@@ -7,9 +7,10 @@ use vademecum_kit::model::{
     Holdings, Mode, Preferences, RetrievalOptions, SourceName, Timestamp, Uri,
 };
 
-use super::{Toolbox, input::point};
+use super::{Toolbox, input::point, sql::system_info};
 use crate::{
     actors::{self, CallError, Library},
+    auth::Principal,
     mcp::{Call, Contents, Resource, Template},
 };
 
@@ -25,7 +26,13 @@ const SUGGESTED: [&str; 12] = [
 ];
 
 /// The resources that are listed.
-pub(crate) fn listed() -> Vec<Resource> {
+pub(crate) fn listed(toolbox: &Toolbox, principal: &Principal) -> Vec<Resource> {
+    let mut listed = of_library();
+    listed.extend(system_info::listed(toolbox.databases().profiles(), principal));
+    listed
+}
+
+fn of_library() -> Vec<Resource> {
     vec![
         Resource {
             uri: TYPES.into(),
@@ -131,6 +138,9 @@ pub(crate) async fn read(toolbox: &Toolbox, uri: &str, call: &Call) -> Result<Co
         TYPES => return kinds(toolbox, call).await,
         STATS => return stats(toolbox, call).await,
         _ => {}
+    }
+    if let Some(asked) = system_info::Asked::parse(uri) {
+        return asked.read(toolbox, uri, call).await;
     }
     let parsed: Uri = uri.parse().map_err(|error| CallError::NotFound(format!("{error}")))?;
     let source = parsed.source;

@@ -17,6 +17,7 @@ use crate::{
     actors::CallError,
     auth::Right,
     mcp::{Answer, Call, Effect, Entry, Failure, Schemas, Toolset},
+    sql::{ErrorCode, SqlError},
 };
 
 /// What a tool promises.
@@ -54,8 +55,13 @@ pub enum Form {
     /// What is wrong with a call is for the model to read, so that it can do better
     /// (`docs/adr/0004-tool-errors.md`).
     Told,
-    /// The same, as JSON with a code.
+    /// The same, but a URI at which there is nothing is a failure of the request, as it
+    /// is in `resources/read`.
+    Located,
+    /// The same as told, as JSON with a code.
     Coded,
+    /// The same, in the envelope `{ok, schema_version, error}`.
+    Enveloped,
     /// For programs that know nothing of results of tools: the members of the answer
     /// are members of the result as well, and what is wrong is a failure of the
     /// request.
@@ -78,6 +84,9 @@ impl<T> From<T> for Replied<T> {
         Self { output, text: None, meta: None }
     }
 }
+
+/// The version of the envelope of `query`.
+pub(crate) const SCHEMA_VERSION: u8 = 1;
 
 type Run = for<'a> fn(
     &'a Toolbox,
@@ -140,10 +149,12 @@ impl Tool {
     ) -> Result<Answer, Failure> {
         let answer = (self.run)(toolbox, arguments, &self.entry.schemas.input, call).await;
         match (self.form, answer) {
-            (Form::Told | Form::Coded, Ok(answer)) => Ok(answer),
+            (Form::Told | Form::Located | Form::Coded | Form::Enveloped, Ok(answer)) => Ok(answer),
             (Form::Bare, Ok(answer)) => Ok(Answer { is_bare: true, ..answer }),
-            (Form::Told, Err(error)) => Ok(Answer::refusal(error.to_string())),
+            (Form::Located, Err(error @ CallError::NotFound(_))) => Err(Failure::from(&error)),
+            (Form::Told | Form::Located, Err(error)) => Ok(Answer::refusal(error.to_string())),
             (Form::Coded, Err(error)) => Ok(Answer::refusal(coded(&error))),
+            (Form::Enveloped, Err(error)) => Ok(Answer::refusal(enveloped(error))),
             (Form::Bare, Err(error)) => Err(failure(self.entry.name, &error)),
         }
     }
@@ -158,9 +169,30 @@ fn coded(error: &CallError) -> String {
         CallError::NotFound(_) => "NOT_FOUND",
         CallError::Refused(_) => "FAILED_PRECONDITION",
         CallError::TooLate => "DEADLINE_EXCEEDED",
+        CallError::Sql(error) => return json!({ "error": error.to_json() }).to_string(),
         CallError::NoAnswer(_) | CallError::Unavailable => "INTERNAL",
     };
     json!({ "error": { "code": code, "message": error.to_string() } }).to_string()
+}
+
+/// An error in the envelope of `query`.
+fn enveloped(error: CallError) -> String {
+    let error = match error {
+        CallError::Sql(error) => error,
+        CallError::Unavailable | CallError::NoAnswer(_) => {
+            SqlError::new(ErrorCode::XsqlInternal, error.to_string())
+        }
+        CallError::TooLate => SqlError::new(ErrorCode::XsqlDbExecFailed, error.to_string()),
+        CallError::Invalid(_)
+        | CallError::NotFound(_)
+        | CallError::TooMuch(_)
+        | CallError::NotConfigured(_)
+        | CallError::Refused(_)
+        | CallError::UnknownSession(_) => {
+            SqlError::new(ErrorCode::XsqlCfgInvalid, error.to_string())
+        }
+    };
+    json!({ "ok": false, "schema_version": SCHEMA_VERSION, "error": error.to_json() }).to_string()
 }
 
 /// An error as a failure of the request.
@@ -171,6 +203,7 @@ fn failure(tool: &str, error: &CallError) -> Failure {
         | CallError::Refused(_)
         | CallError::NotConfigured(_)
         | CallError::UnknownSession(_)
+        | CallError::Sql(_)
         | CallError::NoAnswer(_)
         | CallError::TooLate
         | CallError::Unavailable => {
@@ -187,8 +220,8 @@ async fn run<T: Contract>(
     call: &Call,
 ) -> Result<Answer, CallError> {
     let input = match T::FORM {
-        Form::Told => parse(arguments, schema)?,
-        Form::Coded | Form::Bare => read_strictly(arguments, schema)?,
+        Form::Told | Form::Located => parse(arguments, schema)?,
+        Form::Coded | Form::Enveloped | Form::Bare => read_strictly(arguments, schema)?,
     };
     let replied = T::call(toolbox, input, call).await?;
     let structured = serde_json::to_string(&replied.output).map_err(|error| {

@@ -8,6 +8,7 @@ mod http;
 mod query;
 mod routes;
 mod stdio;
+mod stop;
 mod stream;
 mod talk;
 mod well_known;

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, rt, web};
 
-use super::{Door, credentials, guard, http, well_known, ws};
+use super::{Door, credentials, guard, http, stop::asked_to_stop, well_known, ws};
 
 /// Workers: a request is short, and SQLite runs beside them.
 const WORKERS: usize = 2;
@@ -59,23 +59,4 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
         handle.stop(true).await;
     });
     server.await
-}
-
-/// Waits until the process is told to stop.
-async fn asked_to_stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    // Without a way to be told, the process is ended from outside.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }

@@ -1,41 +1,73 @@
 //! Standard input and output: one message to a line. Nothing else is ever
 //! written to standard output.
 
-use std::io;
-
-use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    sync::mpsc,
+use std::{
+    io::{self, BufRead, BufReader, Read as _},
+    thread,
+    time::Duration,
 };
 
-use super::{Door, talk::Talk};
+use tokio::{io::AsyncWriteExt, sync::mpsc};
+
+use super::{Door, stop::asked_to_stop, talk::Talk};
 use crate::{
     auth::Principal,
     mcp::{Defaults, Peer, Service},
 };
 
-/// Serves one client until it hangs up. What was asked before is answered.
-/// Whoever can start the program can read its files: nobody is asked who it is.
+/// How long running calls may take to finish when the program is told to stop.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Serves one client until it hangs up, or until the process is told to stop. What was
+/// asked before is answered. Whoever can start the program can read its files: nobody
+/// is asked who it is.
 pub async fn serve_stdio(door: &Door, principal: Principal) -> io::Result<()> {
     let peer =
         Peer { principal, session: None, defaults: Defaults::default(), names: None, mirror: None };
     let Some((mut talk, out)) = Talk::begin(door, peer) else { return Ok(()) };
     let writer = actix::spawn(write(out));
-    let mut input = BufReader::new(tokio::io::stdin());
     let longest = door.server.max_message_bytes.get();
-    while let Some(line) = next_line(&mut input, longest).await? {
-        match line {
-            Line::Message(message) => talk.hear(message).await,
-            Line::TooLong => {
+    let mut lines = lines(longest)?;
+    let mut stop = std::pin::pin!(asked_to_stop());
+    loop {
+        let line = tokio::select! {
+            line = lines.recv() => line,
+            () = &mut stop => {
+                drop(tokio::time::timeout(GRACE, talk.finish()).await);
+                break;
+            }
+        };
+        match line.transpose()? {
+            Some(Line::Message(message)) => talk.hear(message).await,
+            Some(Line::TooLong) => {
                 let problem =
                     format!("the message is longer than server.max_message_bytes, {longest}");
                 talk.say(Service::refuse(&problem)).await;
             }
+            None => {
+                talk.finish().await;
+                break;
+            }
         }
     }
-    talk.finish().await;
     drop(talk);
     writer.await.map_err(io::Error::other)?
+}
+
+/// The lines of standard input, until it ends. They are read on a thread that ends with
+/// the process: whoever is told to stop does not wait for a line that never comes.
+fn lines(longest: usize) -> io::Result<mpsc::Receiver<io::Result<Line>>> {
+    let (sender, receiver) = mpsc::channel(1);
+    thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        let mut input = BufReader::new(io::stdin());
+        while let Some(line) = next_line(&mut input, longest).transpose() {
+            let is_over = line.is_err();
+            if sender.blocking_send(line).is_err() || is_over {
+                break;
+            }
+        }
+    })?;
+    Ok(receiver)
 }
 
 async fn write(mut lines: mpsc::Receiver<String>) -> io::Result<()> {
@@ -58,20 +90,17 @@ enum Line {
 
 /// The next line that looks like a message. What does not is named in the log
 /// and passed over: some launchers write greetings into the pipe.
-async fn next_line(
-    input: &mut BufReader<tokio::io::Stdin>,
-    longest: usize,
-) -> io::Result<Option<Line>> {
+fn next_line(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>> {
     let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
     loop {
         let mut line = Vec::new();
-        if (&mut *input).take(most).read_until(b'\n', &mut line).await? == 0 {
+        if (&mut *input).take(most).read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
         if line.len() > longest {
             while !line.is_empty() && !line.ends_with(b"\n") {
                 line.clear();
-                (&mut *input).take(most).read_until(b'\n', &mut line).await?;
+                (&mut *input).take(most).read_until(b'\n', &mut line)?;
             }
             return Ok(Some(Line::TooLong));
         }

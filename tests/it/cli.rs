@@ -153,7 +153,7 @@ fn what_is_not_there_is_a_failure() {
         (vec!["get", "notes://gone", "--mode", "all"], 1, "mode"),
         (vec!["search", ""], 1, "query"),
         (vec!["search", "lantern", "--limit", "0"], 1, "limit"),
-        (vec!["search", "lantern", "--source", "recipes"], 2, "recipes"),
+        (vec!["search", "lantern", "--source", "recipes"], 1, "`recipes`; sources are notes"),
         (vec!["search"], 2, "QUERY"),
         (vec!["dance"], 2, "dance"),
         (vec![], 2, "Usage"),

@@ -16,7 +16,7 @@ const TOOL: &str = "generate_embedding";
 
 /// Settings for a provider, with a key in a file of the library and more.
 fn settings(library: &Library, kind: &str, base: &str, more: &str) -> String {
-    let key = library.write("provider.key", "sk-s3cret\n");
+    let key = library.write_private("provider.key", "sk-s3cret\n");
     format!(
         "[embeddings]\nprovider = \"{kind}\"\napi_base = \"{base}\"\napi_key = \"file:{}\"\n{more}",
         key.display()

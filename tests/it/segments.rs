@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use vademecum_collections::Document;
 
-use crate::program::{Caller, Client, Library, Server, shelf};
+use crate::program::{Caller, Client, Library, Provider, Reply, Server, shelf};
 
 /// The tools for everybody, not only for delegating keys.
 const ON: &str = "[tools]\nrag_search = \"on\"";
@@ -237,4 +237,24 @@ fn a_segment_keeps_its_name_when_the_server_starts_again() {
     };
     let (first, second) = (uid(&library.serve_set(ON)), uid(&library.serve_set(ON)));
     assert_eq!(first, second);
+}
+
+#[test]
+fn a_provider_that_is_down_is_a_failure_only_if_words_find_nothing() {
+    let provider = Provider::new(|_| Reply::Says(400, "", "{}".to_owned()));
+    let settings = format!(
+        "[embeddings]\nprovider = \"openai\"\napi_base = \"{}\"\nmodel = \"m\"\n{ON}",
+        provider.url("/v1")
+    );
+    let server = manuals().serve_set(&settings);
+    let client = server.client();
+    let asked =
+        |phrase: &str| json!({ "name": "rag_search", "arguments": { "search_phrases": [phrase] } });
+    let found = client.ask("tools/call", &asked("basic features of product X"));
+    assert_eq!(found["status"], "success");
+    assert_eq!(names(found["segments"].as_array().unwrap())[0], "basic.pdf");
+    let (code, message) = client.fails("tools/call", &asked("zebra crossing"));
+    assert_eq!(code, -32603, "{message}");
+    assert!(message.starts_with("RAG search failed: openai"), "{message}");
+    assert!(!message.contains("127.0.0.1"), "{message}");
 }

@@ -129,8 +129,8 @@ pub struct RagAdminSyncOutput {
 impl Contract for RagAdminSync {
     const NAME: &'static str = "rag.admin.sync";
     const TITLE: &'static str = "Sync documents";
-    const DESCRIPTION: &'static str = "Bring sources up to date with the folders they are made \
-        of, in the background. rag.admin.stats tells when that is done.";
+    const DESCRIPTION: &'static str = "Bring sources up to date with the folders or tables they \
+        are made of, in the background. rag.admin.stats tells when that is done.";
     const TOOLSET: Toolset = Toolset::Rag;
     const RIGHT: Right = Right::Admin;
     const FORM: Form = Form::Coded;

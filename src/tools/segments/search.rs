@@ -97,7 +97,7 @@ impl Contract for RagSearch {
         let phrases = input.search_phrases;
         check(&phrases)?;
         let opened = visible(toolbox, call).await?;
-        let (lists, library) = join(
+        let ((lists, unembedded), library) = join(
             search_collections(toolbox, call, &opened, &phrases),
             join_all(phrases.iter().map(|phrase| search_library(toolbox, call, phrase))),
         )
@@ -106,7 +106,7 @@ impl Contract for RagSearch {
         for list in &lists {
             candidates.add(list.found.iter().map(|found| Candidate::Chunk(found.clone())));
         }
-        let mut problem = None;
+        let mut problem = unembedded;
         for answer in library {
             match answer {
                 Ok(hits) => {
@@ -158,21 +158,27 @@ pub(crate) async fn visible(toolbox: &Toolbox, call: &Call) -> Result<Arc<[Opene
     }
 }
 
-/// What the collections have for each phrase, by words and by vectors.
+/// What the collections have for each phrase, by words and by vectors; and why
+/// there are none of the latter, if there should be: what words do not find might
+/// have been found by them.
 async fn search_collections(
     toolbox: &Toolbox,
     call: &Call,
     opened: &Arc<[Opened]>,
     phrases: &[String],
-) -> Vec<List> {
+) -> (Vec<List>, Option<CallError>) {
     if opened.is_empty() {
-        return Vec::new();
+        return (Vec::new(), None);
     }
+    let mut problem = None;
     let vectors = async {
         let Some(embeddings) = toolbox.embeddings() else { return Vec::new() };
         let asked = phrases.iter().map(|phrase| embeddings.query(phrase));
         // Who makes no vectors costs what would be found by them, and no more.
-        join_all(asked).await.into_iter().flatten().collect()
+        let made = join_all(asked).await.into_iter().map(|made| {
+            made.inspect_err(|error| problem = Some(CallError::Refused(error.to_string())))
+        });
+        made.flatten().collect()
     };
     let deadline = toolbox.deadline(call);
     let words = {
@@ -196,7 +202,7 @@ async fn search_collections(
         let near = tokio::task::spawn_blocking(move || near(&opened, &vectors, &model, &deadline));
         lists.extend(near.await.unwrap_or_default());
     }
-    lists
+    (lists, problem)
 }
 
 fn near(

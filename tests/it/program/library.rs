@@ -77,6 +77,18 @@ impl Library {
         path
     }
 
+    /// Writes a file beside the library that only its owner can read.
+    pub(crate) fn write_private(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.write(name, content);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        path
+    }
+
     /// Writes a file and brings it in.
     pub(crate) fn import(&self, kind: &str, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.write(name, content);

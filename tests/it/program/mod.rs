@@ -12,12 +12,16 @@ mod library;
 mod pipe;
 mod provider;
 mod server;
+pub(crate) mod servers;
 pub(crate) mod shelf;
 mod socket;
+#[cfg(unix)]
+mod sshd;
 mod state;
 mod text;
 mod tldw;
 mod token;
+mod trio;
 mod wire;
 
 pub(crate) use alone::{Alone, with_meta};
@@ -31,10 +35,14 @@ pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
 pub(crate) use provider::{Provider, Question, Reply};
 pub(crate) use server::Server;
+pub(crate) use servers::{Fresh, said};
 pub(crate) use socket::{Received, Socket};
+#[cfg(unix)]
+pub(crate) use sshd::Sshd;
 pub(crate) use state::state;
 pub(crate) use tldw::{Generation, Tldw};
 pub(crate) use token::{Algorithm, Issuer, KeyServer, key_set, now};
+pub(crate) use trio::{PROFILES, Trio};
 
 use std::{process::Command, time::Duration};
 

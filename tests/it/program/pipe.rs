@@ -71,6 +71,16 @@ impl Pipe {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
+    /// The number of the process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits until the process ends by itself; what it ends with.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.process.wait().unwrap().code()
+    }
+
     /// Hangs up, and gives back what was still to be read and what the
     /// process ended with.
     pub(crate) fn hang_up(mut self) -> (Vec<Value>, Option<i32>) {

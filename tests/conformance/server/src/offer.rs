@@ -41,7 +41,7 @@ impl Offer for Fixtures {
         tools::call(tool, arguments, call).boxed_local()
     }
 
-    fn resources(&self) -> Vec<Resource> {
+    fn resources(&self, _: &Principal) -> Vec<Resource> {
         resources::listed()
     }
 

@@ -1,0 +1,6 @@
+-- Which server this is.
+SELECT
+    VERSION() AS version,
+    CONCAT(VERSION(), ' ', @@version_comment) AS full_version,
+    @@version_compile_os AS operating_system,
+    @@version_compile_machine AS architecture;

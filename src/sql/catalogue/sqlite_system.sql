@@ -1,0 +1,9 @@
+-- Which library this is.
+SELECT
+    sqlite_version() AS version,
+    'SQLite ' || sqlite_version() || ' ' || sqlite_source_id() AS full_version,
+    (
+        SELECT substr(listed.compile_options, 10)
+        FROM pragma_compile_options AS listed
+        WHERE listed.compile_options LIKE 'COMPILER=%'
+    ) AS compiler;

@@ -1,0 +1,14 @@
+-- Tables and views: of the schema ?1 (`main`, without), the one called ?2, if it is
+-- given. Tables that SQLite or a virtual table keeps for itself are not shown.
+SELECT
+    listed.schema AS table_schema,
+    listed.name AS table_name,
+    CASE listed.type WHEN 'view' THEN 'VIEW' ELSE 'TABLE' END AS kind,
+    '' AS description,
+    0 AS is_partition
+FROM pragma_table_list AS listed
+WHERE listed.schema = COALESCE(?1, 'main')
+    AND listed.name = COALESCE(?2, listed.name)
+    AND listed.type IN ('table', 'view', 'virtual')
+    AND substr(listed.name, 1, 7) <> 'sqlite_'
+ORDER BY listed.name;

@@ -1,0 +1,134 @@
+//! Connections that are kept, and given on only when they are clean.
+
+use std::{
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
+
+use deadpool::{
+    Runtime,
+    managed::{
+        Manager, Object, Pool as Kept, PoolError, RecycleError, RecycleResult, TimeoutType,
+        Timeouts,
+    },
+};
+
+use tokio::time;
+
+use crate::sql::{ErrorCode, SqlError, driver::error};
+
+/// How much longer than its timeout a statement is waited for: the server cancels
+/// it by itself, and says so.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// Waits for an answer, and a little longer than the server does.
+pub(super) async fn within<T>(
+    timeout: Duration,
+    answer: impl Future<Output = T>,
+) -> Result<T, SqlError> {
+    time::timeout(timeout + GRACE, answer).await.map_err(|_| error::overdue(timeout))
+}
+
+/// A connection as a pool sees it.
+pub(super) trait Connection: Send {
+    /// Whether nothing runs on it and nothing was left behind: the next may have it.
+    fn is_clean(&self) -> bool;
+
+    /// Ends what runs on it, and the connection as well, without waiting for that.
+    fn abandon(&mut self);
+}
+
+/// The connections to one database.
+pub(super) struct Pool<M: Manager> {
+    kept: Kept<M>,
+    connections: usize,
+    connect_timeout: Duration,
+}
+
+impl<M> Pool<M>
+where
+    M: Manager<Error = SqlError, Type: Connection>,
+{
+    /// None yet, and `connections` at most.
+    pub(super) fn new(
+        manager: M,
+        connections: usize,
+        connect_timeout: Duration,
+    ) -> Result<Self, SqlError> {
+        let built = Kept::builder(manager).max_size(connections).runtime(Runtime::Tokio1).build();
+        let kept =
+            built.map_err(|fault| SqlError::new(ErrorCode::XsqlInternal, fault.to_string()))?;
+        Ok(Self { kept, connections, connect_timeout })
+    }
+
+    /// How long making a connection may take, and tidying it up.
+    pub(super) fn connect_timeout(&self) -> Duration {
+        self.connect_timeout
+    }
+
+    /// How often a caller may meet a connection that has died while it was kept:
+    /// all may have, and the one after these is new.
+    pub(super) fn attempts(&self) -> usize {
+        self.connections + 1
+    }
+
+    /// A connection, which is waited for until one is free.
+    pub(super) async fn lease(&self, patience: Duration) -> Result<Lease<M>, SqlError> {
+        let timeouts = Timeouts {
+            wait: Some(patience),
+            create: Some(self.connect_timeout),
+            recycle: Some(self.connect_timeout),
+        };
+        let leased = self.kept.timeout_get(&timeouts).await;
+        leased.map(Lease).map_err(|fault| self.failure(fault))
+    }
+
+    fn failure(&self, fault: PoolError<SqlError>) -> SqlError {
+        match fault {
+            PoolError::Backend(error) => error,
+            PoolError::Timeout(TimeoutType::Wait) => error::busy(self.connections),
+            PoolError::Timeout(TimeoutType::Create | TimeoutType::Recycle) => {
+                let limit = humantime::format_duration(self.connect_timeout);
+                error::unreachable(&format!("no connection within {limit}"))
+            }
+            PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
+                SqlError::new(ErrorCode::XsqlInternal, fault.to_string())
+            }
+        }
+    }
+}
+
+/// What every manager says of a connection that is asked for again.
+pub(super) fn recycle<C: Connection>(connection: &C) -> RecycleResult<SqlError> {
+    if connection.is_clean() {
+        Ok(())
+    } else {
+        Err(RecycleError::message("the connection was not left clean"))
+    }
+}
+
+/// A connection in use. Let go before it is clean, it is ended: that is what
+/// happens to a caller who does not wait for the answer.
+pub(super) struct Lease<M: Manager<Type: Connection>>(Object<M>);
+
+impl<M: Manager<Type: Connection>> Deref for Lease<M> {
+    type Target = M::Type;
+
+    fn deref(&self) -> &M::Type {
+        &self.0
+    }
+}
+
+impl<M: Manager<Type: Connection>> DerefMut for Lease<M> {
+    fn deref_mut(&mut self) -> &mut M::Type {
+        &mut self.0
+    }
+}
+
+impl<M: Manager<Type: Connection>> Drop for Lease<M> {
+    fn drop(&mut self) {
+        if !self.is_clean() {
+            self.abandon();
+        }
+    }
+}

@@ -1,0 +1,34 @@
+-- The functions among those called (:schemas, :names; no schema is NULL) and among
+-- :attributes that count as volatile. An attribute `t.f` is `f(t)` where f takes a row.
+-- A function that is neither of the server nor of an extension may have any name.
+WITH called AS (
+    SELECT schema, name, FALSE AS is_attribute
+    FROM unnest($1::text[], $2::text[]) AS function (schema, name)
+    UNION ALL
+    SELECT NULL, name, TRUE
+    FROM unnest($3::text[]) AS attribute (name)
+)
+SELECT DISTINCT
+    namespace.nspname::text AS schema,
+    proc.proname::text AS name,
+    namespace.nspname = 'pg_catalog' OR EXISTS (
+        SELECT FROM pg_catalog.pg_depend AS part
+        WHERE part.classid = 'pg_catalog.pg_proc'::regclass
+            AND part.objid = proc.oid
+            AND part.deptype = 'e'
+    ) AS is_known
+FROM called
+JOIN pg_catalog.pg_proc AS proc ON proc.proname = called.name
+JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = proc.pronamespace
+WHERE proc.provolatile = 'v'
+    AND CASE
+        WHEN called.schema IS NULL THEN namespace.nspname = ANY (current_schemas(TRUE))
+        ELSE namespace.nspname = called.schema
+    END
+    AND (
+        NOT called.is_attribute OR EXISTS (
+            SELECT FROM pg_catalog.pg_type AS argument
+            WHERE argument.oid = proc.proargtypes[0] AND argument.typtype IN ('c', 'p')
+        )
+    )
+ORDER BY 1, 2;

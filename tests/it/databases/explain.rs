@@ -1,0 +1,110 @@
+//! `execute_explain`: plans, and what stands out in them.
+
+use serde_json::json;
+
+use super::{PROFILES, Shops, answer, of};
+use crate::program::Caller as _;
+
+const TOOL: &str = "execute_explain";
+
+#[test]
+fn every_option_goes_with_every_query() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        for asked in [
+            json!({ "query": "SELECT 1", "analyze": false, "buffers": false }),
+            json!({ "query": "WITH x AS (SELECT 1) SELECT * FROM x" }),
+            json!({ "query": "SELECT 1", "format": "json" }),
+            json!({ "query": "SELECT 1;", "format": "json", "analyze": false }),
+            json!({ "query": "SELECT email FROM users -- all", "buffers": false }),
+            json!({ "query": "VALUES (1), (2)" }),
+        ] {
+            let (text, structured) = answer(&client, TOOL, &of(profile, &asked));
+            let is_analyzed = structured["analyzed"] == true;
+            let title = if is_analyzed { "EXPLAIN ANALYZE Results" } else { "EXPLAIN Results" };
+            let head = format!("{title}\n{}\n\nQuery: ", "=".repeat(title.len()));
+            assert!(text.starts_with(&head), "{profile} {asked}: {text}");
+            assert!(text.contains("\n\nExecution Plan:\n---------------\n"), "{text}");
+            assert!(text.contains("\n\nAnalysis:\n---------\n- "), "{text}");
+            assert!(profile == "sqlite" || is_analyzed == (asked["analyze"] != false), "{text}");
+            let is_json = asked["format"] == "json";
+            assert_eq!(structured.get("plan_json").is_some(), is_json, "{structured}");
+            assert_eq!(structured["plan"].is_string(), !is_json, "{structured}");
+        }
+    }
+}
+
+#[test]
+fn only_queries_are_explained() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        for query in [
+            "INSERT INTO users (id, email) VALUES (9, 'x')",
+            "DELETE FROM users",
+            "EXPLAIN SELECT 1",
+            "CREATE TABLE x AS SELECT 1",
+        ] {
+            let said = client.refuses(TOOL, &of(profile, &json!({ "query": query })));
+            assert!(said.starts_with("Only SELECT queries"), "{profile}: {query}: {said}");
+        }
+        for asked in [json!({ "query": "" }), json!({ "query": " \n" }), json!({})] {
+            let said = client.refuses(TOOL, &of(profile, &asked));
+            assert!(said.contains("non-empty string"), "{said}");
+        }
+        let count = of(profile, &json!({ "table": "users" }));
+        assert_eq!(answer(&client, "count_rows", &count).1["count"], 2);
+    }
+    let writing = json!({ "query": "WITH x AS (DELETE FROM users RETURNING *) SELECT * FROM x" });
+    let said = client.refuses(TOOL, &of("postgres", &writing));
+    assert!(said.contains("read-only"), "{said}");
+    let waiting = json!({ "query": "SELECT pg_sleep(60)" });
+    assert!(client.refuses(TOOL, &of("postgres", &waiting)).contains("pg_sleep"));
+}
+
+#[test]
+fn a_scan_of_a_whole_table_stands_out_and_an_index_does_not() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        for format in ["text", "json"] {
+            for analyze in [true, false] {
+                let asked = json!({
+                    "query": "SELECT * FROM big WHERE note LIKE '%a'", "format": format,
+                    "analyze": analyze,
+                });
+                let (text, structured) = answer(&client, TOOL, &of(profile, &asked));
+                let (_, analysis) = text.split_once("Analysis:\n").unwrap();
+                let said = "- Sequential scan detected on 'big' table\n\
+                            - Consider adding an index if this query runs frequently";
+                assert!(analysis.contains(said), "{profile} {asked}: {text}");
+                assert_eq!(structured["analysis"][0], "Sequential scan detected on 'big' table");
+                let is_measured = analyze && profile != "sqlite";
+                assert_eq!(analysis.contains("Filter removed 2500 rows"), is_measured, "{text}");
+            }
+        }
+        let asked = json!({ "query": "SELECT id FROM big WHERE id = 5" });
+        let (text, _) = answer(&client, TOOL, &of(profile, &asked));
+        assert!(!text.contains("Sequential scan"), "{profile}: {text}");
+    }
+}
+
+#[test]
+fn a_sort_that_spills_or_has_no_index_stands_out() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for format in ["text", "json"] {
+        let asked = json!({
+            "query": "SELECT md5(g::text) AS m FROM generate_series(1, 200000) AS g ORDER BY m",
+            "format": format,
+        });
+        let (text, _) = answer(&client, TOOL, &of("postgres", &asked));
+        assert!(text.contains("- Sort spilled to disk (") && text.contains("work_mem"), "{text}");
+        let asked = json!({ "query": "SELECT * FROM big ORDER BY note", "format": format });
+        let (text, _) = answer(&client, TOOL, &of("mariadb", &asked));
+        assert!(text.contains("- Sorting without an index (filesort)"), "{text}");
+        let (text, _) = answer(&client, TOOL, &of("sqlite", &asked));
+        assert!(text.contains("- ORDER BY takes a temporary B-tree"), "{text}");
+    }
+}

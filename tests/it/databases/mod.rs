@@ -1,0 +1,213 @@
+//! The tools for databases, as an agent calls them: the same shop on all three
+//! engines, each the database of a profile.
+
+mod count_rows;
+mod explain;
+mod query;
+mod resources;
+mod schema;
+
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use vademecum::sql::Target;
+
+use crate::program::{Caller as _, Client, Fresh, Library, Server};
+
+/// The profiles, by engine.
+const PROFILES: [&str; 3] = ["postgres", "mariadb", "sqlite"];
+
+/// Rows of the table `big`.
+const ROWS: u64 = 2_500;
+
+/// Tables that all engines understand.
+const TABLES: &str = "CREATE TABLE users (
+    id INTEGER PRIMARY KEY, email VARCHAR(99) NOT NULL UNIQUE, age INTEGER DEFAULT 5
+);
+INSERT INTO users (id, email) VALUES (1, 'ada@example.com'), (2, 'eve@example.com');
+CREATE TABLE orders (
+    number INTEGER NOT NULL, line INTEGER NOT NULL, user_id INTEGER, status VARCHAR(20),
+    PRIMARY KEY (number, line), FOREIGN KEY (user_id) REFERENCES users (id)
+);
+INSERT INTO orders VALUES (1, 1, 1, 'pending'), (1, 2, 1, 'paid'), (2, 1, 2, 'pending');
+CREATE VIEW adults AS SELECT id, email FROM users WHERE age >= 18;";
+
+/// A table with many rows, whose columns have limits in their names.
+fn big(quote: char, rows: &str) -> String {
+    format!(
+        "CREATE TABLE big (id INTEGER PRIMARY KEY, note VARCHAR(40), credit_limit INTEGER, \
+         {quote}credit limit{quote} INTEGER);\nINSERT INTO big {rows};"
+    )
+}
+
+/// The shop on three engines, and a server that has them as profiles.
+struct Shops {
+    postgres: Fresh,
+    mariadb: Fresh,
+    library: Library,
+    server: Server,
+}
+
+impl Shops {
+    fn open() -> Self {
+        let (postgres, mariadb, library) = (Fresh::postgres(), Fresh::mariadb(), Library::new());
+        let counted = |number: &str, from: &str| {
+            format!("SELECT {number}, 'credit limit', {number}, 0 FROM {from}")
+        };
+        postgres.run(TABLES);
+        postgres.run(&big('"', &counted("g", &format!("generate_series(1, {ROWS}) AS g"))));
+        postgres.run("ANALYZE");
+        run_each(&mariadb, TABLES);
+        run_each(&mariadb, &big('`', &counted("seq", &format!("seq_1_to_{ROWS}"))));
+        let numbers = format!(
+            "(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS}) \
+             SELECT i FROM n)"
+        );
+        let file = library.file("shop.db");
+        run(&file, &format!("{TABLES}{}", big('"', &counted("i", &numbers))));
+        let settings = [
+            profile("postgres", &postgres.target()),
+            profile("mariadb", &mariadb.target()),
+            profile("sqlite", &Target::Sqlite(file)),
+        ];
+        let server = library.serve_set(&settings.concat());
+        Self { postgres, mariadb, library, server }
+    }
+
+    fn client(&self) -> Client<'_> {
+        self.server.client()
+    }
+
+    /// Runs statements beside the program, on the database of this profile.
+    fn run(&self, profile: &str, statements: &str) {
+        match profile {
+            "postgres" => self.postgres.run(statements),
+            "mariadb" => run_each(&self.mariadb, statements),
+            _ => run(&self.library.file("shop.db"), statements),
+        }
+    }
+}
+
+/// Runs statements one by one, each on lines of its own.
+fn run_each(database: &Fresh, statements: &str) {
+    for statement in statements.split(";\n") {
+        database.run(statement);
+    }
+}
+
+/// Runs statements on a file.
+#[expect(clippy::disallowed_methods, reason = "a file of somebody else")]
+fn run(file: &std::path::Path, statements: &str) {
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    rusqlite::Connection::open(file).unwrap().execute_batch(statements).unwrap();
+}
+
+/// A profile as it stands in the settings.
+fn profile(name: &str, target: &Target) -> String {
+    let (engine, server) = match target {
+        Target::Postgres(server) => ("postgres", server),
+        Target::MySql(server) => ("mysql", server),
+        Target::Sqlite(path) => {
+            return format!(
+                "[profiles.{name}]\nengine = \"sqlite\"\npath = \"{}\"\n",
+                path.display()
+            );
+        }
+    };
+    let password = server.password.as_ref().unwrap().expose_secret();
+    format!(
+        "[profiles.{name}]\nengine = \"{engine}\"\nhost = \"{}\"\nport = {}\nuser = \"{}\"\n\
+         password = \"{password}\"\nallow_plaintext = true\ndatabase = \"{}\"\ntls = \"disable\"\n",
+        server.host, server.port, server.user, server.database
+    )
+}
+
+/// The same arguments for this profile.
+fn of(profile: &str, arguments: &Value) -> Value {
+    let mut arguments = arguments.clone();
+    arguments["profile"] = json!(profile);
+    arguments
+}
+
+/// What a tool answers: its text, and the structured content that says the same.
+fn answer(client: &Client<'_>, tool: &str, arguments: &Value) -> (String, Value) {
+    let mut result = client.result_of(tool, arguments);
+    assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
+    let text = result["content"][0]["text"].as_str().unwrap().to_owned();
+    (text, result["structuredContent"].take())
+}
+
+#[test]
+fn tools_for_databases_keep_their_order_and_name_the_profiles() {
+    let shops = Shops::open();
+    let listed = |client: &Client<'_>| client.ask("tools/list", &json!({}))["tools"].clone();
+    let first = listed(&shops.client());
+    assert_eq!(first, listed(&shops.client()));
+    let first = first.as_array().unwrap();
+    let tools = first.iter().map(|tool| tool["name"].as_str().unwrap());
+    let tools: Vec<&str> =
+        tools.skip_while(|name| *name != "profile_show").skip(1).take(5).collect();
+    let expected =
+        ["query_database", "count_rows", "execute_explain", "get_schema_info", "read_resource"];
+    assert_eq!(tools, expected);
+    for tool in first.iter().filter(|tool| expected.contains(&tool["name"].as_str().unwrap())) {
+        let profiles = &tool["inputSchema"]["properties"]["profile"]["enum"];
+        assert_eq!(profiles, &json!(["mariadb", "postgres", "sqlite"]), "{tool}");
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+    }
+}
+
+#[test]
+fn a_profile_must_be_named_where_there_are_several() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for (tool, arguments) in [
+        ("query_database", json!({ "query": "SELECT 1" })),
+        ("count_rows", json!({ "table": "users" })),
+        ("execute_explain", json!({ "query": "SELECT 1" })),
+        ("get_schema_info", json!({})),
+    ] {
+        let said = client.refuses(tool, &arguments);
+        assert!(said.contains("profile is required") && said.contains("mariadb"), "{tool}: {said}");
+        let said = client.refuses(tool, &of("cellar", &arguments));
+        assert!(said.contains("`cellar`"), "{tool}: {said}");
+    }
+}
+
+#[test]
+fn answers_and_errors_name_no_host_and_no_user() {
+    let shops = Shops::open();
+    let client = shops.client();
+    let user = shops.postgres.server().user;
+    for profile in PROFILES {
+        for (tool, arguments) in [
+            ("query_database", json!({ "query": "SELECT * FROM nowhere" })),
+            ("count_rows", json!({ "table": "nowhere" })),
+            ("execute_explain", json!({ "query": "SELECT * FROM nowhere" })),
+            ("get_schema_info", json!({})),
+            ("query_database", json!({ "query": "SELECT 1" })),
+        ] {
+            let said = client.result_of(tool, &of(profile, &arguments)).to_string();
+            assert!(!said.contains("127.0.0.1") && !said.contains(&user), "{tool}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_disabled_tool_is_gone_and_read_resource_cannot_be_disabled() {
+    let library = Library::new();
+    run(&library.file("shop.db"), TABLES);
+    let lite = profile("only", &Target::Sqlite(library.file("shop.db")));
+    let server = library.serve_set(&format!("[tools]\ndisabled = [\"query_database\"]\n{lite}"));
+    let client = server.client();
+    assert!(!client.ask("tools/list", &json!({})).to_string().contains("\"query_database\""));
+    let call = json!({ "name": "query_database", "arguments": { "query": "SELECT 1" } });
+    let (code, said) = client.fails("tools/call", &call);
+    assert!(code == -32_602 && said.contains("switched off"), "{said}");
+    let (text, _) = answer(&client, "count_rows", &json!({ "table": "users" }));
+    assert!(text.ends_with("Count: 2"), "the only profile need not be named: {text}");
+    let settings = library.write("more.toml", "[tools]\ndisabled = [\"read_resource\"]");
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--config", settings.to_str().unwrap()];
+    let done = library.run(&arguments);
+    assert_ne!(done.code, 0, "{done:?}");
+    assert!(done.stderr.contains("`read_resource` cannot be disabled"), "{done:?}");
+}

@@ -1,0 +1,221 @@
+//! `query_database`: pages of rows.
+
+use std::{io::ErrorKind, net::TcpListener};
+
+use serde_json::{Value, json};
+
+use super::{PROFILES, ROWS, Shops, answer, of};
+use crate::program::Caller as _;
+
+const TOOL: &str = "query_database";
+
+/// How many rows came.
+fn count(structured: &Value) -> usize {
+    structured["rows"].as_array().unwrap().len()
+}
+
+#[test]
+fn a_page_says_database_statement_and_rows() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        let asked = of(profile, &json!({ "query": "SELECT 1 AS a, 'x' AS b" }));
+        let (text, structured) = answer(&client, TOOL, &asked);
+        let head = format!("Database: {profile}\n\nSQL Query:\nSELECT 1 AS a, 'x' AS b\n\n");
+        assert_eq!(text, format!("{head}Results (1 rows):\n[\n  {{\"a\": 1, \"b\": \"x\"}}\n]"));
+        assert_eq!(
+            structured,
+            json!({
+                "database": profile, "columns": ["a", "b"], "rows": [[1, "x"]], "truncated": false,
+            })
+        );
+        let asked = of(profile, &json!({ "sql": "SELECT 1 AS a, 'x' AS b", "format": "tsv" }));
+        let (text, _) = answer(&client, TOOL, &asked);
+        assert_eq!(text, format!("{head}Results (1 rows):\na\tb\n1\tx"));
+    }
+}
+
+#[test]
+fn a_limit_is_what_it_says_or_a_hundred() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for (limit, rows) in [
+        (None, 100),
+        (Some(json!(0)), 100),
+        (Some(json!(-5)), 100),
+        (Some(json!(30_000)), 100),
+        (Some(json!("100")), 100),
+        (Some(json!(1.5)), 100),
+        (Some(json!(1)), 1),
+        (Some(json!(1_000)), 1_000),
+    ] {
+        let mut asked = of("sqlite", &json!({ "query": "SELECT id FROM big" }));
+        if let Some(limit) = &limit {
+            asked["limit"] = limit.clone();
+        }
+        let (_, structured) = answer(&client, TOOL, &asked);
+        assert_eq!(
+            (count(&structured), &structured["truncated"]),
+            (rows, &json!(true)),
+            "{limit:?}"
+        );
+    }
+}
+
+#[test]
+fn the_word_limit_lifts_no_cap() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        for query in [
+            "SELECT * FROM big WHERE note='credit limit'",
+            "SELECT credit_limit FROM big",
+            "SELECT \"credit limit\" FROM big",
+            "SELECT * FROM big -- limit\n",
+            "SELECT * FROM big WHERE 1 IN (SELECT id FROM (SELECT 1 AS id LIMIT 1) AS one)",
+            "WITH r AS (SELECT * FROM big LIMIT 5000) SELECT * FROM r",
+        ] {
+            let (text, structured) =
+                answer(&client, TOOL, &of(profile, &json!({ "query": query })));
+            assert_eq!(count(&structured), 100, "{profile}: {query}");
+            assert!(text.contains("more available - use offset=100 for next page"), "{text}");
+        }
+        let all = json!({ "query": "SELECT * FROM big LIMIT 30000", "limit": 1_000 });
+        let (_, structured) = answer(&client, TOOL, &of(profile, &all));
+        assert_eq!((count(&structured), &structured["next_offset"]), (1_000, &json!(1_000)));
+        let few = json!({ "query": "SELECT * FROM big LIMIT 3" });
+        let (_, structured) = answer(&client, TOOL, &of(profile, &few));
+        assert_eq!((count(&structured), &structured["truncated"]), (3, &json!(false)));
+    }
+}
+
+#[test]
+fn semicolons_and_comments_at_the_end_do_no_harm() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        for query in ["SELECT 1;", "SELECT 1;;;", "SELECT 1 ; -- done", "SELECT '1;2';"] {
+            let (_, structured) = answer(&client, TOOL, &of(profile, &json!({ "query": query })));
+            assert_eq!(count(&structured), 1, "{profile}: {query}");
+        }
+    }
+}
+
+#[test]
+fn pages_follow_each_other_in_the_order_of_the_query() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        let page = |offset: u64| {
+            let query = "SELECT id, id FROM big ORDER BY id DESC";
+            let asked = json!({ "query": query, "limit": 100, "offset": offset });
+            answer(&client, TOOL, &of(profile, &asked))
+        };
+        let (text, second) = page(100);
+        assert!(
+            text.contains("Results (rows 101-200, more available - use offset=200 for next page):")
+        );
+        let ids: Vec<u64> =
+            second["rows"].as_array().unwrap().iter().map(|row| row[1].as_u64().unwrap()).collect();
+        assert_eq!(ids, (ROWS - 199..=ROWS - 100).rev().collect::<Vec<_>>(), "{profile}");
+        assert_eq!(second["next_offset"], 200);
+        let (text, last) = page(ROWS - 50);
+        assert!(text.contains("Results (rows 2451-2500):"), "{text}");
+        assert_eq!((count(&last), last.get("next_offset")), (50, None));
+        let (text, beyond) = page(ROWS + 500);
+        assert!(text.contains("Results (0 rows from offset 3000):\n[]"), "{text}");
+        assert_eq!((count(&beyond), &beyond["truncated"]), (0, &json!(false)));
+    }
+}
+
+#[test]
+fn columns_of_the_same_name_keep_their_values() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        let asked = of(profile, &json!({ "query": "SELECT 1 AS a, 2 AS a" }));
+        let (text, structured) = answer(&client, TOOL, &asked);
+        assert!(text.contains("[\"a\",\"a\"]\n\nResults (1 rows):\n[\n  [1, 2]\n]"), "{text}");
+        assert_eq!(
+            (&structured["columns"], &structured["rows"]),
+            (&json!(["a", "a"]), &json!([[1, 2]]))
+        );
+    }
+}
+
+#[test]
+fn a_write_is_refused_and_changes_nothing() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for profile in PROFILES {
+        for query in [
+            "DELETE FROM users",
+            "INSERT INTO users (id, email) VALUES (3, 'x')",
+            "WITH x AS (DELETE FROM users RETURNING id) SELECT * FROM x",
+            "SELECT 1; DROP TABLE users",
+            "CREATE TABLE evil (id INTEGER)",
+        ] {
+            let said = client.refuses(TOOL, &of(profile, &json!({ "query": query })));
+            assert!(said.contains("read-only"), "{profile}: {query}: {said}");
+        }
+        let left = of(profile, &json!({ "table": "users" }));
+        assert!(answer(&client, "count_rows", &left).0.ends_with("Count: 2"), "{profile}");
+    }
+}
+
+#[test]
+fn an_address_in_a_query_is_never_connected_to() {
+    let shops = Shops::open();
+    let client = shops.client();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    for profile in PROFILES {
+        let query = format!("SELECT 1 at postgres://attacker@{address}/db");
+        client.refuses(TOOL, &of(profile, &json!({ "query": query })));
+        let quoted = format!("SELECT 'postgres://attacker@{address}/db' AS a");
+        let (_, structured) = answer(&client, TOOL, &of(profile, &json!({ "query": quoted })));
+        assert_eq!(count(&structured), 1);
+    }
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+}
+
+#[test]
+fn every_value_is_one_cell_of_a_line() {
+    let shops = Shops::open();
+    let client = shops.client();
+    let query = "SELECT NULL AS n, E'a\\tb\\nc\\rd' AS t, 9223372036854775807 AS i, 3.14159 AS d, \
+                 true AS b, ARRAY['a', 'b'] AS l, '{\"key\":\"value\"}'::json AS o, \
+                 '2024-06-15T10:30:00Z'::text AS m";
+    let asked = of("postgres", &json!({ "query": query, "format": "tsv" }));
+    let (text, _) = answer(&client, TOOL, &asked);
+    let line = "\ta\\tb\\nc\\rd\t9223372036854775807\t3.14159\ttrue\t[\"a\",\"b\"]\t\
+                {\"key\":\"value\"}\t2024-06-15T10:30:00Z";
+    assert!(text.ends_with(&format!("n\tt\ti\td\tb\tl\to\tm\n{line}")), "{text}");
+    let none = json!({ "query": "SELECT id, email FROM users WHERE id = 0", "format": "tsv" });
+    for profile in PROFILES {
+        let (text, _) = answer(&client, TOOL, &of(profile, &none));
+        assert!(text.ends_with("Results (0 rows):\nid\temail"), "{profile}: {text}");
+    }
+}
+
+#[test]
+fn plans_and_settings_have_pages_too() {
+    let shops = Shops::open();
+    let client = shops.client();
+    for (profile, query) in [
+        ("postgres", "EXPLAIN SELECT * FROM users JOIN orders ON user_id = id ORDER BY email"),
+        ("mariadb", "SHOW COLUMNS FROM users"),
+        ("sqlite", "PRAGMA table_info(users)"),
+    ] {
+        let page = |offset: usize, limit: usize| {
+            let asked = json!({ "query": query, "offset": offset, "limit": limit });
+            answer(&client, TOOL, &of(profile, &asked)).1
+        };
+        let all = page(0, 100);
+        let one = page(1, 1);
+        assert!(count(&all) > 2, "{all}");
+        assert_eq!((&one["rows"][0], count(&one)), (&all["rows"][1], 1), "{profile}");
+        assert_eq!(one["next_offset"], 2, "{profile}");
+    }
+}

@@ -1,0 +1,177 @@
+//! `similarity_search` on a real table of pgvector.
+
+use serde_json::{Value, json};
+use vademecum::{config, embed::Embeddings};
+
+use crate::program::{Caller, Fresh, Library, Server, said};
+
+const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
+
+const PAGES: [(&str, &str); 5] = [
+    ("Bread", "Knead the rye dough for ten minutes and let it rest."),
+    ("Bread again", "Knead the rye dough for ten minutes and let it rest!"),
+    ("Rolls", "Knead the rye dough for ten minutes, let it rest, shape rolls."),
+    ("Ovens", "Rye dough needs a hot oven with steam."),
+    ("Cycling", "Oil the chain of the bicycle."),
+];
+
+/// The vector of a text as pgvector reads it.
+fn vector(library: &Library, text: &str) -> String {
+    let settings: config::Embeddings =
+        toml::from_str("provider = \"stub\"\ndimensions = 64").unwrap();
+    let embeddings = Embeddings::open(&settings, &library.data()).unwrap().unwrap();
+    let vectors = embeddings.documents(&[text.to_owned()]).unwrap();
+    let numbers: Vec<String> = vectors[0].iter().map(f32::to_string).collect();
+    format!("'[{}]'", numbers.join(","))
+}
+
+fn wiki(library: &Library, database: &Fresh) {
+    database.run(
+        "CREATE TABLE wiki (id bigint PRIMARY KEY, title text, content text, \
+         title_embedding vector(64), content_embedding halfvec(64)); \
+         CREATE INDEX ON wiki USING hnsw (content_embedding halfvec_cosine_ops); \
+         CREATE VIEW pages AS SELECT * FROM wiki; \
+         CREATE TABLE plain (id bigint, content text); \
+         CREATE TABLE mute (id bigint, embedding vector(64)); \
+         CREATE TABLE other (content text, embedding vector(3))",
+    );
+    for (id, (title, content)) in (1..).zip(PAGES) {
+        let (of_title, of_content) = (vector(library, title), vector(library, content));
+        database.run(&format!(
+            "INSERT INTO wiki VALUES ({id}, '{title}', '{content}', {of_title}, {of_content})"
+        ));
+    }
+}
+
+fn serve(library: &Library, database: &Fresh) -> Server {
+    let address = said("VADEMECUM_PGVECTOR");
+    let (start, _) = address.rsplit_once('/').unwrap();
+    let dsn = format!("{start}/{}", database.name());
+    library.serve_set(&format!(
+        "{STUB}[profiles.shop]\nengine = \"postgres\"\ndsn = \"{dsn}\"\nallow_plaintext = true\n"
+    ))
+}
+
+fn search(server: &Server, more: &Value) -> (Value, String) {
+    let mut asked = json!({ "table_name": "wiki", "query_text": "knead rye dough" });
+    asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let call = json!({ "name": "similarity_search", "arguments": asked });
+    let result = server.client().ask("tools/call", &call);
+    assert_ne!(result["isError"], true, "{result}");
+    let text = result["content"][0]["text"].as_str().unwrap().to_owned();
+    (result["structuredContent"].clone(), text)
+}
+
+fn ids(found: &Value) -> Vec<u64> {
+    let results = found["results"].as_array().unwrap().iter();
+    results.map(|it| it["key"]["id"].as_u64().unwrap()).collect()
+}
+
+/// The place of a row among the nearest.
+fn rank(found: &Value, id: u64) -> u64 {
+    let mut results = found["results"].as_array().unwrap().iter();
+    results.find(|it| it["key"]["id"] == id).unwrap()["rank"].as_u64().unwrap()
+}
+
+#[test]
+fn a_table_is_searched_over_all_its_vectors_and_told_as_promised() {
+    let (library, database) = (Library::new(), Fresh::pgvector());
+    wiki(&library, &database);
+    let server = serve(&library, &database);
+    let (found, text) = search(
+        &server,
+        &json!({ "chunk_size_tokens": 150, "lambda": 0.6, "max_output_tokens": 3000 }),
+    );
+    for line in [
+        "Similarity Search Results: \"knead rye dough\"",
+        "  - Vector Search: Top 10 rows",
+        "  - Chunking: 150 tokens per chunk, 38 token overlap",
+        "  - Diversity: λ=0.60 (60% relevance, 40% diversity)",
+        "  - Distance Metric: cosine",
+        "      title (30.0%) [title]",
+        "      content (70.0%) [content]",
+        "Source: wiki.content (vector search rank: #1, chunk: 1)",
+        "Total: 5 chunks, ~",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert_eq!(found["results"].as_array().unwrap().len(), 5, "{found}");
+    assert_eq!(rank(&found, 5), 5, "{found}");
+    for result in found["results"].as_array().unwrap() {
+        assert!((0.0..=1.0).contains(&result["score"].as_f64().unwrap()), "{result}");
+    }
+    let (few, _) = search(&server, &json!({ "top_n": 2, "output_format": "ids_only" }));
+    assert!(ids(&few).len() == 2 && few["results"][0].get("text").is_none(), "{few}");
+    let (of_view, _) = search(&server, &json!({ "table_name": "public.pages" }));
+    assert_eq!(of_view["results"].as_array().unwrap().len(), 5);
+    let (short, _) = search(&server, &json!({ "max_output_tokens": 20 }));
+    assert!(short["tokens"].as_u64().unwrap() <= 20, "{short}");
+}
+
+#[test]
+fn what_says_something_new_is_second_if_only_novelty_counts() {
+    let (library, database) = (Library::new(), Fresh::pgvector());
+    wiki(&library, &database);
+    let server = serve(&library, &database);
+    let (found, _) = search(&server, &json!({ "lambda": 0.0 }));
+    let order = ids(&found);
+    assert!([1, 2, 3].contains(&order[0]) && [4, 5].contains(&order[1]), "{order:?}");
+    let (found, _) = search(&server, &json!({ "lambda": 1.0 }));
+    let scores = found["results"].as_array().unwrap().iter().map(|it| it["score"].as_f64());
+    assert!(scores.map(Option::unwrap).is_sorted_by(|one, other| one >= other), "{found}");
+}
+
+#[test]
+fn every_metric_is_asked_of_the_index() {
+    let (library, database) = (Library::new(), Fresh::pgvector());
+    wiki(&library, &database);
+    let server = serve(&library, &database);
+    for metric in ["cosine", "l2", "inner_product"] {
+        let (found, text) = search(&server, &json!({ "distance_metric": metric }));
+        assert_eq!(rank(&found, 5), 5, "{metric}");
+        assert!(text.contains(&format!("Distance Metric: {metric}")));
+    }
+    let many = "INSERT INTO wiki SELECT n, 't', 'c', NULL, (SELECT content_embedding FROM wiki WHERE id = 5) \
+                FROM generate_series(100, 3000) AS n; ANALYZE wiki; \
+                SELECT pg_stat_reset()";
+    database.run(many);
+    search(&server, &json!({}));
+    let used = "SELECT pg_stat_force_next_flush(), sum(idx_scan) > 0 FROM pg_stat_user_indexes \
+                WHERE indexrelname LIKE 'wiki_content_embedding%'";
+    let begun = std::time::Instant::now();
+    while database.ask(&used.replace("pg_stat_force_next_flush(), ", "")) != "t" {
+        assert!(begun.elapsed().as_secs() < 30, "the index was not used");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_cannot_be_searched_says_why_and_what_to_do() {
+    let (library, database) = (Library::new(), Fresh::pgvector());
+    wiki(&library, &database);
+    let server = serve(&library, &database);
+    for (more, words) in [
+        (
+            json!({ "table_name": "no_such" }),
+            ["`no_such`", "get_schema_info", "vector_tables_only"],
+        ),
+        (
+            json!({ "table_name": "plain" }),
+            ["`plain`", "no column of type vector", "get_schema_info"],
+        ),
+        (json!({ "table_name": "mute" }), ["`mute`", "no column of text", "vectors"]),
+        (json!({ "table_name": "other" }), ["`embedding`", "3 dimensions", "64"]),
+        (json!({ "table_name": "a.b.c" }), ["table_name", "a.b.c", "no table"]),
+        (json!({ "distance_metric": "zzz" }), ["distance_metric", "zzz", "cosine"]),
+        (json!({ "lambda": 1.5 }), ["lambda", "0 to 1", "1.5"]),
+        (json!({ "top_n": 0 }), ["top_n", "1 to 100", "0"]),
+        (json!({ "query_text": " " }), ["query_text", "empty", "say"]),
+    ] {
+        let mut asked = json!({ "table_name": "wiki", "query_text": "rye" });
+        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let refused = server.client().refuses("similarity_search", &asked);
+        for word in words {
+            assert!(refused.contains(word), "{word}: {refused}");
+        }
+    }
+}
