@@ -304,12 +304,12 @@ fn read_ahead(
     let room = Arc::new(Semaphore::new(AHEAD_BYTES as usize));
     let hands = thread::available_parallelism().map_or(1, NonZero::get);
     actix::spawn(async move {
-        let find_room = |(found, size)| {
+        let find_room = |(found, size): (Found, u64)| {
             let bytes = u32::try_from(size).unwrap_or(u32::MAX).clamp(LEAST_BYTES, AHEAD_BYTES);
             let room = Arc::clone(&room).acquire_many_owned(bytes);
             async move { (found, room.await) }
         };
-        let read = async |(found, room)| {
+        let read = |(found, room)| async move {
             (tokio::task::spawn_blocking(move || import::read(kind, found)).await, room)
         };
         let mut readings = pin!(stream::iter(files).then(find_room).map(read).buffered(hands));

@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn text(row: &Row) -> String {
-        row.texts().map(|text| text.to_string()).collect()
+        row.texts().map(AsRef::as_ref).collect::<Vec<&str>>().concat()
     }
 
     #[test]
