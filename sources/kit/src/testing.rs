@@ -11,7 +11,7 @@ use crate::{
     },
     retrieve::FtsQuery,
     source::{Source, SourceError},
-    store::{Durability, Store, StoreError},
+    store::{Durability, Store, StoreError, Writer},
 };
 
 /// Things that people and programs type, none of which may fail.
@@ -76,6 +76,11 @@ impl<S: Source> Bench<S> {
         self.store.write(Durability::Bulk, |writer| self.source.save(writer, draft))
     }
 
+    /// Saves drafts in one transaction.
+    pub fn save_together(&self, drafts: &[Draft]) {
+        save_together(&self.source, &self.store, drafts);
+    }
+
     /// Changes something.
     pub fn change(&self, change: &Change) -> Result<Written, SourceError> {
         self.store.write(Durability::Full, |writer| self.source.change(writer, change))
@@ -138,10 +143,7 @@ impl<S: Source> Bench<S> {
     }
 
     /// Does something with a writer.
-    pub fn write<T>(
-        &self,
-        work: impl FnOnce(&crate::store::Writer<'_>) -> Result<T, StoreError>,
-    ) -> T {
+    pub fn write<T>(&self, work: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
         self.store.write(Durability::Bulk, work).expect("the write succeeds")
     }
 
@@ -175,6 +177,7 @@ pub fn check<S: Source>(source: S, drafts: &[Draft], word: &str) {
     items_are_read_in_every_mode(&bench, word);
     what_is_typed_is_completed(&bench, drafts);
     a_draft_that_was_read_makes_the_same_item(&bench);
+    what_is_saved_together_is_written_together(&bench.source, drafts);
     awkward_queries_never_fail(&bench);
     what_is_tagged_is_found_and_kept(&bench, drafts);
     let missing = bench.get("no such thing", RetrievalOptions::default());
@@ -313,6 +316,32 @@ fn a_draft_that_was_read_makes_the_same_item<S: Source>(bench: &Bench<S>) {
         let saved = other.write(Durability::Full, |writer| bench.source.save(writer, &first));
         assert!(matches!(saved, Ok(Saved::New(_))), "{saved:?}");
         assert_eq!(format!("{:?}", read(&other)), format!("{first:?}"));
+    }
+}
+
+fn save_together<S: Source>(source: &S, store: &Store, drafts: &[Draft]) {
+    let save = |writer: &Writer<'_>| {
+        drafts.iter().try_for_each(|draft| source.save(writer, draft).map(drop))
+    };
+    store.write(Durability::Bulk, save).expect("the drafts are saved");
+}
+
+fn what_is_saved_together_is_written_together<S: Source>(source: &S, drafts: &[Draft]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = Store::new(source.database(), folder.path());
+    let table = source.searched(&Filters::default()).0.name;
+    // FTS5 counts how often it has written, and says of each row when it was.
+    let count = format!("SELECT max(origin) AS n FROM {table}_docsize");
+    for (time, so_often) in [("new", 1), ("edited", 2)] {
+        let digest = |draft: &Draft| format!("{} {time}", draft.digest);
+        let drafts: Vec<Draft> =
+            drafts.iter().map(|draft| Draft { digest: digest(draft), ..draft.clone() }).collect();
+        save_together(source, &store, &drafts);
+        let written: Result<i64, StoreError> = store
+            .read(Deadline::after(Duration::from_mins(1)), |reader| {
+                reader.one(&count, &[], |row| row.get("n"))
+            });
+        assert_eq!(written.expect("it is counted"), so_often, "rows are written at once, {time}");
     }
 }
 
