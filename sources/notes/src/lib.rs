@@ -183,37 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn many_notes_at_once_are_stored_as_one_by_one() {
-        let words = ["Kneading", "東京都", "readFiles", "Brûlée", "dough,", "C++", "rises"];
-        let text = |number: usize| -> String {
-            (0..600).map(|at| words[(at * at + number) % words.len()].to_owned() + " ").collect()
-        };
-        let notes: Vec<Draft> = (0..40)
-            .map(|number| draft(&format!("N{number}"), &text(number), &["a", "b"], "2026-01-01"))
-            .collect();
-        let together = Bench::new(Notes);
-        together.save_together(&notes);
-        let stored = |bench: &Bench<Notes>| {
-            let all = named_params! { ":from": "", ":to": "\u{10ffff}", ":first": 0, ":last": 99 };
-            let (words, rows) = all.split_at(2);
-            bench.read(|reader| {
-                let words = reader.all(TABLE.words, words, |row| {
-                    Ok((row.get::<_, String>("term")?, row.get::<_, i64>("doc")?))
-                })?;
-                let lengths = reader.all(TABLE.lengths, rows, |row| row.get::<_, Vec<u8>>("sz"))?;
-                Ok((words, lengths))
-            })
-        };
-        let one_by_one = Bench::filled(Notes, &notes);
-        let (words, lengths) = stored(&together).unwrap();
-        assert!(words.len() > 10 && lengths.len() == 40, "{words:?}");
-        assert_eq!((words, lengths), stored(&one_by_one).unwrap());
-        let titles = |bench: &Bench<Notes>, query| -> Vec<_> {
-            bench.search(query).into_iter().map(|hit| (hit.title, hit.score)).collect()
-        };
-        for query in ["\"kneading 東京\"", "brulee rises", "read"] {
-            assert_eq!(titles(&together, query), titles(&one_by_one, query), "{query}");
-        }
+    fn notes_that_are_saved_together_are_written_together() {
+        testing::check_written_together(Notes, &bakery());
     }
 
     #[test]

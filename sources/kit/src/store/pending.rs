@@ -146,16 +146,20 @@ pub(super) fn each_prepared(
     }
     let (sender, receiver) = sync_channel(AHEAD);
     thread::scope(|scope| {
-        let ahead = scope.spawn(move || {
-            // Nobody takes them any more after a row that cannot be written.
-            rows.iter().map(Row::prepare).try_for_each(|prepared| sender.send(prepared)).ok();
-        });
+        let ahead =
+            thread::Builder::new().name("words".to_owned()).spawn_scoped(scope, move || {
+                // Nobody takes them any more after a row that cannot be written.
+                rows.iter().map(Row::prepare).try_for_each(|prepared| sender.send(prepared)).ok();
+            });
         let mut prepared = receiver.into_iter();
-        // If that thread breaks off, FTS5 looks for the words itself.
-        let mut write = |row| write(row, prepared.next().unwrap_or_default());
-        let written = rows.iter().try_for_each(&mut write);
+        // If that thread breaks off, or there can be none, FTS5 looks for the words itself.
+        let written =
+            rows.iter().try_for_each(|row| write(row, prepared.next().unwrap_or_default()));
         drop(prepared);
-        ahead.join().ok();
+        if let Ok(ahead) = ahead {
+            // It must be waited for here: a panic in it is to cost nothing.
+            ahead.join().ok();
+        }
         written
     })
 }
