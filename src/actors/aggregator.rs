@@ -7,10 +7,9 @@ use std::{cmp::Ordering, collections::HashMap, sync::Arc, time::Duration};
 
 use actix::prelude::*;
 use futures_util::future::join_all;
-use serde::Serialize;
 use vademecum_kit::{
     model::{
-        Ask, Cancel, Deadline, Filters, Floor, Get, Hit, Item, Order, Ranked, Ranking, ScoreType,
+        Ask, Cancel, Deadline, Floor, Get, Hit, Item, Order, Ranked, Ranking, ScoreType,
         SourceName, Statistics, Uri, View,
     },
     retrieve::{FtsQuery, Similar},
@@ -18,30 +17,13 @@ use vademecum_kit::{
 };
 
 use super::{
-    CallError, SourceHandle, Vectors, Waiting,
+    CallError, Failed, SourceHandle, Vectors, Waiting, Wanted,
+    desk::Desk,
     error::chain,
-    indexer::{Indexer, NearItem},
+    indexer::Indexer,
+    spaces::{NearItem, Spaces},
 };
-
-/// A source that is to be asked, and for what.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// Which source.
-    pub source: SourceName,
-    /// Which of its items count.
-    pub filters: Filters,
-    /// In which order, if not in that of the whole.
-    pub order: Option<Order>,
-}
-
-/// A source that gave no answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct Failed {
-    /// Which source.
-    pub source: SourceName,
-    /// Why, in a few words.
-    pub reason: String,
-}
+use crate::collections::CollectionSource;
 
 /// What the sources found, merged.
 #[derive(Debug, Default)]
@@ -77,6 +59,8 @@ pub(crate) struct Aggregator {
     sources: Vec<SourceHandle>,
     /// The vectors of the library, if there is somebody who makes them.
     indexer: Option<Arc<Indexer>>,
+    /// Where the blocking work of collections is done.
+    desk: Arc<Desk>,
     patience: Duration,
 }
 
@@ -84,13 +68,23 @@ impl Aggregator {
     pub(crate) fn new(
         sources: Vec<SourceHandle>,
         indexer: Option<Arc<Indexer>>,
+        desk: Arc<Desk>,
         patience: Duration,
     ) -> Self {
-        Self { sources, indexer, patience }
+        Self { sources, indexer, desk, patience }
     }
 
-    fn find(&self, name: SourceName) -> Option<SourceHandle> {
+    fn named(&self, name: SourceName) -> Option<SourceHandle> {
         self.sources.iter().find(|source| source.name() == name).cloned()
+    }
+
+    /// Who is to be asked. What a caller may see of a collection differs from call
+    /// to call, so its actor lives as long as one.
+    fn find(&self, wanted: &Wanted) -> Option<SourceHandle> {
+        let Some(opened) = &wanted.collection else { return self.named(wanted.source) };
+        let store = Arc::clone(opened.collection.store());
+        let source = Arc::new(CollectionSource::new(opened.clone()));
+        Some(SourceHandle::start(source, store, Arc::clone(&self.desk)))
     }
 }
 
@@ -116,7 +110,7 @@ impl Handler<RankAll> for Aggregator {
 
     fn handle(&mut self, message: RankAll, _: &mut Self::Context) -> Self::Result {
         let found = message.wanted.iter().filter_map(|wanted| {
-            let source = self.find(wanted.source)?;
+            let source = self.find(wanted)?;
             let known = source.known(&message.query, &wanted.filters);
             Some(Asked { source, wanted: wanted.clone(), known })
         });
@@ -126,13 +120,14 @@ impl Handler<RankAll> for Aggregator {
             let (Some(indexer), Some(vectors)) = (indexer, message.vectors.clone()) else {
                 return rank_all(asked, message, patience).await;
             };
-            let (take, wanted) = (message.take, message.wanted.clone());
+            let take = message.take;
             let deadline = Deadline::after(patience).unless(&message.waiting.cancel);
+            let spaces = Spaces::of(indexer, &message.wanted, deadline);
             let merged = match vectors.depth(take) {
                 0 => Merged::default(),
                 depth => rank_all(asked, RankAll { take: depth, ..message }, patience).await,
             };
-            vectors.bring_in(merged, &indexer, &wanted, take, deadline).await
+            vectors.bring_in(merged, spaces, take).await
         })
     }
 }
@@ -158,7 +153,7 @@ async fn rank_all(asked: Vec<Asked>, message: RankAll, patience: Duration) -> Me
     } else {
         (asked, Vec::new())
     };
-    for Failed { source, reason } in &failed {
+    for Failed { source, reason, .. } in &failed {
         message.waiting.tell(*source, total, reason);
     }
     let mut answers = rank_once(&asked, &message, total, &deadline).await;
@@ -211,7 +206,7 @@ async fn rank_once(
             let answer = answer.await;
             match &answer {
                 Ok((source, _)) => message.waiting.tell(*source, total, "answered"),
-                Err(Failed { source, reason }) => message.waiting.tell(*source, total, reason),
+                Err(Failed { source, reason, .. }) => message.waiting.tell(*source, total, reason),
             }
             answer
         }
@@ -250,7 +245,7 @@ impl Asked {
             floor,
         };
         let source = self.source.clone();
-        in_time(source.name(), deadline.clone(), async move |deadline| {
+        in_time(self.wanted.clone(), deadline.clone(), async move |deadline| {
             source.rank(ask, deadline).await
         })
     }
@@ -270,7 +265,7 @@ impl Handler<CorrectAll> for Aggregator {
 
     fn handle(&mut self, message: CorrectAll, _: &mut Self::Context) -> Self::Result {
         let deadline = Deadline::after(self.patience).unless(&message.cancel);
-        let found = message.wanted.iter().filter_map(|wanted| self.find(wanted.source));
+        let found = message.wanted.iter().filter_map(|wanted| self.find(wanted));
         let asked: Vec<_> = found
             .map(|source| {
                 let (words, deadline) = (message.words.clone(), deadline.clone());
@@ -329,20 +324,21 @@ impl Handler<ShowAll> for Aggregator {
             message.ranked.iter().map(|ranked| ranked.uri.clone()).zip(0..).collect();
         let mut asked = Vec::new();
         for wanted in message.wanted {
-            let of_this = |ranked: &&Ranked| ranked.uri.source == wanted.source;
+            let of_this = |ranked: &&Ranked| wanted.holds(&ranked.uri);
             let ranked: Vec<_> = message.ranked.iter().filter(of_this).cloned().collect();
-            let Some(source) = self.find(wanted.source).filter(|_| !ranked.is_empty()) else {
+            if ranked.is_empty() {
                 continue;
-            };
+            }
+            let Some(source) = self.find(&wanted) else { continue };
             let view = View {
                 query: Arc::clone(&message.query),
                 weights: Arc::clone(&message.weights),
-                filters: wanted.filters,
+                filters: wanted.filters.clone(),
                 snippet_length: message.snippet_length,
                 highlight: message.highlight,
                 wanted: ranked,
             };
-            asked.push(in_time(source.name(), deadline.clone(), async move |deadline| {
+            asked.push(in_time(wanted, deadline.clone(), async move |deadline| {
                 source.show(view, deadline).await
             }));
         }
@@ -375,7 +371,7 @@ impl Handler<GetOne> for Aggregator {
     fn handle(&mut self, message: GetOne, _: &mut Self::Context) -> Self::Result {
         let GetOne { source, get, cancel } = message;
         let deadline = Deadline::after(self.patience).unless(&cancel);
-        let source = self.find(source);
+        let source = self.named(source);
         Box::pin(async move {
             let source = source.ok_or(CallError::Unavailable)?;
             let at = deadline.at.into();
@@ -390,30 +386,31 @@ impl Handler<GetOne> for Aggregator {
 /// The answer of a source, or why there is none, logged once. What nobody waits
 /// for any more is no failure.
 async fn in_time<T>(
-    name: SourceName,
+    wanted: Wanted,
     deadline: Deadline,
     ask: impl AsyncFnOnce(Deadline) -> Result<T, SourceError>,
 ) -> Result<(SourceName, T), Failed> {
     let answer = tokio::time::timeout_at(deadline.at.into(), ask(deadline.clone())).await;
+    let whom = || wanted.failed("").whom();
     let reason = match answer {
-        Ok(Ok(answer)) => return Ok((name, answer)),
+        Ok(Ok(answer)) => return Ok((wanted.source, answer)),
         Ok(Err(_)) | Err(_) if deadline.is_cancelled() => "was not waited for",
         Ok(Err(error)) => {
-            tracing::warn!(source = %name, error = %chain(&error), "source `{name}` gave no answer");
+            tracing::warn!(source = whom(), error = %chain(&error), "a source gave no answer");
             match error {
                 SourceError::Store(vademecum_kit::store::StoreError::TimeIsUp) => "took too long",
                 SourceError::Store(_) => "its database cannot be read",
                 SourceError::NotFound { .. } => "cannot answer this",
                 // It was said so as to be told.
-                SourceError::Refused(reason) => return Err(Failed { source: name, reason }),
+                SourceError::Refused(reason) => return Err(wanted.failed(reason)),
             }
         }
         Err(_) => {
-            tracing::warn!(source = %name, "source `{name}` was too late");
+            tracing::warn!(source = whom(), "a source was too late");
             "took too long"
         }
     };
-    Err(Failed { source: name, reason: reason.to_owned() })
+    Err(wanted.failed(reason))
 }
 
 /// Merges rankings by their heads: each keeps its own order, so that what
@@ -458,13 +455,12 @@ fn precedence(order: Order, one: &Ranked, other: &Ranked) -> Ordering {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{Draft, Saved, Timestamp},
+        model::{Draft, Filters, Saved, Timestamp},
         source::Source,
         store::{Database, Reader, Store, Table, Writer},
     };
 
     use super::*;
-    use crate::actors::desk::Desk;
 
     fn ranked(source: SourceName, id: &str, score: f64, day: &str) -> Ranked {
         let last_modified = Timestamp::parse(day).ok();
@@ -504,7 +500,7 @@ mod tests {
 
     #[test]
     fn a_source_that_fails_is_named_and_costs_its_own_hits() {
-        let failed = Failed { source: SourceName::Chats, reason: "took too long".to_owned() };
+        let failed = Wanted::source(SourceName::Chats, Filters::default()).failed("took too long");
         let mut answers = two();
         answers.push(Err(failed.clone()));
         let merged = merge(answers, Order::Relevance, 10);
@@ -582,12 +578,9 @@ mod tests {
             SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
         let sources = vec![start(SourceName::Notes, true), start(SourceName::Media, false)];
-        let aggregator = Aggregator::new(sources, None, patience).start();
-        let wanted = [SourceName::Notes, SourceName::Media].map(|source| Wanted {
-            source,
-            filters: Filters::default(),
-            order: None,
-        });
+        let aggregator = Aggregator::new(sources, None, Arc::default(), patience).start();
+        let wanted = [SourceName::Notes, SourceName::Media]
+            .map(|source| Wanted::source(source, Filters::default()));
         let ask = RankAll {
             query: Arc::new(FtsQuery::parse("anything")),
             wanted: wanted.to_vec(),
@@ -601,7 +594,7 @@ mod tests {
 
     #[actix::test]
     async fn a_source_that_is_late_is_named_and_the_rest_answer() {
-        let late = Failed { source: SourceName::Notes, reason: "took too long".to_owned() };
+        let late = Wanted::source(SourceName::Notes, Filters::default()).failed("took too long");
         // How long the other one needs is for the machine to say.
         for seconds in [1, 4, 16, 64] {
             let patience = Duration::from_secs(seconds);

@@ -1,10 +1,10 @@
 //! The vectors of a library: `index.db` follows what the sources hold, and says
 //! which items lie near a vector.
 //!
-//! It follows when somebody searches by vectors, whoever has written meanwhile:
-//! what has changed is embedded and put in, item by item. A search waits a
-//! little for that, and then takes what there is; the rest comes in the
-//! background.
+//! It follows after every write and import, and when somebody searches by vectors,
+//! whoever has written meanwhile: what has changed is embedded and put in, item by
+//! item. A search waits a little for that, and then takes what there is; the rest
+//! comes in the background.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,7 +27,7 @@ use vademecum_kit::{
     store::{Durability, Store, Watch},
 };
 
-use super::{error::chain, pieces::pieces};
+use super::{error::chain, pieces::pieces, spaces::NearItem};
 use crate::embed::Embeddings;
 
 /// Raised when the same item becomes other pieces than before.
@@ -53,17 +53,6 @@ pub(crate) struct Indexer {
     watches: Mutex<Option<Vec<Watch>>>,
     /// Tells when the round that is going on is over, if one is.
     round: Mutex<Option<watch::Receiver<()>>>,
-}
-
-/// An item that lies near a vector.
-#[derive(Clone, Debug)]
-pub(crate) struct NearItem {
-    /// The item; its score is (1 + cosine) / 2.
-    pub(crate) ranked: Ranked,
-    /// Where in it its nearest piece is.
-    pub(crate) loc: Loc,
-    /// What the piece says.
-    pub(crate) text: String,
 }
 
 impl Indexer {
@@ -93,7 +82,7 @@ impl Indexer {
     }
 
     /// Begins a round, or joins the one that is going on.
-    fn begin(self: &Arc<Self>) -> watch::Receiver<()> {
+    pub(super) fn begin(self: &Arc<Self>) -> watch::Receiver<()> {
         let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         // A round whose sender is gone is over.
         if let Some(going_on) = round.as_ref().filter(|it| it.has_changed().is_ok()) {
@@ -111,17 +100,35 @@ impl Indexer {
         receiver
     }
 
+    /// What its vectors are of, if they have so many dimensions.
+    pub(crate) fn model(&self, dimensions: usize) -> EmbeddingModel {
+        let model = self.embeddings.model();
+        EmbeddingModel {
+            provider: model.provider.to_owned(),
+            model: model.name.clone(),
+            dimensions,
+        }
+    }
+
     /// Whether no round is going on.
     pub(crate) fn is_resting(&self) -> bool {
         let round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         round.as_ref().is_none_or(|round| round.has_changed().is_err())
     }
 
-    /// Puts in what has changed, and takes out what is gone.
+    /// Puts in what has changed, and takes out what is gone, until nothing is new.
     fn follow(&self) -> Result<(), SourceError> {
-        if !self.has_news() && self.missing.load(Ordering::Relaxed) == 0 {
-            return Ok(());
+        while self.has_news() || self.missing.load(Ordering::Relaxed) > 0 {
+            if let Err(error) = self.follow_once() {
+                // Its news are news the next time again.
+                *self.watches.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                return Err(error);
+            }
         }
+        Ok(())
+    }
+
+    fn follow_once(&self) -> Result<(), SourceError> {
         let mut todo = Vec::new();
         for (source, store) in &self.sources {
             let name = source.name();
@@ -208,13 +215,7 @@ impl Indexer {
             return Ok(());
         };
         self.collection.write(Durability::Bulk, |writer| {
-            let model = self.embeddings.model();
-            let model = EmbeddingModel {
-                provider: model.provider.to_owned(),
-                model: model.name.clone(),
-                dimensions,
-            };
-            self.collection.put_model(writer, &model)?;
+            self.collection.put_model(writer, &self.model(dimensions))?;
             for (source, _) in &self.sources {
                 let name = source.name().to_string();
                 let source = NewSource {
@@ -335,21 +336,7 @@ impl Indexer {
             return Ok(None);
         }
         let id = Uri::item(uri.source, uri.id.as_str()).to_string();
-        let vectors = self.collection.read(deadline.clone(), |reader| {
-            let mut vectors = Vec::new();
-            for (key, ..) in self.collection.outline(reader, &id)? {
-                vectors.extend(self.collection.vector(reader, key)?);
-            }
-            Ok(vectors)
-        })?;
-        let Some(length) = vectors.first().map(Vec::len) else { return Ok(None) };
-        let mut sum = vec![0.0_f32; length];
-        for vector in &vectors {
-            for (sum, value) in sum.iter_mut().zip(vector) {
-                *sum += value;
-            }
-        }
-        Ok(vademecum_kit::retrieve::vector::unit(&sum).ok())
+        self.collection.read(deadline.clone(), |reader| self.collection.mean(reader, &id, None))
     }
 
     /// How near an item's nearest piece is to a vector, (1 + cosine) / 2; `None` if

@@ -7,15 +7,16 @@ use std::{
 };
 
 use vademecum_kit::{
-    model::{Deadline, Hit, Ranked, ScoreType, Uri},
+    model::{Hit, Ranked, ScoreType, Uri},
     retrieve::{CONFIRMED_DEPTH, Lambda, confirmed, diversify, snippet},
+    source::SourceError,
 };
 
 use super::{
-    Wanted,
+    Failed,
     aggregator::Merged,
     error::chain,
-    indexer::{Indexer, NearItem},
+    spaces::{NearItem, Spaces, item},
 };
 
 /// The first results that are put in another order so that they differ.
@@ -67,34 +68,26 @@ impl Vectors {
     }
 
     /// Brings what the words found together with what the vectors know.
-    pub(crate) async fn bring_in(
-        &self,
-        mut merged: Merged,
-        indexer: &Arc<Indexer>,
-        wanted: &[Wanted],
-        take: usize,
-        deadline: Deadline,
-    ) -> Merged {
+    pub(crate) async fn bring_in(&self, mut merged: Merged, spaces: Spaces, take: usize) -> Merged {
         let Some(vector) = &self.vector else { return merged };
-        merged.vectors_missing = indexer.catch_up().await;
-        let (indexer, vectors, vector) = (Arc::clone(indexer), self.clone(), Arc::clone(vector));
-        let wanted: Vec<_> = wanted.iter().map(|one| (one.source, one.filters.clone())).collect();
+        merged.vectors_missing = spaces.catch_up().await;
+        let (vectors, vector) = (self.clone(), Arc::clone(vector));
         let work = move || {
             let done = match vectors.way {
                 Way::Words => Ok(merged),
-                Way::Rerank => rerank(merged, &indexer, &vector, &deadline),
+                Way::Rerank => rerank(merged, &spaces, &vector),
                 Way::Alone => {
-                    let near = indexer.nearest(&vector, &wanted, take, &deadline);
-                    near.map(|near| alone(merged, near, take))
+                    let near = spaces.nearest(&vector, take);
+                    near.map(|(near, failed)| alone(merged, near, failed, take))
                 }
                 Way::Both => {
-                    let near = indexer.nearest(&vector, &wanted, CONFIRMED_DEPTH, &deadline);
-                    near.map(|near| both(merged, near, take))
+                    let near = spaces.nearest(&vector, CONFIRMED_DEPTH);
+                    near.map(|(near, failed)| both(merged, near, &failed, take))
                 }
             }?;
-            let mut done = vectors.spread(done, &indexer, &deadline)?;
+            let mut done = vectors.spread(done, &spaces)?;
             done.score_type = vectors.score_type();
-            Ok::<_, vademecum_kit::source::SourceError>(done)
+            Ok::<_, SourceError>(done)
         };
         match tokio::task::spawn_blocking(work).await {
             Ok(Ok(merged)) => merged,
@@ -110,17 +103,12 @@ impl Vectors {
     }
 
     /// Puts the first results in another order, so that they differ.
-    fn spread(
-        &self,
-        mut merged: Merged,
-        indexer: &Indexer,
-        deadline: &Deadline,
-    ) -> Result<Merged, vademecum_kit::source::SourceError> {
+    fn spread(&self, mut merged: Merged, spaces: &Spaces) -> Result<Merged, SourceError> {
         let Some(lambda) = self.lambda else { return Ok(merged) };
         let first = merged.ranked.len().min(DIVERSIFIED);
         let mut vectors = Vec::with_capacity(first);
         for ranked in merged.ranked.iter().take(first) {
-            vectors.push(indexer.vector_of(&ranked.uri, deadline)?);
+            vectors.push(spaces.vector_of(ranked)?);
         }
         let alike = |one: usize, other: usize| match (vectors.get(one), vectors.get(other)) {
             (Some(Some(one)), Some(Some(other))) => {
@@ -139,24 +127,14 @@ impl Vectors {
     }
 }
 
-/// The item that a match is in.
-fn item(uri: &Uri) -> Uri {
-    Uri::item(uri.source, uri.id.as_str())
-}
-
 /// What the words found, the first in the order of the vectors; what has none
 /// comes after those that have.
-fn rerank(
-    mut merged: Merged,
-    indexer: &Indexer,
-    vector: &[f32],
-    deadline: &Deadline,
-) -> Result<Merged, vademecum_kit::source::SourceError> {
+fn rerank(mut merged: Merged, spaces: &Spaces, vector: &[f32]) -> Result<Merged, SourceError> {
     let first = merged.ranked.len().min(CONFIRMED_DEPTH);
     let rest = merged.ranked.split_off(first);
     let mut scored = Vec::with_capacity(first);
     for (place, ranked) in merged.ranked.into_iter().enumerate() {
-        let near = indexer.similarity(&item(&ranked.uri), vector, deadline)?;
+        let near = spaces.similarity(&ranked, vector)?;
         scored.push((near, place, ranked));
     }
     scored.sort_by(|(one, place, _), (other, other_place, _)| {
@@ -172,7 +150,8 @@ fn rerank(
 }
 
 /// What lies near the vector, and nothing else.
-fn alone(mut merged: Merged, near: Vec<NearItem>, take: usize) -> Merged {
+fn alone(mut merged: Merged, near: Vec<NearItem>, failed: Vec<Failed>, take: usize) -> Merged {
+    merged.failed.extend(failed);
     merged.ranked = near.iter().map(|near| near.ranked.clone()).collect();
     // There are more if as many were found as were asked for.
     merged.total = near.len() + usize::from(near.len() >= take);
@@ -181,8 +160,12 @@ fn alone(mut merged: Merged, near: Vec<NearItem>, take: usize) -> Merged {
 }
 
 /// Both lists as one. What the words found beyond what is fused follows by its
-/// own score.
-fn both(mut merged: Merged, near: Vec<NearItem>, take: usize) -> Merged {
+/// own score. Collections that have no say by vectors are found by words.
+fn both(mut merged: Merged, near: Vec<NearItem>, failed: &[Failed], take: usize) -> Merged {
+    merged.without_vectors = failed
+        .iter()
+        .map(|failed| format!("{}: {}", failed.whom(), failed.reason))
+        .reduce(|all, one| format!("{all}; {one}"));
     let head = merged.ranked.len().min(CONFIRMED_DEPTH);
     let mut by_item: HashMap<Uri, Uri> = HashMap::new();
     for ranked in merged.ranked.iter().take(head) {

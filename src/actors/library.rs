@@ -63,7 +63,7 @@ impl Library {
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
-        let aggregator = Aggregator::new(sources.clone(), indexer.clone(), patience).start();
+        let aggregator = Aggregator::new(sources.clone(), indexer.clone(), desk, patience).start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
         let changes = Arc::new(Changes::new(stores.clone(), mirrors));
@@ -87,13 +87,24 @@ impl Library {
         self.indexer.as_ref()
     }
 
-    /// Makes the vectors of all its items, however long that takes. Tells whether
-    /// there is somebody who makes them.
-    pub async fn make_vectors(&self) -> bool {
+    /// Begins to make the vectors of what has changed, if there is somebody who
+    /// makes them. They are made in the background.
+    pub fn follow_vectors(&self) {
+        if let Some(indexer) = &self.indexer {
+            // Nobody waits for it here.
+            drop(indexer.begin());
+        }
+    }
+
+    /// Makes the vectors of all its items, however long that takes; `progress` is
+    /// told now and then how many are missing. Tells whether there is somebody who
+    /// makes them.
+    pub async fn make_vectors(&self, mut progress: impl FnMut(usize)) -> bool {
         let Some(indexer) = &self.indexer else { return false };
         let mut missing = usize::MAX;
         loop {
             let now = indexer.catch_up().await;
+            progress(now);
             // Whoever cannot make any more has said why in the log.
             if now == 0 || (now == missing && indexer.is_resting()) {
                 return true;

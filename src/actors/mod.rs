@@ -19,8 +19,9 @@ mod roster;
 mod seen;
 mod session;
 mod source;
+mod spaces;
+mod wanted;
 
-pub use aggregator::{Failed, Wanted};
 pub use awaited::{Awaited, Waiting};
 pub use error::{CallError, chain};
 pub use legs::{Vectors, Way};
@@ -29,3 +30,4 @@ pub use mirror::Tldw;
 pub use roster::{Roster, Shelf};
 pub use session::{Page, Read, Search, Session};
 pub use source::{SourceHandle, Wish};
+pub use wanted::{Failed, Wanted};

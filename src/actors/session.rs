@@ -310,7 +310,7 @@ fn answered(merged: &Merged, wanted: &[Wanted]) -> Result<(), CallError> {
         return Ok(());
     }
     let reasons: Vec<String> =
-        merged.failed.iter().map(|failed| format!("{} {}", failed.source, failed.reason)).collect();
+        merged.failed.iter().map(|failed| format!("{} {}", failed.whom(), failed.reason)).collect();
     Err(CallError::NoAnswer(reasons.join("; ")))
 }
 

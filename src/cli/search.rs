@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use vademecum_kit::model::SourceName;
 
 use super::{command::Common, get::call, output::say};
 
@@ -19,9 +18,9 @@ pub(super) struct Search {
     /// A question or a few words
     #[arg(required = true)]
     query: Vec<String>,
-    /// Search this source only; may be repeated
+    /// Search this source or collection only; may be repeated
     #[arg(long, value_name = "SOURCE")]
-    source: Vec<SourceName>,
+    source: Vec<String>,
     /// How many results, 1 to 100
     #[arg(long, default_value_t = 20)]
     limit: usize,

@@ -75,6 +75,21 @@ pub(super) async fn suggest(
     Ok(Completion { values, total: Some(total) })
 }
 
+/// The collection that a URI names, and the vector of what the URI points at, if
+/// it has one. What may not be read is not asked for here.
+pub(super) async fn vector(
+    toolbox: &Toolbox,
+    call: &Call,
+    uri: &Uri,
+) -> Result<(Opened, Option<Vec<f32>>), CallError> {
+    let pointer = Pointer::try_from(uri).map_err(|error| CallError::NotFound(error.to_string()))?;
+    let one = find(&visible(toolbox, call).await?, &pointer.collection)?;
+    let deadline = toolbox.deadline(call);
+    let (collection, Pointer { doc_id, index, .. }) = (one.collection.clone(), pointer);
+    let mean = move || collection.read(deadline, |reader| collection.mean(reader, &doc_id, index));
+    Ok((one, beside(mean).await?))
+}
+
 /// The collection of that name, if the caller may see one.
 fn find(opened: &[Opened], name: &str) -> Result<Opened, CallError> {
     let found = opened.iter().find(|one| one.record.name.eq_ignore_ascii_case(name)).cloned();

@@ -192,10 +192,6 @@ impl KnowledgeFilters {
     }
 }
 
-fn wanted(source: SourceName, filters: Filters) -> Wanted {
-    Wanted { source, filters, order: None }
-}
-
 impl NotesFilters {
     pub(crate) fn keywords(keywords: Option<Vec<String>>) -> Self {
         Self { keywords }
@@ -203,7 +199,7 @@ impl NotesFilters {
 
     pub(crate) fn into_wanted(self) -> Wanted {
         let keywords = self.keywords.unwrap_or_default();
-        wanted(SourceName::Notes, Filters { keywords, ..Filters::default() })
+        Wanted::source(SourceName::Notes, Filters { keywords, ..Filters::default() })
     }
 }
 
@@ -215,7 +211,7 @@ impl MediaFilters {
             date_to: self.date_to.map(|until| until.0),
             ..Filters::default()
         };
-        Wanted { order: self.order_by, ..wanted(SourceName::Media, filters) }
+        Wanted { order: self.order_by, ..Wanted::source(SourceName::Media, filters) }
     }
 }
 
@@ -227,7 +223,7 @@ impl ChatsFilters {
             sender: self.sender,
             ..Filters::default()
         };
-        wanted(SourceName::Chats, filters)
+        Wanted::source(SourceName::Chats, filters)
     }
 }
 
@@ -238,14 +234,14 @@ impl PromptsFilters {
 
     pub(crate) fn into_wanted(self) -> Wanted {
         let fields = self.fields.unwrap_or_default();
-        wanted(SourceName::Prompts, Filters { fields, ..Filters::default() })
+        Wanted::source(SourceName::Prompts, Filters { fields, ..Filters::default() })
     }
 }
 
 impl CharactersFilters {
     pub(crate) fn into_wanted(self) -> Wanted {
         let Self {} = self;
-        wanted(SourceName::Characters, Filters::default())
+        Wanted::source(SourceName::Characters, Filters::default())
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     input::{KnowledgeFilters, Limit, Offset, locate, source_of},
     meaning::Meaning,
     output::{Compact, Results, SearchResponse, respond},
+    places,
 };
 use crate::{
     actors::{self, CallError},
@@ -52,8 +53,8 @@ pub struct SearchInput {
     /// Budget for all results, in tokens.
     #[schemars(description = "Of all results.")]
     max_tokens: Option<usize>,
-    /// Default all.
-    sources: Option<Vec<SourceName>>,
+    /// notes, media, chats, characters, prompts (default), collections, or the name of a collection.
+    sources: Option<Vec<String>>,
     /// Best or newest first.
     order_by: Option<Order>,
     /// By source
@@ -77,11 +78,8 @@ impl Contract for KnowledgeSearch {
         input: SearchInput,
         call: &Call,
     ) -> Result<Replied<Self::Output>, CallError> {
-        let sources = input.sources.unwrap_or_else(|| SourceName::ALL.to_vec());
-        if sources.is_empty() {
-            let problem = "sources: is empty; leave it out to search everything";
-            return Err(CallError::Invalid(problem.to_owned()));
-        }
+        let filters = input.filters.unwrap_or_default();
+        let wanted = places::wanted(toolbox, call, input.sources.as_deref(), filters).await?;
         let scope = match input.session.as_deref() {
             Some("new") => Some(Scope::Handle(toolbox.roster().mint(&call.principal))),
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
@@ -97,7 +95,7 @@ impl Contract for KnowledgeSearch {
         let (vectors, without_vectors) = meaning.vectors(toolbox, &input.query).await?;
         let search = actors::Search {
             query: input.query.clone(),
-            wanted: input.filters.unwrap_or_default().into_wanted(&sources),
+            wanted,
             order: input.order_by,
             limit: within(input.max_tokens, input.snippet_length, limit)?,
             offset: input.offset.unwrap_or_default().0,

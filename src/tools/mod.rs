@@ -14,6 +14,7 @@ mod knowledgebase;
 mod meaning;
 mod offer;
 mod output;
+mod places;
 mod prompts;
 mod rag;
 mod related;

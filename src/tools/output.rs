@@ -136,7 +136,7 @@ impl<R> SearchResponse<R> {
             remarks.push("All had been shown in this session; showing began again.".to_owned());
         }
         for failed in &about.failed_sources {
-            remarks.push(format!("No answer from {}: {}.", failed.source, failed.reason));
+            remarks.push(format!("No answer from {}: {}.", failed.whom(), failed.reason));
         }
         if let Some(count) = about.vectors_missing {
             remarks.push(format!("{count} items have no vectors yet; search again later."));

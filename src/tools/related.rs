@@ -10,13 +10,13 @@ use vademecum_kit::{
 };
 
 use super::{
-    Contract, Replied, Toolbox,
+    Contract, Replied, Toolbox, documents,
     input::{KnowledgeFilters, Limit, point},
     output::{SearchResponse, respond},
     text::plain,
 };
 use crate::{
-    actors::{self, CallError, Vectors, Way},
+    actors::{self, CallError, Vectors, Wanted, Way},
     mcp::Call,
 };
 
@@ -58,7 +58,14 @@ impl Contract for KnowledgeRelated {
         let item = read(toolbox, call, uri.clone()).await?;
         let text = plain(&item.content);
         let title = item.meta.title.unwrap_or_default();
-        let vector = vector(toolbox, call, &uri).await?;
+        let mut wanted = KnowledgeFilters::default().into_wanted(&SourceName::ALL);
+        let vector = if uri.source == SourceName::Collections {
+            let (collection, vector) = documents::vector(toolbox, call, &uri).await?;
+            wanted.push(Wanted::collection(collection));
+            vector.filter(|_| toolbox.embeddings().is_some()).map(Into::into)
+        } else {
+            vector(toolbox, call, &uri).await?
+        };
         let query = if vector.is_some() && !title.trim().is_empty() {
             title
         } else {
@@ -72,7 +79,7 @@ impl Contract for KnowledgeRelated {
             vector.map(|vector| Vectors { vector: Some(vector), way: Way::Alone, lambda: None });
         let search = actors::Search {
             query,
-            wanted: KnowledgeFilters::default().into_wanted(&SourceName::ALL),
+            wanted,
             order: None,
             // It is like itself most of all.
             limit: limit.saturating_add(ITSELF),
@@ -94,8 +101,9 @@ impl Contract for KnowledgeRelated {
     }
 }
 
-/// Results that may be the item itself: of a conversation, several messages.
-const ITSELF: usize = 10;
+/// Results that may be the item itself: of a conversation, several messages; of a
+/// document, several chunks.
+const ITSELF: usize = 40;
 
 async fn read(
     toolbox: &Toolbox,

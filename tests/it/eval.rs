@@ -195,3 +195,22 @@ fn with_a_provider_meaning_is_measured_beside_words() {
         assert!(found > 0.4 && found <= 1.0, "{mode}: {report}");
     }
 }
+
+#[test]
+fn several_collections_are_measured_apart_and_compared() {
+    let library = Library::new();
+    let folder = collection(&library);
+    let other = library.write("judged2/corpus.jsonl", r#"{ "_id": "1", "text": "Rye bread." }"#);
+    library.write("judged2/queries.jsonl", r#"{ "_id": "q", "text": "rye" }"#);
+    library.write("judged2/qrels/test.tsv", "q\t1\t1\n");
+    let other = other.parent().unwrap().to_str().unwrap();
+    let told = library.run(&["eval", "--json", &folder, other]).json();
+    as_expected(&told["collections"]["judged"]);
+    assert_eq!(told["collections"]["judged2"]["ndcg_at_10"], 1.0, "{told}");
+    assert_eq!(told["mean"], json!({ "ndcg_at_10": 0.875, "plain": 0.875 }));
+    let said = library.run(&["eval", &folder, other]);
+    assert!(said.stdout.contains("15 documents, 0 imported, 15 there before"), "{said:?}");
+    let mean = said.stdout.lines().last().unwrap();
+    let mean: Vec<&str> = mean.split_whitespace().collect();
+    assert_eq!(mean, ["mean", "0.8750", "-", "-", "0.8750"], "{said:?}");
+}

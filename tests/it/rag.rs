@@ -2,12 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
-use vademecum::{
-    config,
-    embed::{Embeddings, Purpose},
-};
-use vademecum_collections::{Document, EmbeddingModel};
-use vademecum_kit::model::Deadline;
+use vademecum_collections::Document;
 
 use crate::program::{Caller, Library, Server, shelf};
 
@@ -32,35 +27,10 @@ fn embedded() -> (Library, Server) {
         .collect();
     shelf::put(&library, "recipes", None, &many);
     for name in ["stack_posts", "recipes"] {
-        embed(&library, name);
+        shelf::embed(&library, name, 64);
     }
     let server = library.serve_set(STUB);
     (library, server)
-}
-
-/// Gives every chunk of a collection the vector that the provider `stub` makes.
-fn embed(library: &Library, name: &str) {
-    let settings: config::Embeddings =
-        toml::from_str("provider = \"stub\"\ndimensions = 64").unwrap();
-    let embeddings = Embeddings::open(&settings, &library.data()).unwrap().unwrap();
-    let collection = shelf::open(library, name);
-    let soon = Deadline::after(std::time::Duration::from_mins(1));
-    let missing = collection.read(soon, |reader| collection.without_vector(reader, 0, 1_000));
-    let missing = missing.unwrap();
-    let texts: Vec<String> = missing.iter().map(|(_, text)| text.clone()).collect();
-    let vectors = embeddings.documents(&texts).unwrap();
-    let model = EmbeddingModel {
-        provider: embeddings.model().provider.to_owned(),
-        model: embeddings.model().name.clone(),
-        dimensions: 64,
-    };
-    let _ = Purpose::Document;
-    shelf::write(&collection, |writer| {
-        collection.put_model(writer, &model).unwrap();
-        for ((key, text), vector) in missing.iter().zip(&vectors) {
-            collection.put_vector(writer, *key, text.as_bytes(), vector).unwrap();
-        }
-    });
 }
 
 fn ids(found: &Value) -> Vec<&str> {

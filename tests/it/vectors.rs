@@ -1,9 +1,17 @@
 //! The library searched by meaning: `knowledge.search` with its modes, and
 //! `knowledge.related`.
 
-use serde_json::{Value, json};
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
-use crate::program::{Caller, Library, Server};
+use serde_json::{Value, json};
+use vademecum_collections::Collection;
+use vademecum_kit::model::Deadline;
+
+use crate::program::{Caller, Library, Server, shelf};
 
 const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 256\n";
 
@@ -204,4 +212,167 @@ fn nobody_finds_the_vectors_of_others() {
         titles(&found).iter().map(|title| (*title).to_owned()).collect::<Vec<_>>()
     };
     assert_eq!((of(&keys[0]), of(&keys[1])), (vec!["Diary".to_owned()], vec!["List".to_owned()]));
+}
+
+/// A bakery with two collections: one with vectors, one without; and one that is
+/// somebody else's.
+fn bakery_with_shelves() -> Library {
+    let library = bakery();
+    let guide = [
+        shelf::document("dough", "Dough", &json!({}), &["Knead the dough for ten minutes."]),
+        shelf::document("cycling", "Cycling", &json!({}), &["Oil the chain of the bicycle."]),
+    ];
+    shelf::put(&library, "guide", None, &guide);
+    shelf::embed(&library, "guide", 256);
+    let old = [shelf::document("oven", "Oven", &json!({}), &["The oven must be hot for bread."])];
+    shelf::put(&library, "archive", None, &old);
+    shelf::put(&library, "secret", Some("eve"), &guide);
+    library
+}
+
+fn uris(found: &Value) -> Vec<&str> {
+    found["results"].as_array().unwrap().iter().map(|it| it["uri"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn collections_are_searched_beside_the_library_where_they_are_named() {
+    let server = bakery_with_shelves().serve();
+    let find = |sources: Value| {
+        let found = search(&server, &json!({ "query": "knead dough oven", "sources": sources }));
+        let mut found: Vec<String> = uris(&found).into_iter().map(str::to_owned).collect();
+        found.sort();
+        found
+    };
+    let all = search(&server, &json!({ "query": "knead dough oven" }));
+    assert!(uris(&all).iter().all(|uri| uri.starts_with("notes://")), "{all}");
+    assert_eq!(find(json!(["guide"])), ["collections://guide/dough#0"]);
+    assert_eq!(find(json!(["collections://Guide"])), ["collections://guide/dough#0"]);
+    let both = ["collections://archive/oven#0", "collections://guide/dough#0"];
+    assert_eq!(find(json!(["collections"])), both);
+    assert_eq!(find(json!(["notes", "guide", "archive", "guide"])).len(), 4);
+    let hit = &search(&server, &json!({ "query": "oven", "sources": ["archive"] }))["results"][0];
+    assert_eq!((&hit["title"], &hit["score"]), (&json!("Oven"), &json!(1.0)));
+    let read = json!({ "id": hit["uri"], "retrieval": { "loc": hit["loc"] } });
+    let item = server.client().call("knowledge.get", &read);
+    assert!(item["content"].as_str().unwrap().contains("must be hot"), "{item}");
+}
+
+#[test]
+fn one_ranking_over_the_library_and_a_collection_has_no_gap_between_its_pages() {
+    let server = bakery_with_shelves().serve_set(STUB);
+    for mode in ["fts", "vector", "hybrid"] {
+        let ask = |offset: usize, limit: usize| {
+            let query = "knead the dough in the oven";
+            let sources = ["notes", "guide", "archive"];
+            let asked = json!({ "query": query, "sources": sources, "mode": mode, "offset": offset, "limit": limit });
+            search(&server, &asked)
+        };
+        let whole = ask(0, 50);
+        let scores = whole["results"].as_array().unwrap().iter().map(|it| it["score"].as_f64());
+        assert!(scores.map(Option::unwrap).is_sorted_by(|one, other| one >= other), "{whole}");
+        let pages: Vec<Value> = (0..uris(&whole).len()).map(|offset| ask(offset, 1)).collect();
+        let paged: Vec<&str> = pages.iter().flat_map(uris).collect();
+        assert_eq!(paged, uris(&whole), "{mode}");
+        assert!(paged.contains(&"collections://guide/dough#0"), "{mode}: {paged:?}");
+    }
+}
+
+#[test]
+fn a_collection_without_vectors_is_named_and_still_found_by_its_words() {
+    let server = bakery_with_shelves().serve_set(STUB);
+    let ask = |mode: &str, sources: Value| {
+        search(&server, &json!({ "query": "hot oven", "mode": mode, "sources": sources }))
+    };
+    let hybrid = ask("hybrid", json!(["guide", "archive"]));
+    assert!(uris(&hybrid).contains(&"collections://archive/oven#0"), "{hybrid}");
+    let remark = hybrid["_meta"]["without_vectors"].as_str().unwrap();
+    assert_eq!(remark, "collection `archive`: it has no vectors");
+    let vector = ask("vector", json!(["guide", "archive"]));
+    assert!(uris(&vector).iter().all(|uri| uri.starts_with("collections://guide/")), "{vector}");
+    let failed = json!([{ "source": "collections", "collection": "archive", "reason": "it has no vectors" }]);
+    assert_eq!(vector["_meta"]["failed_sources"], failed);
+    let reranked = search(
+        &server,
+        &json!({ "query": "oil the chain, knead", "rerank": true, "sources": ["guide"] }),
+    );
+    assert_eq!(uris(&reranked)[0], "collections://guide/cycling#0");
+    assert_eq!(reranked["results"][0]["score_type"], "vector");
+}
+
+#[test]
+fn what_is_like_a_chunk_of_a_collection_is_in_the_library_and_in_the_collection() {
+    let like = json!({ "uri": "collections://guide/dough#0" });
+    for settings in [STUB, ""] {
+        let server = bakery_with_shelves().serve_set(settings);
+        let found = server.client().call("knowledge.related", &like);
+        assert!(!uris(&found).contains(&"collections://guide/dough#0"), "{found}");
+        assert!(["Rye bread", "Rolls"].contains(&titles(&found)[0]), "{found}");
+        let words = settings.is_empty();
+        assert_eq!(uris(&found).contains(&"collections://guide/cycling#0"), !words, "{found}");
+    }
+}
+
+#[test]
+fn a_collection_that_one_may_not_see_is_not_there() {
+    let server = bakery_with_shelves().serve();
+    let asked = json!({ "query": "knead", "sources": ["notes", "secret"] });
+    let refused = server.client().refuses("knowledge.search", &asked);
+    for word in ["sources[1]", "`secret`", "notes, media", "collections are `guide`, `archive`"] {
+        assert!(refused.contains(word), "{word}: {refused}");
+    }
+}
+
+/// The items of the library that have vectors, by their URIs.
+fn indexed(library: &Library) -> Vec<String> {
+    let index = Collection::index_of(&library.data().join("users/local"));
+    if !index.store().path().exists() {
+        return Vec::new();
+    }
+    let soon = Deadline::after(Duration::from_mins(1));
+    let read = index.read(soon, |reader| {
+        assert!(index.without_vector(reader, 0, 1)?.is_empty(), "half of an item");
+        let sources = index.sources(reader)?.into_iter();
+        let hashes = sources.map(|source| index.hashes(reader, source.source.source_id));
+        Ok(hashes.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().map(|(id, _)| id))
+    });
+    let mut all: Vec<String> = read.unwrap().collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn an_import_ends_when_what_it_brought_has_vectors() {
+    let library = Library::new();
+    let settings = library.write("settings.toml", STUB);
+    let settings = settings.to_str().unwrap();
+    let bees = library.write("bees.md", "# Bees\n\nA beehive hums in the orchard.");
+    let whale = library.write("whale.md", "# Whales\n\nThe whale sings.");
+    let import = |kind: &str, file: &Path, more: &[&str]| {
+        let import = ["import", kind, file.to_str().unwrap(), "--config", settings];
+        let done = library.run(&[&import, more].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+    };
+    import("notes", &bees, &["--dry-run"]);
+    assert!(indexed(&library).is_empty());
+    import("notes", &bees, &[]);
+    let first = indexed(&library);
+    assert_eq!(first.len(), 1);
+    import("media", &whale, &[]);
+    assert_eq!(indexed(&library).len(), 2);
+    import("media", &whale, &[]);
+    assert_eq!(indexed(&library).len(), 2);
+}
+
+#[test]
+fn what_is_written_gets_vectors_though_nobody_searches() {
+    let library = bakery();
+    let server = library.serve_set(&format!("{STUB}[tools]\nwrite = true\n"));
+    let new = json!({ "title": "Bees", "content": "A beehive hums in the orchard." });
+    let made = server.client().call("notes.create", &new);
+    let begun = Instant::now();
+    let uri = made["uri"].as_str().unwrap();
+    while !indexed(&library).iter().any(|it| it == uri) {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{uri} has no vectors");
+        thread::yield_now();
+    }
 }

@@ -12,7 +12,7 @@ use vademecum_kit::{
     model::Timestamp,
     retrieve::{
         Code, Codes, rescored,
-        vector::{VectorError, bytes, exact, numbers},
+        vector::{VectorError, bytes, exact, numbers, unit},
     },
     source::SourceError,
     store::{Reader, StoreError, Writer},
@@ -133,6 +133,27 @@ impl Collection {
                 Ok(numbers(stored, stored.len() / 4).ok())
             })?;
         Ok(found.into_iter().flatten().next())
+    }
+
+    /// The vector of a document, or of one of its chunks: the direction in which
+    /// those of its chunks point together. `None` if none of them has one.
+    pub fn mean(
+        &self,
+        reader: &Reader<'_>,
+        doc_id: &str,
+        index: Option<u32>,
+    ) -> Result<Option<Vec<f32>>, SourceError> {
+        let mut sum: Vec<f32> = Vec::new();
+        for (key, place, _) in self.outline(reader, doc_id)? {
+            if index.is_some_and(|index| index != place) {
+                continue;
+            }
+            let Some(vector) = self.vector(reader, key)? else { continue };
+            sum.resize(vector.len(), 0.0);
+            sum.iter_mut().zip(&vector).for_each(|(sum, value)| *sum += value);
+        }
+        // Those that point in opposite directions have none together.
+        Ok(unit(&sum).ok())
     }
 
     /// Chunks without a vector: the rows with what is to be embedded, its title,

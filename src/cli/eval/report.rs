@@ -1,5 +1,7 @@
 //! What was measured, for people and for programs.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::measures::Figures;
@@ -44,6 +46,73 @@ impl Report {
         ];
         say(&line("ratio", ratios.each_ref().map(String::as_str)));
     }
+}
+
+/// What was measured on several collections.
+#[derive(Debug, Serialize)]
+pub(super) struct Several {
+    collections: BTreeMap<String, Report>,
+    mean: Mean,
+}
+
+/// nDCG@10, the mean of several collections.
+#[derive(Debug, Serialize)]
+struct Mean {
+    ndcg_at_10: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vector: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hybrid: Option<f64>,
+    plain: f64,
+}
+
+impl Several {
+    pub(super) fn of(reports: Vec<(String, Report)>) -> Self {
+        let collections: BTreeMap<String, Report> = reports.into_iter().collect();
+        #[expect(clippy::cast_precision_loss, reason = "nobody measures that many")]
+        let count = collections.len().max(1) as f64;
+        let mean = |figure: fn(&Report) -> Option<f64>| -> Option<f64> {
+            Some(collections.values().map(figure).sum::<Option<f64>>()? / count)
+        };
+        let mean = Mean {
+            ndcg_at_10: mean(|report| Some(report.ours.ndcg_at_10)).unwrap_or_default(),
+            vector: mean(|report| Some(report.meaning.as_ref()?.vector.ndcg_at_10)),
+            hybrid: mean(|report| Some(report.meaning.as_ref()?.hybrid.ndcg_at_10)),
+            plain: mean(|report| Some(report.plain.ndcg_at_10)).unwrap_or_default(),
+        };
+        Self { collections, mean }
+    }
+
+    /// Prints a table of nDCG@10: a row for each collection, and one for the mean.
+    pub(super) fn print(&self) {
+        let Self { collections, mean } = self;
+        say("== nDCG@10");
+        say(&ndcg("", ["vademecum", "vector", "hybrid", "plain FTS5"].map(str::to_owned)));
+        for (name, report) in collections {
+            let meaning = report.meaning.as_ref();
+            say(&ndcg(
+                name,
+                [
+                    Some(report.ours.ndcg_at_10),
+                    meaning.map(|it| it.vector.ndcg_at_10),
+                    meaning.map(|it| it.hybrid.ndcg_at_10),
+                    Some(report.plain.ndcg_at_10),
+                ]
+                .map(figure),
+            ));
+        }
+        let Mean { ndcg_at_10, vector, hybrid, plain } = *mean;
+        say(&ndcg("mean", [Some(ndcg_at_10), vector, hybrid, Some(plain)].map(figure)));
+    }
+}
+
+fn figure(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+}
+
+fn ndcg(name: &str, cells: [String; 4]) -> String {
+    let cells = cells.map(|cell| format!("{cell:>10}"));
+    format!("{name:14}  {}", cells.join("  "))
 }
 
 fn line(name: &str, cells: [&str; 6]) -> String {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashSet,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -16,7 +16,7 @@ use super::{
     folder::Folder,
     measures::{DEPTH, Tally},
     plain::Plain,
-    report::{Meaning, Report},
+    report::{Meaning, Report, Several},
     scatter::{Scattered, scatter},
 };
 use crate::{
@@ -37,16 +37,19 @@ Examples:
   vademecum eval collections/scifact
   vademecum eval --json collections/scifact
   vademecum eval --data /tmp/scifact collections/scifact
+  vademecum eval collections/*
 
 A judged collection is a folder with corpus.jsonl (_id, title, text), queries.jsonl
 (_id, text) and qrels/test.tsv (query, document, grade). Its documents are scattered
 over the five sources and asked for through knowledge.search; one plain FTS5 table
 over all of them is asked the same. With an embeddings.provider in the settings, it is
 asked by meaning and by both as well. Without --data this happens in a temporary folder,
-which is removed again.")]
+which is removed again; of several collections, each has a folder of its own. After
+several, a table compares their nDCG@10.")]
 pub(in crate::cli) struct Eval {
-    /// The judged collection
-    folder: PathBuf,
+    /// The judged collections
+    #[arg(required = true, value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -54,31 +57,61 @@ pub(in crate::cli) struct Eval {
 
 impl Eval {
     pub(in crate::cli) async fn run(self, common: &Common) -> Result<ExitCode> {
-        let collection = Collection::read(&self.folder)?;
+        let mut reports = Vec::with_capacity(self.folders.len());
+        for folder in &self.folders {
+            let name = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+            let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let one = self.one(common, folder, &name).await;
+            reports.push((name, one.with_context(|| folder.display().to_string())?));
+        }
+        match reports.as_slice() {
+            [(_, report)] if self.json => say(&serde_json::to_string_pretty(report)?),
+            [_] => {}
+            _ => {
+                let several = Several::of(reports);
+                if self.json {
+                    say(&serde_json::to_string_pretty(&several)?);
+                } else {
+                    several.print();
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Measures one collection.
+    async fn one(&self, common: &Common, folder: &Path, name: &str) -> Result<Report> {
+        let collection = Collection::read(folder)?;
         if collection.missing > 0 {
             complain(&format!(
                 "{} relevant documents are not in the corpus; they count as not found",
                 collection.missing
             ));
         }
-        let folder = Folder::take(common.data.as_deref(), &collection)?;
+        let data = common.data.as_ref().map(|data| match self.folders.as_slice() {
+            [_] => data.clone(),
+            _ => data.join(name),
+        });
+        let folder = Folder::take(data.as_deref(), &collection)?;
         let mut settings = common.settings()?;
         settings.storage.data = Some(folder.path().to_owned());
         let app = App::new(settings)?;
         tokio::select! {
-            done = self.measure(&app, &collection) => done,
+            done = self.measure(&app, &collection, name) => done,
             // The temporary folder is removed on the way out.
             _ = tokio::signal::ctrl_c() => bail!("interrupted"),
         }
     }
 
-    async fn measure(&self, app: &App, collection: &Collection) -> Result<ExitCode> {
+    async fn measure(&self, app: &App, collection: &Collection, name: &str) -> Result<Report> {
         let scattered = scatter(&app.library(), &collection.documents).await?;
         let plain = Plain::fill(&collection.documents)?;
         let report = ask_all(app, collection, &scattered, &plain).await?;
         if self.json {
-            say(&serde_json::to_string_pretty(&report)?);
-            return Ok(ExitCode::SUCCESS);
+            return Ok(report);
+        }
+        if self.folders.len() > 1 {
+            say(&format!("== {name}"));
         }
         let (documents, imported) = (collection.documents.len(), scattered.imported);
         say(&format!(
@@ -87,7 +120,7 @@ impl Eval {
             collection.questions.len()
         ));
         report.print();
-        Ok(ExitCode::SUCCESS)
+        Ok(report)
     }
 }
 
@@ -102,7 +135,7 @@ async fn ask_all(
     let name =
         |place: &usize| collection.documents.get(*place).map(|document| document.id.as_str());
     let (mut ours, mut theirs) = (Tally::default(), Tally::default());
-    let has_vectors = app.library().make_vectors().await;
+    let has_vectors = app.library().make_vectors(|_| ()).await;
     let (mut vector, mut hybrid) = (Tally::default(), Tally::default());
     let mut incomplete = 0_usize;
     if let Some(first) = collection.questions.first() {

@@ -12,7 +12,10 @@ use super::{
     tldw, watch,
 };
 
-use crate::cli::{command::Common, output::say};
+use crate::{
+    actors::Library,
+    cli::{command::Common, output::say},
+};
 
 /// Brings files in.
 #[derive(Debug, clap::Args)]
@@ -74,7 +77,7 @@ impl Import {
             return Ok(ExitCode::SUCCESS);
         }
         let summary = bring_in(&library, &wish).await?;
-        self.end(&summary)
+        self.end(&library, &summary).await
     }
 
     /// Copies what users of tldw have.
@@ -85,12 +88,28 @@ impl Import {
         let app = common.app()?;
         let own = app.settings().storage.named_user();
         let user = tldw::Whose { named: self.tldw_user.as_deref(), own };
-        let summary = tldw::copy(&app.library(), folders, user, self.json).await?;
-        self.end(&summary)
+        let library = app.library();
+        let summary = tldw::copy(&library, folders, user, self.json).await?;
+        self.end(&library, &summary).await
     }
 
-    fn end(&self, summary: &Summary) -> Result<ExitCode> {
+    async fn end(&self, library: &Library, summary: &Summary) -> Result<ExitCode> {
         self.tell(summary)?;
+        if !self.dry_run {
+            // What was brought in is safe by now: whoever ends this here loses
+            // nothing, and the rest is made when it is needed.
+            let bar = progress(0, "vectors");
+            let mut all = 0;
+            let shown = bar.clone();
+            library
+                .make_vectors(move |missing| {
+                    all = all.max(missing);
+                    shown.set_length(all as u64);
+                    shown.set_position((all - missing) as u64);
+                })
+                .await;
+            bar.finish_and_clear();
+        }
         Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 

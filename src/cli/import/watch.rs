@@ -38,6 +38,7 @@ pub(super) async fn watch(
     }
     // What was there before is counted; only what changes from now on is named.
     tell(&bring_in(library, wish).await?.without_names())?;
+    library.follow_vectors();
     complain("watching; Ctrl-C ends");
     loop {
         tokio::select! {
@@ -49,6 +50,7 @@ pub(super) async fn watch(
         while changes.try_recv().is_ok() {}
         let summary = bring_in(library, wish).await?;
         if summary.has_changed() {
+            library.follow_vectors();
             tell(&summary)?;
         }
     }

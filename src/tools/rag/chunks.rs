@@ -5,8 +5,8 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vademecum_collections::{ChunkId, Filter, Passage};
-use vademecum_kit::{model::Deadline, source::SourceError};
+use vademecum_collections::{ChunkId, Filter, Passage, Scope};
+use vademecum_kit::{model::Deadline, source::SourceError, store::Reader};
 
 use super::{
     limits::{self, READ, TEXT_BYTES, with_collections},
@@ -161,12 +161,22 @@ fn find(
     id: &ChunkId,
     deadline: &Deadline,
 ) -> Result<Option<Passage>, SourceError> {
+    let found =
+        first(opened, deadline, |one, reader, scope| one.collection.passage(reader, id, scope))?;
+    Ok(found.map(|(_, passage)| passage))
+}
+
+/// What the first collection has that has such a thing, and which one it is.
+pub(super) fn first<'o, T>(
+    opened: &'o [Opened],
+    deadline: &Deadline,
+    find: impl Fn(&Opened, &Reader<'_>, &Scope) -> Result<Option<T>, SourceError>,
+) -> Result<Option<(&'o Opened, T)>, SourceError> {
     for one in opened {
         let scope = one.scope(&Filter::default());
-        let read =
-            |reader: &vademecum_kit::store::Reader<'_>| one.collection.passage(reader, id, &scope);
+        let read = |reader: &Reader<'_>| find(one, reader, &scope);
         if let Some(found) = one.collection.read(deadline.clone(), read)? {
-            return Ok(Some(found));
+            return Ok(Some((one, found)));
         }
     }
     Ok(None)

@@ -5,11 +5,11 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vademecum_collections::{Filter, StoredDocument};
+use vademecum_collections::StoredDocument;
 use vademecum_kit::{model::Deadline, source::SourceError};
 
 use super::{
-    chunks::ReadStats,
+    chunks::{ReadStats, first},
     limits::{self, READ, TEXT_BYTES, with_collections},
     results::since,
 };
@@ -153,13 +153,5 @@ pub(super) fn find<'o>(
     id: &str,
     deadline: &Deadline,
 ) -> Result<Option<(&'o Opened, StoredDocument)>, SourceError> {
-    for one in opened {
-        let scope = one.scope(&Filter::default());
-        let read =
-            |reader: &vademecum_kit::store::Reader<'_>| one.collection.document(reader, id, &scope);
-        if let Some(found) = one.collection.read(deadline.clone(), read)? {
-            return Ok(Some((one, found)));
-        }
-    }
-    Ok(None)
+    first(opened, deadline, |one, reader, scope| one.collection.document(reader, id, scope))
 }

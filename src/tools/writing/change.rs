@@ -14,7 +14,9 @@ pub(super) async fn change(
 ) -> Result<Replied<Written>, CallError> {
     let library = toolbox.roster().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
-    Ok(source.change(change, toolbox.deadline(call)).await?.into())
+    let written = source.change(change, toolbox.deadline(call)).await?;
+    library.follow_vectors();
+    Ok(written.into())
 }
 
 /// Adds something that comes from nowhere but the caller; `digest` is its

@@ -1,9 +1,14 @@
 //! Collections that a test puts into a data folder, without building them.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
-use vademecum::{auth::UserId, collections::Catalogue};
-use vademecum_collections::{Collection, Document, NewChunk, NewSource};
-use vademecum_kit::store::{Durability, Writer};
+use vademecum::{auth::UserId, collections::Catalogue, config, embed::Embeddings};
+use vademecum_collections::{Collection, Document, EmbeddingModel, NewChunk, NewSource};
+use vademecum_kit::{
+    model::Deadline,
+    store::{Durability, Writer},
+};
 
 use super::Library;
 
@@ -42,6 +47,30 @@ pub(crate) fn write(collection: &Collection, work: impl FnOnce(&Writer<'_>)) {
         Ok(())
     });
     done.unwrap();
+}
+
+/// Gives every chunk of a collection the vector that the provider `stub` makes.
+pub(crate) fn embed(library: &Library, name: &str, dimensions: usize) {
+    let settings = format!("provider = \"stub\"\ndimensions = {dimensions}");
+    let settings: config::Embeddings = toml::from_str(&settings).unwrap();
+    let embeddings = Embeddings::open(&settings, &library.data()).unwrap().unwrap();
+    let collection = open(library, name);
+    let soon = Deadline::after(Duration::from_mins(1));
+    let missing = collection.read(soon, |reader| collection.without_vector(reader, 0, 1_000));
+    let missing = missing.unwrap();
+    let texts: Vec<String> = missing.iter().map(|(_, text)| text.clone()).collect();
+    let vectors = embeddings.documents(&texts).unwrap();
+    let model = EmbeddingModel {
+        provider: embeddings.model().provider.to_owned(),
+        model: embeddings.model().name.clone(),
+        dimensions,
+    };
+    write(&collection, |writer| {
+        collection.put_model(writer, &model).unwrap();
+        for ((key, text), vector) in missing.iter().zip(&vectors) {
+            collection.put_vector(writer, *key, text.as_bytes(), vector).unwrap();
+        }
+    });
 }
 
 /// A document in chunks that follow each other.

@@ -44,8 +44,9 @@ fn says_page(text: &str, page: &Value, hits: &[Value]) {
     }
     let about = &page["_meta"];
     let failed = about["failed_sources"].as_array().into_iter().flatten();
-    let named =
-        failed.map(|failed| &failed["source"]).chain([&about["session"], &about["searched_for"]]);
+    let named = failed
+        .map(|failed| failed.get("collection").unwrap_or(&failed["source"]))
+        .chain([&about["session"], &about["searched_for"]]);
     for name in named.filter_map(Value::as_str) {
         assert!(last.contains(name), "{last}: {page}");
     }
