@@ -4,7 +4,8 @@
 //! row comes that stands before the last one, or another statement that may break
 //! off halfway: then it writes out what it has at once, and merges it with the
 //! rest later. So rows are held back and go into the tables one after the other,
-//! in order, when nothing comes between them.
+//! in order, when nothing comes between them. What is known ahead can also be
+//! read ahead: a second thread finds the words.
 
 use std::{
     sync::{Arc, mpsc::sync_channel},
