@@ -221,6 +221,11 @@ mod tests {
         testing::check(Chats, &kitchen(), "dough");
     }
 
+    #[test]
+    fn chats_that_are_saved_together_are_written_together() {
+        testing::check_written_together(Chats, &kitchen());
+    }
+
     fn found(bench: &Bench<Chats>, query: &str, by: By) -> Vec<Hit> {
         bench.search_with(query, Filters { by, ..Filters::default() })
     }

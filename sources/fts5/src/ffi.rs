@@ -18,6 +18,7 @@ use rusqlite::{Connection, Error, ffi};
 
 use crate::{
     postings::{SEGMENT, Sink},
+    prepared::prepared_tokens,
     tokens::index_tokens,
 };
 
@@ -227,6 +228,12 @@ unsafe extern "C" fn tokenize(
         if code == ffi::SQLITE_OK { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let done = catch_unwind(AssertUnwindSafe(|| {
+        // What is stored does not depend on where in the text a token stands.
+        if flags & ffi::FTS5_TOKENIZE_DOCUMENT != 0
+            && prepared_tokens(bytes, |word, same| give(word, 0, 0, same))
+        {
+            return;
+        }
         let text = String::from_utf8_lossy(bytes);
         if flags & ffi::FTS5_TOKENIZE_QUERY == 0 {
             index_tokens(&text, |word, place, same| give(word, place.start, place.end, same));

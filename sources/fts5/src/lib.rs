@@ -7,10 +7,14 @@
 
 mod ffi;
 mod postings;
+mod prepared;
+mod stems;
 mod tokens;
 mod words;
 
 pub use ffi::register;
 pub use postings::{Cursor, Posting, Postings, SEGMENT, collect};
+pub use prepared::{Prepared, with_prepared};
+pub use stems::stem;
 pub use tokens::{EXACT, exact_token, index_tokens};
-pub use words::{Kind, Word, each_word, each_word_like, fold_word, is_letter, is_solid, stem};
+pub use words::{Kind, Word, each_word, each_word_like, fold_word, is_letter, is_solid};

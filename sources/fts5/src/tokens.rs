@@ -7,7 +7,10 @@
 
 use std::ops::{ControlFlow, Range};
 
-use crate::words::{Kind, each_word, stem};
+use crate::{
+    stems::stem,
+    words::{Kind, each_word},
+};
 
 /// Stands before a word that is meant exactly as it is. No word contains it.
 pub const EXACT: char = '=';

@@ -7,7 +7,6 @@
 
 use std::ops::{ControlFlow, Range};
 
-use snowball_stemmers_rs::{Algorithm, Stemmer};
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// The longest run of characters that is looked at as one word, in bytes.
@@ -36,16 +35,6 @@ pub enum Kind {
     Solid,
     /// A name of several parts, or one with its signs; the parts come after it.
     Whole,
-}
-
-thread_local! {
-    static STEMMER: Stemmer = Stemmer::create(Algorithm::English);
-}
-
-/// Cuts an English ending off a folded word.
-pub fn stem<T>(folded: &str, then: impl FnOnce(&str) -> T) -> T {
-    let inflected = folded.len() > 2 && folded.bytes().all(|byte| byte.is_ascii_lowercase());
-    if inflected { STEMMER.with(|stemmer| then(&stemmer.stem(folded))) } else { then(folded) }
 }
 
 /// The letters of a text, folded as those of a word are; what is no letter is

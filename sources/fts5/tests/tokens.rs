@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use rusqlite::{Connection, Result};
-use vademecum_fts5::{index_tokens, register};
+use vademecum_fts5::{Prepared, index_tokens, register, with_prepared};
 
 fn table(options: &str) -> Connection {
     let connection = Connection::open_in_memory().unwrap();
@@ -67,6 +67,9 @@ fn what_is_stored_are_the_tokens_of_the_text() {
         let connection = table(", content = ''");
         write(&connection, text.as_bytes());
         assert_eq!(stored(&connection), tokens(text), "{text:?}");
+        let prepared = table(", content = ''");
+        with_prepared(vec![Prepared::new(text.into())], || write(&prepared, text.as_bytes()));
+        assert_eq!(stored(&prepared), tokens(text), "{text:?}, prepared");
     }
 }
 

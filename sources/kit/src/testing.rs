@@ -11,7 +11,7 @@ use crate::{
     },
     retrieve::FtsQuery,
     source::{Source, SourceError},
-    store::{Durability, Store, StoreError},
+    store::{Durability, Store, StoreError, Writer},
 };
 
 /// Things that people and programs type, none of which may fail.
@@ -138,10 +138,7 @@ impl<S: Source> Bench<S> {
     }
 
     /// Does something with a writer.
-    pub fn write<T>(
-        &self,
-        work: impl FnOnce(&crate::store::Writer<'_>) -> Result<T, StoreError>,
-    ) -> T {
+    pub fn write<T>(&self, work: impl FnOnce(&Writer<'_>) -> Result<T, StoreError>) -> T {
         self.store.write(Durability::Bulk, work).expect("the write succeeds")
     }
 
@@ -179,6 +176,27 @@ pub fn check<S: Source>(source: S, drafts: &[Draft], word: &str) {
     what_is_tagged_is_found_and_kept(&bench, drafts);
     let missing = bench.get("no such thing", RetrievalOptions::default());
     assert!(matches!(missing, Err(SourceError::NotFound { .. })), "what is not there is named");
+}
+
+/// Checks that the words of drafts that are saved in one transaction are written
+/// together: no statement of the source makes FTS5 write out what it has so far.
+/// It is what an import is fast by.
+pub fn check_written_together<S: Source>(source: S, drafts: &[Draft]) {
+    let bench = Bench::new(source);
+    let table = bench.source.searched(&Filters::default()).0.name;
+    // FTS5 counts how often it has written, and says of each row when that was.
+    let count = format!("SELECT max(origin) AS n FROM {table}_docsize");
+    for (time, so_often) in [("new", 1), ("edited", 2)] {
+        let digest = |draft: &Draft| format!("{} {time}", draft.digest);
+        let drafts = drafts.iter().map(|draft| Draft { digest: digest(draft), ..draft.clone() });
+        let save = |writer: &Writer<'_>| -> Result<(), SourceError> {
+            drafts.into_iter().try_for_each(|draft| bench.source.save(writer, &draft).map(drop))
+        };
+        bench.store.write(Durability::Bulk, save).expect("the drafts are saved");
+        let written =
+            bench.read(|reader| Ok(reader.one(&count, &[], |row| row.get::<_, i64>("n"))?));
+        assert_eq!(written.expect("it is counted"), so_often, "{time} drafts are written at once");
+    }
 }
 
 fn saving_again_changes_nothing<S: Source>(bench: &Bench<S>, drafts: &[Draft]) {

@@ -120,7 +120,7 @@ impl Toy {
         &self,
         program: usize,
         row: i64,
-        sql: &str,
+        sql: &'static str,
         parameters: &[(&str, &dyn rusqlite::ToSql)],
     ) {
         let work = |writer: &Writer<'_>| writer.index(self.table, row, sql, parameters);

@@ -198,6 +198,11 @@ mod tests {
     }
 
     #[test]
+    fn media_that_are_saved_together_are_written_together() {
+        testing::check_written_together(Media, &shelf());
+    }
+
+    #[test]
     fn a_draft_that_was_read_keeps_only_what_its_text_does_not_say() {
         let page = |at, title: &str| Heading { at, level: 1, title: title.to_owned() };
         let content = "Über rye. Oat.".to_owned();

@@ -183,6 +183,11 @@ mod tests {
     }
 
     #[test]
+    fn notes_that_are_saved_together_are_written_together() {
+        testing::check_written_together(Notes, &bakery());
+    }
+
+    #[test]
     fn a_note_is_found_by_title_text_and_keyword() {
         let bench = filled();
         for query in ["pizza", "rises", "baking", "PIZZÀ", "rise"] {

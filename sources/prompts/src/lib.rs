@@ -173,6 +173,11 @@ mod tests {
     }
 
     #[test]
+    fn prompts_that_are_saved_together_are_written_together() {
+        testing::check_written_together(Prompts, &library());
+    }
+
+    #[test]
     fn only_the_named_fields_are_matched_and_shown() {
         let bench = filled();
         let names = |fields: &[PromptField]| -> Vec<String> {

@@ -4,12 +4,14 @@ use std::{
     collections::HashMap,
     num::NonZero,
     path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
     thread,
 };
 
 use anyhow::{Context, Result};
 use futures_util::{StreamExt, stream};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use vademecum_kit::{
     model::{Draft, Saved, SourceName},
     source::SourceError,
@@ -25,8 +27,11 @@ use crate::{
 const BATCH: usize = 500;
 /// Bytes of files whose drafts are saved in one transaction.
 const BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
-/// Files that are read ahead of those being saved.
-const AHEAD: usize = 16;
+/// Bytes of files that are read ahead: as many as are saved together, so that they
+/// are there when those before them are saved.
+const AHEAD_BYTES: u32 = 8 * 1_024 * 1_024;
+/// What the smallest file counts: no more are read ahead than are saved together.
+const LEAST_BYTES: u32 = AHEAD_BYTES / 512;
 
 /// What is to be brought in.
 #[derive(Debug)]
@@ -57,7 +62,7 @@ pub(crate) async fn bring_in(library: &Library, wish: &Wish) -> Result<Summary> 
         let state = State::of(&found.path).unwrap_or_default();
         match known.remove(&found.path) {
             Some(entry) if entry.holds(state) => summary.unchanged(&entry),
-            _ => changed.push(found),
+            _ => changed.push((found, state.size)),
         }
     }
     let intake = Intake { library, ledger, wish, follows, gone: known, summary };
@@ -105,11 +110,13 @@ struct Batch {
 }
 
 impl Intake<'_> {
-    async fn save(mut self, files: Vec<Found>) -> Result<Summary> {
+    async fn save(mut self, files: Vec<(Found, u64)>) -> Result<Summary> {
         let bar = progress(files.len(), "files");
         let mut readings = read_ahead(self.wish.kind, files);
         let mut batch = Batch::default();
-        while let Some(read) = readings.recv().await {
+        while let Some((read, room)) = readings.recv().await {
+            // Another file may be read.
+            drop(room);
             bar.inc(1);
             self.take(read, &mut batch).await?;
             if batch.drafts >= BATCH || batch.bytes >= BATCH_BYTES {
@@ -288,15 +295,31 @@ fn whole(path: &Path, error: &dyn std::error::Error) -> Problem {
     Problem { place: String::new(), reason: bare.unwrap_or(reason) }
 }
 
-/// Reads files on all cores while others are saved, and hands them over in order.
-fn read_ahead(kind: Option<SourceName>, files: Vec<Found>) -> mpsc::Receiver<Read> {
-    let (sender, receiver) = mpsc::channel(AHEAD);
+/// A file that was read ahead, and the room that it takes.
+type Ahead = (Read, OwnedSemaphorePermit);
+
+/// Reads files, whose sizes are known, on all cores while others are saved, and
+/// hands them over in order.
+fn read_ahead(
+    kind: Option<SourceName>,
+    files: Vec<(Found, u64)>,
+) -> mpsc::UnboundedReceiver<Ahead> {
+    // It holds what there is room for.
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let room = Arc::new(Semaphore::new(AHEAD_BYTES as usize));
     let hands = thread::available_parallelism().map_or(1, NonZero::get);
     actix::spawn(async move {
-        let read = |found| tokio::task::spawn_blocking(move || import::read(kind, found));
-        let mut readings = stream::iter(files).map(read).buffered(hands);
-        while let Some(Ok(read)) = readings.next().await {
-            if sender.send(read).await.is_err() {
+        let find_room = |(found, size): (Found, u64)| {
+            let bytes = u32::try_from(size).unwrap_or(u32::MAX).clamp(LEAST_BYTES, AHEAD_BYTES);
+            let room = Arc::clone(&room).acquire_many_owned(bytes);
+            async move { (found, room.await) }
+        };
+        let read = |(found, room)| async move {
+            (tokio::task::spawn_blocking(move || import::read(kind, found)).await, room)
+        };
+        let mut readings = pin!(stream::iter(files).then(find_room).map(read).buffered(hands));
+        while let Some((Ok(read), Ok(room))) = readings.next().await {
+            if sender.send((read, room)).is_err() {
                 break;
             }
         }

@@ -9,6 +9,7 @@ mod holdings;
 mod imported;
 mod index;
 mod memory;
+mod pending;
 mod reader;
 mod table;
 mod tagged;

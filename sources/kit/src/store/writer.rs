@@ -4,8 +4,14 @@ use std::{cell::RefCell, collections::HashMap};
 
 use rusqlite::{OptionalExtension, Row, Transaction, named_params};
 use uuid::Uuid;
+use vademecum_fts5::with_prepared;
 
-use super::{StoreError, Table, memory::State, reader::Parameters};
+use super::{
+    StoreError, Table,
+    memory::State,
+    pending::{Pending, Row as Held, each_prepared},
+    reader::Parameters,
+};
 
 /// When a committed write is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +36,8 @@ impl Durability {
 #[derive(Debug)]
 pub struct Writer<'a> {
     transaction: &'a Transaction<'a>,
+    /// What is still to be written to full-text tables.
+    pending: RefCell<Pending>,
     /// The full-text tables that were written, how they were, and which rows.
     written: RefCell<HashMap<&'static str, Touched>>,
 }
@@ -49,31 +57,42 @@ pub(super) struct Written {
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(transaction: &'a Transaction<'a>) -> Self {
-        Self { transaction, written: RefCell::default() }
+        Self { transaction, pending: RefCell::default(), written: RefCell::default() }
     }
 
-    /// Runs a statement that writes the row `key` of a full-text table.
+    /// Has a statement write the row `key` of a full-text table, whatever it was
+    /// before: at the latest when the transaction ends.
     pub fn index(
         &self,
         table: &'static Table,
         key: i64,
-        sql: &str,
+        sql: &'static str,
         parameters: &Parameters<'_>,
     ) -> Result<(), StoreError> {
-        let known = self.written.borrow().contains_key(table.name);
-        if !known {
-            let entry = (table, self.state(table)?, Vec::new());
-            self.written.borrow_mut().insert(table.name, entry);
-        }
-        if let Some((_, _, rows)) = self.written.borrow_mut().get_mut(table.name) {
-            rows.push(key);
-        }
-        self.run(sql, parameters)?;
-        Ok(())
+        let row = Held::new(table, key, sql, parameters)?;
+        self.pending.borrow_mut().push(row);
+        if self.pending.borrow().is_much() { self.write_pending() } else { Ok(()) }
+    }
+
+    /// Writes to full-text tables what was held back.
+    fn write_pending(&self) -> Result<(), StoreError> {
+        let rows = self.pending.borrow_mut().take();
+        each_prepared(&rows, |row, prepared| {
+            let mut written = self.written.borrow_mut();
+            if !written.contains_key(row.table.name) {
+                written.insert(row.table.name, (row.table, self.state(row.table)?, Vec::new()));
+            }
+            if let Some((_, _, keys)) = written.get_mut(row.table.name) {
+                keys.push(row.key);
+            }
+            with_prepared(prepared, || self.run(row.sql, &row.parameters()))?;
+            Ok(())
+        })
     }
 
     /// What has been done to full-text tables, just before it is committed.
     pub(super) fn finish(&self) -> Result<Vec<Written>, StoreError> {
+        self.write_pending()?;
         let written = self.written.take();
         if !written.is_empty() {
             // A savepoint makes FTS5 write what it still holds back.
