@@ -1,3 +1,3 @@
 -- Makes a chunk findable by its words.
-INSERT INTO rag_fts_chunks (rowid, title, section, body)
+INSERT OR REPLACE INTO rag_fts_chunks (rowid, title, section, body)
 VALUES (:id, :title, :section, :body);

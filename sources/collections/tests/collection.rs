@@ -273,3 +273,28 @@ fn counts_are_not_multiplied() {
     let after = shelf.read(|collection, reader| collection.sync_state(reader, 1));
     assert_eq!(after, SyncState { last_error: Some("gone".to_owned()), ..state });
 }
+
+#[test]
+fn of_what_goes_in_the_transaction_in_which_another_comes_no_word_remains() {
+    let shelf = Shelf::filled();
+    let everything = Scope::of(Access::Everything);
+    assert_eq!(shelf.words("condition", &everything), ["posts:3#0"]);
+    let again = Document {
+        content_hash: "3-2".to_owned(),
+        ..post(3, "Join two tables", &["A subquery will do."])
+    };
+    let keys = |put: &[Put]| match put {
+        [Put::New(keys) | Put::Updated(keys)] => keys.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first = keys(&shelf.put(&[again]));
+    let second = shelf.write(|collection, writer| {
+        collection.remove(writer, "posts:3")?;
+        collection.put(writer, &post(4, "Views", &["A view is a query with a name."]))
+    });
+    assert_ne!(keys(&[second]), first, "no row is used again");
+    for (word, found) in [("condition", None), ("subquery", None), ("view", Some("posts:4#0"))] {
+        assert_eq!(shelf.words(word, &everything).first().map(String::as_str), found, "{word}");
+    }
+    assert_eq!(shelf.collection.store().check().unwrap().problems, Vec::<String>::new());
+}
