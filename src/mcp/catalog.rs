@@ -47,6 +47,8 @@ pub enum Effect {
     /// Something else, so that what was there can be lost. The same call again
     /// leaves nothing.
     Replaces,
+    /// Whatever the caller says: anything can be lost, by each call anew.
+    Anything,
 }
 
 /// A set of tools that is shown or hidden as one.
@@ -152,10 +154,11 @@ impl Entry {
 
 impl Effect {
     /// The hints of a tool that leaves this.
-    fn hints(self) -> Value {
+    pub(crate) fn hints(self) -> Value {
         let (destructive, idempotent) = match self {
             // The other hints mean something only where something is written.
             Self::Reads => return json!({ "readOnlyHint": true, "openWorldHint": false }),
+            Self::Anything => (true, false),
             Self::Adds => (false, false),
             Self::AddsOnce => (false, true),
             Self::Replaces => (true, true),

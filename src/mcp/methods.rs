@@ -159,8 +159,7 @@ impl Service {
                 let admin = listing.admin && principal.may(Right::Admin);
                 let mut tools = self.offer.tools().list(&Listing { write, admin, ..listing });
                 for tool in &mut tools {
-                    let name = tool["name"].as_str().unwrap_or_default().to_owned();
-                    self.offer.fit(&name, &mut tool["inputSchema"], principal);
+                    self.offer.fit(tool, principal);
                 }
                 Ok(Outcome::new(page("tools", &tools, cursor.as_deref())?).cached(SETTLED))
             }

@@ -20,8 +20,8 @@ pub trait Offer: Send + Sync + 'static {
         true
     }
 
-    /// Says in the schema of a tool what holds for this principal alone.
-    fn fit(&self, _tool: &str, _schema: &mut Value, _principal: &Principal) {}
+    /// Says in a tool as it is listed what holds for this principal alone.
+    fn fit(&self, _tool: &mut Value, _principal: &Principal) {}
 
     /// Calls a tool, by its canonical name.
     fn call<'a>(

@@ -12,7 +12,10 @@ use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
 use vademecum_kit::model::{Deadline, Item, SourceName};
 
-use super::{Replied, Tool, completion, documents, prompts, resources, text};
+use super::{
+    Contract as _, ProfileShow, Query, Replied, Tool, completion, documents, prompts, resources,
+    text,
+};
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
     auth::{Principal, Right, ServerKey},
@@ -20,8 +23,8 @@ use crate::{
     config::{self, TextForm},
     embed::Embeddings,
     mcp::{
-        Answer, Call, Catalog, Completion, Contents, Failure, Level, Messages, NotDisabled, Offer,
-        Prompt, PromptArguments, Resource, Scope, Template, Toolset, Unfinished,
+        Answer, Call, Catalog, Completion, Contents, Effect, Failure, Level, Messages, NotDisabled,
+        Offer, Prompt, PromptArguments, Resource, Scope, Template, Toolset, Unfinished,
     },
     sql::Databases,
 };
@@ -144,7 +147,11 @@ impl Toolbox {
 
     /// Whether this call may write, as far as the server and the caller's rights go.
     pub(crate) fn may_write(&self, call: &Call) -> bool {
-        self.write && call.principal.may(Right::Write)
+        self.lets_write(&call.principal)
+    }
+
+    fn lets_write(&self, principal: &Principal) -> bool {
+        self.write && principal.may(Right::Write)
     }
 
     /// The same, with as many segments in an answer of `rag_search`.
@@ -239,16 +246,22 @@ impl Offer for Toolbox {
         }
     }
 
-    fn fit(&self, tool: &str, schema: &mut Value, principal: &Principal) {
-        let names = self.databases.profiles().names_for(principal);
-        let is_of_databases =
-            |tool: &Tool| tool.entry().toolset == Toolset::Databases && !names.is_empty();
-        if !self.tools.get(tool).is_some_and(is_of_databases) {
+    fn fit(&self, tool: &mut Value, principal: &Principal) {
+        let profiles = self.databases.profiles();
+        let names = profiles.names_for(principal);
+        let name = tool["name"].as_str().and_then(|name| self.tools.get(name));
+        let Some(entry) = name.map(Tool::entry) else { return };
+        if entry.toolset != Toolset::Databases || names.is_empty() {
             return;
         }
-        let argument = if tool == "profile_show" { "name" } else { "profile" };
-        if let Some(property) = schema.pointer_mut(&format!("/properties/{argument}")) {
+        let argument = if entry.name == ProfileShow::NAME { "name" } else { "profile" };
+        let property = format!("/inputSchema/properties/{argument}");
+        if let Some(property) = tool.pointer_mut(&property) {
             property["enum"] = names.into();
+        }
+        let writes = profiles.for_principal(principal).any(|it| it.unsafe_allow_write());
+        if entry.name == Query::NAME && writes && self.lets_write(principal) {
+            tool["annotations"] = Effect::Anything.hints();
         }
     }
 

@@ -166,6 +166,13 @@ fn statements_write_where_server_and_profile_allow_it() {
         let two = json!({ "sql": "DELETE FROM breads; DELETE FROM breads", "profile": profile });
         refused(&server, "query", &two);
     }
+    let hints = |server: &Server| {
+        let listed = server.client().ask("tools/list", &json!({}));
+        let mut tools = listed["tools"].as_array().unwrap().iter();
+        tools.find(|tool| tool["name"] == "query").unwrap()["annotations"].clone()
+    };
+    assert_eq!(hints(&server)["destructiveHint"], true);
+    assert_eq!(hints(&shop.serve())["readOnlyHint"], true);
     // Either of the two is not enough.
     for settings in
         [shop.settings("unsafe_allow_write = true\n"), format!("{write}{}", shop.settings(""))]

@@ -69,6 +69,15 @@ pub(super) fn busy(connections: usize) -> SqlError {
     SqlError::new(ErrorCode::XsqlDbConnectFailed, message)
 }
 
+/// Whether a connection is at rest after an answer, which says whether more rows are
+/// to come. Rows that nobody reads any more still come: such a connection is ended.
+pub(super) fn is_over<T>(answer: &Result<(T, bool), SqlError>) -> bool {
+    match answer {
+        Ok((_, more_to_come)) => !more_to_come,
+        Err(error) => is_refusal(error),
+    }
+}
+
 /// Whether the server has said no, and the connection is as good as before.
 pub(super) fn is_refusal(error: &SqlError) -> bool {
     !matches!(error.code, ErrorCode::XsqlDbConnectFailed | ErrorCode::XsqlInternal)

@@ -57,12 +57,7 @@ impl MySql {
         let answer =
             within(caps.timeout, read(&mut session.connection, query.text(), parameters, caps));
         let answer = answer.await?;
-        let is_over = match &answer {
-            // Rows that nobody reads any more still come: such a connection is ended.
-            Ok((_, more_to_come)) => !more_to_come,
-            Err(error) => error::is_refusal(error),
-        };
-        if is_over {
+        if error::is_over(&answer) {
             self.tidy(session).await;
         }
         answer.map(|(rows, _)| rows)

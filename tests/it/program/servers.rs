@@ -81,6 +81,12 @@ impl Fresh {
         run(self.engine, &self.server(), statements);
     }
 
+    /// The same as [`Self::ask`], for a runtime that has other things to do meanwhile.
+    pub(crate) async fn ask_beside(&self, query: &str) -> String {
+        let (engine, server, query) = (self.engine, self.server(), query.to_owned());
+        tokio::task::spawn_blocking(move || ask(engine, &server, &query)).await.unwrap()
+    }
+
     /// The first value that a query gives, as a text.
     pub(crate) fn ask(&self, query: &str) -> String {
         ask(self.engine, &self.server(), query)
