@@ -91,6 +91,7 @@ impl App {
             tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
             embeddings: embeddings.clone(),
+            open_libraries: settings.storage.open_libraries,
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         }));

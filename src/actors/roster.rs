@@ -5,6 +5,8 @@
 
 use std::{
     fmt,
+    hash::Hash,
+    num::NonZeroUsize,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
@@ -34,6 +36,8 @@ pub struct Shelf {
     pub sources: Vec<Arc<dyn Source>>,
     /// What makes vectors, if anything does.
     pub embeddings: Option<Arc<Embeddings>>,
+    /// Libraries that are open at the same time, at most.
+    pub open_libraries: NonZeroUsize,
     /// What one call may cost.
     pub limits: Limits,
     /// What is remembered of a conversation.
@@ -43,8 +47,15 @@ pub struct Shelf {
 /// Which libraries are in use and which conversations go on.
 pub struct Roster {
     shelf: Shelf,
-    libraries: DashMap<UserId, Library>,
+    libraries: DashMap<UserId, InUse>,
     seats: DashMap<(Principal, Scope), Seat>,
+}
+
+/// A library that is in use. Dropping it closes its files, as soon as the work
+/// that goes on in it is done.
+struct InUse {
+    library: Library,
+    used: Instant,
 }
 
 /// A conversation that goes on.
@@ -82,7 +93,15 @@ impl Roster {
             let embeddings = self.shelf.embeddings.as_ref();
             Library::start(&folder, &self.shelf.sources, patience, tldw, embeddings)
         };
-        self.libraries.entry(user.clone()).or_insert_with(start).clone()
+        if let Some(mut known) = self.libraries.get_mut(user) {
+            known.used = Instant::now();
+            return known.library.clone();
+        }
+        if self.libraries.len() >= self.shelf.open_libraries.get() {
+            drop_longest_unused(&self.libraries, |library| library.used);
+        }
+        let opened = || InUse { library: start(), used: Instant::now() };
+        self.libraries.entry(user.clone()).or_insert_with(opened).library.clone()
     }
 
     /// The principal's conversation of that name. A handle must have been
@@ -121,10 +140,11 @@ impl Roster {
         self.seats.remove(&(principal.clone(), scope.clone()));
     }
 
-    /// Forgets the conversations that lie idle.
+    /// Forgets the conversations that lie idle, and closes the libraries that do.
     pub fn sweep(&self) {
         let idle = self.shelf.sessions.idle();
         self.seats.retain(|_, seat| seat.used.elapsed() <= idle);
+        self.libraries.retain(|_, library| library.used.elapsed() <= idle);
     }
 
     /// How long a conversation may lie idle.
@@ -134,7 +154,7 @@ impl Roster {
 
     fn seat(&self, key: (Principal, Scope)) -> Memory {
         if self.seats.len() >= self.shelf.sessions.most.get() {
-            self.make_room();
+            drop_longest_unused(&self.seats, |seat| seat.used);
         }
         let memory = self.begin();
         let seat = Seat { memory: memory.clone(), used: Instant::now() };
@@ -164,15 +184,61 @@ impl Roster {
     fn resume(&self, principal: &Principal, memory: Memory) -> Addr<Session> {
         Session::new(self.library(principal).aggregator().clone(), memory).start()
     }
+}
 
-    fn make_room(&self) {
-        let longest_unused = self
-            .seats
-            .iter()
-            .min_by_key(|entry| entry.value().used)
-            .map(|entry| entry.key().clone());
-        if let Some(key) = longest_unused {
-            self.seats.remove(&key);
+/// Makes room for one more.
+fn drop_longest_unused<K: Clone + Eq + Hash, V>(all: &DashMap<K, V>, used: impl Fn(&V) -> Instant) {
+    let longest_unused =
+        all.iter().min_by_key(|entry| used(entry.value())).map(|entry| entry.key().clone());
+    if let Some(key) = longest_unused {
+        all.remove(&key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{auth::desktop, config::Storage};
+
+    fn roster(folder: &tempfile::TempDir, most: usize, idle_seconds: u32) -> Roster {
+        Roster::new(Shelf {
+            users: folder.path().to_owned(),
+            tldw: None,
+            sources: crate::registry::sources(),
+            embeddings: None,
+            open_libraries: NonZeroUsize::new(most).unwrap(),
+            limits: Limits::default(),
+            sessions: Sessions { idle_seconds, ..Sessions::default() },
+        })
+    }
+
+    fn users(roster: &Roster) -> Vec<String> {
+        let mut users: Vec<_> =
+            roster.libraries.iter().map(|entry| entry.key().as_str().to_owned()).collect();
+        users.sort();
+        users
+    }
+
+    #[actix::test]
+    async fn the_longest_unused_library_makes_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let roster = roster(&folder, 2, 60);
+        for user in ["ada", "bob", "ada", "cyd"] {
+            roster.library(&desktop(user.parse().unwrap()));
         }
+        assert_eq!(users(&roster), ["ada", "cyd"]);
+    }
+
+    #[actix::test]
+    async fn a_library_that_lies_idle_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let most = Storage::default().open_libraries.get();
+        let kept = roster(&folder, most, 60);
+        let closed = roster(&folder, most, 0);
+        for roster in [&kept, &closed] {
+            roster.library(&desktop("ada".parse().unwrap()));
+            roster.sweep();
+        }
+        assert_eq!((users(&kept), users(&closed)), (vec!["ada".to_owned()], vec![]));
     }
 }

@@ -52,6 +52,7 @@ impl Serve {
 
 /// Serves HTTP and WebSocket at the address of the settings.
 pub(super) async fn over_http(settings: Settings) -> Result<()> {
+    allow_open_files();
     let address = settings.listen()?;
     let app = App::new(settings)?;
     let door = app.door()?;
@@ -59,4 +60,19 @@ pub(super) async fn over_http(settings: Settings) -> Result<()> {
         TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
     complain(&format!("listening on http://{}/mcp", listener.local_addr()?));
     Ok(app.serve(door, listener).await?)
+}
+
+/// Lets this process have as many files open as it may: each connection and each
+/// database is one or more, and what systems begin with is for programs with few.
+fn allow_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        if current != maximum
+            && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+        {
+            tracing::debug!(%error, "as few files may be open as before");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Where knowledge is kept.
 
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use serde::Deserialize;
 
@@ -17,11 +17,19 @@ pub struct Storage {
     /// A directory of a tldw server or of `tldw_chatbook` whose users are served,
     /// without changing anything in it.
     pub tldw: Option<PathBuf>,
+    /// Users whose databases are open at the same time, at most; beyond, those of
+    /// the longest unused are closed. Each takes about twenty files.
+    pub open_libraries: NonZeroUsize,
 }
 
 impl Default for Storage {
     fn default() -> Self {
-        Self { data: None, user: "local".to_owned(), tldw: None }
+        Self {
+            data: None,
+            user: "local".to_owned(),
+            tldw: None,
+            open_libraries: NonZeroUsize::MIN.saturating_add(255),
+        }
     }
 }
 

@@ -1,5 +1,12 @@
 //! What one user has, another never sees.
 
+#[cfg(target_os = "linux")]
+use std::{
+    collections::BTreeSet,
+    thread,
+    time::{Duration, Instant},
+};
+
 use serde_json::{Value, json};
 
 use crate::program::{Caller, Client, Library, SOURCES, Server, card, conversation, prompts};
@@ -332,5 +339,48 @@ fn no_argument_names_a_user() {
             response.body.contains("amethyst") && !response.body.contains("emerald"),
             "{header}"
         );
+    }
+}
+
+/// Users of whom this server has a file open.
+#[cfg(target_os = "linux")]
+fn open_users(server: &Server, library: &Library) -> BTreeSet<String> {
+    let users = library.data().canonicalize().unwrap().join("users");
+    let files = std::fs::read_dir(format!("/proc/{}/fd", server.process())).unwrap();
+    // What was open a moment ago may be closed by now.
+    files
+        .filter_map(|file| std::fs::read_link(file.ok()?.path()).ok())
+        .filter_map(|file| {
+            let user = file.strip_prefix(&users).ok()?.components().next()?;
+            Some(user.as_os_str().to_str()?.to_owned())
+        })
+        .collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_more_libraries_are_open_than_may_be_and_each_answers() {
+    let library = Library::new();
+    let users = ["ada", "bob", "cyd", "dan", "eve"];
+    let keys = users.map(|user| {
+        library.import_for(user, "notes", "note.md", &format!("The house of {user}."));
+        library.key(user)
+    });
+    let server = library.serve_many("[storage]\nopen_libraries = 2");
+    // Twice: who was closed is opened again.
+    for _ in 0..2 {
+        for (user, key) in users.iter().zip(&keys) {
+            let found =
+                server.client().bearing(key).call("notes.search", &json!({ "query": "house" }));
+            assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
+            assert!(found["results"][0]["snippet"].as_str().unwrap().contains(user), "{found}");
+        }
+    }
+    let latest = BTreeSet::from(["dan".to_owned(), "eve".to_owned()]);
+    let begun = Instant::now();
+    while open_users(&server, &library) != latest {
+        let open = open_users(&server, &library);
+        assert!(begun.elapsed() < Duration::from_mins(1), "{open:?} are open");
+        thread::yield_now();
     }
 }
