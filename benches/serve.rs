@@ -1,15 +1,16 @@
 //! What the protocol costs: a `tools/call` that answers from memory, against an
-//! actix-web handler that reads the same JSON and writes the same bytes.
+//! actix-web handler that reads the same JSON and writes the same bytes: over HTTP
+//! and WebSocket with 1, 32 and 512 connections, and over standard input and output.
 //!
-//! Each server is a process of its own, which tells how much CPU it has used.
+//! Each server is a process of its own; the system tells how much CPU it has used.
 //! Afterwards the memory of idle sessions, as the handshake leaves them and as
 //! a first search does.
 //!
 //! `cargo bench -p vademecum-benches --bench serve -- --json serve.json`
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{TcpListener, TcpStream},
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
     num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
@@ -33,8 +34,9 @@ use vademecum::{
         Sessions, Template, Toolset, Unfinished,
     },
     registry,
-    transport::{Door, serve},
+    transport::{Door, serve, serve_stdio},
 };
+use vademecum_benches::{Http, Line, Process, Socket};
 
 /// Requests of one measurement.
 const REQUESTS: usize = 20_000;
@@ -44,7 +46,7 @@ const ROUNDS: usize = 5;
 const SESSIONS: usize = 20_000;
 
 #[derive(Debug, Parser)]
-struct Line {
+struct Asked {
     /// Where the figures are written to as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -57,9 +59,9 @@ struct Line {
 }
 
 fn main() -> Result<()> {
-    let line = Line::parse();
-    match line.server.as_deref() {
-        None => measure(line.json),
+    let asked = Asked::parse();
+    match asked.server.as_deref() {
+        None => measure(asked.json),
         Some("sessions") => sessions(),
         Some(which) => run_server(which),
     }
@@ -183,38 +185,34 @@ fn service() -> Service {
     Service::new(Arc::new(Canned::new()), Arc::new(sessions), Options::default())
 }
 
-/// Serves until the parent hangs up, and tells it the CPU it has used.
+/// Serves until it is killed, and tells where.
 #[expect(clippy::print_stdout, reason = "this is how the parent is told")]
 fn run_server(which: &str) -> Result<()> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    println!("{}", listener.local_addr()?);
-    let tell = || {
-        for line in std::io::stdin().lines().map_while(Result::ok) {
-            debug_assert_eq!(line, "cpu");
-            println!("{}", cpu_of_this_process().as_micros());
-        }
-        std::process::exit(0);
-    };
-    std::thread::spawn(tell);
     actix::System::new().block_on(async {
-        if which == "plain" {
-            let text = serde_json::to_string(&canned())?;
-            let canned = canned();
-            let body = format!(
-                r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{canned},"isError":false}}}}"#
-            );
-            let body = web::Data::new(body);
-            let app = move || App::new().app_data(body.clone()).route("/mcp", web::post().to(plain));
-            return Ok(HttpServer::new(app).workers(2).listen(listener)?.run().await?);
-        }
+        let user = desktop("bench".parse()?);
         let door = Door {
             service: service(),
-            authenticator: Arc::new(Authenticator::single(desktop("bench".parse()?))),
+            authenticator: Arc::new(Authenticator::single(user.clone())),
             auth: config::Auth::default(),
             server: config::Server::default(),
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
         };
-        Ok(serve(door, listener).await?)
+        if which == "stdio" {
+            return Ok(serve_stdio(&door, user).await?);
+        }
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        println!("{}", listener.local_addr()?);
+        if which == "ours" {
+            return Ok(serve(door, listener).await?);
+        }
+        let text = serde_json::to_string(&canned())?;
+        let canned = canned();
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{canned},"isError":false}}}}"#
+        );
+        let body = web::Data::new(body);
+        let app = move || App::new().app_data(body.clone()).route("/mcp", web::post().to(plain));
+        Ok(HttpServer::new(app).workers(2).listen(listener)?.run().await?)
     })
 }
 
@@ -225,9 +223,12 @@ async fn plain(body: web::Bytes, answer: web::Data<String>) -> HttpResponse {
     }
 }
 
-fn cpu_of_this_process() -> Duration {
-    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::try_from(spent).unwrap_or_default()
+/// How a server is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Http,
+    WebSocket,
+    Stdio,
 }
 
 /// A server in a process of its own.
@@ -248,33 +249,46 @@ impl Server {
         let input = child.stdin.take().context("no input")?;
         let mut output = BufReader::new(child.stdout.take().context("no output")?);
         let mut address = String::new();
-        output.read_line(&mut address)?;
+        if which != "stdio" {
+            output.read_line(&mut address)?;
+        }
         Ok(Self { child, input, output, address: address.trim().to_owned() })
     }
 
-    fn cpu(&mut self) -> Result<Duration> {
-        writeln!(self.input, "cpu")?;
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        Ok(Duration::from_micros(line.trim().parse()?))
+    /// CPU and time of one request, in microseconds, over so many connections.
+    fn cost(&mut self, way: Way, connections: usize) -> Result<(f64, f64)> {
+        let each = REQUESTS / connections;
+        let process = Process::of(self.child.id());
+        let (before, began) = (process.cpu()?, Instant::now());
+        if way == Way::Stdio {
+            self.talk(each)?;
+        } else {
+            let address = &self.address;
+            std::thread::scope(|scope| -> Result<()> {
+                let callers: Vec<_> = (0..connections)
+                    .map(|_| scope.spawn(move || call(way, address, each)))
+                    .collect();
+                for caller in callers {
+                    caller.join().map_err(|_| anyhow::anyhow!("a caller broke off"))??;
+                }
+                Ok(())
+            })?;
+        }
+        let (spent, took) = (process.cpu()?.saturating_sub(before), began.elapsed());
+        let count = f64::from(u32::try_from(each * connections)?);
+        Ok((spent.as_secs_f64() * 1e6 / count, took.as_secs_f64() * 1e6 / count))
     }
 
-    /// CPU and time of one request, in microseconds, over so many connections.
-    fn cost(&mut self, connections: usize) -> Result<(f64, f64)> {
-        let (before, began) = (self.cpu()?, Instant::now());
-        let each = REQUESTS / connections;
-        std::thread::scope(|scope| -> Result<()> {
-            let callers: Vec<_> =
-                (0..connections).map(|_| scope.spawn(|| call(&self.address, each))).collect();
-            for caller in callers {
-                caller.join().map_err(|_| anyhow::anyhow!("a caller broke off"))??;
-            }
-            Ok(())
-        })?;
-        let (spent, took) = (self.cpu()?.saturating_sub(before), began.elapsed());
-        let count = u32::try_from(each * connections)?;
-        let micros = |time: Duration| (time / count).as_secs_f64() * 1e6;
-        Ok((micros(spent), micros(took)))
+    /// Asks so many times over its standard input.
+    fn talk(&mut self, times: usize) -> Result<()> {
+        let message = format!("{}\n", request());
+        let mut answer = String::new();
+        for _ in 0..times {
+            self.input.write_all(message.as_bytes())?;
+            answer.clear();
+            ensure!(self.output.read_line(&mut answer)? > 0, "the server hung up");
+        }
+        is_right(&answer)
     }
 }
 
@@ -286,34 +300,21 @@ impl Drop for Server {
 }
 
 /// Calls so many times over one connection.
-fn call(address: &str, times: usize) -> Result<()> {
+fn call(way: Way, address: &str, times: usize) -> Result<()> {
     let body = request();
-    let message = format!(
-        "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut answer = Vec::new();
+    let mut line = match way {
+        Way::WebSocket => Line::Socket(Socket::connect(address, "")?),
+        Way::Http | Way::Stdio => Line::Http(Http::connect(address, "")?),
+    };
+    let mut last = String::new();
     for _ in 0..times {
-        stream.write_all(message.as_bytes())?;
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            ensure!(reader.read_line(&mut line)? > 0, "the server hung up");
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse()?;
-            }
-            if line == "\r\n" {
-                break;
-            }
-        }
-        answer.resize(length, 0);
-        reader.read_exact(&mut answer)?;
+        (_, last) = line.ask(&body)?;
     }
-    let answer: Value = serde_json::from_slice(&answer)?;
+    is_right(&last)
+}
+
+fn is_right(answer: &str) -> Result<()> {
+    let answer: Value = serde_json::from_str(answer)?;
     ensure!(answer["result"]["isError"] == false, "{answer}");
     Ok(())
 }
@@ -321,46 +322,50 @@ fn call(address: &str, times: usize) -> Result<()> {
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 fn measure(json: Option<PathBuf>) -> Result<()> {
     let mut figures = Vec::new();
-    let (mut plain, mut ours) = (Server::start("plain")?, Server::start("ours")?);
-    for connections in [1, 32] {
-        let mut costs: [Vec<(f64, f64)>; 2] = [Vec::new(), Vec::new()];
-        for _ in 0..ROUNDS {
-            costs[0].push(plain.cost(connections)?);
-            costs[1].push(ours.cost(connections)?);
+    let mut plain = Server::start("plain")?;
+    let (mut ours, mut pipe) = (Server::start("ours")?, Server::start("stdio")?);
+    let ways =
+        [(Way::Http, [1, 32, 512].as_slice()), (Way::WebSocket, &[1, 32, 512]), (Way::Stdio, &[1])];
+    for (way, counts) in ways {
+        for &connections in counts {
+            let mut costs: [Vec<(f64, f64)>; 2] = [Vec::new(), Vec::new()];
+            for _ in 0..ROUNDS {
+                // What anybody would write themselves speaks HTTP.
+                costs[0].push(plain.cost(Way::Http, connections)?);
+                let server = if way == Way::Stdio { &mut pipe } else { &mut ours };
+                costs[1].push(server.cost(way, connections)?);
+            }
+            let median = |mut costs: Vec<(f64, f64)>| {
+                costs.sort_by(|one, other| one.0.total_cmp(&other.0));
+                costs[ROUNDS / 2]
+            };
+            let [(plain, plain_took), (ours, ours_took)] = costs.map(median);
+            println!(
+                "{way:?}, {connections} connections, {REQUESTS} requests, CPU µs a request \
+                 (median of {ROUNDS})"
+            );
+            println!("  plain handler {plain:>8.1}   (elapsed {plain_took:.1})");
+            println!("  tools/call    {ours:>8.1}   (elapsed {ours_took:.1})");
+            println!(
+                "  more by       {:>8.1}   ({:.2} times; at most 20.0 wanted); {:.0} requests per \
+                 core second",
+                ours - plain,
+                ours / plain,
+                1e6 / ours,
+            );
+            figures.push(json!({ "way": format!("{way:?}"), "connections": connections,
+                "plain_cpu_us": plain, "ours_cpu_us": ours, "more_us": ours - plain,
+                "requests_per_core_second": 1e6 / ours }));
         }
-        let median = |mut costs: Vec<(f64, f64)>| {
-            costs.sort_by(|one, other| one.0.total_cmp(&other.0));
-            costs[ROUNDS / 2]
-        };
-        let [(plain, plain_took), (ours, ours_took)] = costs.map(median);
-        println!(
-            "{connections} connections, {REQUESTS} requests, CPU µs a request (median of {ROUNDS})"
-        );
-        println!("  plain handler {plain:>8.1}   (elapsed {plain_took:.1})");
-        println!("  tools/call    {ours:>8.1}   (elapsed {ours_took:.1})");
-        println!(
-            "  more by       {:>8.1}   ({:.2} times; at most 20.0 wanted)",
-            ours - plain,
-            ours / plain
-        );
-        figures.push(json!({ "connections": connections, "plain_cpu_us": plain,
-            "ours_cpu_us": ours, "more_us": ours - plain }));
     }
     let told = Command::new(std::env::current_exe()?).args(["--server", "sessions"]).output()?;
     let told: Value = serde_json::from_slice(&told.stdout)?;
     println!("idle sessions ({SESSIONS}), bytes each: {told}");
     if let Some(path) = json {
-        let all = json!({ "serve": figures, "idle_session_bytes": told });
+        let all = json!({ "bench": "serve", "serve": figures, "idle_session_bytes": told });
         std::fs::write(path, serde_json::to_vec_pretty(&all)?)?;
     }
     Ok(())
-}
-
-/// Bytes that this process has in memory.
-fn resident() -> Result<u64> {
-    let pages = std::fs::read_to_string("/proc/self/statm")?;
-    let pages: u64 = pages.split(' ').nth(1).context("no pages")?.parse()?;
-    Ok(pages * rustix::param::page_size() as u64)
 }
 
 /// Opens sessions, first by handshake, then as a search does, and tells what
@@ -382,30 +387,31 @@ fn sessions() -> Result<()> {
             "clientInfo": { "name": "claude-desktop", "version": "1.0" } } })
         .to_string();
         service.handle(&peer(None), &hello, &Link::default()).await;
-        let before = resident()?;
+        let before = Process::OWN.resident()?;
         let mut opened: Vec<SessionId> = Vec::with_capacity(SESSIONS);
         for _ in 0..SESSIONS {
             let reply = service.handle(&peer(None), &hello, &Link::default()).await;
             opened.extend(reply.opened);
         }
-        let after_handshake = resident()?;
+        let after_handshake = Process::OWN.resident()?;
         let folder = tempfile::tempdir()?;
         let sessions = config::Sessions { most: many(1_000_000), ..config::Sessions::default() };
         let roster = Roster::new(Shelf {
             tldw: None,
             users: folder.path().to_owned(),
             embeddings: None,
+            open_libraries: config::Storage::default().open_libraries,
             sources: registry::sources(),
             limits: config::Limits::default(),
             sessions,
         });
         roster.session(&principal, None)?;
-        let before_seats = resident()?;
+        let before_seats = Process::OWN.resident()?;
         for id in opened {
             roster.session(&principal, Some(&Scope::Session(id)))?;
             tokio::task::yield_now().await;
         }
-        let after_seats = resident()?;
+        let after_seats = Process::OWN.resident()?;
         let each = |from: u64, to: u64| to.saturating_sub(from) / SESSIONS as u64;
         let handshake = each(before, after_handshake);
         let seat = each(before_seats, after_seats);

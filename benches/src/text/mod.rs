@@ -63,11 +63,11 @@ impl Text {
 
 /// A die that falls the same way in every run.
 #[derive(Clone, Debug)]
-pub(crate) struct Die(u64);
+pub struct Die(u64);
 
 impl Die {
     /// A die of its own for every seed.
-    pub(crate) fn new(seed: usize) -> Self {
+    pub fn new(seed: usize) -> Self {
         let mut die =
             Self(0x9E37_79B9_7F4A_7C15 ^ (seed as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93));
         die.throw();
@@ -75,17 +75,17 @@ impl Die {
     }
 
     /// A number below `sides`.
-    pub(crate) fn below(&mut self, sides: usize) -> usize {
+    pub fn below(&mut self, sides: usize) -> usize {
         usize::try_from(self.throw()).unwrap_or(0) % sides.max(1)
     }
 
     /// A number from 0 to 1.
-    pub(crate) fn share(&mut self) -> f64 {
+    pub fn share(&mut self) -> f64 {
         f64::from(self.throw()) / f64::from(u32::MAX)
     }
 
     /// Puts things in another order.
-    pub(crate) fn shuffle<T>(&mut self, things: &mut [T]) {
+    pub fn shuffle<T>(&mut self, things: &mut [T]) {
         for last in (1..things.len()).rev() {
             things.swap(last, self.below(last + 1));
         }
