@@ -9,6 +9,7 @@
 
 mod program;
 
+mod at_random;
 mod awkward;
 mod backup;
 mod budget;

@@ -16,7 +16,7 @@ use vademecum_kit::{
     store::{Database, Durability, Store},
 };
 
-use crate::program::{Caller, Library, Server};
+use crate::program::{Caller, Dice, Library, Server};
 
 /// Queries of each kind.
 const QUERIES: usize = 200;
@@ -59,15 +59,7 @@ const RANKED: &str = "
     WHERE one_fts MATCH :expression
     ORDER BY score DESC";
 
-/// Numbers that look random, the same in every run.
-struct Dice(u64);
-
 impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
-        usize::try_from(self.0 >> 33).unwrap() % end
-    }
-
     /// A word of a language in which few words are said most of the time, and
     /// other ones where other things are talked about.
     fn word(&mut self, subject: usize) -> String {

@@ -1,0 +1,129 @@
+//! What holds whatever is asked: calls are made up out of the tools' own schemas.
+
+mod calls;
+mod isolation;
+mod pages;
+
+use serde_json::{Map, Value, json};
+
+use crate::program::Dice;
+
+/// Texts that break readers that are not careful.
+const AWKWARD: [&str; 16] = [
+    "",
+    " ",
+    "\0",
+    "\u{202e}\u{feff}",
+    "\"",
+    "'; DROP TABLE notes; --",
+    "AND OR NOT NEAR(",
+    "%00%",
+    "../../etc/passwd",
+    "notes://",
+    "media://99999999999999999999",
+    "chats://#",
+    "{{title}}",
+    "🍞👩‍👩‍👧‍👦",
+    "-1",
+    "null",
+];
+
+/// Makes up arguments.
+struct Maker<'a> {
+    dice: &'a mut Dice,
+    /// Texts that mean something here: words, names, ids, URIs.
+    known: &'a [String],
+}
+
+impl Maker<'_> {
+    /// Arguments for a tool: mostly as its schema says, sometimes with something
+    /// that is wrong, sometimes nothing like it.
+    fn arguments(&mut self, tool: &Value) -> Value {
+        let schema = &tool["inputSchema"];
+        let mut made = self.value(schema, 0);
+        match (self.dice.below(4), made.as_object_mut()) {
+            (0, Some(fields)) => {
+                let names: Vec<String> = schema["properties"]
+                    .as_object()
+                    .map(|properties| properties.keys().cloned().collect())
+                    .unwrap_or_default();
+                let name = if names.is_empty() || self.dice.below(5) == 0 {
+                    "surprise".to_owned()
+                } else {
+                    self.dice.one_of(&names).clone()
+                };
+                fields.insert(name, self.anything(0));
+                made
+            }
+            (1, _) if self.dice.below(5) == 0 => self.anything(0),
+            _ => made,
+        }
+    }
+
+    /// A value that a schema allows, as far as it says.
+    fn value(&mut self, schema: &Value, depth: usize) -> Value {
+        if let Some(names) = schema["enum"].as_array() {
+            return self.dice.one_of(names).clone();
+        }
+        let kind = match &schema["type"] {
+            Value::Array(kinds) => self.dice.one_of(kinds).clone(),
+            kind => kind.clone(),
+        };
+        match kind.as_str() {
+            Some("object") => {
+                let required = |name: &str| {
+                    schema["required"].as_array().is_some_and(|all| all.contains(&json!(name)))
+                };
+                let mut fields = Map::new();
+                for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                    if required(name) || self.dice.below(4) == 0 {
+                        fields.insert(name.clone(), self.value(property, depth + 1));
+                    }
+                }
+                Value::Object(fields)
+            }
+            Some("array") => {
+                let least = schema["minItems"].as_u64().unwrap_or(0);
+                let count = usize::try_from(least).unwrap() + self.dice.below(3);
+                (0..count).map(|_| self.value(&schema["items"], depth + 1)).collect()
+            }
+            Some("string") => self.text().into(),
+            Some("integer") => {
+                let least = schema["minimum"].as_i64().unwrap_or(0);
+                let most = schema["maximum"].as_i64().unwrap_or(least + 50);
+                let span = usize::try_from(most - least + 1).unwrap();
+                (least + i64::try_from(self.dice.below(span)).unwrap()).into()
+            }
+            Some("number") => json!(f64::from(u8::try_from(self.dice.below(100)).unwrap()) / 50.0),
+            Some("boolean") => (self.dice.below(2) == 0).into(),
+            _ => self.anything(depth),
+        }
+    }
+
+    fn text(&mut self) -> String {
+        match self.dice.below(8) {
+            0 => (*self.dice.one_of(&AWKWARD)).to_owned(),
+            1 => format!("{} {}", self.dice.one_of(self.known), self.dice.one_of(self.known)),
+            _ => self.dice.one_of(self.known).clone(),
+        }
+    }
+
+    /// Whatever JSON can say.
+    fn anything(&mut self, depth: usize) -> Value {
+        match self.dice.below(if depth < 3 { 9 } else { 7 }) {
+            0 => Value::Null,
+            1 => true.into(),
+            2 => json!(i64::MAX),
+            3 => json!(-1),
+            4 => json!(1e300),
+            5 => self.text().into(),
+            6 => "x".repeat(self.dice.below(5_000)).into(),
+            7 => (0..self.dice.below(4)).map(|_| self.anything(depth + 1)).collect(),
+            _ => {
+                let names = ["query", "id", "source", "retrieval", "mode", "filters"];
+                let name = *self.dice.one_of(&names);
+                json!({ name: self.anything(depth + 1) })
+            }
+        }
+    }
+}
