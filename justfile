@@ -29,3 +29,20 @@ schemas:
 bench:
     cargo build --release
     cargo bench -p vademecum-benches
+
+# The program without the paths of this machine: the same from the same sources and compiler
+release:
+    CFLAGS="-ffile-prefix-map={{ justfile_directory() }}=." \
+    RUSTFLAGS="--remap-path-prefix={{ justfile_directory() }}=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
+        cargo build --release --locked --bin vademecum
+    sha256sum target/release/vademecum
+
+# What the program is made of, as CycloneDX, with cargo-cyclonedx
+sbom:
+    cargo cyclonedx --format json --override-filename vademecum.cdx --manifest-path Cargo.toml
+    mkdir -p target && mv vademecum.cdx.json target/
+    find sources tests benches -name vademecum.cdx.json -delete
+
+# Licences, origins and advisories of all crates
+supply:
+    tests/supply
