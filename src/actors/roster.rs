@@ -4,6 +4,7 @@
 //! belongs to, because that principal is part of the key it is kept under.
 
 use std::{
+    collections::HashMap,
     fmt,
     path::PathBuf,
     sync::Arc,
@@ -82,7 +83,34 @@ impl Roster {
             let embeddings = self.shelf.embeddings.as_ref();
             Library::start(&folder, &self.shelf.sources, patience, tldw, embeddings)
         };
-        self.libraries.entry(user.clone()).or_insert_with(start).clone()
+        let mut library = self.libraries.entry(user.clone()).or_insert_with(start);
+        if !library.is_running() {
+            tracing::error!(user.id = %user, "a library broke off and is started again");
+            *library = start();
+        }
+        library.clone()
+    }
+
+    /// How many libraries are in use.
+    pub fn open_libraries(&self) -> usize {
+        self.libraries.len()
+    }
+
+    /// How many conversations are remembered.
+    pub fn open_conversations(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// How many pieces of work wait for a thread, in all libraries.
+    pub fn waiting(&self) -> usize {
+        self.libraries.iter().map(|library| library.desk().waiting()).sum()
+    }
+
+    /// Closes the files of all libraries: what was written lately is moved into them.
+    pub fn close(&self) {
+        for library in &self.libraries {
+            library.close();
+        }
     }
 
     /// The principal's conversation of that name. A handle must have been
@@ -133,8 +161,9 @@ impl Roster {
     }
 
     fn seat(&self, key: (Principal, Scope)) -> Memory {
-        if self.seats.len() >= self.shelf.sessions.most.get() {
-            self.make_room();
+        let sessions = &self.shelf.sessions;
+        if self.seats.len() >= sessions.most.min(sessions.most_per_user).get() {
+            self.make_room(key.0.user());
         }
         let memory = self.begin();
         let seat = Seat { memory: memory.clone(), used: Instant::now() };
@@ -165,14 +194,68 @@ impl Roster {
         Session::new(self.library(principal).aggregator().clone(), memory).start()
     }
 
-    fn make_room(&self) {
+    /// Forgets the longest unused conversation of this user if they have as many as
+    /// they may, and else, if all are too many, of the user who has most.
+    fn make_room(&self, user: &UserId) {
+        let sessions = &self.shelf.sessions;
+        let mut counts: HashMap<UserId, usize> = HashMap::new();
+        for seat in &self.seats {
+            *counts.entry(seat.key().0.user().clone()).or_default() += 1;
+        }
+        let own = counts.get(user).copied().unwrap_or(0);
+        let whose = if own >= sessions.most_per_user.get() {
+            user
+        } else if counts.values().sum::<usize>() >= sessions.most.get() {
+            let most = counts.iter().max_by_key(|(_, count)| **count);
+            most.map_or(user, |(user, _)| user)
+        } else {
+            return;
+        };
         let longest_unused = self
             .seats
             .iter()
+            .filter(|entry| entry.key().0.user() == whose)
             .min_by_key(|entry| entry.value().used)
             .map(|entry| entry.key().clone());
         if let Some(key) = longest_unused {
             self.seats.remove(&key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{actors::aggregator::Aggregator, auth::desktop};
+
+    #[derive(Debug, Message)]
+    #[rtype(result = "()")]
+    struct BreakOff;
+
+    impl Handler<BreakOff> for Aggregator {
+        type Result = ();
+
+        fn handle(&mut self, _: BreakOff, _: &mut Self::Context) {
+            panic!("on purpose");
+        }
+    }
+
+    #[actix::test]
+    async fn a_library_whose_actor_panicked_is_started_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let roster = Roster::new(Shelf {
+            users: folder.path().to_owned(),
+            tldw: None,
+            sources: Vec::new(),
+            embeddings: None,
+            limits: Limits::default(),
+            sessions: Sessions::default(),
+        });
+        let [ada, eve] = ["ada", "eve"].map(|name| desktop(name.parse().unwrap()));
+        let (broken, other) = (roster.library(&ada), roster.library(&eve));
+        broken.aggregator().send(BreakOff).await.unwrap_err();
+        assert!(!broken.is_running() && other.is_running());
+        assert!(roster.library(&ada).is_running());
+        assert_eq!(roster.open_libraries(), 2);
     }
 }
