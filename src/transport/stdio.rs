@@ -3,7 +3,9 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read as _},
+    pin::pin,
     thread,
+    time::Duration,
 };
 
 use tokio::{io::AsyncWriteExt, sync::mpsc};
@@ -13,6 +15,9 @@ use crate::{
     auth::Principal,
     mcp::{Defaults, Peer, Service},
 };
+
+/// How long a client has to read what was answered last, when calls were given up.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// Serves one client until it hangs up, or until the process is told to stop. What was
 /// asked before is answered. Whoever can start the program can read its files: nobody
@@ -31,20 +36,25 @@ pub async fn serve_stdio(door: &Door, principal: Principal) -> io::Result<()> {
         ended = hear(&mut talk, &mut lines, longest) => ended?,
         () = stop.asked() => {}
     }
-    let no_longer = async {
+    let mut no_longer = pin!(async {
         stop.asked().await;
         tokio::time::sleep(grace).await;
+    });
+    let is_done = tokio::select! {
+        () = talk.finish() => true,
+        () = &mut no_longer => false,
     };
-    tokio::pin!(no_longer);
-    tokio::select! {
-        () = talk.finish() => {}
-        () = &mut no_longer => {}
-    }
     drop(talk);
+    // A client that reads nothing does not keep the program.
+    let give_up = async {
+        if is_done {
+            no_longer.await;
+        }
+        tokio::time::sleep(MOMENT).await;
+    };
     tokio::select! {
         written = &mut writer => written.map_err(io::Error::other)?,
-        // A client that reads nothing does not keep the program.
-        () = no_longer => Ok(()),
+        () = give_up => Ok(()),
     }
 }
 

@@ -11,6 +11,8 @@ use tokio::{
 use super::Door;
 use crate::mcp::{Link, Peer, Service, SessionId, Weight};
 
+/// Messages that wait to be sent, before news of the moment is dropped.
+const OUT: u32 = 16;
 /// Calls of a connection that wait for their turn, before it is not listened to.
 const WAITING: u32 = 48;
 /// What is answered at once and waits to be taken by the client, before it is not
@@ -71,7 +73,7 @@ impl Talk {
         // What is said of a message in headers is not said here.
         peer.mirror = None;
         let at_once = door.concurrent_calls.get();
-        let (answers, out) = mpsc::channel(at_once as usize);
+        let (answers, out) = mpsc::channel(at_once.max(OUT) as usize);
         let link = Link::shared(answers.clone());
         if !service.listen(&session, &peer.principal, link.clone()) {
             return None;
