@@ -49,7 +49,7 @@ pub struct Load {
     pub running_calls: usize,
     /// Calls that wait for their turn.
     pub waiting_calls: usize,
-    /// WebSockets, streams of news and subscriptions that last.
+    /// `WebSocket`s, streams of news and subscriptions that last.
     pub held_connections: usize,
     /// Sessions of the protocol that are remembered.
     pub sessions: usize,
@@ -257,9 +257,8 @@ impl App {
     async fn close(&self) {
         let roster = Arc::clone(&self.roster);
         let closed = tokio::task::spawn_blocking(move || roster.close());
-        match tokio::time::timeout(CLOSING, closed).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) | Err(_) => tracing::warn!("not all files could be closed in time"),
+        if !matches!(tokio::time::timeout(CLOSING, closed).await, Ok(Ok(()))) {
+            tracing::warn!("not all files could be closed in time");
         }
     }
 

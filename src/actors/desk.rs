@@ -212,7 +212,7 @@ mod tests {
         let given: Vec<_> = (0..=HANDS + MOST)
             .map(|_| {
                 let wait = Arc::clone(&wait);
-                desk.give(move || drop(wait.lock().unwrap().recv()))
+                desk.give(move || wait.lock().unwrap().recv())
             })
             .collect();
         assert!(desk.waiting() <= MOST);

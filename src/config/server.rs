@@ -31,7 +31,7 @@ pub struct Server {
     pub keep_alive_seconds: NonZeroU32,
     /// Connections at most; more wait until one of them ends.
     pub max_connections: NonZeroUsize,
-    /// WebSockets, streams of news and subscriptions of one user at most.
+    /// `WebSocket`s, streams of news and subscriptions of one user at most.
     pub connections_per_user: NonZeroU32,
     /// How long the head of a request may take to arrive, in seconds.
     pub head_seconds: NonZeroU32,

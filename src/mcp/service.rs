@@ -176,7 +176,7 @@ impl Service {
         self.admission.waiting()
     }
 
-    /// WebSockets, streams of news and subscriptions that last.
+    /// `WebSocket`s, streams of news and subscriptions that last.
     pub fn held(&self) -> usize {
         self.admission.held()
     }

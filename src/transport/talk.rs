@@ -96,15 +96,16 @@ impl Talk {
             }
             Weight::Light => self.light.take().await,
             Weight::Heavy => self.calls.take().await,
-            Weight::Lasting => match self.lasting.take_at_once() {
-                Some(place) => Some(place),
-                None => {
+            Weight::Lasting => {
+                let place = self.lasting.take_at_once();
+                if place.is_none() {
                     if let Some(refusal) = Service::refuse_subscription(&message, LASTING) {
                         self.say(refusal).await;
                     }
                     return;
                 }
-            },
+                place
+            }
         };
         let (service, peer, link) = (self.service.clone(), self.peer.clone(), self.link.clone());
         let answers = self.answers.clone();

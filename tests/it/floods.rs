@@ -33,8 +33,8 @@ fn withstands<T>(server: &Server, attack: impl FnOnce() -> T) -> T {
 
 fn connect(server: &Server) -> TcpStream {
     let stream = TcpStream::connect(server.address()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream.set_write_timeout(Some(Duration::from_mins(1))).unwrap();
     stream
 }
 
@@ -107,7 +107,7 @@ fn heads_that_are_too_large_are_refused() {
     let server = Library::new().serve_set(HASTY);
     withstands(&server, || {
         let large = format!("x-large: {}\r\n", "x".repeat(300_000));
-        let many: String = (0..2_000).map(|number| format!("x-{number}: x\r\n")).collect();
+        let many = "x-many: x\r\n".repeat(2_000);
         for headers in [large, many] {
             for _ in 0..20 {
                 let mut stream = connect(&server);

@@ -80,11 +80,11 @@ pub(crate) fn frame(opcode: Opcode, is_last: bool, payload: &[u8]) -> Vec<u8> {
     match u16::try_from(payload.len()) {
         Ok(short @ 0..=125) => frame.push(0x80 | u8::try_from(short).unwrap()),
         Ok(length) => {
-            frame.push(0x80 | 126);
+            frame.push(0x80 | 0x7e);
             frame.extend(length.to_be_bytes());
         }
         Err(_) => {
-            frame.push(0x80 | 127);
+            frame.push(0x80 | 0x7f);
             frame.extend((payload.len() as u64).to_be_bytes());
         }
     }
