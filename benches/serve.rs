@@ -34,7 +34,7 @@ use vademecum::{
         Sessions, Template, Toolset, Unfinished,
     },
     registry,
-    transport::{Door, serve, serve_stdio},
+    transport::{Connections, Door, serve, serve_stdio},
 };
 use vademecum_benches::{Http, Line, Process, Socket};
 
@@ -196,6 +196,8 @@ fn run_server(which: &str) -> Result<()> {
             auth: config::Auth::default(),
             server: config::Server::default(),
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
+            longest_call: Duration::from_mins(2),
+            connections: Connections::default(),
         };
         if which == "stdio" {
             return Ok(serve_stdio(&door, user).await?);
@@ -381,6 +383,7 @@ fn sessions() -> Result<()> {
             defaults: vademecum::mcp::Defaults::default(),
             names: None,
             mirror: None,
+            turns: None,
         };
         let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": { "sampling": {}, "roots": {} },
@@ -395,7 +398,11 @@ fn sessions() -> Result<()> {
         }
         let after_handshake = Process::OWN.resident()?;
         let folder = tempfile::tempdir()?;
-        let sessions = config::Sessions { most: many(1_000_000), ..config::Sessions::default() };
+        let sessions = config::Sessions {
+            most: many(1_000_000),
+            most_per_user: many(1_000_000),
+            ..config::Sessions::default()
+        };
         let roster = Roster::new(Shelf {
             tldw: None,
             users: folder.path().to_owned(),

@@ -15,15 +15,19 @@ use crate::{
     collections::{Catalogue, CollectionError, Syncs, Tables},
     config::{ConfigError, Mode, Settings, ToolNames},
     embed::{Embeddings, SetupError},
-    mcp::{Link, NameStyle, NotDisabled, Options, Peer, Rates, Service, Sessions, Toolset},
+    mcp::{
+        Capacity, Link, NameStyle, NotDisabled, Options, Peer, Rates, Service, Sessions, Toolset,
+    },
     registry,
     sql::{Databases, ProfileError, Profiles},
     tools::Toolbox,
-    transport::{self, Door},
+    transport::{self, Connections, Door},
 };
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_mins(1);
+/// How long closing the files may take at the end.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// The program, put together for one user.
 #[derive(Debug)]
@@ -35,6 +39,28 @@ pub struct App {
     syncs: Syncs,
     profiles: Arc<Profiles>,
     service: Service,
+    connections: Connections,
+}
+
+/// What there is much or little of at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Calls that are worked on.
+    pub running_calls: usize,
+    /// Calls that wait for their turn.
+    pub waiting_calls: usize,
+    /// `WebSocket`s, streams of news and subscriptions that last.
+    pub held_connections: usize,
+    /// Sessions of the protocol that are remembered.
+    pub sessions: usize,
+    /// Connections that are open.
+    pub connections: usize,
+    /// Libraries that are in use.
+    pub libraries: usize,
+    /// Conversations that are remembered.
+    pub conversations: usize,
+    /// Pieces of work that wait for a thread.
+    pub waiting_work: usize,
 }
 
 /// Why the program could not be put together or run.
@@ -67,6 +93,21 @@ pub enum AppError {
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
+}
+
+/// How much is worked on at the same time.
+fn capacity(settings: &Settings) -> Capacity {
+    let limits = &settings.limits;
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    Capacity {
+        running_per_user: count(limits.concurrent_calls_per_user.get()),
+        waiting_per_user: count(limits.waiting_calls_per_user),
+        running: count(limits.concurrent_calls_in_all.get()),
+        waiting: count(limits.waiting_calls_in_all),
+        patience: limits.wait(),
+        longest: limits.longest_call(),
+        connections_per_user: count(settings.server.connections_per_user.get()),
+    }
 }
 
 /// The tldw directory that is served, if one is.
@@ -112,7 +153,8 @@ impl App {
             .with_databases(databases)
             .writing(tools.write)
             .with_segments(tools.rag_search_segments.get().into());
-        let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
+        let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most)
+            .of_each(settings.sessions.most_per_user);
         let options = Options {
             names: match tools.tool_names {
                 ToolNames::Auto => None,
@@ -134,8 +176,11 @@ impl App {
         };
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
-        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options).limited(rates);
-        Ok(Self { settings, principal, roster, collections, syncs, profiles, service })
+        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options)
+            .limited(rates)
+            .with_capacity(capacity(&settings));
+        let connections = Connections::default();
+        Ok(Self { settings, principal, roster, collections, syncs, profiles, service, connections })
     }
 
     /// The user's library.
@@ -171,6 +216,7 @@ impl App {
             defaults: crate::mcp::Defaults::default(),
             names: None,
             mirror: None,
+            turns: None,
         };
         self.service.handle(&peer, message, &Link::default()).await.message
     }
@@ -203,13 +249,40 @@ impl App {
         drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.sweep())));
         let served = transport::serve(door, listener).await;
         sweeper.abort();
+        self.close().await;
         Ok(served?)
+    }
+
+    /// Closes all files, if that does not take long: what is written when it is cut
+    /// short is whole or not there, as after a crash.
+    async fn close(&self) {
+        let roster = Arc::clone(&self.roster);
+        let closed = tokio::task::spawn_blocking(move || roster.close());
+        if !matches!(tokio::time::timeout(CLOSING, closed).await, Ok(Ok(()))) {
+            tracing::warn!("not all files could be closed in time");
+        }
+    }
+
+    /// What there is much or little of: who waits, and what is open.
+    pub fn load(&self) -> Load {
+        Load {
+            running_calls: self.service.running(),
+            waiting_calls: self.service.waiting(),
+            held_connections: self.service.held(),
+            sessions: self.service.open_sessions(),
+            connections: self.connections.count(),
+            libraries: self.roster.open_libraries(),
+            conversations: self.roster.open_conversations(),
+            waiting_work: self.roster.waiting(),
+        }
     }
 
     /// Serves one client over standard input and output until it hangs up.
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
         let door = self.door_with(Authenticator::single(self.principal.clone()));
-        Ok(transport::serve_stdio(&door, self.principal.clone()).await?)
+        let served = transport::serve_stdio(&door, self.principal.clone()).await;
+        self.close().await;
+        Ok(served?)
     }
 
     fn door_with(&self, authenticator: Authenticator) -> Door {
@@ -222,6 +295,8 @@ impl App {
             auth,
             server,
             concurrent_calls: self.settings.limits.concurrent_calls,
+            longest_call: self.settings.limits.longest_call(),
+            connections: self.connections.clone(),
         }
     }
 }

@@ -115,7 +115,8 @@ impl Handler<RankAll> for Aggregator {
             Some(Asked { source, wanted: wanted.clone(), known })
         });
         let asked: Vec<Asked> = found.collect();
-        let (indexer, patience) = (self.indexer.clone(), self.patience);
+        let (indexer, patience, desk) =
+            (self.indexer.clone(), self.patience, Arc::clone(&self.desk));
         Box::pin(async move {
             let (Some(indexer), Some(vectors)) = (indexer, message.vectors.clone()) else {
                 return rank_all(asked, message, patience).await;
@@ -127,7 +128,7 @@ impl Handler<RankAll> for Aggregator {
                 0 => Merged::default(),
                 depth => rank_all(asked, RankAll { take: depth, ..message }, patience).await,
             };
-            vectors.bring_in(merged, spaces, take).await
+            vectors.bring_in(merged, spaces, take, &desk).await
         })
     }
 }

@@ -23,9 +23,23 @@ const LONG: Duration = Duration::from_micros(500);
 /// than this: waking the event loop for each costs more than a rare query.
 const LATEST: Duration = Duration::from_micros(500);
 
+/// Pieces of work that wait at most. The calls of a user are counted before they
+/// come here, and none makes more than a few; but what nobody waits for any more is
+/// only passed over when its turn comes.
+const MOST: usize = 4_096;
+
 /// Hands over an answer.
 type Answer = Box<dyn FnOnce() + Send>;
 type Job = Box<dyn FnOnce() -> Answer + Send>;
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Undone {
+    /// The work panicked.
+    BrokenOff,
+    /// Too much work was waiting already.
+    Full,
+}
 
 /// The work of one library that is waiting, and how many are at it.
 #[derive(Default)]
@@ -48,27 +62,33 @@ impl std::fmt::Debug for Desk {
 }
 
 impl Desk {
-    /// Does `work` beside the event loop. The answer is missing if it broke off.
+    /// How many pieces of work are waiting.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    /// Does `work` beside the event loop.
     pub(crate) fn give<T, W>(
         self: &Arc<Self>,
         work: W,
-    ) -> impl Future<Output = Option<T>> + 'static + use<T, W>
+    ) -> impl Future<Output = Result<T, Undone>> + 'static + use<T, W>
     where
         T: Send + 'static,
         W: FnOnce() -> T + Send + 'static,
     {
         let (sender, mut receiver) = tokio::sync::oneshot::channel();
-        self.put(Box::new(move || {
+        let taken = self.put(Box::new(move || {
             let done = work();
             // Nobody waits any more when the deadline has passed.
             Box::new(move || drop(sender.send(done)))
         }));
         let desk = Arc::clone(self);
         async move {
+            taken?;
             let mut patience = LONG;
             loop {
                 if let Ok(done) = tokio::time::timeout(patience, &mut receiver).await {
-                    return done.ok();
+                    return done.map_err(|_| Undone::BrokenOff);
                 }
                 // Nobody else may come by to see that this waits for long work,
                 // or is done and waits to be handed over.
@@ -79,10 +99,14 @@ impl Desk {
         }
     }
 
-    fn put(self: &Arc<Self>, job: Job) {
+    fn put(self: &Arc<Self>, job: Job) -> Result<(), Undone> {
         let mut state = self.lock();
+        if state.waiting.len() >= MOST {
+            return Err(Undone::Full);
+        }
         state.waiting.push_back(job);
         self.help(&mut state);
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -165,7 +189,7 @@ mod tests {
         let before = desk.give(|| 6);
         let long = desk.give(move || wait.recv());
         let after = desk.give(|| 7);
-        assert_eq!((before.await, after.await), (Some(6), Some(7)));
+        assert_eq!((before.await, after.await), (Ok(6), Ok(7)));
         drop(done);
         assert!(long.await.unwrap().is_err());
     }
@@ -175,8 +199,29 @@ mod tests {
         let desk = Arc::new(Desk::default());
         for _ in 0..HANDS * 2 {
             let broken = desk.give(|| panic!("on purpose"));
-            assert!(broken.await.is_none_or(|()| false));
+            assert_eq!(broken.await, Err(Undone::BrokenOff));
         }
-        assert_eq!(desk.give(|| 7).await, Some(7));
+        assert_eq!(desk.give(|| 7).await, Ok(7));
+    }
+
+    #[actix::test]
+    async fn no_more_work_waits_than_there_is_room_for() {
+        let desk = Arc::new(Desk::default());
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let wait = Arc::new(Mutex::new(wait));
+        let given: Vec<_> = (0..=HANDS + MOST)
+            .map(|_| {
+                let wait = Arc::clone(&wait);
+                desk.give(move || wait.lock().unwrap().recv())
+            })
+            .collect();
+        assert!(desk.waiting() <= MOST);
+        drop(done);
+        let mut refused = 0;
+        for answer in given {
+            refused += usize::from(answer.await == Err(Undone::Full));
+        }
+        // As many as there are hands may have been begun by then.
+        assert!((1..=HANDS + 1).contains(&refused), "{refused}");
     }
 }

@@ -15,6 +15,7 @@ use vademecum_kit::{
 use super::{
     Failed,
     aggregator::Merged,
+    desk::Desk,
     error::chain,
     spaces::{NearItem, Spaces, item},
 };
@@ -68,7 +69,14 @@ impl Vectors {
     }
 
     /// Brings what the words found together with what the vectors know.
-    pub(crate) async fn bring_in(&self, mut merged: Merged, spaces: Spaces, take: usize) -> Merged {
+    /// The work is done at this desk.
+    pub(crate) async fn bring_in(
+        &self,
+        mut merged: Merged,
+        spaces: Spaces,
+        take: usize,
+        desk: &Arc<Desk>,
+    ) -> Merged {
         let Some(vector) = &self.vector else { return merged };
         merged.vectors_missing = spaces.catch_up().await;
         let (vectors, vector) = (self.clone(), Arc::clone(vector));
@@ -89,7 +97,7 @@ impl Vectors {
             done.score_type = vectors.score_type();
             Ok::<_, SourceError>(done)
         };
-        match tokio::task::spawn_blocking(work).await {
+        match desk.give(work).await {
             Ok(Ok(merged)) => merged,
             Ok(Err(error)) => {
                 tracing::warn!(error = %chain(&error), "vectors gave no answer");

@@ -23,6 +23,7 @@ pub struct Library {
     stores: Vec<Arc<Store>>,
     sources: Vec<SourceHandle>,
     aggregator: Addr<Aggregator>,
+    desk: Arc<Desk>,
     changes: Arc<Changes>,
     ledger: Ledger,
     indexer: Option<Arc<Indexer>>,
@@ -63,13 +64,45 @@ impl Library {
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
-        let aggregator = Aggregator::new(sources.clone(), indexer.clone(), desk, patience).start();
+        let aggregator =
+            Aggregator::new(sources.clone(), indexer.clone(), Arc::clone(&desk), patience).start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
         let changes = Arc::new(Changes::new(stores.clone(), mirrors));
         // Nothing in it is knowledge: its changes are news to nobody.
         stores.push(Arc::clone(&ledger));
-        Self { stores, sources, aggregator, changes, ledger: Ledger::new(ledger), indexer }
+        let ledger = Ledger::new(ledger);
+        Self { stores, sources, aggregator, desk, changes, ledger, indexer }
+    }
+
+    /// Whether all its actors are there. One that panicked is not any more.
+    pub(crate) fn is_running(&self) -> bool {
+        self.aggregator.connected() && self.sources.iter().all(SourceHandle::is_running)
+    }
+
+    /// Does blocking work beside the event loop, in its turn. There is no answer if it
+    /// panics, or if too much is waiting already.
+    pub(crate) fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = Option<T>> + 'static {
+        let done = self.desk.give(work);
+        async move { done.await.ok() }
+    }
+
+    /// Where its blocking work is done.
+    pub(crate) fn desk(&self) -> &Arc<Desk> {
+        &self.desk
+    }
+
+    /// Closes its files: what was written lately is moved into them. What cannot be
+    /// moved now is when a file is opened the next time.
+    pub(crate) fn close(&self) {
+        for store in &self.stores {
+            if let Err(error) = store.finish() {
+                tracing::warn!(path = %store.path().display(), %error, "a store was not closed well");
+            }
+        }
     }
 
     /// One of its sources.

@@ -4,8 +4,8 @@
 //! belongs to, because that principal is part of the key it is kept under.
 
 use std::{
+    collections::HashMap,
     fmt,
-    hash::Hash,
     num::NonZeroUsize,
     path::PathBuf,
     sync::Arc,
@@ -95,13 +95,39 @@ impl Roster {
         };
         if let Some(mut known) = self.libraries.get_mut(user) {
             known.used = Instant::now();
+            if !known.library.is_running() {
+                tracing::error!(user.id = %user, "a library broke off and is started again");
+                known.library = start();
+            }
             return known.library.clone();
         }
         if self.libraries.len() >= self.shelf.open_libraries.get() {
-            drop_longest_unused(&self.libraries, |library| library.used);
+            self.close_longest_unused();
         }
         let opened = || InUse { library: start(), used: Instant::now() };
         self.libraries.entry(user.clone()).or_insert_with(opened).library.clone()
+    }
+
+    /// How many libraries are in use.
+    pub fn open_libraries(&self) -> usize {
+        self.libraries.len()
+    }
+
+    /// How many conversations are remembered.
+    pub fn open_conversations(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// How many pieces of work wait for a thread, in all libraries.
+    pub fn waiting(&self) -> usize {
+        self.libraries.iter().map(|entry| entry.library.desk().waiting()).sum()
+    }
+
+    /// Closes the files of all libraries: what was written lately is moved into them.
+    pub fn close(&self) {
+        for entry in &self.libraries {
+            entry.library.close();
+        }
     }
 
     /// The principal's conversation of that name. A handle must have been
@@ -153,8 +179,9 @@ impl Roster {
     }
 
     fn seat(&self, key: (Principal, Scope)) -> Memory {
-        if self.seats.len() >= self.shelf.sessions.most.get() {
-            drop_longest_unused(&self.seats, |seat| seat.used);
+        let sessions = &self.shelf.sessions;
+        if self.seats.len() >= sessions.most.min(sessions.most_per_user).get() {
+            self.make_room(key.0.user());
         }
         let memory = self.begin();
         let seat = Seat { memory: memory.clone(), used: Instant::now() };
@@ -184,21 +211,83 @@ impl Roster {
     fn resume(&self, principal: &Principal, memory: Memory) -> Addr<Session> {
         Session::new(self.library(principal).aggregator().clone(), memory).start()
     }
-}
 
-/// Makes room for one more.
-fn drop_longest_unused<K: Clone + Eq + Hash, V>(all: &DashMap<K, V>, used: impl Fn(&V) -> Instant) {
-    let longest_unused =
-        all.iter().min_by_key(|entry| used(entry.value())).map(|entry| entry.key().clone());
-    if let Some(key) = longest_unused {
-        all.remove(&key);
+    fn close_longest_unused(&self) {
+        let longest_unused = self
+            .libraries
+            .iter()
+            .min_by_key(|entry| entry.value().used)
+            .map(|entry| entry.key().clone());
+        if let Some(user) = longest_unused {
+            self.libraries.remove(&user);
+        }
+    }
+
+    /// Forgets the longest unused conversation of this user if they have as many as
+    /// they may, and else, if all are too many, of the user who has most.
+    fn make_room(&self, user: &UserId) {
+        let sessions = &self.shelf.sessions;
+        let mut counts: HashMap<UserId, usize> = HashMap::new();
+        for seat in &self.seats {
+            *counts.entry(seat.key().0.user().clone()).or_default() += 1;
+        }
+        let own = counts.get(user).copied().unwrap_or(0);
+        let whose = if own >= sessions.most_per_user.get() {
+            user
+        } else if counts.values().sum::<usize>() >= sessions.most.get() {
+            let most = counts.iter().max_by_key(|(_, count)| **count);
+            most.map_or(user, |(user, _)| user)
+        } else {
+            return;
+        };
+        let longest_unused = self
+            .seats
+            .iter()
+            .filter(|entry| entry.key().0.user() == whose)
+            .min_by_key(|entry| entry.value().used)
+            .map(|entry| entry.key().clone());
+        if let Some(key) = longest_unused {
+            self.seats.remove(&key);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{auth::desktop, config::Storage};
+    use crate::{actors::aggregator::Aggregator, auth::desktop, config::Storage};
+
+    #[derive(Debug, Message)]
+    #[rtype(result = "()")]
+    struct BreakOff;
+
+    impl Handler<BreakOff> for Aggregator {
+        type Result = ();
+
+        fn handle(&mut self, _: BreakOff, _: &mut Self::Context) {
+            panic!("on purpose");
+        }
+    }
+
+    #[actix::test]
+    async fn a_library_whose_actor_panicked_is_started_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let roster = Roster::new(Shelf {
+            users: folder.path().to_owned(),
+            tldw: None,
+            sources: Vec::new(),
+            embeddings: None,
+            open_libraries: Storage::default().open_libraries,
+            limits: Limits::default(),
+            sessions: Sessions::default(),
+        });
+        let [ada, eve] = ["ada", "eve"].map(|name| desktop(name.parse().unwrap()));
+        let (broken, other) = (roster.library(&ada), roster.library(&eve));
+        broken.aggregator().send(BreakOff).await.unwrap_err();
+        assert!(!broken.is_running() && other.is_running());
+        assert!(roster.library(&ada).is_running());
+        assert_eq!(roster.open_libraries(), 2);
+    }
 
     fn roster(folder: &tempfile::TempDir, most: usize, idle_seconds: u32) -> Roster {
         Roster::new(Shelf {

@@ -25,6 +25,10 @@ use super::{
 /// document, not a question.
 const LONGEST_QUERY: usize = 64 * 1_024;
 
+/// The longest query that a conversation remembers, in bytes: it is kept for as long
+/// as the conversation.
+const LONGEST_REMEMBERED: usize = 4 * 1_024;
+
 /// A conversation, as an actor that is there while somebody talks to it. What is
 /// remembered in between is kept without it.
 #[derive(Debug)]
@@ -317,6 +321,9 @@ fn answered(merged: &Merged, wanted: &[Wanted]) -> Result<(), CallError> {
 impl Remembered {
     fn look_for(&mut self, query: &Arc<FtsQuery>) {
         // What was typed may differ; what is looked for says whether it is known.
+        if query.typed().len() > LONGEST_REMEMBERED {
+            return;
+        }
         let expression = query.expression();
         self.recent.retain(|known| known.expression() != expression);
         self.recent.push_front(Arc::clone(query));

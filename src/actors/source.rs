@@ -18,7 +18,10 @@ use vademecum_kit::{
 };
 use vademecum_tldw::{File, Followed, TldwError, User, Vanished, follow};
 
-use super::{desk::Desk, mirror::Mirror};
+use super::{
+    desk::{Desk, Undone},
+    mirror::Mirror,
+};
 
 /// The only place that knows that a source is an actor.
 #[derive(Clone, Debug)]
@@ -64,6 +67,11 @@ impl SourceHandle {
         };
         let copied = tokio::task::spawn_blocking(copy).await;
         copied.unwrap_or_else(|_| Err(broken(self.name()).into()))
+    }
+
+    /// Whether its actor is there.
+    pub(crate) fn is_running(&self) -> bool {
+        self.address.connected()
     }
 
     /// Which source it is.
@@ -201,7 +209,16 @@ impl SourceActor {
         let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
         let name = source.name();
         let answer = self.desk.give(move || work(&*source, &store));
-        Box::pin(async move { answer.await.unwrap_or_else(|| Err(broken(name))) })
+        Box::pin(async move {
+            answer.await.unwrap_or_else(|undone| {
+                Err(match undone {
+                    Undone::BrokenOff => broken(name),
+                    Undone::Full => SourceError::Refused(format!(
+                        "source `{name}` has too much to do: try again in a moment"
+                    )),
+                })
+            })
+        })
     }
 }
 

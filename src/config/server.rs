@@ -29,6 +29,20 @@ pub struct Server {
     /// How often a sign of life goes out on an idle stream or WebSocket, in
     /// seconds. A WebSocket that gives none back three times over is closed.
     pub keep_alive_seconds: NonZeroU32,
+    /// Connections at most; more wait until one of them ends.
+    pub max_connections: NonZeroUsize,
+    /// `WebSocket`s, streams of news and subscriptions of one user at most.
+    pub connections_per_user: NonZeroU32,
+    /// How long the head of a request may take to arrive, in seconds.
+    pub head_seconds: NonZeroU32,
+    /// How long the body of a request may take to arrive, in seconds.
+    pub body_seconds: NonZeroU32,
+    /// A client that takes nothing for so many seconds, while something waits for
+    /// it, is cut off.
+    pub write_seconds: NonZeroU32,
+    /// How long running calls may take to finish when the server is stopped, in
+    /// seconds.
+    pub grace_seconds: u32,
 }
 
 impl Default for Server {
@@ -40,6 +54,12 @@ impl Default for Server {
             max_body_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
             max_message_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
             keep_alive_seconds: NonZeroU32::MIN.saturating_add(14),
+            max_connections: NonZeroUsize::MIN.saturating_add(4_095),
+            connections_per_user: NonZeroU32::MIN.saturating_add(1_023),
+            head_seconds: NonZeroU32::MIN.saturating_add(9),
+            body_seconds: NonZeroU32::MIN.saturating_add(29),
+            write_seconds: NonZeroU32::MIN.saturating_add(29),
+            grace_seconds: 5,
         }
     }
 }
@@ -48,6 +68,26 @@ impl Server {
     /// How often a sign of life goes out.
     pub fn keep_alive(&self) -> Duration {
         Duration::from_secs(self.keep_alive_seconds.get().into())
+    }
+
+    /// How long the head of a request may take to arrive.
+    pub fn head_time(&self) -> Duration {
+        Duration::from_secs(self.head_seconds.get().into())
+    }
+
+    /// How long the body of a request may take to arrive.
+    pub fn body_time(&self) -> Duration {
+        Duration::from_secs(self.body_seconds.get().into())
+    }
+
+    /// How long a client may take nothing while something waits for it.
+    pub fn write_time(&self) -> Duration {
+        Duration::from_secs(self.write_seconds.get().into())
+    }
+
+    /// How long running calls may take to finish when the server is stopped.
+    pub fn grace(&self) -> Duration {
+        Duration::from_secs(self.grace_seconds.into())
     }
 
     /// The address, if only this machine can reach it.

@@ -76,6 +76,7 @@ impl Server {
             defaults: Defaults::default(),
             names: None,
             mirror,
+            turns: None,
         };
         let link = Link::default();
         let reply = self.runner.block_on(self.service.handle(&peer, text, &link));

@@ -47,6 +47,8 @@ pub enum Kind {
     Forbidden(Right),
     /// The user has asked too often, and must wait so long.
     TooMany(Duration),
+    /// The server has too much to do, and may be asked again after so long.
+    Busy(Duration),
     /// No failure yet: the client is asked for more.
     InputRequired(Box<InputRequired>),
 }
@@ -81,6 +83,45 @@ impl Failure {
     pub(crate) fn too_many(wait: Duration) -> Self {
         let seconds = wait.as_secs() + 1;
         Self::new(Kind::TooMany(wait), format!("too many requests: try again in {seconds} s"))
+    }
+
+    /// So many calls of the user wait already.
+    pub(crate) fn crowded(waiting: usize) -> Self {
+        let message = format!(
+            "too many of this user's calls are running, and {waiting} wait: try again in 1 s, \
+             with fewer at the same time"
+        );
+        Self::new(Kind::TooMany(Duration::ZERO), message)
+    }
+
+    /// The user has so many connections and subscriptions already.
+    pub(crate) fn connected(most: usize) -> Self {
+        let message = format!(
+            "a user has at most {most} WebSockets, streams and subscriptions: close one first"
+        );
+        Self::new(Kind::TooMany(Duration::ZERO), message)
+    }
+
+    /// The connection has so many subscriptions already.
+    pub(crate) fn subscribed(most: u32) -> Self {
+        let message = format!("a connection has at most {most} subscriptions: cancel one first");
+        Self::new(Kind::TooMany(Duration::ZERO), message)
+    }
+
+    /// The server has too much to do for everybody.
+    pub(crate) fn busy() -> Self {
+        Self::new(Kind::Busy(Duration::ZERO), "the server has too much to do: try again in 1 s")
+    }
+
+    /// The call took longer than any may.
+    pub(crate) fn overdue(longest: Duration) -> Self {
+        let seconds = longest.as_secs_f64();
+        Self::internal(format!("this took longer than {seconds} s and was stopped; ask for less"))
+    }
+
+    /// Something broke off in the middle of a call.
+    pub(crate) fn broken() -> Self {
+        Self::internal("this broke off: a fault of the server, whose log says more")
     }
 
     /// The JSON was no request.

@@ -18,6 +18,8 @@ use super::{
 };
 use crate::auth::Right;
 
+/// Bytes of a client's name that are remembered.
+const LONGEST_NAME: usize = 256;
 /// Lists that only another program or another configuration changes.
 const SETTLED: Caching = Caching { ttl_ms: 300_000, is_public: false };
 /// Lists that the user's own work changes.
@@ -114,7 +116,9 @@ impl Service {
         let params: Initialize = read(params)?;
         let wished = params.config.as_ref().map(config).transpose()?.unwrap_or_default();
         let revision = Revision::negotiate(&params.protocol_version);
-        let name = params.client_info.map(|info| info.name).unwrap_or_default();
+        let mut name = params.client_info.map(|info| info.name).unwrap_or_default();
+        // It is kept for as long as the session.
+        name.truncate(name.floor_char_boundary(LONGEST_NAME));
         let known = peer.session.as_ref().filter(|id| self.knows(id, &peer.principal));
         let id = known.cloned().unwrap_or_else(|| {
             let id = self.sessions.open(&peer.principal);

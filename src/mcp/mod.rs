@@ -6,6 +6,7 @@
 //! revision to the next is in `revision`.
 
 mod about;
+mod admission;
 mod brief;
 mod call;
 mod capability;
@@ -24,6 +25,7 @@ mod near;
 mod page;
 mod prompt;
 mod rates;
+mod reply;
 mod resource;
 mod revision;
 mod scope;
@@ -32,6 +34,7 @@ mod session;
 mod state;
 mod subscription;
 
+pub use admission::{Capacity, Held, Weight};
 pub use call::{Call, Input};
 pub use capability::Capabilities;
 pub use catalog::{Catalog, Effect, Entry, Listing, NameStyle, NotDisabled, Schemas, Toolset};
@@ -45,8 +48,9 @@ pub use model::{Answer, Offer};
 pub(crate) use near::{hint, nearest, plain};
 pub use prompt::{Messages, Prompt, PromptArgument, PromptArguments, PromptMessage, Role};
 pub use rates::Rates;
+pub use reply::{Reply, Status};
 pub use resource::{Resource, Template};
 pub use revision::{Mirror, Revision};
 pub use scope::Scope;
-pub use service::{Options, Peer, Reply, Service, Status};
+pub use service::{Options, Peer, Service};
 pub use session::{SessionId, Sessions};

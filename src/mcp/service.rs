@@ -1,20 +1,21 @@
 //! One message in, at most one message out; news and questions go out beside
 //! it, over a [`Link`].
 
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
 
-use futures_util::future::join_all;
+use futures_util::{FutureExt as _, future::join_all};
 use serde_json::value::RawValue;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use vademecum_kit::model::Cancel;
 
 use super::{
-    Call, Capabilities, Client, Defaults, Failure, Input, Link, Mirror, NameStyle, Offer, Rates,
-    Revision, Scope, SessionId, Sessions, Toolset,
+    Call, Capabilities, Capacity, Client, Defaults, Failure, Held, Input, Link, Mirror, NameStyle,
+    Offer, Rates, Reply, Revision, Scope, SessionId, Sessions, Status, Toolset, Weight,
+    admission::{Admission, Turn},
     call::Back,
     jsonrpc::{self, Incoming, Message, Request},
     live::Live,
-    revision::{Era, Meta, decide},
+    revision::{Era, Meta, Outcome, decide},
     session::Record,
     state::Seal,
 };
@@ -48,34 +49,9 @@ pub struct Peer {
     pub names: Option<NameStyle>,
     /// What its headers say of the message, where there are headers.
     pub mirror: Option<Mirror>,
-}
-
-/// What goes back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// The message, unless none is wanted.
-    pub message: Option<String>,
-    /// How it went, for transports that have a word for that.
-    pub status: Status,
-    /// The session that was opened by this message.
-    pub opened: Option<SessionId>,
-}
-
-/// How it went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// There is an answer.
-    Ok,
-    /// There is nothing to answer.
-    Accepted,
-    /// The message is not right.
-    BadRequest,
-    /// There is no such session or method.
-    NotFound,
-    /// The principal lacks this right.
-    Forbidden(Right),
-    /// The user has asked too often, and must wait so long.
-    TooMany(Duration),
+    /// How many of its calls are worked on at the same time, on a connection that
+    /// stays.
+    pub turns: Option<Arc<Semaphore>>,
 }
 
 /// The protocol, for one product.
@@ -86,6 +62,7 @@ pub struct Service {
     pub(super) options: Options,
     pub(super) seal: Seal,
     pub(super) rates: Arc<Rates>,
+    admission: Arc<Admission>,
     closing: Arc<watch::Sender<bool>>,
 }
 
@@ -123,7 +100,14 @@ impl Service {
     /// The protocol for what is offered.
     pub fn new(offer: Arc<dyn Offer>, sessions: Arc<Sessions>, options: Options) -> Self {
         let closing = Arc::new(watch::Sender::new(false));
-        Self { offer, sessions, options, seal: Seal::new(), rates: Arc::default(), closing }
+        let (rates, admission) = (Arc::default(), Arc::default());
+        Self { offer, sessions, options, seal: Seal::new(), rates, admission, closing }
+    }
+
+    /// No more than that is worked on at the same time.
+    #[must_use]
+    pub fn with_capacity(self, capacity: Capacity) -> Self {
+        Self { admission: Arc::new(Admission::new(capacity)), ..self }
     }
 
     /// No user may ask more often than that.
@@ -169,6 +153,37 @@ impl Service {
             self.offer.forget(&owner, &Scope::Session(id));
         }
         self.rates.sweep();
+        self.admission.sweep();
+    }
+
+    /// Lets a connection last that a user opened, unless they have too many.
+    pub fn hold(&self, principal: &Principal) -> Result<Held, Reply> {
+        self.admission.hold(principal.user()).map_err(|failure| {
+            let revision = Revision::NEWEST_WITH_SESSIONS;
+            let message = jsonrpc::failure(None, revision.code(&failure.kind), &failure);
+            let status = revision.status(&failure.kind);
+            Reply { message: Some(message), status, opened: None }
+        })
+    }
+
+    /// Calls that are worked on.
+    pub fn running(&self) -> usize {
+        self.admission.running()
+    }
+
+    /// Calls that wait for their turn.
+    pub fn waiting(&self) -> usize {
+        self.admission.waiting()
+    }
+
+    /// `WebSocket`s, streams of news and subscriptions that last.
+    pub fn held(&self) -> usize {
+        self.admission.held()
+    }
+
+    /// Sessions that are remembered.
+    pub fn open_sessions(&self) -> usize {
+        self.sessions.count()
     }
 
     /// Ends all streams: the server is about to stop.
@@ -183,15 +198,16 @@ impl Service {
         drop(closing.wait_for(|closing| *closing).await);
     }
 
-    /// Whether this takes its turn among the calls of a connection. What comes
-    /// beside them must not wait for them: it may be what they wait for.
-    pub fn takes_turn(text: &str) -> bool {
+    /// What a message makes the server do. What comes beside calls must not wait for
+    /// them: it may be what they wait for.
+    pub fn weigh(text: &str) -> Weight {
         match jsonrpc::parse(text) {
-            Ok(Incoming::One(Message::Request(request))) => {
-                request.method != "subscriptions/listen"
+            Ok(Incoming::One(Message::Request(request))) => Weight::of(&request.method),
+            Ok(Incoming::One(Message::Notification { .. } | Message::Response { .. })) => {
+                Weight::Silent
             }
-            Ok(Incoming::One(Message::Notification { .. } | Message::Response { .. })) => false,
-            Ok(Incoming::Batch(_)) | Err(_) => true,
+            Ok(Incoming::Batch(_)) => Weight::Heavy,
+            Err(_) => Weight::Light,
         }
     }
 
@@ -200,6 +216,16 @@ impl Service {
         let failure = Failure::request(problem);
         let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
         jsonrpc::failure(None, code, &failure)
+    }
+
+    /// Refuses a subscription on a connection that has as many as it may.
+    pub fn refuse_subscription(text: &str, most: u32) -> Option<String> {
+        let Ok(Incoming::One(Message::Request(request))) = jsonrpc::parse(text) else {
+            return None;
+        };
+        let failure = Failure::subscribed(most);
+        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
+        Some(jsonrpc::failure(Some(request.id), code, &failure))
     }
 
     /// Refuses what came with wrong parameters beside the message.
@@ -316,7 +342,7 @@ impl Service {
         };
         let revision = context.revision;
         let live = context.live.clone();
-        let work = self.answer(context, &method, params);
+        let work = self.in_turn(context, &method, params);
         let answer = match live {
             Some(live) => live.run(id, work).await,
             None => Some(work.await),
@@ -328,6 +354,40 @@ impl Service {
             Some(Ok(outcome)) => {
                 let message = Some(jsonrpc::result(id, &outcome.seal(revision)));
                 Reply { message, status: Status::Ok, opened: None }
+            }
+        }
+    }
+
+    /// Answers when it is this request's turn, and within the time that any may take.
+    async fn in_turn(
+        &self,
+        context: Context<'_>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Outcome, Failure> {
+        let peer = context.peer;
+        let user = peer.principal.user();
+        let work = async {
+            let _turn: Option<Turn> = match Weight::of(method) {
+                Weight::Heavy => Some(self.admission.turn(user, peer.turns.as_ref()).await?),
+                Weight::Light | Weight::Lasting | Weight::Silent => None,
+            };
+            // What panics costs its own answer.
+            let answer = AssertUnwindSafe(self.answer(context, method, params)).catch_unwind();
+            answer.await.unwrap_or_else(|_| {
+                tracing::error!(method, "a request broke off");
+                Err(Failure::broken())
+            })
+        };
+        match Weight::of(method) {
+            Weight::Lasting => {
+                let _held = self.admission.hold(user)?;
+                work.await
+            }
+            Weight::Heavy | Weight::Light | Weight::Silent => {
+                let longest = self.admission.longest();
+                let done = tokio::time::timeout(longest, work).await;
+                done.unwrap_or_else(|_| Err(Failure::overdue(longest)))
             }
         }
     }
@@ -427,25 +487,122 @@ impl Context<'_> {
     }
 }
 
-impl Reply {
-    fn accepted() -> Self {
-        Self { message: None, status: Status::Accepted, opened: None }
-    }
+#[cfg(test)]
+mod tests {
+    use std::{num::NonZeroUsize, time::Duration};
 
-    fn unreadable(unreadable: &jsonrpc::Unreadable<'_>) -> Self {
-        let code = Revision::NEWEST_WITH_SESSIONS.code(&unreadable.failure.kind);
-        Self {
-            message: Some(jsonrpc::failure(unreadable.id, code, &unreadable.failure)),
-            status: Status::BadRequest,
-            opened: None,
+    use futures_util::future::LocalBoxFuture;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{
+        auth::desktop,
+        mcp::{
+            Answer, Catalog, Completion, Contents, Messages, Prompt, PromptArguments, Resource,
+            Template, Unfinished,
+        },
+    };
+
+    /// Breaks off when a resource is read, and lists no prompts, ever.
+    struct Broken(Catalog);
+
+    impl Offer for Broken {
+        fn tools(&self) -> &Catalog {
+            &self.0
         }
+
+        fn call<'a>(
+            &'a self,
+            tool: &'a str,
+            _: &'a RawValue,
+            _: &'a Call,
+        ) -> LocalBoxFuture<'a, Result<Answer, Failure>> {
+            std::future::ready(Err(Failure::method(tool))).boxed_local()
+        }
+
+        fn resources(&self, _: &Principal) -> Vec<Resource> {
+            Vec::new()
+        }
+
+        fn templates(&self) -> Vec<Template> {
+            Vec::new()
+        }
+
+        fn read<'a>(
+            &'a self,
+            uri: &'a str,
+            _: &'a Call,
+        ) -> LocalBoxFuture<'a, Result<Contents, Failure>> {
+            async move { panic!("on purpose: {uri}") }.boxed_local()
+        }
+
+        fn prompts<'a>(&'a self, _: &'a Call) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
+            std::future::pending().boxed_local()
+        }
+
+        fn prompt<'a>(
+            &'a self,
+            name: &'a str,
+            _: &'a PromptArguments,
+            _: &'a Call,
+        ) -> LocalBoxFuture<'a, Result<Messages, Failure>> {
+            std::future::ready(Err(Failure::method(name))).boxed_local()
+        }
+
+        fn complete<'a>(
+            &'a self,
+            _: &'a Unfinished,
+            _: &'a Call,
+        ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
+            std::future::ready(Ok(Completion::default())).boxed_local()
+        }
+
+        fn changes(&self, _: &Principal) -> watch::Receiver<u64> {
+            watch::Sender::new(0).subscribe()
+        }
+
+        fn forget(&self, _: &Principal, _: &Scope) {}
     }
 
-    fn no_session(id: Option<&RawValue>) -> Self {
-        let failure =
-            Failure::request("this session is over or was never opened: send `initialize` again");
-        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
-        let message = Some(jsonrpc::failure(id, code, &failure));
-        Self { message, status: Status::NotFound, opened: None }
+    async fn ask(service: &Service, method: &str, params: &Value) -> Value {
+        let peer = Peer {
+            principal: desktop("ada".parse().unwrap()),
+            session: None,
+            defaults: Defaults::default(),
+            names: None,
+            mirror: None,
+            turns: None,
+        };
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let reply = service.handle(&peer, &message.to_string(), &Link::default()).await;
+        serde_json::from_str(&reply.message.unwrap()).unwrap()
+    }
+
+    fn service(capacity: Capacity) -> Service {
+        let sessions = Sessions::new(Duration::from_mins(1), NonZeroUsize::MIN);
+        let offer = Broken(Catalog::new(Vec::new()));
+        Service::new(Arc::new(offer), Arc::new(sessions), Options::default())
+            .with_capacity(capacity)
+    }
+
+    #[actix::test]
+    async fn what_panics_is_answered_and_gives_its_turn_back() {
+        let service = service(Capacity { running_per_user: 1, ..Capacity::default() });
+        for _ in 0..2 {
+            let answer = ask(&service, "resources/read", &json!({ "uri": "notes://1" })).await;
+            assert_eq!(answer["error"]["code"], -32_603, "{answer}");
+            assert!(!answer.to_string().contains("on purpose"), "{answer}");
+        }
+        assert_eq!(ask(&service, "ping", &json!({})).await["result"], json!({}));
+        assert_eq!(service.running(), 0);
+    }
+
+    #[actix::test]
+    async fn what_takes_too_long_is_answered_and_gives_its_turn_back() {
+        let longest = Duration::from_millis(5);
+        let service = service(Capacity { longest, ..Capacity::default() });
+        let answer = ask(&service, "prompts/list", &json!({})).await;
+        assert!(answer["error"]["message"].as_str().unwrap().contains("0.005 s"), "{answer}");
+        assert_eq!(service.running(), 0);
     }
 }

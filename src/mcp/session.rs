@@ -2,6 +2,7 @@
 //! it was last used.
 
 use std::{
+    collections::HashMap,
     fmt,
     num::NonZeroUsize,
     sync::Arc,
@@ -12,7 +13,7 @@ use dashmap::DashMap;
 use uuid::Uuid;
 
 use super::{Capabilities, Client, Defaults, Revision, live::Live};
-use crate::auth::Principal;
+use crate::auth::{Principal, UserId};
 
 /// The name of a session: 122 random bits. It is a name, never a right.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,13 +70,25 @@ pub struct Sessions {
     records: DashMap<SessionId, Record>,
     idle: Duration,
     most: NonZeroUsize,
+    most_per_user: NonZeroUsize,
 }
 
 impl Sessions {
     /// None yet; a session ends when it lies `idle`, and there are never more
-    /// than `most`.
+    /// than `most` besides those of connections.
     pub fn new(idle: Duration, most: NonZeroUsize) -> Self {
-        Self { records: DashMap::new(), idle, most }
+        Self { records: DashMap::new(), idle, most, most_per_user: most }
+    }
+
+    /// The same, with never more than so many of one user.
+    #[must_use]
+    pub fn of_each(self, most_per_user: NonZeroUsize) -> Self {
+        Self { most_per_user, ..self }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.records.len()
     }
 
     /// Opens a session that ends when it lies idle.
@@ -90,8 +103,8 @@ impl Sessions {
     }
 
     fn add(&self, owner: &Principal, connected: bool) -> SessionId {
-        if self.records.len() >= self.most.get() {
-            self.make_room();
+        if !connected && self.records.len() >= self.most.min(self.most_per_user).get() {
+            self.make_room(owner.user());
         }
         let record = Record {
             owner: owner.clone(),
@@ -151,11 +164,26 @@ impl Sessions {
         !record.connected && record.used.elapsed() > self.idle
     }
 
-    fn make_room(&self) {
-        let longest_unused = self
-            .records
-            .iter()
-            .filter(|entry| !entry.value().connected)
+    /// Ends the longest unused session of this user if they have as many as they
+    /// may, and else, if all are too many, of the user who has most: whoever opens
+    /// many ends nobody else's. Those of connections are counted there.
+    fn make_room(&self, user: &UserId) {
+        let mut counts: HashMap<UserId, usize> = HashMap::new();
+        let idle = || self.records.iter().filter(|entry| !entry.value().connected);
+        for entry in idle() {
+            *counts.entry(entry.value().owner.user().clone()).or_default() += 1;
+        }
+        let own = counts.get(user).copied().unwrap_or(0);
+        let whose = if own >= self.most_per_user.get() {
+            user
+        } else if counts.values().sum::<usize>() >= self.most.get() {
+            let most = counts.iter().max_by_key(|(_, count)| **count);
+            most.map_or(user, |(user, _)| user)
+        } else {
+            return;
+        };
+        let longest_unused = idle()
+            .filter(|entry| entry.value().owner.user() == whose)
             .min_by_key(|entry| entry.value().used)
             .map(|entry| entry.key().clone());
         if let Some(id) = longest_unused {
@@ -212,5 +240,21 @@ mod tests {
         let alive: Vec<_> =
             ids.iter().map(|id| sessions.find(id, &user("ada")).is_some()).collect();
         assert_eq!(alive, [false, true, true]);
+    }
+
+    #[test]
+    fn whoever_opens_many_ends_their_own() {
+        let four = NonZeroUsize::new(4).unwrap();
+        let sessions = sessions(Duration::from_mins(1), 6).of_each(four);
+        let adas = sessions.open(&user("ada"));
+        let eves: Vec<_> = (0..20).map(|_| sessions.open(&user("eve"))).collect();
+        assert!(sessions.find(&adas, &user("ada")).is_some());
+        let alive = |id: &&SessionId| sessions.find(id, &user("eve")).is_some();
+        assert_eq!(eves.iter().filter(alive).count(), 4);
+        // All together are too many now, and eve has most of them.
+        let others = [sessions.open(&user("bob")), sessions.open(&user("cleo"))];
+        assert!(sessions.find(&adas, &user("ada")).is_some());
+        assert!(sessions.find(&others[0], &user("bob")).is_some());
+        assert_eq!(eves.iter().filter(alive).count(), 3);
     }
 }

@@ -13,6 +13,8 @@ use super::{Call, Failure, Offer, jsonrpc, live::Live};
 
 /// Resources that one session or stream watches at most.
 const MOST: usize = 200;
+/// The longest URI of one that is watched, in bytes: it is kept for as long.
+const LONGEST: usize = 2_048;
 
 /// Resources, and what they held when they were last looked at.
 #[derive(Debug, Default)]
@@ -35,6 +37,9 @@ impl Watched {
         offer: &dyn Offer,
         call: &Call,
     ) -> Result<(), Failure> {
+        if uri.len() > LONGEST {
+            return Err(Failure::parameters(format!("uri: is longer than {LONGEST} bytes")));
+        }
         let print = print(uri, offer, call).await;
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if watched.len() >= MOST && !watched.contains_key(uri) {

@@ -27,14 +27,14 @@ pub(super) async fn read(
     let retrieval = Retrieval::resolve(options, &preferences);
     let get = Get { id, part, retrieval, page, about: Vec::new() };
     let Ok(uri) = get.id.to_string().parse::<Uri>() else {
-        return beside(move || first(&opened, &get, &deadline)).await;
+        return beside(toolbox, call, move || first(&opened, &get, &deadline)).await;
     };
     let pointer =
         Pointer::try_from(&uri).map_err(|error| CallError::NotFound(error.to_string()))?;
     let one = find(&opened, &pointer.collection)?;
     let part = pointer.index.map(|index| index.to_string());
     let get = Get { id: ItemId::Text(pointer.doc_id), part, ..get };
-    beside(move || get_from(&one, &get, deadline)).await
+    beside(toolbox, call, move || get_from(&one, &get, deadline)).await
 }
 
 /// The names of collections that begin so.
@@ -67,7 +67,7 @@ pub(super) async fn suggest(
         return Ok(Completion::default());
     };
     let (typed, deadline) = (typed.to_owned(), toolbox.deadline(call));
-    let suggested = beside(move || {
+    let suggested = beside(toolbox, call, move || {
         let source = CollectionSource::new(one.clone());
         one.collection.read(deadline, |reader| source.suggest(reader, &typed, MOST_COMPLETIONS))
     });
@@ -87,7 +87,7 @@ pub(super) async fn vector(
     let deadline = toolbox.deadline(call);
     let (collection, Pointer { doc_id, index, .. }) = (one.collection.clone(), pointer);
     let mean = move || collection.read(deadline, |reader| collection.mean(reader, &doc_id, index));
-    Ok((one, beside(mean).await?))
+    Ok((one, beside(toolbox, call, mean).await?))
 }
 
 /// The collection of that name, if the caller may see one.
@@ -117,8 +117,9 @@ fn get_from(one: &Opened, get: &Get, deadline: Deadline) -> Result<Item, SourceE
 
 /// Does `work` beside the event loop.
 async fn beside<T: Send + 'static>(
+    toolbox: &Toolbox,
+    call: &Call,
     work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, CallError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| CallError::Unavailable)?.map_err(CallError::from)
+    toolbox.beside(call, work).await?.map_err(CallError::from)
 }

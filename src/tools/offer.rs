@@ -178,6 +178,17 @@ impl Toolbox {
         Ok(key.get_or_init(|| opened))
     }
 
+    /// Does blocking work of a call, at the desk of the caller's library: whatever is
+    /// asked for, a user occupies no more threads than that has.
+    pub(crate) async fn beside<T: Send + 'static>(
+        &self,
+        call: &Call,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let done = self.roster.library(&call.principal).beside(work).await;
+        done.ok_or(CallError::Unavailable)
+    }
+
     /// How long a source may take to answer a call.
     pub(crate) fn deadline(&self, call: &Call) -> Deadline {
         Deadline::after(self.patience).unless(&call.cancel)

@@ -128,8 +128,7 @@ async fn vector(
     let Some(indexer) = library.indexer().cloned() else { return Ok(None) };
     indexer.catch_up().await;
     let (uri, deadline) = (uri.clone(), toolbox.deadline(call));
-    let vector = tokio::task::spawn_blocking(move || indexer.vector_of(&uri, &deadline)).await;
-    let vector = vector.map_err(|_| CallError::Unavailable)??;
+    let vector = toolbox.beside(call, move || indexer.vector_of(&uri, &deadline)).await??;
     Ok(vector.map(Into::into))
 }
 

@@ -216,7 +216,7 @@ pub(crate) fn explain(answer: &mut HttpResponseBuilder, status: Status, settings
             let challenge = challenge(Some("insufficient_scope"), right, settings);
             answer.insert_header((header::WWW_AUTHENTICATE, challenge));
         }
-        Status::TooMany(wait) => {
+        Status::TooMany(wait) | Status::Busy(wait) => {
             // Rounded up: whoever waits that long has waited long enough.
             answer.insert_header((header::RETRY_AFTER, (wait.as_secs() + 1).to_string()));
         }

@@ -1,7 +1,8 @@
 //! What every transport needs to know.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
+use super::Connections;
 use crate::{
     auth::Authenticator,
     config::{Auth, Server},
@@ -21,4 +22,8 @@ pub struct Door {
     pub server: Server,
     /// How many calls one connection works on at the same time.
     pub concurrent_calls: NonZeroU32,
+    /// How long a call may take.
+    pub longest_call: Duration,
+    /// How many connections there are.
+    pub connections: Connections,
 }

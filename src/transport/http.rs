@@ -1,7 +1,8 @@
 //! One message, one HTTP request; streams where a caller needs one.
 
 use actix_web::{
-    HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, http::StatusCode, web,
+    FromRequest as _, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder,
+    http::StatusCode, web,
 };
 use futures_util::{FutureExt, future::select};
 
@@ -12,18 +13,18 @@ use super::{
     query::{SESSION, peer},
     stream::Flow,
 };
-use crate::mcp::{Link, Service, Status};
+use crate::mcp::{Link, Reply, Service, Status};
 
 /// Answers a message: in JSON, or on a stream if there is something to say
 /// before the answer and the caller takes one.
 pub(crate) async fn post(
     request: HttpRequest,
-    body: Result<web::Bytes, actix_web::Error>,
+    body: web::Payload,
     door: web::Data<Door>,
 ) -> HttpResponse {
-    let body = match body {
+    let body = match read(&request, body, &door).await {
         Ok(body) => body,
-        Err(error) => return refuse(error.as_response_error().status_code(), &error.to_string()),
+        Err(refused) => return refused,
     };
     let Ok(text) = String::from_utf8(body.into()) else {
         return refuse(StatusCode::BAD_REQUEST, "the body is not UTF-8");
@@ -51,15 +52,7 @@ pub(crate) async fn post(
         reply = &mut work => reply,
     };
     drop(work);
-    let mut response = HttpResponseBuilder::new(match reply.status {
-        Status::Ok => StatusCode::OK,
-        Status::Accepted => StatusCode::ACCEPTED,
-        Status::BadRequest => StatusCode::BAD_REQUEST,
-        Status::NotFound => StatusCode::NOT_FOUND,
-        Status::Forbidden(_) => StatusCode::FORBIDDEN,
-        Status::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
-    });
-    credentials::explain(&mut response, reply.status, &door.auth);
+    let mut response = begin(reply.status, &door);
     if let Some(id) = reply.opened {
         response.insert_header((SESSION, id.as_str()));
     }
@@ -78,6 +71,51 @@ pub(crate) async fn post(
     }
 }
 
+/// Reads the body of a request, and no longer than it may take.
+async fn read(
+    request: &HttpRequest,
+    body: web::Payload,
+    door: &Door,
+) -> Result<web::Bytes, HttpResponse> {
+    let limit = door.server.body_time();
+    let body = web::Bytes::from_request(request, &mut body.into_inner());
+    match tokio::time::timeout(limit, body).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(error)) => Err(refuse(error.as_response_error().status_code(), &error.to_string())),
+        Err(_) => {
+            let problem = format!(
+                "the body did not arrive in {} s: send it at once, or set server.body_seconds",
+                limit.as_secs()
+            );
+            Err(refuse(StatusCode::REQUEST_TIMEOUT, &problem))
+        }
+    }
+}
+
+/// A response that says how it went.
+fn begin(status: Status, door: &Door) -> HttpResponseBuilder {
+    let mut response = HttpResponseBuilder::new(match status {
+        Status::Ok => StatusCode::OK,
+        Status::Accepted => StatusCode::ACCEPTED,
+        Status::BadRequest => StatusCode::BAD_REQUEST,
+        Status::NotFound => StatusCode::NOT_FOUND,
+        Status::Forbidden(_) => StatusCode::FORBIDDEN,
+        Status::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        Status::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+    });
+    credentials::explain(&mut response, status, &door.auth);
+    response
+}
+
+/// The response that a reply is.
+pub(crate) fn reply(reply: Reply, door: &Door) -> HttpResponse {
+    let mut response = begin(reply.status, door);
+    match reply.message {
+        Some(message) => response.content_type("application/json").body(message),
+        None => response.finish(),
+    }
+}
+
 /// Opens a stream for the news of a session.
 pub(crate) async fn get(request: HttpRequest, door: web::Data<Door>) -> HttpResponse {
     let peer = match peer(&request) {
@@ -93,13 +131,21 @@ pub(crate) async fn get(request: HttpRequest, door: web::Data<Door>) -> HttpResp
             "a stream is all there is: accept text/event-stream",
         );
     }
+    let held = match door.service.hold(&peer.principal) {
+        Ok(held) => held,
+        Err(refused) => return reply(refused, &door),
+    };
     let (link, messages) = Link::open();
     if !door.service.listen(&session, &peer.principal, link) {
         return refuse(StatusCode::NOT_FOUND, "this session is over or was never opened");
     }
     let service = door.service.clone();
     let closed = async move { service.closed().await }.boxed_local();
-    let last = select(closed, shut_out(&request, &door).boxed_local()).map(|_| None);
+    let last = select(closed, shut_out(&request, &door).boxed_local()).map(move |_| {
+        // It counts for as long as it lasts.
+        drop(held);
+        None
+    });
     Flow::new(messages, last.boxed_local(), door.server.keep_alive())
         .respond(HttpResponse::Ok(), Vec::new())
 }

@@ -43,7 +43,8 @@ pub(crate) fn peer(request: &HttpRequest) -> Result<Peer, String> {
     let session = header.or(address.session).map(|id| SessionId::named(&id));
     let admitted = request.extensions().get::<Admitted>().map(Admitted::principal).cloned();
     let principal = admitted.ok_or("nobody has been let in here")?;
-    Ok(Peer { principal, session, defaults, names, mirror: Some(mirror(request)) })
+    let mirror = Some(mirror(request));
+    Ok(Peer { principal, session, defaults, names, mirror, turns: None })
 }
 
 /// What the headers say of the message.

@@ -1,62 +1,116 @@
 //! Which address leads where.
 
-use std::net::TcpListener;
+use std::{net::TcpListener, time::Duration};
 
-use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, rt, web};
+use actix_http::{HttpService, Protocol, error::DispatchError};
+use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, map_config};
+use actix_web::{
+    App, HttpResponse,
+    dev::{AppConfig, Extensions, Server, fn_service},
+    middleware::from_fn,
+    rt::{self, net::TcpStream},
+    web,
+};
 
-use super::{Door, credentials, guard, http, stop::asked_to_stop, well_known, ws};
+use super::{
+    Door,
+    connection::{Connection, Patience},
+    credentials, guard, http,
+    stop::Stop,
+    well_known, ws,
+};
 
 /// Workers: a request is short, and SQLite runs beside them.
 const WORKERS: usize = 2;
-/// How long running calls may take to finish when the server is stopped, in seconds.
-const GRACE: u64 = 5;
+/// Connections that the system holds until a worker takes them.
+const BACKLOG: u32 = 1_024;
+/// How long a client may take to hang up after the last answer.
+const HANGING_UP: Duration = Duration::from_secs(1);
 
 /// Serves HTTP and WebSocket until the process is told to stop.
 pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
     let service = door.service.clone();
+    let settings = door.server.clone();
+    let stop = Stop::listen(settings.grace())?;
+    let patience = Patience {
+        blocked: settings.write_time(),
+        // A call that takes long says nothing until it is done.
+        idle: door.longest_call + settings.write_time(),
+    };
     let door = web::Data::new(door);
-    let server = HttpServer::new(move || {
-        App::new()
-            .app_data(door.clone())
-            .app_data(web::PayloadConfig::new(door.server.max_body_bytes.get()))
-            .wrap(guard::cors(&door))
-            .wrap(from_fn(guard::check))
-            .service(
-                web::resource("/mcp")
-                    .wrap(from_fn(credentials::check))
-                    .route(web::post().to(http::post))
-                    .route(web::get().to(http::get))
-                    .route(web::delete().to(http::delete))
-                    .default_service(web::to(http::other)),
-            )
-            .service(
-                web::resource("/mcp/ws")
-                    .wrap(from_fn(credentials::check))
-                    .route(web::get().to(ws::open)),
-            )
-            .service(
-                web::resource([well_known::PATH, well_known::PATH_AND_REST])
-                    .route(web::get().to(well_known::metadata)),
-            )
-            .default_service(web::to(|| async {
-                HttpResponse::NotFound().json(serde_json::json!({
-                    "error": "nothing is here: MCP is at /mcp (HTTP) and /mcp/ws (WebSocket)"
-                }))
-            }))
-    })
-    .workers(WORKERS)
-    .shutdown_timeout(GRACE)
-    // Who hangs up does not want the answer any more.
-    .h1_allow_half_closed(false)
-    .disable_signals()
-    .listen(listener)?
-    .run();
+    let builder = Server::build()
+        .workers(WORKERS)
+        .max_concurrent_connections(settings.max_connections.get().div_ceil(WORKERS))
+        .backlog(BACKLOG)
+        .shutdown_timeout(settings.grace_seconds.into())
+        .disable_signals();
+    let stopping = builder.graceful_shutdown_signal();
+    let server = builder
+        .listen("http", listener, move || {
+            let (door, stopping) = (door.clone(), stopping.clone());
+            let connections = door.connections.clone();
+            let http = HttpService::build()
+                .graceful_shutdown_signal(move || {
+                    let stopping = stopping.clone();
+                    async move { stopping.notified().await }
+                })
+                .client_request_timeout(settings.head_time())
+                .client_disconnect_timeout(HANGING_UP)
+                // Who hangs up does not want the answer any more.
+                .h1_allow_half_closed(false)
+                .on_connect_ext(|connection: &Connection<TcpStream>, about: &mut Extensions| {
+                    about.insert(connection.outflow());
+                })
+                .finish(map_config(
+                    App::new()
+                        .app_data(door.clone())
+                        .app_data(web::PayloadConfig::new(settings.max_body_bytes.get()))
+                        .wrap(guard::cors(&door))
+                        .wrap(from_fn(guard::check))
+                        .configure(routes)
+                        .into_factory(),
+                    |()| AppConfig::default(),
+                ));
+            let open = move |stream: TcpStream| {
+                let connections = connections.clone();
+                async move {
+                    let address = stream.peer_addr().ok();
+                    let connection = Connection::new(stream, patience, connections);
+                    Ok::<_, DispatchError>((connection, Protocol::Http1, address))
+                }
+            };
+            fn_service(open).and_then(http)
+        })?
+        .run();
     let handle = server.handle();
     rt::spawn(async move {
-        asked_to_stop().await;
+        stop.asked().await;
         // Streams would go on for as long as somebody listens.
         service.close();
         handle.stop(true).await;
     });
     server.await
+}
+
+fn routes(app: &mut web::ServiceConfig) {
+    app.service(
+        web::resource("/mcp")
+            .wrap(from_fn(credentials::check))
+            .route(web::post().to(http::post))
+            .route(web::get().to(http::get))
+            .route(web::delete().to(http::delete))
+            .default_service(web::to(http::other)),
+    )
+    .service(
+        web::resource("/mcp/ws").wrap(from_fn(credentials::check)).route(web::get().to(ws::open)),
+    )
+    .service(
+        web::resource([well_known::PATH, well_known::PATH_AND_REST])
+            .route(web::get().to(well_known::metadata)),
+    )
+    .default_service(web::to(|| async {
+        HttpResponse::NotFound().json(serde_json::json!({
+            "error": "nothing is here: MCP is at /mcp (HTTP) and /mcp/ws (WebSocket)"
+        }))
+    }));
 }

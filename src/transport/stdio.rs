@@ -3,55 +3,78 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read as _},
+    pin::pin,
     thread,
     time::Duration,
 };
 
 use tokio::{io::AsyncWriteExt, sync::mpsc};
 
-use super::{Door, stop::asked_to_stop, talk::Talk};
+use super::{Door, stop::Stop, talk::Talk};
 use crate::{
     auth::Principal,
     mcp::{Defaults, Peer, Service},
 };
 
-/// How long running calls may take to finish when the program is told to stop.
-const GRACE: Duration = Duration::from_secs(3);
+/// How long a client has to read what was answered last, when calls were given up.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// Serves one client until it hangs up, or until the process is told to stop. What was
 /// asked before is answered. Whoever can start the program can read its files: nobody
 /// is asked who it is.
 pub async fn serve_stdio(door: &Door, principal: Principal) -> io::Result<()> {
-    let peer =
-        Peer { principal, session: None, defaults: Defaults::default(), names: None, mirror: None };
+    let (session, mirror, turns) = (None, None, None);
+    let (defaults, names) = (Defaults::default(), None);
+    let peer = Peer { principal, session, defaults, names, mirror, turns };
     let Some((mut talk, out)) = Talk::begin(door, peer) else { return Ok(()) };
-    let writer = actix::spawn(write(out));
+    let grace = door.server.grace();
+    let stop = Stop::listen(grace)?;
+    let mut writer = actix::spawn(write(out));
     let longest = door.server.max_message_bytes.get();
     let mut lines = lines(longest)?;
-    let mut stop = std::pin::pin!(asked_to_stop());
-    loop {
-        let line = tokio::select! {
-            line = lines.recv() => line,
-            () = &mut stop => {
-                drop(tokio::time::timeout(GRACE, talk.finish()).await);
-                break;
-            }
-        };
-        match line.transpose()? {
-            Some(Line::Message(message)) => talk.hear(message).await,
-            Some(Line::TooLong) => {
+    tokio::select! {
+        ended = hear(&mut talk, &mut lines, longest) => ended?,
+        () = stop.asked() => {}
+    }
+    let mut no_longer = pin!(async {
+        stop.asked().await;
+        tokio::time::sleep(grace).await;
+    });
+    let is_done = tokio::select! {
+        () = talk.finish() => true,
+        () = &mut no_longer => false,
+    };
+    drop(talk);
+    // A client that reads nothing does not keep the program.
+    let give_up = async {
+        if is_done {
+            no_longer.await;
+        }
+        tokio::time::sleep(MOMENT).await;
+    };
+    tokio::select! {
+        written = &mut writer => written.map_err(io::Error::other)?,
+        () = give_up => Ok(()),
+    }
+}
+
+/// Hears what a client says until it hangs up.
+async fn hear(
+    talk: &mut Talk,
+    lines: &mut mpsc::Receiver<io::Result<Line>>,
+    longest: usize,
+) -> io::Result<()> {
+    while let Some(line) = lines.recv().await {
+        match line? {
+            Line::Message(message) => talk.hear(message).await,
+            Line::TooLong => {
                 let problem =
                     format!("the message is longer than server.max_message_bytes, {longest}");
                 talk.say(Service::refuse(&problem)).await;
             }
-            None => {
-                talk.finish().await;
-                break;
-            }
         }
     }
-    drop(talk);
-    writer.await.map_err(io::Error::other)?
+    Ok(())
 }
 
 /// The lines of standard input, until it ends. They are read on a thread that ends with

@@ -30,6 +30,8 @@ mod eval;
 mod export;
 mod files;
 mod filters;
+#[cfg(target_os = "linux")]
+mod floods;
 mod floors;
 mod forgiving;
 mod get;
@@ -50,6 +52,7 @@ mod nothing_lost;
 mod oauth;
 mod one_door;
 mod one_ranking;
+mod overload;
 mod profiles;
 mod progress;
 mod prompts;
@@ -65,6 +68,8 @@ mod search;
 mod security;
 mod segments;
 mod sessions;
+#[cfg(unix)]
+mod shutdown;
 mod similarity;
 mod spelling;
 mod sql_driver;

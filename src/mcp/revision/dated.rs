@@ -94,7 +94,7 @@ impl Revision {
             Kind::Parameters | Kind::Meta | Kind::Resource => -32_602,
             Kind::Internal | Kind::InputRequired(_) => -32_603,
             Kind::Forbidden(_) => -32_003,
-            Kind::TooMany(_) => -32_004,
+            Kind::TooMany(_) | Kind::Busy(_) => -32_004,
             Kind::HeaderMismatch => -32_020,
             Kind::MissingCapability => -32_021,
             Kind::UnsupportedVersion => -32_022,
@@ -112,6 +112,7 @@ impl Revision {
             Kind::Method if !self.has_sessions() => Status::NotFound,
             Kind::Forbidden(right) => Status::Forbidden(*right),
             Kind::TooMany(wait) => Status::TooMany(*wait),
+            Kind::Busy(wait) => Status::Busy(*wait),
             _ => Status::Ok,
         }
     }

@@ -89,6 +89,6 @@ pub(crate) async fn with_collections<T: Send + 'static>(
 ) -> Result<T, CallError> {
     let deadline = Deadline::after(limit).unless(&call.cancel);
     let opened: Arc<[Opened]> = visible(toolbox, call).await?;
-    let done = tokio::task::spawn_blocking(move || work(&opened, &deadline)).await;
-    done.map_err(|_| CallError::Unavailable)?.map_err(CallError::from)
+    let done = toolbox.beside(call, move || work(&opened, &deadline)).await?;
+    done.map_err(CallError::from)
 }

@@ -184,7 +184,7 @@ async fn search_collections(
     let words = {
         let (opened, deadline) = (Arc::clone(opened), deadline.clone());
         let queries: Vec<_> = phrases.iter().map(|it| Arc::new(FtsQuery::parse(it))).collect();
-        tokio::task::spawn_blocking(move || {
+        toolbox.beside(call, move || {
             let ask =
                 |query| retrieve::words(&opened, query, &Filter::default(), CANDIDATES, &deadline);
             queries.iter().map(ask).collect::<Vec<_>>()
@@ -199,7 +199,7 @@ async fn search_collections(
             dimensions: 0,
         };
         let opened = Arc::clone(opened);
-        let near = tokio::task::spawn_blocking(move || near(&opened, &vectors, &model, &deadline));
+        let near = toolbox.beside(call, move || near(&opened, &vectors, &model, &deadline));
         lists.extend(near.await.unwrap_or_default());
     }
     (lists, problem)
@@ -291,12 +291,12 @@ async fn read(
         .take(wanted * CANDIDATES)
         .collect();
     let (collections, deadline) = (Arc::clone(opened), toolbox.deadline(call));
-    let passages = tokio::task::spawn_blocking(move || {
+    let passages = toolbox.beside(call, move || {
         let passages = retrieve::read(&collections, &chunks, &deadline)?;
         let named = chunks.iter().map(|found| (found.place, found.key)).zip(passages);
         Ok::<_, vademecum_kit::source::SourceError>(named.collect::<HashMap<_, _>>())
     });
-    let mut passages = passages.await.map_err(|_| CallError::Unavailable)??;
+    let mut passages = passages.await??;
     let mut segments: Vec<Segment> = Vec::new();
     let mut documents: Vec<(i64, String)> = Vec::new();
     for candidate in candidates {

@@ -101,7 +101,7 @@ async fn in_collection(
         return Ok(Err(DENIED));
     };
     let deadline = toolbox.deadline(call);
-    let read = tokio::task::spawn_blocking(move || {
+    let read = toolbox.beside(call, move || {
         let scope = one.scope(&Filter::default());
         let id = ChunkId { doc_id, index };
         one.collection.read(deadline, |reader| {
@@ -113,7 +113,7 @@ async fn in_collection(
             Ok(document.map(|document| document.url))
         })
     });
-    let read = read.await.map_err(|_| CallError::Unavailable)??;
+    let read = read.await??;
     Ok(read.map(|url| (url, "view")).ok_or(DENIED))
 }
 

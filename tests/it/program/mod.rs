@@ -11,7 +11,11 @@ mod home;
 mod http;
 mod library;
 mod pipe;
+#[cfg(unix)]
+mod process;
 mod provider;
+#[cfg(target_os = "linux")]
+mod raw;
 mod server;
 pub(crate) mod servers;
 pub(crate) mod shelf;
@@ -35,7 +39,13 @@ pub(crate) use home::Home;
 pub(crate) use http::{Request, Response};
 pub(crate) use library::{Done, Library, SOURCES};
 pub(crate) use pipe::Pipe;
+#[cfg(target_os = "linux")]
+pub(crate) use process::resident_mb;
+#[cfg(unix)]
+pub(crate) use process::terminate;
 pub(crate) use provider::{Provider, Question, Reply};
+#[cfg(target_os = "linux")]
+pub(crate) use raw::{Opcode, Raw, frame};
 pub(crate) use server::Server;
 pub(crate) use servers::{Fresh, said};
 pub(crate) use socket::{Received, Socket};

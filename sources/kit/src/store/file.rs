@@ -18,6 +18,8 @@ use crate::model::Deadline;
 
 /// How long a statement waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the end of a program waits for it.
+const MOMENT: Duration = Duration::from_secs(1);
 /// Readers that one store keeps at most.
 const READERS: u32 = 4;
 /// Pages that a connection keeps in memory at most, in KiB (negative, as the
@@ -134,6 +136,16 @@ impl Store {
         let open = self.open()?;
         let connection = lock(&open.writer);
         // Readers may hold it up; then it happens at the next occasion.
+        connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
+        Ok(())
+    }
+
+    /// Closes the file as a program that ends should: what was written lately is moved
+    /// into it, unless another process is reading that, which then does so itself.
+    pub fn finish(&self) -> Result<(), StoreError> {
+        let Some(open) = lock(&self.open).take() else { return Ok(()) };
+        let connection = lock(&open.writer);
+        connection.busy_timeout(MOMENT)?;
         connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
         Ok(())
     }
@@ -378,6 +390,19 @@ mod tests {
             })
             .unwrap();
         assert_eq!(count, 0);
+    }
+
+    #[test]
+    fn a_store_that_is_finished_leaves_nothing_beside_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Prompts, folder.path());
+        store.finish().unwrap();
+        assert!(!store.path().exists(), "what was never opened is not made");
+        store.write(Durability::Full, |_| Ok::<_, StoreError>(())).unwrap();
+        store.finish().unwrap();
+        let log = store.path().with_extension("db-wal");
+        assert!(fs::metadata(log).map_or(0, |about| about.len()) == 0);
+        store.write(Durability::Full, |_| Ok::<_, StoreError>(())).unwrap();
     }
 
     #[test]

@@ -16,7 +16,7 @@ use vademecum::{
     auth::{Authenticator, desktop},
     config::{Auth, Server},
     mcp::{Options, Service, Sessions},
-    transport::{Door, serve},
+    transport::{Connections, Door, serve},
 };
 
 /// The picture that is handed out: one red dot, as PNG.
@@ -36,6 +36,8 @@ fn main() -> Result<()> {
             auth: Auth::default(),
             server: Server::default(),
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
+            longest_call: Duration::from_mins(2),
+            connections: Connections::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
         announce(&format!("listening on http://{}/mcp", listener.local_addr()?));

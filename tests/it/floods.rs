@@ -1,0 +1,308 @@
+//! Callers who mean harm: much at once, much too large, or nothing ever whole. It costs
+//! bounded memory, and somebody else is answered meanwhile.
+
+use std::{
+    io::{ErrorKind, Read as _, Write as _},
+    net::TcpStream,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::program::{
+    Caller, Library, Opcode, Raw, Server, frame, request, resident_mb, with_meta,
+};
+
+/// How much a server may grow by what is done to it here, in MB.
+const GROWTH_MB: u64 = 96;
+
+/// As few seconds as can be.
+const HASTY: &str = "[server]\nhead_seconds = 1\nbody_seconds = 1\nwrite_seconds = 1\n\
+                     [limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0";
+
+/// Does something to a server, and asserts that it grows little and goes on.
+fn withstands<T>(server: &Server, attack: impl FnOnce() -> T) -> T {
+    server.is_alive();
+    let before = resident_mb(server.process());
+    let done = attack();
+    server.is_alive();
+    let after = resident_mb(server.process());
+    assert!(after < before + GROWTH_MB, "it had {before} MB, and has {after} MB");
+    done
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream.set_write_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream
+}
+
+/// What a server says before it hangs up. It may do so before it has read all.
+fn last_words(mut stream: TcpStream) -> String {
+    let mut said = Vec::new();
+    match stream.read_to_end(&mut said) {
+        Ok(_) => {}
+        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
+    }
+    String::from_utf8(said).unwrap()
+}
+
+#[test]
+fn heads_that_never_end_are_cut_off() {
+    let server = Library::new().serve_set(HASTY);
+    withstands(&server, || {
+        let streams: Vec<TcpStream> = (0..200)
+            .map(|_| {
+                let mut stream = connect(&server);
+                stream.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-slow: ").unwrap();
+                stream
+            })
+            .collect();
+        server.is_alive();
+        for stream in streams {
+            let said = last_words(stream);
+            assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
+        }
+    });
+}
+
+#[test]
+fn bodies_that_never_end_are_cut_off() {
+    let server = Library::new().serve_set(HASTY);
+    withstands(&server, || {
+        let streams: Vec<TcpStream> = (0..200)
+            .map(|_| {
+                let mut stream = connect(&server);
+                let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 500\r\n\r\n{";
+                stream.write_all(head.as_bytes()).unwrap();
+                stream
+            })
+            .collect();
+        server.is_alive();
+        for stream in streams {
+            let said = last_words(stream);
+            assert!(said.starts_with("HTTP/1.1 408") && said.contains("body_seconds"), "{said}");
+        }
+    });
+}
+
+#[test]
+fn a_connection_on_which_nothing_moves_any_more_is_cut_off() {
+    let hasty = "[server]\nwrite_seconds = 1\n[limits]\ncall_ms = 1000";
+    let server = Library::new().serve_set(hasty);
+    let mut stream = connect(&server);
+    let ping = request("ping", &json!({})).to_string();
+    let length = ping.len();
+    let whole =
+        format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{ping}");
+    // The second one is never whole: it keeps the connection from being idle.
+    stream.write_all(format!("{whole}POST /mcp HTTP/1.1\r\nhost: ").as_bytes()).unwrap();
+    let said = last_words(stream);
+    assert!(said.starts_with("HTTP/1.1 200") && said.ends_with('}'), "{said}");
+}
+
+#[test]
+fn heads_that_are_too_large_are_refused() {
+    let server = Library::new().serve_set(HASTY);
+    withstands(&server, || {
+        let large = format!("x-large: {}\r\n", "x".repeat(300_000));
+        let many = "x-many: x\r\n".repeat(2_000);
+        for headers in [large, many] {
+            for _ in 0..20 {
+                let mut stream = connect(&server);
+                let head = format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
+                // It is refused before it was sent whole.
+                drop(stream.write_all(head.as_bytes()));
+                let said = last_words(stream);
+                let refused =
+                    ["HTTP/1.1 431", "HTTP/1.1 400"].iter().any(|it| said.starts_with(it));
+                assert!(said.is_empty() || refused, "{said}");
+            }
+        }
+    });
+}
+
+#[test]
+fn json_that_is_deep_is_refused_wherever_it_stands() {
+    let server = Library::lanterns().serve_set(HASTY);
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let messages = [
+        deep.clone(),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{deep}}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{deep}}}}}"#),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"knowledge.search","arguments":{{"query":{deep}}}}}}}"#
+        ),
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{deep},"clientInfo":{{}}}}}}"#
+        ),
+    ];
+    withstands(&server, || {
+        let mut raw = Raw::open(&server);
+        for message in &messages {
+            let response = server.request("POST", "/mcp").body(message.as_bytes()).send();
+            assert!([200, 400].contains(&response.status), "{}", response.status);
+            response.json();
+            raw.send(&frame(Opcode::Text, true, message.as_bytes())).unwrap();
+            raw.message();
+        }
+    });
+}
+
+/// A library with a note that is long to read, and what reads it.
+fn long_read() -> (Library, Value) {
+    let library = Library::of_notes([("Long", "A pebble and sand. ".repeat(5_000))]);
+    let server = library.serve();
+    let hit = server.client().only_hit("notes.search", &json!({ "query": "pebble" }));
+    let read = json!({ "source": "notes", "id": hit["id"], "retrieval": { "mode": "full" } });
+    let read = json!({ "name": "knowledge.get", "arguments": read });
+    (library, request("tools/call", &read))
+}
+
+#[test]
+fn requests_without_end_on_one_socket_that_reads_nothing_cost_nobody_else() {
+    let (library, read) = long_read();
+    let server = library.serve_set(HASTY);
+    let listen = with_meta(&request("subscriptions/listen", &json!({ "notifications": {} })));
+    let ping = request("ping", &json!({}));
+    withstands(&server, || {
+        let mut raw = Raw::open(&server);
+        let mut messages = [read, ping, listen];
+        let mut sent = 0_usize;
+        // Until no more is taken.
+        let error = loop {
+            let message = &mut messages[sent % 3];
+            message["id"] = json!(sent);
+            if let Err(error) = raw.say(message) {
+                break error;
+            }
+            sent += 1;
+            if sent.is_multiple_of(100) {
+                server.is_alive();
+            }
+        };
+        let cut_off = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+        assert!(cut_off.contains(&error.kind()), "{error}");
+    });
+}
+
+#[test]
+fn a_connection_has_only_so_many_subscriptions() {
+    let server = Library::new().serve();
+    let mut raw = Raw::open(&server);
+    let mut refused = 0;
+    for id in 0..20 {
+        let mut listen = request("subscriptions/listen", &json!({ "notifications": {} }));
+        listen["id"] = json!(id);
+        raw.say(&with_meta(&listen)).unwrap();
+        let answer = raw.message();
+        refused += u32::from(answer["id"] == id && answer["error"]["code"] == -32_004);
+    }
+    assert_eq!(refused, 4);
+}
+
+#[test]
+fn who_takes_no_answer_over_http_is_cut_off() {
+    let (library, read) = long_read();
+    let server = library.serve_set(HASTY);
+    withstands(&server, || {
+        let body = read.to_string();
+        let length = body.len();
+        let call = format!(
+            "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        for _ in 0..4 {
+            let mut stream = connect(&server);
+            // Nothing of what is answered is read, until no more is taken.
+            let error = loop {
+                if let Err(error) = stream.write_all(call.as_bytes()) {
+                    break error;
+                }
+            };
+            let cut_off = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+            assert!(cut_off.contains(&error.kind()), "{error}");
+        }
+    });
+}
+
+#[test]
+fn pings_without_end_and_pongs_that_nobody_asked_for_are_borne() {
+    let server = Library::new().serve_set(HASTY);
+    withstands(&server, || {
+        let mut raw = Raw::open(&server);
+        let pings = frame(Opcode::Ping, true, &[7; 125]).repeat(100);
+        let pongs = frame(Opcode::Pong, true, b"").repeat(1_000);
+        for _ in 0..200 {
+            if raw.send(&pings).and_then(|()| raw.send(&pongs)).is_err() {
+                // Its pongs were not taken.
+                return;
+            }
+            server.is_alive();
+        }
+    });
+}
+
+#[test]
+fn a_message_in_pieces_of_one_byte_is_put_together() {
+    let server = Library::new().serve_set(HASTY);
+    withstands(&server, || {
+        let mut raws: Vec<Raw> = (0..2).map(|_| Raw::open(&server)).collect();
+        let message = request("ping", &json!({ "_meta": { "x": "x".repeat(100_000) } }));
+        let bytes = message.to_string().into_bytes();
+        let mut pieces = frame(Opcode::Text, false, &bytes[..1]);
+        for byte in &bytes[1..bytes.len() - 1] {
+            pieces.extend(frame(Opcode::Continuation, false, &[*byte]));
+            // Empty ones may come in between.
+            pieces.extend(frame(Opcode::Continuation, false, &[]));
+        }
+        for raw in &mut raws {
+            raw.send(&pieces).unwrap();
+        }
+        server.is_alive();
+        let last = frame(Opcode::Continuation, true, &bytes[bytes.len() - 1..]);
+        for raw in &mut raws {
+            raw.send(&last).unwrap();
+            assert_eq!(raw.message()["result"], json!({}));
+        }
+    });
+}
+
+#[test]
+fn many_sockets_are_opened_and_let_go() {
+    let server = Library::new().serve_set(HASTY);
+    withstands(&server, || {
+        for _ in 0..4 {
+            let raws: Vec<Raw> = (0..100).map(|_| Raw::open(&server)).collect();
+            server.is_alive();
+            drop(raws);
+        }
+    });
+}
+
+#[test]
+fn sessions_without_end_leave_a_bounded_number() {
+    let server = Library::new().serve_set(HASTY);
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "x".repeat(10_000), "version": "1" } });
+    let kept = withstands(&server, || {
+        let first = server.session_with(&hello);
+        for _ in 0..1_200 {
+            server.session_with(&hello);
+        }
+        first.session_id().to_owned()
+    });
+    let first = server.client().in_session(&kept).send(&request("ping", &json!({})));
+    assert_eq!(first.status, 404, "it was the longest unused one");
+}
+
+#[test]
+fn a_batch_has_a_bounded_size() {
+    let server = Library::new().serve_set(HASTY);
+    withstands(&server, || {
+        let batch = vec![request("ping", &json!({})); 10_000];
+        let sent = server.request("POST", "/mcp").header("mcp-protocol-version", "2025-03-26");
+        let refused = sent.json(&Value::from(batch)).send();
+        assert_eq!(refused.status, 400, "{refused:?}");
+    });
+}
