@@ -36,6 +36,24 @@ pub enum CallError {
     /// The time for this call is over.
     #[error("this took too long and was stopped; ask for less, or try again")]
     TooLate,
+    /// There is no room for what was to be written.
+    #[error(
+        "the disk is full, or takes no more: nothing was changed; make room on the server, then \
+         try again"
+    )]
+    Full,
+    /// What was to be written may not be.
+    #[error(
+        "the library is on a disk, or in a file, that is read-only: nothing was changed; let the \
+         server write there, then try again"
+    )]
+    ReadOnly,
+    /// A database is not what was written.
+    #[error(
+        "a database of the library is damaged; `vademecum check` on the server says which, and \
+         what can be done"
+    )]
+    Damaged,
     /// Something in the server is not working.
     #[error("this cannot be answered right now; the server's log says why")]
     Unavailable,
@@ -50,7 +68,19 @@ impl From<SourceError> for CallError {
             SourceError::Store(error) if error.is_locked() => Self::TooLate,
             SourceError::Store(error) => {
                 tracing::error!(error = %chain(&error), "a store failed");
-                Self::Unavailable
+                match error {
+                    StoreError::Full { .. } => Self::Full,
+                    StoreError::ReadOnly { .. } => Self::ReadOnly,
+                    StoreError::Damaged { .. } => Self::Damaged,
+                    StoreError::Folder { .. }
+                    | StoreError::Open { .. }
+                    | StoreError::Foreign { .. }
+                    | StoreError::Newer { .. }
+                    | StoreError::Busy(_)
+                    | StoreError::Statement(_)
+                    | StoreError::TimeIsUp
+                    | StoreError::Poisoned => Self::Unavailable,
+                }
             }
         }
     }

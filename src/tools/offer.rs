@@ -343,9 +343,12 @@ impl From<&CallError> for Failure {
             | CallError::Sql(_)
             | CallError::NotConfigured(_)
             | CallError::UnknownSession(_) => Self::parameters(message),
-            CallError::NoAnswer(_) | CallError::TooLate | CallError::Unavailable => {
-                Self::internal(message)
-            }
+            CallError::NoAnswer(_)
+            | CallError::TooLate
+            | CallError::Full
+            | CallError::ReadOnly
+            | CallError::Damaged
+            | CallError::Unavailable => Self::internal(message),
         }
     }
 }

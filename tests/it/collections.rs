@@ -461,7 +461,7 @@ fn a_build_that_is_killed_leaves_the_old_collection_whole_and_the_next_completes
     assert_eq!((&report["rebuilt"], &report["chunks"]), (&json!(true), &json!(chunks)));
     assert_eq!(versions(&catalogue), [("9".to_owned(), chunks)]);
     let opened = open(&library, "kb");
-    assert_eq!(opened.collection.store().check().unwrap().problems, Vec::<String>::new());
+    assert_eq!(opened.collection.store().check().unwrap().problems, []);
     let (left, current) = (databases(&library), number(&opened.record.file));
     assert_eq!(left.last().copied(), current, "nothing is left of what was killed: {left:?}");
 }
