@@ -624,9 +624,8 @@ mod tests {
             Aggregator::new(sources, None, Arc::default(), Duration::from_hours(1)).start();
         let both = [SourceName::Notes, SourceName::Media];
         // More often than there are threads that could be lost, and side by side.
-        let asked: Vec<_> = (0..16)
-            .map(|_| aggregator.send(ask(&both, Waiting::default())))
-            .collect();
+        let asked: Vec<_> =
+            (0..16).map(|_| aggregator.send(ask(&both, Waiting::default()))).collect();
         let others = aggregator.send(ask(&both[1..], Waiting::default()));
         for answer in join_all(asked).await {
             let failed = answer.unwrap().failed;

@@ -36,6 +36,17 @@ pub enum CallError {
     /// The time for this call is over.
     #[error("this took too long and was stopped; ask for less, or try again")]
     TooLate,
+    /// A file cannot be used as it is.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+    /// Something in the server is not working.
+    #[error("this cannot be answered right now; the server's log says why")]
+    Unavailable,
+}
+
+/// What is the matter with a file, as a caller is told it: no path is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreFault {
     /// There is no room for what was to be written.
     #[error(
         "the disk is full, or takes no more: nothing was changed; make room on the server, then \
@@ -54,9 +65,6 @@ pub enum CallError {
          what can be done"
     )]
     Damaged,
-    /// Something in the server is not working.
-    #[error("this cannot be answered right now; the server's log says why")]
-    Unavailable,
 }
 
 impl From<SourceError> for CallError {
@@ -69,9 +77,9 @@ impl From<SourceError> for CallError {
             SourceError::Store(error) => {
                 tracing::error!(error = %chain(&error), "a store failed");
                 match error {
-                    StoreError::Full { .. } => Self::Full,
-                    StoreError::ReadOnly { .. } => Self::ReadOnly,
-                    StoreError::Damaged { .. } => Self::Damaged,
+                    StoreError::Full { .. } => StoreFault::Full.into(),
+                    StoreError::ReadOnly { .. } => StoreFault::ReadOnly.into(),
+                    StoreError::Damaged { .. } => StoreFault::Damaged.into(),
                     StoreError::Folder { .. }
                     | StoreError::Open { .. }
                     | StoreError::Foreign { .. }

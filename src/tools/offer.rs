@@ -345,9 +345,7 @@ impl From<&CallError> for Failure {
             | CallError::UnknownSession(_) => Self::parameters(message),
             CallError::NoAnswer(_)
             | CallError::TooLate
-            | CallError::Full
-            | CallError::ReadOnly
-            | CallError::Damaged
+            | CallError::Store(_)
             | CallError::Unavailable => Self::internal(message),
         }
     }

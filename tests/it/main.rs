@@ -27,6 +27,7 @@ mod embeddings;
 mod errors;
 mod eval;
 mod export;
+mod faults;
 mod files;
 mod filters;
 mod floors;

@@ -84,3 +84,75 @@ impl Store {
         connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())).map_err(failed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::{Seek, SeekFrom, Write},
+    };
+
+    use super::*;
+    use crate::store::{Database, Durability, Parameters, Part};
+
+    const PROMPTS: Derived = Derived {
+        table: "prompt_fts",
+        drift: "SELECT (SELECT count(*) FROM Prompts WHERE id NOT IN (
+                    SELECT id FROM prompt_fts_docsize
+                )) AS missing, 0 AS stray",
+        fill: "INSERT INTO prompt_fts (rowid, name) SELECT id, name FROM Prompts",
+    };
+
+    fn run(store: &Store, sql: &str, parameters: &Parameters<'_>) {
+        let done: Result<_, StoreError> =
+            store.write(Durability::Full, |writer| writer.run(sql, parameters));
+        done.unwrap();
+    }
+
+    /// A store of prompts, none of which has its words yet.
+    fn prompts(folder: &std::path::Path) -> Store {
+        let store = Store::new(Database::Prompts, folder);
+        let sql = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+                   INSERT INTO Prompts (id, name, uuid, last_modified)
+                   SELECT i, 'word' || i || ' ' || hex(randomblob(50)), i, '' FROM n";
+        run(&store, sql, &[]);
+        store
+    }
+
+    #[test]
+    fn rows_without_words_are_counted_and_get_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = prompts(folder.path());
+        assert_eq!(store.drift(&PROMPTS).unwrap(), Drift { missing: 500, stray: 0 });
+        store.refill(&PROMPTS).unwrap();
+        assert_eq!(store.drift(&PROMPTS).unwrap(), Drift::default());
+        store.compact().unwrap();
+        assert_eq!(store.check().unwrap().problems, []);
+    }
+
+    #[test]
+    fn a_table_whose_pages_are_damaged_is_told_apart_and_filled_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = prompts(folder.path());
+        store.refill(&PROMPTS).unwrap();
+        store.compact().unwrap();
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'prompt_fts_data'";
+        let page: i64 = store
+            .read(Deadline::after(PATIENCE), |reader| {
+                reader.one(sql, &[], |row| row.get("rootpage"))
+            })
+            .unwrap_or_else(|error: StoreError| panic!("{error}"));
+        store.close();
+        let mut file = File::options().write(true).open(store.path()).unwrap();
+        file.seek(SeekFrom::Start((page.unsigned_abs() - 1) * 4_096)).unwrap();
+        file.write_all(&[0xff; 4_096]).unwrap();
+        let problems = store.check().unwrap().problems;
+        let words = Part::Words("prompt_fts".to_owned());
+        assert!(problems.iter().any(|problem| problem.part == words), "{problems:?}");
+        assert!(problems.iter().all(|problem| problem.part != Part::Rows), "{problems:?}");
+        store.refill(&PROMPTS).unwrap();
+        store.compact().unwrap();
+        assert_eq!(store.check().unwrap().problems, []);
+        assert_eq!(store.drift(&PROMPTS).unwrap(), Drift::default());
+    }
+}

@@ -349,6 +349,25 @@ mod tests {
     }
 
     #[test]
+    fn a_write_without_room_changes_nothing_and_the_next_one_works() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let pages = |sql: &'static str| {
+            let set = store.write(Durability::Full, |writer| writer.all(sql, &[], |_| Ok(())));
+            set.unwrap_or_else(|error: StoreError| panic!("{error}"));
+        };
+        // It is never less than there are.
+        pages("PRAGMA max_page_count = 1");
+        let insert = "INSERT INTO keywords (keyword, created_at, last_modified)
+                      VALUES (hex(zeroblob(100000)), '', '')";
+        let written = store.write(Durability::Full, |writer| writer.run(insert, &[]));
+        assert!(matches!(&written, Err(StoreError::Full { .. })), "{written:?}");
+        pages("PRAGMA max_page_count = 1000000");
+        store.write(Durability::Full, |writer| writer.run(insert, &[])).unwrap();
+        assert_eq!(store.check().unwrap().problems, []);
+    }
+
+    #[test]
     fn a_statement_stops_at_its_deadline() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());

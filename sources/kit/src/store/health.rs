@@ -88,10 +88,9 @@ fn by_part(connection: &Connection, said: Vec<String>) -> Vec<Problem> {
     for (table, words) in tables {
         let part = words.map_or(Part::Rows, Part::Words);
         let told = complaints(connection, Some(&table)).into_iter().take(TOLD);
-        problems.extend(told.map(|what| Problem {
-            part: part.clone(),
-            what: format!("table {table}: {what}"),
-        }));
+        problems.extend(
+            told.map(|what| Problem { part: part.clone(), what: format!("table {table}: {what}") }),
+        );
     }
     let is_room = |line: &&String| line.ends_with("never used") || line.starts_with("Freelist");
     let room: Vec<_> = said.iter().filter(is_room).take(TOLD).cloned().collect();

@@ -90,7 +90,10 @@ impl<'a> Reader<'a> {
         parameters: &Parameters<'_>,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        self.prepare(sql)?.query_row(parameters, read).optional().map_err(|error| self.failed(error))
+        self.prepare(sql)?
+            .query_row(parameters, read)
+            .optional()
+            .map_err(|error| self.failed(error))
     }
 
     /// The first row of a statement that always has one.
