@@ -1,5 +1,7 @@
 //! What a caller is told when something cannot be done.
 
+use std::io::ErrorKind;
+
 use vademecum_kit::{source::SourceError, store::StoreError};
 
 use crate::sql::SqlError;
@@ -80,6 +82,11 @@ impl From<SourceError> for CallError {
                     StoreError::Full { .. } => StoreFault::Full.into(),
                     StoreError::ReadOnly { .. } => StoreFault::ReadOnly.into(),
                     StoreError::Damaged { .. } => StoreFault::Damaged.into(),
+                    StoreError::Folder { source, .. }
+                        if source.kind() == ErrorKind::ReadOnlyFilesystem =>
+                    {
+                        StoreFault::ReadOnly.into()
+                    }
                     StoreError::Folder { .. }
                     | StoreError::Open { .. }
                     | StoreError::Foreign { .. }

@@ -1,7 +1,7 @@
 //! The clock: whether anything here says that it was written later than now.
 
 use std::{
-    fs::Metadata,
+    fs::{self, Metadata},
     path::Path,
     time::{Duration, SystemTime},
 };
@@ -37,7 +37,8 @@ pub(super) fn look_at_file(place: &str, about: &Metadata, findings: &mut Finding
 pub(super) fn look_at_library(folder: &Path, findings: &mut Findings) {
     for source in registry::sources() {
         let store = Store::new(source.database(), folder);
-        if !store.path().exists() {
+        // Whoever only looks makes no file, and begins none that is empty.
+        if fs::metadata(store.path()).map_or(0, |about| about.len()) == 0 {
             continue;
         }
         let held = store.read(Deadline::after(PATIENCE), |reader| source.holdings(reader));
