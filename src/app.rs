@@ -11,7 +11,7 @@ use vademecum_tldw::TldwError;
 
 use crate::{
     actors::{Library, Roster, Shelf, Tldw},
-    auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
+    auth::{Accounts, AuthError, Authenticator, Principal, UserId, UserIdError, desktop},
     collections::{Catalogue, CollectionError, Syncs, Tables},
     config::{ConfigError, Mode, Settings, ToolNames},
     embed::{Embeddings, SetupError},
@@ -186,6 +186,16 @@ impl App {
     /// The user's library.
     pub fn library(&self) -> Library {
         self.roster.library(&self.principal)
+    }
+
+    /// The library of any user of this server, for whoever owns the machine.
+    pub fn library_of(&self, user: &UserId) -> Library {
+        self.roster.library(&desktop(user.clone()))
+    }
+
+    /// The folder of a user's library.
+    pub fn library_folder(&self, user: &UserId) -> PathBuf {
+        self.roster.folder(user)
     }
 
     /// The collections of the server.

@@ -14,6 +14,7 @@ use vademecum_kit::{
     },
     retrieve::{FtsQuery, Similar},
     source::SourceError,
+    store::StoreError,
 };
 
 use super::{
@@ -399,7 +400,10 @@ async fn in_time<T>(
         Ok(Err(error)) => {
             tracing::warn!(source = whom(), error = %chain(&error), "a source gave no answer");
             match error {
-                SourceError::Store(vademecum_kit::store::StoreError::TimeIsUp) => "took too long",
+                SourceError::Store(StoreError::TimeIsUp) => "took too long",
+                SourceError::Store(StoreError::Damaged { .. }) => {
+                    "its database is damaged; `vademecum check` on the server says more"
+                }
                 SourceError::Store(_) => "its database cannot be read",
                 SourceError::NotFound { .. } => "cannot answer this",
                 // It was said so as to be told.
@@ -511,13 +515,20 @@ mod tests {
     const NOTHING: Table =
         Table { name: "nothing", columns: &[], state: "", postings: "", lengths: "", words: "" };
 
-    /// A source that finds nothing, at once or only after the deadline; what has
-    /// begun may be taken back.
+    /// A source that finds nothing; what has begun may be taken back.
     #[derive(Debug)]
     struct Empty {
         name: SourceName,
-        endless: bool,
+        way: Way,
         cancel: Cancel,
+    }
+
+    /// How a source answers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Way {
+        AtOnce,
+        AfterTheDeadline,
+        Panicking,
     }
 
     impl Source for Empty {
@@ -534,7 +545,8 @@ mod tests {
         }
 
         fn rank(&self, reader: &Reader<'_>, _: &Ask) -> Result<Ranking, SourceError> {
-            if self.endless {
+            assert_ne!(self.way, Way::Panicking, "on purpose");
+            if self.way == Way::AfterTheDeadline {
                 let count = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)
                              SELECT i FROM n";
                 reader.each(count, &[], |_| {
@@ -574,23 +586,56 @@ mod tests {
         // Opening the file is no part of what has to be in time.
         store.check().unwrap();
         let desk = Arc::new(Desk::default());
-        let start = |name, endless| {
-            let source = Arc::new(Empty { name, endless, cancel: cancel.clone() });
+        let start = |name, way| {
+            let source = Arc::new(Empty { name, way, cancel: cancel.clone() });
             SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
-        let sources = vec![start(SourceName::Notes, true), start(SourceName::Media, false)];
+        let sources = vec![
+            start(SourceName::Notes, Way::AfterTheDeadline),
+            start(SourceName::Media, Way::AtOnce),
+        ];
         let aggregator = Aggregator::new(sources, None, Arc::default(), patience).start();
-        let wanted = [SourceName::Notes, SourceName::Media]
-            .map(|source| Wanted::source(source, Filters::default()));
-        let ask = RankAll {
+        aggregator.send(ask(&[SourceName::Notes, SourceName::Media], waiting)).await.unwrap().failed
+    }
+
+    fn ask(sources: &[SourceName], waiting: Waiting) -> RankAll {
+        let wanted = |source: &SourceName| Wanted::source(*source, Filters::default());
+        RankAll {
             query: Arc::new(FtsQuery::parse("anything")),
-            wanted: wanted.to_vec(),
+            wanted: sources.iter().map(wanted).collect(),
             order: Order::Relevance,
             take: 10,
             vectors: None,
             waiting,
+        }
+    }
+
+    #[actix::test]
+    async fn a_source_that_panics_costs_its_own_answer_each_time_and_nobody_elses() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::new(Database::Prompts, folder.path()));
+        let desk = Arc::new(Desk::default());
+        let start = |name, way| {
+            let source = Arc::new(Empty { name, way, cancel: Cancel::default() });
+            SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
-        aggregator.send(ask).await.unwrap().failed
+        let sources =
+            vec![start(SourceName::Notes, Way::Panicking), start(SourceName::Media, Way::AtOnce)];
+        let aggregator =
+            Aggregator::new(sources, None, Arc::default(), Duration::from_hours(1)).start();
+        let both = [SourceName::Notes, SourceName::Media];
+        // More often than there are threads that could be lost, and side by side.
+        let asked: Vec<_> =
+            (0..16).map(|_| aggregator.send(ask(&both, Waiting::default()))).collect();
+        let others = aggregator.send(ask(&both[1..], Waiting::default()));
+        for answer in join_all(asked).await {
+            let failed = answer.unwrap().failed;
+            let whom: Vec<_> = failed.iter().map(|failed| failed.source).collect();
+            assert_eq!(whom, [SourceName::Notes], "{failed:?}");
+        }
+        assert!(others.await.unwrap().failed.is_empty());
+        let again = aggregator.send(ask(&both[1..], Waiting::default())).await.unwrap();
+        assert!(again.failed.is_empty(), "the thread and the actor go on");
     }
 
     #[actix::test]

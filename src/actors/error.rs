@@ -1,5 +1,7 @@
 //! What a caller is told when something cannot be done.
 
+use std::io::ErrorKind;
+
 use vademecum_kit::{source::SourceError, store::StoreError};
 
 use crate::sql::SqlError;
@@ -36,9 +38,35 @@ pub enum CallError {
     /// The time for this call is over.
     #[error("this took too long and was stopped; ask for less, or try again")]
     TooLate,
+    /// A file cannot be used as it is.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
     /// Something in the server is not working.
     #[error("this cannot be answered right now; the server's log says why")]
     Unavailable,
+}
+
+/// What is the matter with a file, as a caller is told it: no path is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreFault {
+    /// There is no room for what was to be written.
+    #[error(
+        "the disk is full, or takes no more: nothing was changed; make room on the server, then \
+         try again"
+    )]
+    Full,
+    /// What was to be written may not be.
+    #[error(
+        "the library is on a disk, or in a file, that is read-only: nothing was changed; let the \
+         server write there, then try again"
+    )]
+    ReadOnly,
+    /// A database is not what was written.
+    #[error(
+        "a database of the library is damaged; `vademecum check` on the server says which, and \
+         what can be done"
+    )]
+    Damaged,
 }
 
 impl From<SourceError> for CallError {
@@ -50,7 +78,24 @@ impl From<SourceError> for CallError {
             SourceError::Store(error) if error.is_locked() => Self::TooLate,
             SourceError::Store(error) => {
                 tracing::error!(error = %chain(&error), "a store failed");
-                Self::Unavailable
+                match error {
+                    StoreError::Full { .. } => StoreFault::Full.into(),
+                    StoreError::ReadOnly { .. } => StoreFault::ReadOnly.into(),
+                    StoreError::Damaged { .. } => StoreFault::Damaged.into(),
+                    StoreError::Folder { source, .. }
+                        if source.kind() == ErrorKind::ReadOnlyFilesystem =>
+                    {
+                        StoreFault::ReadOnly.into()
+                    }
+                    StoreError::Folder { .. }
+                    | StoreError::Open { .. }
+                    | StoreError::Foreign { .. }
+                    | StoreError::Newer { .. }
+                    | StoreError::Busy(_)
+                    | StoreError::Statement(_)
+                    | StoreError::TimeIsUp
+                    | StoreError::Poisoned => Self::Unavailable,
+                }
             }
         }
     }

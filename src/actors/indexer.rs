@@ -55,6 +55,14 @@ pub(crate) struct Indexer {
     round: Mutex<Option<watch::Receiver<()>>>,
 }
 
+/// What of a source is not as it is in the index.
+struct Behind {
+    /// New, or other than it was.
+    changed: Vec<Stamped>,
+    /// The names of what is not there any more.
+    gone: Vec<String>,
+}
+
 impl Indexer {
     /// The vectors of the library in this folder.
     pub(crate) fn new(
@@ -131,22 +139,13 @@ impl Indexer {
     fn follow_once(&self) -> Result<(), SourceError> {
         let mut todo = Vec::new();
         for (source, store) in &self.sources {
-            let name = source.name();
-            let items = store.read(Deadline::after(PATIENCE), |reader| source.contents(reader))?;
-            let known = self.known(name)?;
-            let there: HashSet<String> =
-                items.iter().map(|item| Uri::item(name, item.id.as_str()).to_string()).collect();
-            let gone: Vec<&String> = known.keys().filter(|id| !there.contains(*id)).collect();
+            let Behind { changed, gone } = self.compare(&**source, store)?;
             if !gone.is_empty() {
                 self.collection.write(Durability::Bulk, |writer| {
                     gone.iter().try_for_each(|id| self.collection.remove(writer, id).map(drop))
                 })?;
             }
-            let changed = items.into_iter().filter(|item| {
-                let uri = Uri::item(name, item.id.as_str()).to_string();
-                known.get(&uri) != Some(&self.hash(item))
-            });
-            todo.extend(changed.map(|item| (source, store, item)));
+            todo.extend(changed.into_iter().map(|item| (source, store, item)));
         }
         self.missing.store(todo.len(), Ordering::Relaxed);
         for batch in todo.chunks(BATCH) {
@@ -154,6 +153,31 @@ impl Indexer {
             self.missing.fetch_sub(batch.len(), Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// How many items it is behind. Makes no file.
+    pub(super) fn behind(&self) -> Result<usize, SourceError> {
+        let mut behind = 0;
+        for (source, store) in self.sources.iter().filter(|(_, store)| store.path().exists()) {
+            let Behind { changed, gone } = self.compare(&**source, store)?;
+            behind += changed.len() + gone.len();
+        }
+        Ok(behind)
+    }
+
+    /// What of a source is not as it is in here.
+    fn compare(&self, source: &dyn Source, store: &Store) -> Result<Behind, SourceError> {
+        let name = source.name();
+        let items = store.read(Deadline::after(PATIENCE), |reader| source.contents(reader))?;
+        let mut known = self.known(name)?;
+        let mut changed = Vec::new();
+        for item in items {
+            let uri = Uri::item(name, item.id.as_str()).to_string();
+            if known.remove(&uri).as_ref() != Some(&self.hash(&item)) {
+                changed.push(item);
+            }
+        }
+        Ok(Behind { changed, gone: known.into_keys().collect() })
     }
 
     /// Whether anything was written since this was asked last, by whomever.

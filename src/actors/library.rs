@@ -7,7 +7,7 @@ use actix::prelude::*;
 use tokio::sync::watch;
 use vademecum_kit::{
     model::SourceName,
-    source::Source,
+    source::{Source, SourceError},
     store::{Database, Store},
 };
 
@@ -127,6 +127,11 @@ impl Library {
             // Nobody waits for it here.
             drop(indexer.begin());
         }
+    }
+
+    /// How many items its vectors are behind; `None` if nobody makes them. Looks into files.
+    pub fn vectors_behind(&self) -> Option<Result<usize, SourceError>> {
+        self.indexer.as_ref().map(|indexer| indexer.behind())
     }
 
     /// Makes the vectors of all its items, however long that takes; `progress` is

@@ -23,7 +23,7 @@ mod spaces;
 mod wanted;
 
 pub use awaited::{Awaited, Waiting};
-pub use error::{CallError, chain};
+pub use error::{CallError, StoreFault, chain};
 pub use legs::{Vectors, Way};
 pub use library::Library;
 pub use mirror::Tldw;

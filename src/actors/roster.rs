@@ -84,14 +84,10 @@ impl Roster {
     pub fn library(&self, principal: &Principal) -> Library {
         let user = principal.user();
         let start = || {
-            let id = user.as_str();
-            let tldw = self.shelf.tldw.as_ref();
-            let folder =
-                tldw.map_or_else(|| self.shelf.users.join(id), |tldw| tldw.mirror_folder(id));
             let patience = self.shelf.limits.patience();
-            let tldw = tldw.map(|tldw| (tldw, id));
+            let tldw = self.shelf.tldw.as_ref().map(|tldw| (tldw, user.as_str()));
             let embeddings = self.shelf.embeddings.as_ref();
-            Library::start(&folder, &self.shelf.sources, patience, tldw, embeddings)
+            Library::start(&self.folder(user), &self.shelf.sources, patience, tldw, embeddings)
         };
         if let Some(mut known) = self.libraries.get_mut(user) {
             known.used = Instant::now();
@@ -128,6 +124,12 @@ impl Roster {
         for entry in &self.libraries {
             entry.library.close();
         }
+    }
+
+    /// The folder of a user's library.
+    pub fn folder(&self, user: &UserId) -> PathBuf {
+        let (id, tldw) = (user.as_str(), self.shelf.tldw.as_ref());
+        tldw.map_or_else(|| self.shelf.users.join(id), |tldw| tldw.mirror_folder(id))
     }
 
     /// The principal's conversation of that name. A handle must have been

@@ -460,7 +460,7 @@ fn save_all(
     });
     match together {
         Ok(saved) => saved.into_iter().map(Ok).collect(),
-        Err(SourceError::Store(error @ (StoreError::Open { .. } | StoreError::Folder { .. }))) => {
+        Err(SourceError::Store(error)) if error.is_of_file() => {
             // Nothing will go in: the reason is said once.
             vec![Err(SourceError::Store(error))]
         }

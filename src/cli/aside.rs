@@ -9,6 +9,11 @@ use std::{
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
+/// How the name of a folder begins in which something is made ready.
+pub(super) const PREFIX: &str = ".vademecum-";
+/// How the name of a folder begins that keeps what a restore has replaced.
+pub(super) const KEPT: &str = "before-restore-";
+
 /// The absolute path of something that is to be written; the folder that it is
 /// to be in is made.
 pub(super) fn target(path: &Path) -> Result<PathBuf> {
@@ -23,7 +28,7 @@ pub(super) fn target(path: &Path) -> Result<PathBuf> {
 pub(super) fn beside(path: &Path) -> Result<TempDir> {
     let folder = path.parent().unwrap_or(path);
     tempfile::Builder::new()
-        .prefix(".vademecum-")
+        .prefix(PREFIX)
         .tempdir_in(folder)
         .with_context(|| format!("cannot write into {}", folder.display()))
 }

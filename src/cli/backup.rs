@@ -88,7 +88,7 @@ impl Backup {
 }
 
 /// All users who have a library.
-fn all_users(data: &Path) -> Result<Vec<UserId>> {
+pub(super) fn all_users(data: &Path) -> Result<Vec<UserId>> {
     let folder = data.join("users");
     if !folder.exists() {
         return Ok(Vec::new());

@@ -87,7 +87,8 @@ enum Command {
     Search(search::Search),
     /// Read an item of the library
     Get(get::Get),
-    /// Look whether settings and databases are sound
+    /// Look whether settings, databases, disk, clock and profiles are sound, and mend what is derived
+    #[command(visible_alias = "doctor")]
     Check(check::Check),
     /// Add and list the users of a server for many
     #[command(subcommand)]
@@ -142,7 +143,7 @@ pub fn main() -> ExitCode {
             Command::Restore(command) => command.run(&line.common),
             Command::Search(command) => command.run(&line.common).await,
             Command::Get(command) => command.run(&line.common).await,
-            Command::Check(command) => command.run(&line.common),
+            Command::Check(command) => command.run(&line.common).await,
             Command::User(command) => command.run(&line.common),
             Command::Key(command) => command.run(&line.common),
             Command::Eval(command) => command.run(&line.common).await,

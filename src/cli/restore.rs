@@ -100,7 +100,7 @@ impl Restore {
             store.close();
         }
         let now = Timestamp::now().to_string().replace([':', '.'], "-");
-        let kept = data.join(format!("before-restore-{now}"));
+        let kept = data.join(format!("{}{now}", aside::KEPT));
         let mut moves = Vec::new();
         for place in places {
             let name = place.strip_prefix(data)?;

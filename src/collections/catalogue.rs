@@ -18,7 +18,7 @@ use vademecum_kit::{
     store::{Database, Durability, Store},
 };
 
-use super::{CollectionError, sql};
+use super::{CollectionError, files, sql};
 use crate::auth::{Principal, UserId};
 
 /// How long a look at the catalogue may take.
@@ -144,6 +144,11 @@ impl Catalogue {
         visible
             .find(|opened| opened.record.name.eq_ignore_ascii_case(name))
             .ok_or_else(|| CollectionError::Unknown(name.to_owned()))
+    }
+
+    /// The files that no collection uses, but for those being built. Looks into files.
+    pub fn unused(&self) -> Result<Vec<PathBuf>, CollectionError> {
+        files::unused(&self.folder, &self.list()?, Timestamp::now())
     }
 
     /// The collection in a file of the folder. Nothing is opened yet.

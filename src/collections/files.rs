@@ -6,6 +6,7 @@
 //! the next build takes them away.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
@@ -30,7 +31,7 @@ impl Lock {
     pub(super) fn take(folder: &Path, name: &str) -> Result<Self, CollectionError> {
         make_private_folder(folder)?;
         // The lock file stays: taking it away would let two hold locks of one name.
-        let path = folder.join(format!("{}.lock", name.to_ascii_lowercase()));
+        let path = lock_file(folder, name);
         let failed = |source| CollectionError::Files { path: path.clone(), source };
         let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
         match file.try_lock() {
@@ -39,6 +40,11 @@ impl Lock {
             Err(TryLockError::Error(error)) => Err(failed(error)),
         }
     }
+}
+
+/// The lock of a collection.
+fn lock_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{}.lock", name.to_ascii_lowercase()))
 }
 
 /// A file of the folder.
@@ -71,19 +77,54 @@ pub(super) fn sweep(
     record: Option<&Record>,
     now: Timestamp,
 ) -> Result<(), CollectionError> {
+    unused_of(folder, name, record, now)?.iter().for_each(|path| remove(path));
+    Ok(())
+}
+
+/// The files of a collection that are not in use: all, if there is no record of it.
+fn unused_of(
+    folder: &Path,
+    name: &str,
+    record: Option<&Record>,
+    now: Timestamp,
+) -> Result<Vec<PathBuf>, CollectionError> {
     let current = record.and_then(|record| parse(&record.file)).map(|(_, number)| number);
     let swapped = record.and_then(|record| record.updated_at);
     let is_fresh = swapped.is_some_and(|swapped| {
-        now.as_unix_milliseconds() - swapped.as_unix_milliseconds() < KEPT_MILLISECONDS
+        let age = now.as_unix_milliseconds() - swapped.as_unix_milliseconds();
+        // A clock that went back a little makes nothing old, one that was far ahead keeps
+        // nothing for years.
+        age.abs() < KEPT_MILLISECONDS
     });
-    for file in numbered(folder)?.into_iter().filter(|file| is(&file.name, name)) {
-        let in_use = current
-            .is_some_and(|current| file.number == current || file.number < current && is_fresh);
-        if !in_use {
-            remove(&file.path);
+    let in_use = |number: u64| {
+        current.is_some_and(|current| number == current || number < current && is_fresh)
+    };
+    let of_name = numbered(folder)?.into_iter().filter(|file| is(&file.name, name));
+    Ok(of_name.filter(|file| !in_use(file.number)).map(|file| file.path).collect())
+}
+
+/// The files that no collection uses, but for those being built.
+pub(super) fn unused(
+    folder: &Path,
+    records: &[Record],
+    now: Timestamp,
+) -> Result<Vec<PathBuf>, CollectionError> {
+    let mut found = Vec::new();
+    for name in names(folder)? {
+        // Whoever only looks makes no lock.
+        let is_built = lock_file(folder, &name).exists() && Lock::take(folder, &name).is_err();
+        let record = records.iter().find(|record| is(&record.name, &name));
+        if !is_built {
+            found.extend(unused_of(folder, &name, record, now)?);
         }
     }
-    Ok(())
+    Ok(found)
+}
+
+/// The names that files are called by, in lower case.
+fn names(folder: &Path) -> Result<BTreeSet<String>, CollectionError> {
+    let lower = |file: Numbered| file.name.to_ascii_lowercase();
+    Ok(numbered(folder)?.into_iter().map(lower).collect())
 }
 
 /// Takes away the files that no collection uses, but for those being built.
@@ -92,11 +133,7 @@ pub(super) fn sweep_all(
     records: &[Record],
     now: Timestamp,
 ) -> Result<(), CollectionError> {
-    let mut names: Vec<String> =
-        numbered(folder)?.into_iter().map(|file| file.name.to_ascii_lowercase()).collect();
-    names.sort();
-    names.dedup();
-    for name in names {
+    for name in names(folder)? {
         let Ok(_lock) = Lock::take(folder, &name) else { continue };
         let record = records.iter().find(|record| is(&record.name, &name));
         sweep(folder, &name, record, now)?;

@@ -354,9 +354,10 @@ impl From<&CallError> for Failure {
             | CallError::Sql(_)
             | CallError::NotConfigured(_)
             | CallError::UnknownSession(_) => Self::parameters(message),
-            CallError::NoAnswer(_) | CallError::TooLate | CallError::Unavailable => {
-                Self::internal(message)
-            }
+            CallError::NoAnswer(_)
+            | CallError::TooLate
+            | CallError::Store(_)
+            | CallError::Unavailable => Self::internal(message),
         }
     }
 }

@@ -170,7 +170,7 @@ fn coded(error: &CallError) -> String {
         CallError::Refused(_) => "FAILED_PRECONDITION",
         CallError::TooLate => "DEADLINE_EXCEEDED",
         CallError::Sql(error) => return json!({ "error": error.to_json() }).to_string(),
-        CallError::NoAnswer(_) | CallError::Unavailable => "INTERNAL",
+        CallError::NoAnswer(_) | CallError::Store(_) | CallError::Unavailable => "INTERNAL",
     };
     json!({ "error": { "code": code, "message": error.to_string() } }).to_string()
 }
@@ -179,7 +179,7 @@ fn coded(error: &CallError) -> String {
 fn enveloped(error: CallError) -> String {
     let error = match error {
         CallError::Sql(error) => error,
-        CallError::Unavailable | CallError::NoAnswer(_) => {
+        CallError::Unavailable | CallError::Store(_) | CallError::NoAnswer(_) => {
             SqlError::new(ErrorCode::XsqlInternal, error.to_string())
         }
         CallError::TooLate => SqlError::new(ErrorCode::XsqlDbExecFailed, error.to_string()),
@@ -206,6 +206,7 @@ fn failure(tool: &str, error: &CallError) -> Failure {
         | CallError::Sql(_)
         | CallError::NoAnswer(_)
         | CallError::TooLate
+        | CallError::Store(_)
         | CallError::Unavailable => {
             let what = if tool == "rag_search" { "RAG search" } else { tool };
             Failure::internal(format!("{what} failed: {error}"))

@@ -3,14 +3,12 @@
 
 use std::{
     fs::{self, File},
-    path::PathBuf,
-    process::{Child, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -24,7 +22,7 @@ use vademecum_kit::{
     retrieve::FtsQuery,
 };
 
-use super::program::{Library, program};
+use super::program::Library;
 
 const HTML: &str = "<!doctype html><html><head><title>Rye in the oven</title></head><body><nav>Home</nav>\
     <article><h1>Rye in the oven</h1><p>Bake it dark, for an hour and a half, and leave it alone for a \
@@ -108,15 +106,6 @@ fn databases(library: &Library) -> Vec<u64> {
 
 fn number(file: &str) -> Option<u64> {
     file.strip_prefix("kb.")?.strip_suffix(".db")?.parse().ok()
-}
-
-/// Waits until something is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "{what} never came");
-        thread::yield_now();
-    }
 }
 
 #[test]
@@ -412,56 +401,4 @@ fn twenty_readers_see_the_old_or_the_new_collection_whole() {
     assert_eq!(versions(&catalogue), [("3".to_owned(), chunks)]);
     assert!(seen.iter().all(|seen| seen.is_sorted()), "nobody goes back: {seen:?}");
     assert!(seen.iter().any(|seen| seen.len() > 1), "{seen:?}");
-}
-
-/// Begins to build, as another process.
-fn begin(library: &Library, more: &[&str]) -> Child {
-    program()
-        .args(["collection", "build", "kb"])
-        .arg(library.file("docs"))
-        .args(more)
-        .arg("--data")
-        .arg(library.data())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
-}
-
-fn size(path: &PathBuf) -> u64 {
-    fs::metadata(path).map_or(0, |about| about.len())
-}
-
-#[test]
-fn a_build_that_is_killed_leaves_the_old_collection_whole_and_the_next_completes() {
-    let library = Library::new();
-    write_documents(&library, 150);
-    build(&library, &["--project", "P", "--version", "0"]);
-    let catalogue = Catalogue::new(&library.data());
-    let [(_, chunks)] = versions(&catalogue)[..] else { panic!("one version") };
-    let file = |name: &str| library.data().join("collections").join(name);
-    // Before anything is written, at once after, and on the way.
-    for (round, written) in [0, 1, 200_000, 1, 800_000].into_iter().enumerate() {
-        let current = number(&open(&library, "kb").record.file).unwrap();
-        let version = format!("{}", round + 1);
-        let more = ["--version", &version, "--rebuild"];
-        let mut build = begin(&library, if round == 3 { &more[..2] } else { &more });
-        let files = [current, current + 1].map(|number| file(&format!("kb.{number}.db-wal")));
-        let mut is_over = false;
-        until("a build on its way", || {
-            is_over = build.try_wait().unwrap().is_some();
-            is_over || written == 0 || files.iter().map(size).sum::<u64>() >= written
-        });
-        build.kill().unwrap();
-        build.wait().unwrap();
-        let now = versions(&catalogue);
-        assert!(matches!(&now[..], [(_, count)] if *count == chunks), "{round}: {now:?}");
-    }
-    let report = build(&library, &["--version", "9", "--rebuild"]);
-    assert_eq!((&report["rebuilt"], &report["chunks"]), (&json!(true), &json!(chunks)));
-    assert_eq!(versions(&catalogue), [("9".to_owned(), chunks)]);
-    let opened = open(&library, "kb");
-    assert_eq!(opened.collection.store().check().unwrap().problems, Vec::<String>::new());
-    let (left, current) = (databases(&library), number(&opened.record.file));
-    assert_eq!(left.last().copied(), current, "nothing is left of what was killed: {left:?}");
 }

@@ -28,6 +28,7 @@ mod embeddings;
 mod errors;
 mod eval;
 mod export;
+mod faults;
 mod files;
 mod filters;
 #[cfg(target_os = "linux")]

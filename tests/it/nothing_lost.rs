@@ -167,15 +167,3 @@ fn what_was_changed_here_is_not_overwritten_by_its_file() {
     let kept = fs::read_to_string(library.file("notes/edited.md")).unwrap();
     assert!(kept.contains("sheet bend"), "no file is changed: {kept}");
 }
-
-#[test]
-fn what_was_answered_is_there_after_the_server_was_killed() {
-    let library = Library::new();
-    let server = library.serve_set(ON);
-    let note = create(&server.client(), "Mooring", "Ropes.");
-    server.client().call("notes.append", &json!({ "note_id": note["id"], "content": "Knots." }));
-    server.stop();
-    let server = library.serve_set(ON);
-    assert_eq!(read(&server.client(), &note["id"]), ("Ropes.\nKnots.".to_owned(), 2));
-    assert_eq!(found(&server.client(), "knots"), [note["uri"].as_str().unwrap()]);
-}

@@ -366,6 +366,6 @@ fn a_sync_that_is_killed_leaves_the_collection_whole_and_the_next_completes() {
     let done = sync(&["--rebuild"]);
     assert_eq!((done.code, &done.json()[0]["documents"]), (0, &json!(3_000)), "{done:?}");
     let opened = open(&trio, "lite");
-    assert_eq!(opened.collection.store().check().unwrap().problems, Vec::<String>::new());
+    assert_eq!(opened.collection.store().check().unwrap().problems, []);
     assert_eq!(written_after(&trio, &opened.record.file), 0, "nothing is left of what was killed");
 }

@@ -18,7 +18,7 @@ use vademecum_kit::{
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
-    store::{Column, Database, Reader, Table, Writer},
+    store::{Column, Database, Derived, Reader, Table, Writer},
 };
 
 /// The characters of one user.
@@ -63,6 +63,14 @@ impl Source for Characters {
 
     fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
         (&TABLE, Vec::new())
+    }
+
+    fn derived(&self) -> Option<Derived> {
+        Some(Derived {
+            table: TABLE.name,
+            drift: include_str!("../sql/drift.sql"),
+            fill: include_str!("../sql/fill.sql"),
+        })
     }
 
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {

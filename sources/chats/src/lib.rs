@@ -19,7 +19,7 @@ use vademecum_kit::{
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
-    store::{Column, Database, Reader, Table, Writer},
+    store::{Column, Database, Derived, Reader, Table, Writer},
 };
 
 /// The conversations of one user.
@@ -50,6 +50,14 @@ impl Source for Chats {
 
     fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>) {
         (&TABLE, columns(filters))
+    }
+
+    fn derived(&self) -> Option<Derived> {
+        Some(Derived {
+            table: TABLE.name,
+            drift: include_str!("../sql/drift.sql"),
+            fill: include_str!("../sql/fill.sql"),
+        })
     }
 
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {

@@ -22,4 +22,4 @@ pub use near::{Near, Nearest};
 pub use passage::{Passage, StoredDocument};
 pub use scope::{Access, Filter, Scope};
 pub use source::{Counts, EmbeddingModel, NewSource, SourceRow, SyncState};
-pub use words::TABLE;
+pub use words::{DERIVED, TABLE};

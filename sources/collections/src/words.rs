@@ -5,7 +5,7 @@ use vademecum_kit::{
     model::{Ask, Field, Ranking, Statistics, Suggestions, Uri},
     retrieve::{FtsQuery, Ids, Plan, rank, suggest_among},
     source::SourceError,
-    store::{Column, Reader, Table},
+    store::{Column, Derived, Reader, Table},
 };
 
 use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
@@ -22,6 +22,13 @@ pub const TABLE: Table = Table {
     postings: include_str!("../sql/postings.sql"),
     lengths: include_str!("../sql/lengths.sql"),
     words: include_str!("../sql/words.sql"),
+};
+
+/// The full-text table as what can be made anew from the chunks.
+pub const DERIVED: Derived = Derived {
+    table: TABLE.name,
+    drift: include_str!("../sql/drift.sql"),
+    fill: include_str!("../sql/fill.sql"),
 };
 
 impl Collection {

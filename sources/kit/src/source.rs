@@ -12,7 +12,7 @@ use crate::{
         SourceName, Stamped, Statistics, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
     },
     retrieve::{self, FtsQuery, Similar},
-    store::{Database, Reader, Store, StoreError, Table, Writer},
+    store::{Database, Derived, Reader, Store, StoreError, Table, Writer},
 };
 
 /// Something that can be searched, read and added to.
@@ -26,6 +26,12 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// The full-text table that is searched, and the columns of it that count
     /// with these filters; all, if none is named.
     fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>);
+
+    /// The full-text table that is searched, as what can be made anew from rows; `None`
+    /// for a source whose words are nobody's to mend.
+    fn derived(&self) -> Option<Derived> {
+        None
+    }
 
     /// Finds the matches that come first, without reading them.
     ///

@@ -173,7 +173,7 @@ fn what_is_held_back_is_stored_as_if_it_were_not() {
     }
     let [(toy, _), _] = toys;
     assert!((15..30).contains(&kept) && toy.held().len() > 1_000, "{kept}");
-    assert_eq!(toy.store.check().unwrap().problems, Vec::<String>::new());
+    assert_eq!(toy.store.check().unwrap().problems, []);
 }
 
 #[test]

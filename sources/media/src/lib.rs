@@ -20,7 +20,7 @@ use vademecum_kit::{
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
-    store::{Column, Database, Reader, Table, Writer},
+    store::{Column, Database, Derived, Reader, Table, Writer},
 };
 
 /// The media of one user.
@@ -53,6 +53,14 @@ impl Source for Media {
 
     fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
         (&TABLE, Vec::new())
+    }
+
+    fn derived(&self) -> Option<Derived> {
+        Some(Derived {
+            table: TABLE.name,
+            drift: include_str!("../sql/drift.sql"),
+            fill: include_str!("../sql/fill.sql"),
+        })
     }
 
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {

@@ -16,7 +16,7 @@ use vademecum_kit::{
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
-    store::{Column, Database, Reader, Table, Writer},
+    store::{Column, Database, Derived, Reader, Table, Writer},
 };
 
 /// The notes of one user.
@@ -48,6 +48,14 @@ impl Source for Notes {
 
     fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
         (&TABLE, Vec::new())
+    }
+
+    fn derived(&self) -> Option<Derived> {
+        Some(Derived {
+            table: TABLE.name,
+            drift: include_str!("../sql/drift.sql"),
+            fill: include_str!("../sql/fill.sql"),
+        })
     }
 
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {

@@ -16,7 +16,7 @@ use vademecum_kit::{
     },
     retrieve::{self, Ids, Plan, rank},
     source::{Source, SourceError},
-    store::{Column, Database, Reader, Table, Writer},
+    store::{Column, Database, Derived, Reader, Table, Writer},
 };
 
 /// The prompts of one user.
@@ -51,6 +51,14 @@ impl Source for Prompts {
 
     fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>) {
         (&TABLE, filters.fields.iter().map(|field| PromptField::as_str(*field)).collect())
+    }
+
+    fn derived(&self) -> Option<Derived> {
+        Some(Derived {
+            table: TABLE.name,
+            drift: include_str!("../sql/drift.sql"),
+            fill: include_str!("../sql/fill.sql"),
+        })
     }
 
     fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use vademecum_kit::{
     model::{Body, Draft, Saved, SourceName},
     source::{Source, SourceError},
-    store::{Durability, Store, StoreError, Writer},
+    store::{Durability, Store, Writer},
 };
 
 use crate::{File, TldwError, User, cell, characters, chats, media, notes, prompts};
@@ -196,9 +196,7 @@ impl Round<'_> {
         });
         let saved: Vec<Result<Saved, SourceError>> = match together {
             Ok(saved) => saved.into_iter().map(Ok).collect(),
-            Err(SourceError::Store(
-                error @ (StoreError::Open { .. } | StoreError::Folder { .. }),
-            )) => return Err(error.into()),
+            Err(SourceError::Store(error)) if error.is_of_file() => return Err(error.into()),
             Err(_) => drafts
                 .iter()
                 .map(|draft| self.store.write(Durability::Bulk, |writer| save(writer, draft)))

@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
     rc::Rc,
 };
 
@@ -148,6 +148,14 @@ impl Library {
     pub(crate) fn serve_set(&self, settings: &str) -> Server {
         let file = self.write("settings.toml", settings);
         self.serve_with(&["--config", file.to_str().unwrap()])
+    }
+
+    /// Serves this library by a command that ends in that of the program: with these
+    /// settings, on its data folder.
+    pub(crate) fn serve_by(&self, command: &mut Command, settings: &str) -> Server {
+        let file = self.write("settings.toml", settings);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(self.data());
+        Server::start_as(command.arg("--config").arg(file), Rc::clone(&self.folder))
     }
 
     /// Adds a user, and makes a key for them.

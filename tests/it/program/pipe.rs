@@ -7,7 +7,7 @@ use std::{
     process::{Child, ChildStdin, Stdio},
     rc::Rc,
     sync::mpsc::{Receiver, channel},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use serde_json::Value;
@@ -23,6 +23,7 @@ pub(crate) struct Pipe {
     process: Child,
     input: RefCell<Option<ChildStdin>>,
     output: Receiver<String>,
+    log: Option<JoinHandle<String>>,
     line: Line,
     _folder: Rc<TempDir>,
 }
@@ -49,9 +50,13 @@ impl Pipe {
                 sender.send(text)
             })
         });
-        let mut log = process.stderr.take().unwrap();
-        thread::spawn(move || log.read_to_end(&mut Vec::new()));
-        Self { process, input, output, line, _folder: folder }
+        let mut stderr = process.stderr.take().unwrap();
+        let log = Some(thread::spawn(move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            text
+        }));
+        Self { process, input, output, log, line, _folder: folder }
     }
 
     /// Sends a line.
@@ -87,6 +92,23 @@ impl Pipe {
         drop(self.input.take());
         let rest = self.output.iter().map(|line| serde_json::from_str(&line).unwrap()).collect();
         (rest, self.process.wait().unwrap().code())
+    }
+}
+
+impl Pipe {
+    /// Kills the process without asking; the answers that were still to be read. What it
+    /// had not written to its end is none.
+    pub(crate) fn kill(mut self) -> Vec<Value> {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        self.output.iter().filter_map(|line| serde_json::from_str(&line).ok()).collect()
+    }
+
+    /// Hangs up; what the process has logged.
+    pub(crate) fn stop(mut self) -> String {
+        drop(self.input.take());
+        self.process.wait().unwrap();
+        self.log.take().unwrap().join().unwrap()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read},
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     rc::Rc,
     thread::{self, JoinHandle},
 };
@@ -24,10 +24,14 @@ pub(crate) struct Server {
 impl Server {
     /// Starts serving, and comes back when the server says where.
     pub(crate) fn start(data: &Path, arguments: &[&str], folder: Rc<TempDir>) -> Self {
-        let mut process = program()
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(data)
-            .args(arguments)
+        let mut command = program();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(arguments);
+        Self::start_as(&mut command, folder)
+    }
+
+    /// Starts a command that serves, and comes back when it says where.
+    pub(crate) fn start_as(command: &mut Command, folder: Rc<TempDir>) -> Self {
+        let mut process = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

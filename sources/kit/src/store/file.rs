@@ -42,17 +42,8 @@ pub struct Store {
 #[derive(Debug)]
 pub(super) struct Open {
     readers: r2d2::Pool<SqliteConnectionManager>,
-    writer: Mutex<Connection>,
+    pub(super) writer: Mutex<Connection>,
     indexes: Indexes,
-}
-
-/// What a look at a store found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Health {
-    /// How many migrations have run.
-    pub schema: usize,
-    /// What SQLite's own checks complain about; empty if nothing.
-    pub problems: Vec<String>,
 }
 
 impl Store {
@@ -105,12 +96,12 @@ impl Store {
         let mut connection = lock(&open.writer);
         connection
             .pragma_update(None, "synchronous", durability.pragma())
-            .map_err(StoreError::from)?;
+            .map_err(|error| StoreError::about(&self.path, error))?;
         let transaction = begin(&mut connection)?;
         let writer = Writer::new(&transaction);
         let answer = work(&writer)?;
         let written = writer.finish()?;
-        transaction.commit().map_err(StoreError::from)?;
+        transaction.commit().map_err(|error| StoreError::about(&self.path, error))?;
         for Written { table, before, after, rows } in written {
             open.indexes.follow(table, &before, after, &rows);
         }
@@ -136,8 +127,8 @@ impl Store {
         let open = self.open()?;
         let connection = lock(&open.writer);
         // Readers may hold it up; then it happens at the next occasion.
-        connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
-        Ok(())
+        let settled = connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()));
+        settled.map_err(|error| StoreError::about(&self.path, error))
     }
 
     /// Closes the file as a program that ends should: what was written lately is moved
@@ -145,9 +136,10 @@ impl Store {
     pub fn finish(&self) -> Result<(), StoreError> {
         let Some(open) = lock(&self.open).take() else { return Ok(()) };
         let connection = lock(&open.writer);
-        connection.busy_timeout(MOMENT)?;
-        connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
-        Ok(())
+        let finished = connection
+            .busy_timeout(MOMENT)
+            .and_then(|()| connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())));
+        finished.map_err(|error| StoreError::about(&self.path, error))
     }
 
     /// What is remembered of a full-text table, if the file is open.
@@ -158,20 +150,6 @@ impl Store {
     /// Closes the file; the next use opens it again.
     pub fn close(&self) {
         drop(lock(&self.open).take());
-    }
-
-    /// Lets SQLite check the file, its indexes and its full-text tables.
-    pub fn check(&self) -> Result<Health, StoreError> {
-        let open = self.open()?;
-        let connection = lock(&open.writer);
-        let mut problems = integrity(&connection)?;
-        for table in full_text_tables(&connection)? {
-            let statement = format!("INSERT INTO {table} ({table}) VALUES ('integrity-check')");
-            if let Err(error) = connection.execute(&statement, []) {
-                problems.push(format!("full-text table {table}: {error}"));
-            }
-        }
-        Ok(Health { schema: schema(&connection)?, problems })
     }
 
     pub(super) fn open(&self) -> Result<Arc<Open>, StoreError> {
@@ -188,7 +166,7 @@ impl Store {
         if let Some(folder) = self.path.parent() {
             make_private_folder(folder)?;
         }
-        let failed = |source| StoreError::Open { path: self.path.clone(), source };
+        let failed = |source| self.cannot_open(source);
         let mut writer = connect(&self.path).map_err(failed)?;
         self.migrate(&mut writer)?;
         let manager = SqliteConnectionManager::file(&self.path)
@@ -210,7 +188,7 @@ impl Store {
 
     /// Runs the migrations that the file has not seen yet.
     fn migrate(&self, connection: &mut Connection) -> Result<(), StoreError> {
-        let failed = |source| StoreError::Open { path: self.path.clone(), source };
+        let failed = |source| self.cannot_open(source);
         let migrations = self.database.migrations();
         let done = self.recognise(connection)?;
         if done == migrations.len() {
@@ -233,9 +211,16 @@ impl Store {
             .map_err(failed)
     }
 
+    fn cannot_open(&self, source: rusqlite::Error) -> StoreError {
+        match StoreError::about(&self.path, source) {
+            StoreError::Statement(source) => StoreError::Open { path: self.path.clone(), source },
+            known => known,
+        }
+    }
+
     /// How many migrations the file has seen; refuses files that are not ours.
     fn recognise(&self, connection: &Connection) -> Result<usize, StoreError> {
-        let failed = |source| StoreError::Open { path: self.path.clone(), source };
+        let failed = |source| self.cannot_open(source);
         let application: i32 = connection
             .pragma_query_value(None, "application_id", |row| row.get(0))
             .map_err(failed)?;
@@ -283,31 +268,15 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     vademecum_fts5::register(connection)
 }
 
-fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
-    Ok(connection.transaction_with_behavior(TransactionBehavior::Immediate)?)
+pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
+    let path = connection.path().map(PathBuf::from).unwrap_or_default();
+    let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+    begun.map_err(|error| StoreError::about(&path, error))
 }
 
-fn schema(connection: &Connection) -> rusqlite::Result<usize> {
+pub(super) fn schema(connection: &Connection) -> rusqlite::Result<usize> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(0))
-}
-
-fn integrity(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
-    let lines = statement.query_map([], |row| row.get::<_, String>(0))?;
-    Ok(lines
-        .collect::<rusqlite::Result<Vec<_>>>()?
-        .into_iter()
-        .filter(|line| line != "ok")
-        .collect())
-}
-
-fn full_text_tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = connection.prepare(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5 (%'",
-    )?;
-    let names = statement.query_map([], |row| row.get(0))?;
-    names.collect()
 }
 
 /// The few threads that open and close the readers of all stores.
@@ -323,7 +292,7 @@ fn pool_threads() -> Arc<scheduled_thread_pool::ScheduledThreadPool> {
 }
 
 /// A lock whose owner panicked is still a lock: SQLite rolled its work back.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -357,7 +326,7 @@ mod tests {
             Database::Server,
         ]) {
             let store = Store::new(database, folder.path());
-            assert_eq!(store.check().unwrap().problems, Vec::<String>::new());
+            assert_eq!(store.check().unwrap().problems, []);
             store.close();
             assert_eq!(store.check().unwrap().schema, database.migrations().len());
         }
@@ -403,6 +372,25 @@ mod tests {
         let log = store.path().with_extension("db-wal");
         assert!(fs::metadata(log).map_or(0, |about| about.len()) == 0);
         store.write(Durability::Full, |_| Ok::<_, StoreError>(())).unwrap();
+    }
+
+    #[test]
+    fn a_write_without_room_changes_nothing_and_the_next_one_works() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Chacha, folder.path());
+        let pages = |sql: &'static str| {
+            let set = store.write(Durability::Full, |writer| writer.all(sql, &[], |_| Ok(())));
+            set.unwrap_or_else(|error: StoreError| panic!("{error}"));
+        };
+        // It is never less than there are.
+        pages("PRAGMA max_page_count = 1");
+        let insert = "INSERT INTO keywords (keyword, created_at, last_modified)
+                      VALUES (hex(zeroblob(100000)), '', '')";
+        let written = store.write(Durability::Full, |writer| writer.run(insert, &[]));
+        assert!(matches!(&written, Err(StoreError::Full { .. })), "{written:?}");
+        pages("PRAGMA max_page_count = 1000000");
+        store.write(Durability::Full, |writer| writer.run(insert, &[])).unwrap();
+        assert_eq!(store.check().unwrap().problems, []);
     }
 
     #[test]
@@ -495,7 +483,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
         of_schema_one(store.path());
-        assert_eq!(store.check().unwrap().problems, Vec::<String>::new());
+        assert_eq!(store.check().unwrap().problems, []);
         let file = connect(store.path()).unwrap();
         file.execute_batch(
             "CREATE VIRTUAL TABLE temp.word USING fts5vocab('main', 'chat_fts', 'instance')",

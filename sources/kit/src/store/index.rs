@@ -8,7 +8,6 @@ use vademecum_fts5::{Postings, collect};
 use super::{
     Reader, StoreError, Table,
     memory::{Indexes, Lengths, Memory, State},
-    reader::interrupted,
     varint::varints,
 };
 
@@ -59,7 +58,8 @@ impl<'a> Index<'a> {
 
     fn collect(&self, phrase: &str, rows: RangeInclusive<i64>) -> Result<Postings, StoreError> {
         let mut statement = self.reader.prepare(self.table.postings)?;
-        collect(&mut statement, phrase, rows, &self.table.weights()).map_err(interrupted)
+        let found = collect(&mut statement, phrase, rows, &self.table.weights());
+        found.map_err(|error| self.reader.failed(error))
     }
 
     /// How long its rows are.

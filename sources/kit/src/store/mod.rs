@@ -3,8 +3,10 @@
 
 mod copy;
 mod database;
+mod derived;
 mod error;
 mod file;
+mod health;
 mod holdings;
 mod imported;
 mod index;
@@ -18,8 +20,10 @@ mod watch;
 mod writer;
 
 pub use database::Database;
+pub use derived::{Derived, Drift};
 pub use error::StoreError;
-pub use file::{Health, Store, make_private_folder};
+pub use file::{Store, make_private_folder};
+pub use health::{Health, Part, Problem};
 pub use imported::{
     changed_here, first_origins, remove_once, rename_origin, save_once, written_here,
 };

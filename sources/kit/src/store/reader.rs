@@ -28,7 +28,8 @@ impl<'a> Reader<'a> {
     ) -> Result<T, E> {
         let watched = deadline.clone();
         let watch = Some(move || watched.is_over());
-        connection.progress_handler(STEPS, watch).map_err(StoreError::from)?;
+        let failed = |error| StoreError::on(connection, error);
+        connection.progress_handler(STEPS, watch).map_err(failed)?;
         let _moment = Moment::begin(connection)?;
         work(&Self { connection, indexes, deadline })
     }
@@ -37,7 +38,12 @@ impl<'a> Reader<'a> {
     pub fn prepare(&self, sql: &str) -> Result<CachedStatement<'a>, StoreError> {
         // Many short statements are never long enough for the watch.
         self.still_in_time()?;
-        Ok(self.connection.prepare_cached(sql)?)
+        self.connection.prepare_cached(sql).map_err(|error| self.failed(error))
+    }
+
+    /// What it means that a statement failed.
+    pub(crate) fn failed(&self, error: rusqlite::Error) -> StoreError {
+        StoreError::on(self.connection, error)
     }
 
     /// A full-text table at this moment.
@@ -58,8 +64,8 @@ impl<'a> Reader<'a> {
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         let mut statement = self.prepare(sql)?;
-        let rows = statement.query_map(parameters, read).map_err(interrupted)?;
-        rows.collect::<rusqlite::Result<_>>().map_err(interrupted)
+        let rows = statement.query_map(parameters, read).map_err(|error| self.failed(error))?;
+        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
     }
 
     /// Looks at every row of a statement, in order.
@@ -70,9 +76,9 @@ impl<'a> Reader<'a> {
         mut look: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
         let mut statement = self.prepare(sql)?;
-        let mut rows = statement.query(parameters).map_err(interrupted)?;
-        while let Some(row) = rows.next().map_err(interrupted)? {
-            look(row).map_err(interrupted)?;
+        let mut rows = statement.query(parameters).map_err(|error| self.failed(error))?;
+        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            look(row).map_err(|error| self.failed(error))?;
         }
         Ok(())
     }
@@ -84,7 +90,10 @@ impl<'a> Reader<'a> {
         parameters: &Parameters<'_>,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        self.prepare(sql)?.query_row(parameters, read).optional().map_err(interrupted)
+        self.prepare(sql)?
+            .query_row(parameters, read)
+            .optional()
+            .map_err(|error| self.failed(error))
     }
 
     /// The first row of a statement that always has one.
@@ -94,7 +103,7 @@ impl<'a> Reader<'a> {
         parameters: &Parameters<'_>,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.prepare(sql)?.query_row(parameters, read).map_err(interrupted)
+        self.prepare(sql)?.query_row(parameters, read).map_err(|error| self.failed(error))
     }
 
     /// The row of a statement for each of many keys, where there is one; what
@@ -108,8 +117,8 @@ impl<'a> Reader<'a> {
         let mut statement = self.prepare(sql)?;
         let mut found = Vec::new();
         for (key, with) in keys {
-            let mut rows = statement.query([key]).map_err(interrupted)?;
-            if let Some(row) = rows.next().map_err(interrupted)? {
+            let mut rows = statement.query([key]).map_err(|error| self.failed(error))?;
+            if let Some(row) = rows.next().map_err(|error| self.failed(error))? {
                 found.push(read(key, with, row)?);
             }
         }
@@ -127,7 +136,8 @@ struct Moment<'a>(&'a Connection);
 
 impl<'a> Moment<'a> {
     fn begin(connection: &'a Connection) -> Result<Self, StoreError> {
-        connection.prepare_cached("BEGIN")?.execute([])?;
+        let begun = connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([]));
+        begun.map_err(|error| StoreError::on(connection, error))?;
         Ok(Self(connection))
     }
 }
@@ -140,12 +150,5 @@ impl Drop for Moment<'_> {
             .progress_handler(0, None::<fn() -> bool>)
             .and_then(|()| self.0.prepare_cached("ROLLBACK")?.execute([]));
         debug_assert!(done.is_ok(), "a read that has begun can be ended");
-    }
-}
-
-pub(crate) fn interrupted(error: rusqlite::Error) -> StoreError {
-    match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::OperationInterrupted) => StoreError::TimeIsUp,
-        _ => StoreError::Statement(error),
     }
 }

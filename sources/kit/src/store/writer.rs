@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use rusqlite::{OptionalExtension, Row, Transaction, named_params};
+use rusqlite::{CachedStatement, OptionalExtension, Row, Transaction, named_params};
 use uuid::Uuid;
 use vademecum_fts5::with_prepared;
 
@@ -96,8 +96,8 @@ impl<'a> Writer<'a> {
         let written = self.written.take();
         if !written.is_empty() {
             // A savepoint makes FTS5 write what it still holds back.
-            self.transaction.prepare_cached("SAVEPOINT written")?.execute([])?;
-            self.transaction.prepare_cached("RELEASE written")?.execute([])?;
+            self.run("SAVEPOINT written", &[])?;
+            self.run("RELEASE written", &[])?;
         }
         let finish = |(table, before, mut rows): Touched| {
             rows.sort_unstable();
@@ -113,12 +113,14 @@ impl<'a> Writer<'a> {
 
     /// Runs a statement and tells how many rows it changed.
     pub fn run(&self, sql: &str, parameters: &Parameters<'_>) -> Result<usize, StoreError> {
-        Ok(self.transaction.prepare_cached(sql)?.execute(parameters)?)
+        let mut statement = self.prepare(sql)?;
+        statement.execute(parameters).map_err(|error| self.failed(error))
     }
 
     /// Adds a row and tells its rowid.
     pub fn insert(&self, sql: &str, parameters: &Parameters<'_>) -> Result<i64, StoreError> {
-        Ok(self.transaction.prepare_cached(sql)?.insert(parameters)?)
+        let mut statement = self.prepare(sql)?;
+        statement.insert(parameters).map_err(|error| self.failed(error))
     }
 
     /// The identifier that is wanted, or a random one if nothing is wanted or
@@ -139,7 +141,8 @@ impl<'a> Writer<'a> {
         parameters: &Parameters<'_>,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        Ok(self.transaction.prepare_cached(sql)?.query_row(parameters, read).optional()?)
+        let mut statement = self.prepare(sql)?;
+        statement.query_row(parameters, read).optional().map_err(|error| self.failed(error))
     }
 
     /// All rows of a statement, in order.
@@ -149,8 +152,16 @@ impl<'a> Writer<'a> {
         parameters: &Parameters<'_>,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
-        let mut statement = self.transaction.prepare_cached(sql)?;
-        let rows = statement.query_map(parameters, read)?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        let mut statement = self.prepare(sql)?;
+        let rows = statement.query_map(parameters, read).map_err(|error| self.failed(error))?;
+        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
+    }
+
+    fn prepare(&self, sql: &str) -> Result<CachedStatement<'a>, StoreError> {
+        self.transaction.prepare_cached(sql).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> StoreError {
+        StoreError::on(self.transaction, error)
     }
 }

@@ -1,0 +1,29 @@
+-- How many passages cannot be found by their words, and how many rows of words are of no
+-- passage. A passage is the title of a conversation with its opening message, and every
+-- other message by itself.
+WITH passages AS MATERIALIZED (
+    SELECT 2 * conversations.row AS key
+    FROM conversations
+    LEFT JOIN messages AS opening ON opening.row = (
+        SELECT messages.row
+        FROM messages
+        WHERE conversation_id = conversations.id AND deleted = 0
+        ORDER BY timestamp, messages.row
+        LIMIT 1
+    )
+    WHERE conversations.deleted = 0 AND (conversations.title <> '' OR opening.row IS NOT NULL)
+    UNION ALL
+    SELECT 2 * messages.row + 1
+    FROM messages
+    JOIN conversations
+        ON conversations.id = messages.conversation_id AND conversations.deleted = 0
+    WHERE messages.deleted = 0 AND EXISTS (
+        SELECT 1
+        FROM messages AS earlier
+        WHERE earlier.conversation_id = messages.conversation_id AND earlier.deleted = 0
+          AND (earlier.timestamp, earlier.row) < (messages.timestamp, messages.row)
+    )
+)
+SELECT
+    (SELECT count(*) FROM passages WHERE key NOT IN (SELECT id FROM chat_fts_docsize)) AS missing,
+    (SELECT count(*) FROM chat_fts_docsize WHERE id NOT IN (SELECT key FROM passages)) AS stray;

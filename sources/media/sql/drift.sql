@@ -1,0 +1,13 @@
+-- How many documents cannot be found by their words, and how many rows of words are of no
+-- document.
+SELECT
+    (
+        SELECT count(*)
+        FROM Media
+        WHERE deleted = 0 AND is_trash = 0 AND id NOT IN (SELECT id FROM media_fts_docsize)
+    ) AS missing,
+    (
+        SELECT count(*)
+        FROM media_fts_docsize
+        WHERE id NOT IN (SELECT id FROM Media WHERE deleted = 0 AND is_trash = 0)
+    ) AS stray;

@@ -1,0 +1,13 @@
+-- Makes all documents findable by their words, in a table that is empty.
+INSERT INTO media_fts (rowid, title, content, author, keywords)
+SELECT
+    id, title, content, author,
+    (
+        SELECT group_concat(Keywords.keyword, ' ')
+        FROM MediaKeywords
+        JOIN Keywords ON Keywords.id = MediaKeywords.keyword_id
+        WHERE MediaKeywords.media_id = Media.id AND Keywords.deleted = 0
+    )
+FROM Media
+WHERE deleted = 0 AND is_trash = 0
+ORDER BY id;

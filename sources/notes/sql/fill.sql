@@ -1,0 +1,13 @@
+-- Makes all notes findable by their words, in a table that is empty.
+INSERT INTO note_fts (rowid, title, content, keywords)
+SELECT
+    row, title, content,
+    (
+        SELECT group_concat(keywords.keyword, ' ')
+        FROM note_keywords
+        JOIN keywords ON keywords.id = note_keywords.keyword_id
+        WHERE note_keywords.note_id = notes.id AND keywords.deleted = 0
+    )
+FROM notes
+WHERE deleted = 0
+ORDER BY row;

@@ -1,0 +1,275 @@
+//! Damaged, missing and empty files: whoever asks is told whose answer is missing,
+//! all others answer, the log and `check` name the file, and what is derived is made
+//! anew.
+
+use std::{
+    fs::{self, File},
+    io::{Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::named_params;
+use serde_json::{Value, json};
+use vademecum_kit::{
+    model::Deadline,
+    store::{Database, Durability, Store, StoreError},
+};
+
+use super::{is_sound, lines};
+use crate::{
+    program::{Caller, Library},
+    writing::{ON, create, found},
+};
+
+/// A store of the one user of a library.
+fn store(library: &Library, database: Database) -> Store {
+    Store::new(database, &library.data().join("users/local"))
+}
+
+/// Overwrites a page of a table in the middle of a file, while nobody serves it.
+fn damage(store: &Store, table: &str) {
+    let pages = "SELECT max(pageno) AS page, max(pgsize) AS size FROM dbstat
+                 WHERE name = :table AND pagetype = 'leaf'";
+    store.settle().unwrap();
+    let soon = Deadline::after(Duration::from_mins(1));
+    let (page, size): (u64, u64) = store
+        .read(soon, |reader| {
+            reader.one(pages, named_params! { ":table": table }, |row| {
+                let number = |name| row.get::<_, i64>(name).map(i64::unsigned_abs);
+                Ok((number("page")?, number("size")?))
+            })
+        })
+        .map_err(|error: StoreError| error)
+        .unwrap();
+    store.close();
+    assert!(page > 1, "{table} has a page of its own");
+    let mut file = File::options().write(true).open(store.path()).unwrap();
+    file.seek(SeekFrom::Start((page - 1) * size)).unwrap();
+    file.write_all(&vec![0xff; usize::try_from(size).unwrap()]).unwrap();
+}
+
+/// A library of notes, enough of them for more than a page, and of media.
+fn shelf() -> Library {
+    let library = Library::of_notes((0..300).map(|number| {
+        let words: Vec<String> = (0..20).map(|word| format!("w{number}x{word}")).collect();
+        (format!("n{number}"), format!("# Note {number}\n\nA lantern. {}", words.join(" ")))
+    }));
+    library.import("media", "lamp.txt", "A lantern on the quay.");
+    library
+}
+
+/// Searches both sources; how many there are, and who failed why.
+fn search_for(caller: &impl Caller, query: &str) -> (Value, Vec<(String, String)>) {
+    let mut found = caller.call("knowledge.search", &json!({ "query": query, "limit": 5 }));
+    let failed = found["_meta"]["failed_sources"].as_array().cloned().unwrap_or_default();
+    let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
+    let failed = failed.iter().map(|it| (text(it, "source"), text(it, "reason"))).collect();
+    (found["total_estimated"].take(), failed)
+}
+
+fn search(caller: &impl Caller) -> (Value, Vec<(String, String)>) {
+    search_for(caller, "lantern")
+}
+
+#[test]
+fn damage_in_a_full_text_table_costs_one_source_until_it_is_repaired() {
+    let library = shelf();
+    damage(&store(&library, Database::Chacha), "note_fts_data");
+    let server = library.serve();
+    // Some of the words are on the page.
+    let words = (0..300).map(|number| format!("lantern w{number}x0"));
+    let told = words.map(|query| (search_for(&server.client(), &query), query));
+    let ((total, failed), query) =
+        told.into_iter().find(|((_, failed), _)| !failed.is_empty()).expect("a damaged word");
+    assert_eq!(total, 1, "media still answer");
+    assert!(
+        matches!(&failed[..], [(source, reason)] if source == "notes"
+            && reason.contains("damaged") && reason.contains("vademecum check")),
+        "{failed:?}"
+    );
+    let problem = server.client().refuses("notes.search", &json!({ "query": query }));
+    assert!(problem.contains("damaged"), "{problem}");
+    let log = server.stop();
+    assert!(log.contains("chacha.db is damaged"), "{log}");
+
+    let check = library.run(&["check"]);
+    let wrong = lines(&check, "wrong");
+    assert_eq!(check.code, 1, "{check:?}");
+    assert!(
+        !wrong.is_empty()
+            && wrong.iter().all(|line| line.contains("chacha.db")
+                && line.contains("note_fts")
+                && line.contains("check --repair")),
+        "{check:?}"
+    );
+    let repaired = library.run(&["check", "--repair"]);
+    is_sound(&repaired);
+    assert!(lines(&repaired, "mended")[0].contains("chacha.db"), "{repaired:?}");
+    is_sound(&library.run(&["check"]));
+    let server = library.serve();
+    assert_eq!(search(&server.client()), (json!(301), vec![]));
+    for word in ["w0x0", "w299x19", "w150x7"] {
+        assert_eq!(server.client().uris("notes.search", &json!({ "query": word })).len(), 1);
+    }
+}
+
+#[test]
+fn full_text_is_repaired_beside_a_server_that_goes_on() {
+    let library = shelf();
+    let notes = store(&library, Database::Chacha);
+    for sql in
+        ["DELETE FROM note_fts WHERE rowid IN (7, 8)", "UPDATE notes SET deleted = 1 WHERE row = 9"]
+    {
+        notes.write(Durability::Full, |writer| writer.run(sql, &[]).map(drop)).unwrap();
+    }
+    notes.close();
+    let check = library.run(&["check"]);
+    assert!(check.code == 1, "{check:?}");
+    assert!(
+        lines(&check, "wrong")[0]
+            .contains("note_fts: 2 rows cannot be found by their words, 1 rows"),
+        "{check:?}"
+    );
+    let server = library.serve_set(ON);
+    assert_eq!(search(&server.client()).0, 299);
+    is_sound(&library.run(&["check", "--repair"]));
+    assert_eq!(search(&server.client()), (json!(300), vec![]), "the server sees it at once");
+    let note = create(&server.client(), "Mooring", "A lantern and ropes.");
+    assert_eq!(found(&server.client(), "ropes"), [note["uri"].as_str().unwrap()]);
+    assert_eq!(search(&server.client()).0, 301);
+    is_sound(&library.run(&["check"]));
+}
+
+#[test]
+fn damage_in_rows_is_told_with_the_way_out_and_never_touched() {
+    let library = shelf();
+    let media = store(&library, Database::Media);
+    damage(&store(&library, Database::Chacha), "notes");
+    let damaged = fs::read(library.data().join("users/local/chacha.db")).unwrap();
+    let healthy = fs::read(media.path()).unwrap();
+    for arguments in [&["check"][..], &["check", "--repair"]] {
+        let check = library.run(arguments);
+        assert_eq!(check.code, 1, "{check:?}");
+        let wrong = lines(&check, "wrong");
+        assert!(
+            wrong.iter().any(|line| line.contains("chacha.db: table notes")
+                && line.contains("vademecum restore")
+                && line.contains("vademecum export")),
+            "{check:?}"
+        );
+        assert!(wrong.iter().all(|line| !line.contains("media.db")), "{check:?}");
+    }
+    assert_eq!(fs::read(library.data().join("users/local/chacha.db")).unwrap(), damaged);
+    assert_eq!(fs::read(media.path()).unwrap(), healthy);
+    let server = library.serve();
+    assert_eq!(server.client().uris("media.search", &json!({ "query": "lantern" })).len(), 1);
+    let told = (0..300).any(|number| {
+        let query = json!({ "query": format!("w{number}x0") });
+        let result = server.client().result_of("notes.search", &query);
+        result["isError"] == true && result.to_string().contains("damaged")
+    });
+    assert!(told, "who asks for a note on the damaged page is told");
+}
+
+const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
+
+/// Settings with vectors, and the arguments that name them.
+fn with_vectors(library: &Library) -> [String; 2] {
+    let file = library.write("vectors.toml", STUB);
+    ["--config".to_owned(), file.to_str().unwrap().to_owned()]
+}
+
+/// How many notes a search by meaning sees, and how many vectors are missing.
+fn near(library: &Library) -> (usize, Value) {
+    let server = library.serve_set(STUB);
+    let query = json!({ "query": "a lantern", "mode": "vector", "limit": 100 });
+    let found = server.client().call("knowledge.search", &query);
+    (found["results"].as_array().unwrap().len(), found["_meta"]["vectors_missing"].clone())
+}
+
+fn small() -> Library {
+    Library::of_notes((0..5).map(|number| (format!("n{number}"), "A lantern on the quay.")))
+}
+
+#[test]
+fn missing_or_damaged_vectors_are_told_and_made_anew() {
+    let library = small();
+    let [flag, file] = with_vectors(&library);
+    let check =
+        |repair: &[&str]| library.run(&[&["check", flag.as_str(), file.as_str()], repair].concat());
+    let behind = check(&[]);
+    assert!(
+        lines(&behind, "warning")
+            .iter()
+            .any(|line| line.contains("index.db: it is 5 items behind")),
+        "{behind:?}"
+    );
+    assert_eq!(near(&library), (5, Value::Null));
+    is_sound(&check(&[]));
+    let index = library.data().join("users/local/index.db");
+    let embeddings = library.data().join("embeddings.db");
+    let gone = |path: &Path| fs::remove_file(path).unwrap();
+    let text = |path: &Path| fs::write(path, "no database at all, but a text").unwrap();
+    let empty = |path: &Path| fs::write(path, "").unwrap();
+    let harms: [&dyn Fn(&Path); 3] = [&gone, &text, &empty];
+    for harm in harms {
+        harm(&index);
+        harm(&embeddings);
+        is_sound(&check(&["--repair"]));
+        let again = check(&[]);
+        is_sound(&again);
+        assert!(!again.stdout.contains("behind"), "{again:?}");
+        assert_eq!(near(&library), (5, Value::Null));
+    }
+    damage(&store(&library, Database::Index), "rag_codes");
+    let wrong = check(&[]);
+    assert!(wrong.code == 1 && lines(&wrong, "wrong")[0].contains("index.db"), "{wrong:?}");
+    let done = check(&["--repair"]);
+    is_sound(&done);
+    assert!(lines(&done, "mended").iter().all(|line| line.contains("index.db")), "{done:?}");
+    assert_eq!(near(&library), (5, Value::Null));
+}
+
+#[test]
+fn vectors_that_somebody_has_open_are_not_taken_from_them() {
+    let library = small();
+    let [flag, file] = with_vectors(&library);
+    let server = library.serve_set(STUB);
+    let query = json!({ "query": "a lantern", "mode": "vector" });
+    assert_eq!(server.client().uris("knowledge.search", &query).len(), 5);
+    let index = store(&library, Database::Index);
+    damage(&index, "rag_codes");
+    let arguments = ["check", flag.as_str(), file.as_str(), "--repair"];
+    let refused = library.run(&arguments);
+    assert!(refused.code == 1 && refused.stdout.contains("stop the server first"), "{refused:?}");
+    assert!(index.path().exists());
+    drop(server.stop());
+    is_sound(&library.run(&arguments));
+    assert_eq!(near(&library), (5, Value::Null));
+}
+
+#[test]
+fn a_file_that_is_empty_missing_or_no_database_is_named() {
+    let path = |library: &Library, name: &str| -> PathBuf { library.data().join(name) };
+    let named = |library: &Library, level: &str, name: &str, part: &str| {
+        let check = library.run(&["check"]);
+        let told = lines(&check, level);
+        assert!(told.iter().any(|line| line.contains(name) && line.contains(part)), "{check:?}");
+        assert_eq!(check.code, i32::from(level == "wrong"), "{check:?}");
+    };
+    let library = Library::lanterns();
+    let media = path(&library, "users/local/media.db");
+    fs::write(&media, "").unwrap();
+    named(&library, "warning", "media.db", "the file is empty");
+    fs::write(&media, "no database at all, but a text that is long enough".repeat(20)).unwrap();
+    named(&library, "wrong", "media.db", "vademecum restore");
+    fs::remove_file(&media).unwrap();
+    fs::write(path(&library, "users/local/media.db-wal"), "x").unwrap();
+    named(&library, "wrong", "media.db", "the file is missing");
+    fs::remove_file(path(&library, "users/local/media.db-wal")).unwrap();
+    named(&library, "wrong", "media.db", "were brought into it");
+    let server = library.serve();
+    let (total, failed) = search(&server.client());
+    assert!(total.as_u64().unwrap() > 5 && failed.is_empty(), "{total} {failed:?}");
+}
