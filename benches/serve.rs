@@ -33,6 +33,7 @@ use vademecum::{
         Sessions, Template, Toolset, Unfinished,
     },
     registry,
+    telemetry::Monitor,
     transport::{Door, serve},
 };
 
@@ -213,6 +214,7 @@ fn run_server(which: &str) -> Result<()> {
             auth: config::Auth::default(),
             server: config::Server::default(),
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
+            monitor: Monitor::default(),
         };
         Ok(serve(door, listener).await?)
     })

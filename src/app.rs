@@ -1,5 +1,7 @@
 //! Where everything is put together: settings → stores → actors → transports.
 
+mod monitoring;
+
 use std::{
     net::TcpListener,
     path::{Path, PathBuf},
@@ -9,15 +11,19 @@ use std::{
 
 use vademecum_tldw::TldwError;
 
+use self::monitoring::Watched;
 use crate::{
     actors::{Library, Roster, Shelf, Tldw},
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, desktop},
     collections::{Catalogue, CollectionError, Syncs, Tables},
     config::{ConfigError, Mode, Settings, ToolNames},
     embed::{Embeddings, SetupError},
-    mcp::{Link, NameStyle, NotDisabled, Options, Peer, Rates, Service, Sessions, Toolset},
+    mcp::{
+        Link, NameStyle, NotDisabled, Observer, Options, Peer, Rates, Service, Sessions, Toolset,
+    },
     registry,
     sql::{Databases, ProfileError, Profiles},
+    telemetry::{Exporter, ExporterError, Metrics, MetricsError, Monitor},
     tools::Toolbox,
     transport::{self, Door},
 };
@@ -35,6 +41,7 @@ pub struct App {
     syncs: Syncs,
     profiles: Arc<Profiles>,
     service: Service,
+    monitor: Monitor,
 }
 
 /// Why the program could not be put together or run.
@@ -64,6 +71,12 @@ pub enum AppError {
     /// A profile cannot be as the settings want it.
     #[error(transparent)]
     Profiles(#[from] ProfileError),
+    /// Nothing can be counted.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// No spans can be sent.
+    #[error(transparent)]
+    Exporter(#[from] ExporterError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -86,14 +99,17 @@ impl App {
         let principal = desktop(settings.storage.user.parse()?);
         let folder = settings.storage.folder()?;
         let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
-        let roster = Arc::new(Roster::new(Shelf {
+        let all_tools = registry::tools();
+        let metrics = Metrics::new(&monitoring::measured(&all_tools))?;
+        let roster = Roster::new(Shelf {
             users: folder.join("users"),
             tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
             embeddings: embeddings.clone(),
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
-        }));
+        });
+        let roster = Arc::new(roster.counted(metrics.clone()));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
         let profiles = Arc::new(Profiles::new(&settings.profiles, &settings.secrets.unlock())?);
@@ -103,15 +119,16 @@ impl App {
             .reading(Tables::new(Arc::clone(&databases), principal.clone()))
             .configured(&settings.collections)?;
         let shared = Arc::clone(&collections);
-        let toolbox = Toolbox::new(Arc::clone(&roster), shared, registry::tools(), patience)
+        let toolbox = Toolbox::new(Arc::clone(&roster), shared, all_tools, patience)
             .embedding_with(embeddings)
             .syncing_with(syncs.clone())
             .without(&tools.disabled)?
             .saying(tools.text)
-            .with_databases(databases)
+            .with_databases(Arc::clone(&databases))
             .writing(tools.write)
             .with_segments(tools.rag_search_segments.get().into());
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most);
+        let sessions = Arc::new(sessions);
         let options = Options {
             names: match tools.tool_names {
                 ToolNames::Auto => None,
@@ -133,8 +150,15 @@ impl App {
         };
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
-        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options).limited(rates);
-        Ok(Self { settings, principal, roster, collections, syncs, profiles, service })
+        let exporter = settings.telemetry.otlp_endpoint.as_ref().map(Exporter::start).transpose()?;
+        let observer = Observer { metrics, exporter };
+        let monitor = monitoring::monitor(
+            &observer,
+            &Watched { roster: &roster, sessions: &sessions, databases, catalogue: &collections },
+        );
+        let service = Service::new(Arc::new(toolbox), sessions, options);
+        let service = service.limited(rates).observed_by(observer);
+        Ok(Self { settings, principal, roster, collections, syncs, profiles, service, monitor })
     }
 
     /// The user's library.
@@ -221,6 +245,7 @@ impl App {
             auth,
             server,
             concurrent_calls: self.settings.limits.concurrent_calls,
+            monitor: self.monitor.clone(),
         }
     }
 }

@@ -79,6 +79,16 @@ impl Desk {
         }
     }
 
+    /// How much work waits for a hand.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting.len()
+    }
+
+    /// How many hands are at work.
+    pub(crate) fn working(&self) -> usize {
+        self.lock().hands
+    }
+
     fn put(self: &Arc<Self>, job: Job) {
         let mut state = self.lock();
         state.waiting.push_back(job);
@@ -156,6 +166,7 @@ mod tests {
             threads.insert(thread);
         }
         assert!(threads.len() <= HANDS);
+        assert_eq!(desk.waiting(), 0);
     }
 
     #[actix::test]

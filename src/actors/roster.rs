@@ -21,6 +21,7 @@ use crate::{
     config::{Limits, Sessions},
     embed::Embeddings,
     mcp::Scope,
+    telemetry::Metrics,
 };
 
 /// Where libraries stand, and what they are made of.
@@ -43,12 +44,13 @@ pub struct Shelf {
 /// Which libraries are in use and which conversations go on.
 pub struct Roster {
     shelf: Shelf,
-    libraries: DashMap<UserId, Library>,
-    seats: DashMap<(Principal, Scope), Seat>,
+    metrics: Metrics,
+    pub(super) libraries: DashMap<UserId, Library>,
+    pub(super) seats: DashMap<(Principal, Scope), Seat>,
 }
 
 /// A conversation that goes on.
-struct Seat {
+pub(super) struct Seat {
     memory: Memory,
     used: Instant,
 }
@@ -66,7 +68,14 @@ impl fmt::Debug for Roster {
 impl Roster {
     /// Nobody is there yet.
     pub fn new(shelf: Shelf) -> Self {
-        Self { shelf, libraries: DashMap::new(), seats: DashMap::new() }
+        let metrics = Metrics::default();
+        Self { shelf, metrics, libraries: DashMap::new(), seats: DashMap::new() }
+    }
+
+    /// The same, with sources that are counted there.
+    #[must_use]
+    pub fn counted(self, metrics: Metrics) -> Self {
+        Self { metrics, ..self }
     }
 
     /// The principal's own library.
@@ -80,7 +89,8 @@ impl Roster {
             let patience = self.shelf.limits.patience();
             let tldw = tldw.map(|tldw| (tldw, id));
             let embeddings = self.shelf.embeddings.as_ref();
-            Library::start(&folder, &self.shelf.sources, patience, tldw, embeddings)
+            let sources = &self.shelf.sources;
+            Library::start(&folder, sources, patience, tldw, embeddings, &self.metrics)
         };
         self.libraries.entry(user.clone()).or_insert_with(start).clone()
     }

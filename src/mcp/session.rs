@@ -147,6 +147,11 @@ impl Sessions {
         idle
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.records.len()
+    }
+
     fn is_over(&self, record: &Record) -> bool {
         !record.connected && record.used.elapsed() > self.idle
     }

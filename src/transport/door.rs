@@ -6,6 +6,7 @@ use crate::{
     auth::Authenticator,
     config::{Auth, Server},
     mcp::Service,
+    telemetry::Monitor,
 };
 
 /// What every transport needs to know.
@@ -21,4 +22,6 @@ pub struct Door {
     pub server: Server,
     /// How many calls one connection works on at the same time.
     pub concurrent_calls: NonZeroU32,
+    /// What those who look after the server are told.
+    pub monitor: Monitor,
 }

@@ -4,7 +4,9 @@ use std::net::TcpListener;
 
 use actix_web::{App, HttpResponse, HttpServer, middleware::from_fn, rt, web};
 
-use super::{Door, credentials, guard, http, stop::asked_to_stop, well_known, ws};
+use super::{
+    Door, credentials, guard, http, monitoring, request_id, stop::asked_to_stop, well_known, ws,
+};
 
 /// Workers: a request is short, and SQLite runs beside them.
 const WORKERS: usize = 2;
@@ -21,6 +23,7 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
             .app_data(web::PayloadConfig::new(door.server.max_body_bytes.get()))
             .wrap(guard::cors(&door))
             .wrap(from_fn(guard::check))
+            .wrap(from_fn(request_id::name))
             .service(
                 web::resource("/mcp")
                     .wrap(from_fn(credentials::check))
@@ -38,6 +41,13 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
                 web::resource([well_known::PATH, well_known::PATH_AND_REST])
                     .route(web::get().to(well_known::metadata)),
             )
+            .service(
+                web::resource("/metrics")
+                    .wrap(from_fn(credentials::check))
+                    .route(web::get().to(monitoring::metrics)),
+            )
+            .service(web::resource("/health/live").route(web::get().to(monitoring::live)))
+            .service(web::resource("/health/ready").route(web::get().to(monitoring::ready)))
             .default_service(web::to(|| async {
                 HttpResponse::NotFound().json(serde_json::json!({
                     "error": "nothing is here: MCP is at /mcp (HTTP) and /mcp/ws (WebSocket)"

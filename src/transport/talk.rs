@@ -7,9 +7,13 @@ use tokio::{
     sync::{Semaphore, mpsc},
     task::JoinSet,
 };
+use tracing::Instrument as _;
 
 use super::Door;
-use crate::mcp::{Link, Peer, Service, SessionId};
+use crate::{
+    mcp::{Link, Peer, Service, SessionId},
+    telemetry::RequestId,
+};
 
 /// What is going on on a connection. When it goes, so does all work for it.
 pub(crate) struct Talk {
@@ -56,13 +60,15 @@ impl Talk {
         };
         let (service, peer, link) = (self.service.clone(), self.peer.clone(), self.link.clone());
         let answers = self.answers.clone();
-        self.work.spawn_local(async move {
+        let span = RequestId::mint().span();
+        let work = async move {
             if let Some(answer) = service.handle(&peer, &message, &link).await.message {
                 // Nobody is left to be told if the connection is closed.
                 drop(answers.send(answer).await);
             }
             drop(turn);
-        });
+        };
+        self.work.spawn_local(work.instrument(span));
     }
 
     /// Says something that no message asked for.

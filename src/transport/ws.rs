@@ -40,12 +40,14 @@ pub(crate) async fn open(
     let longest = door.server.max_message_bytes.get();
     let stream =
         stream.max_frame_size(longest).aggregate_continuations().max_continuation_size(longest);
+    let counted = door.monitor.metrics().socket();
     rt::spawn(async move {
         let writer = rt::spawn(write(socket.clone(), out));
         let reason = converse(&door, talk, &admitted, socket.clone(), stream).await;
         // The other side may have gone first.
         drop(socket.close(reason).await);
         writer.abort();
+        drop(counted);
     });
     Ok(response)
 }

@@ -14,6 +14,7 @@ mod reader;
 mod table;
 mod tagged;
 mod varint;
+mod waits;
 mod watch;
 mod writer;
 

@@ -16,6 +16,7 @@ use vademecum::{
     auth::{Authenticator, desktop},
     config::{Auth, Server},
     mcp::{Options, Service, Sessions},
+    telemetry::Monitor,
     transport::{Door, serve},
 };
 
@@ -36,6 +37,7 @@ fn main() -> Result<()> {
             auth: Auth::default(),
             server: Server::default(),
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
+            monitor: Monitor::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
         announce(&format!("listening on http://{}/mcp", listener.local_addr()?));
