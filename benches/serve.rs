@@ -34,6 +34,7 @@ use vademecum::{
         Sessions, Template, Toolset, Unfinished,
     },
     registry,
+    telemetry::Monitor,
     transport::{Connections, Door, serve, serve_stdio},
 };
 use vademecum_benches::{Http, Line, Process, Socket};
@@ -198,6 +199,7 @@ fn run_server(which: &str) -> Result<()> {
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
             longest_call: Duration::from_mins(2),
             connections: Connections::default(),
+            monitor: Monitor::default(),
         };
         if which == "stdio" {
             return Ok(serve_stdio(&door, user).await?);

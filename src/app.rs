@@ -1,5 +1,7 @@
 //! Where everything is put together: settings → stores → actors → transports.
 
+mod monitoring;
+
 use std::{
     net::TcpListener,
     path::{Path, PathBuf},
@@ -9,17 +11,20 @@ use std::{
 
 use vademecum_tldw::TldwError;
 
+use self::monitoring::Watched;
 use crate::{
     actors::{Library, Roster, Shelf, Tldw},
     auth::{Accounts, AuthError, Authenticator, Principal, UserId, UserIdError, desktop},
     collections::{Catalogue, CollectionError, Syncs, Tables},
-    config::{ConfigError, Mode, Settings, ToolNames},
+    config::{ConfigError, Mode, Settings, ToolNames, Tools},
     embed::{Embeddings, SetupError},
     mcp::{
-        Capacity, Link, NameStyle, NotDisabled, Options, Peer, Rates, Service, Sessions, Toolset,
+        Capacity, Link, NameStyle, NotDisabled, Observer, Options, Peer, Rates, Service, Sessions,
+        Toolset,
     },
     registry,
     sql::{Databases, ProfileError, Profiles},
+    telemetry::{Exporter, ExporterError, Metrics, MetricsError, Monitor},
     tools::Toolbox,
     transport::{self, Connections, Door},
 };
@@ -40,27 +45,7 @@ pub struct App {
     profiles: Arc<Profiles>,
     service: Service,
     connections: Connections,
-}
-
-/// What there is much or little of at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
-    /// Calls that are worked on.
-    pub running_calls: usize,
-    /// Calls that wait for their turn.
-    pub waiting_calls: usize,
-    /// `WebSocket`s, streams of news and subscriptions that last.
-    pub held_connections: usize,
-    /// Sessions of the protocol that are remembered.
-    pub sessions: usize,
-    /// Connections that are open.
-    pub connections: usize,
-    /// Libraries that are in use.
-    pub libraries: usize,
-    /// Conversations that are remembered.
-    pub conversations: usize,
-    /// Pieces of work that wait for a thread.
-    pub waiting_work: usize,
+    monitor: Monitor,
 }
 
 /// Why the program could not be put together or run.
@@ -90,6 +75,12 @@ pub enum AppError {
     /// A profile cannot be as the settings want it.
     #[error(transparent)]
     Profiles(#[from] ProfileError),
+    /// Nothing can be counted.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
+    /// No spans can be sent.
+    #[error(transparent)]
+    Exporter(#[from] ExporterError),
     /// The server could not run.
     #[error("the server could not run")]
     Run(#[from] std::io::Error),
@@ -120,6 +111,29 @@ fn tldw(settings: &Settings, data: &Path) -> Result<Option<Tldw>, TldwError> {
     storage.tldw.as_ref().map(open).transpose()
 }
 
+/// What the protocol does where it has a choice.
+fn options(tools: &Tools) -> Options {
+    Options {
+        names: match tools.tool_names {
+            ToolNames::Auto => None,
+            ToolNames::Dotted => Some(NameStyle::Dotted),
+            ToolNames::Underscored => Some(NameStyle::Underscored),
+        },
+        toolsets: [
+            (Toolset::Knowledge, tools.knowledge),
+            (Toolset::DeepResearch, tools.deep_research),
+            (Toolset::Rag, tools.rag),
+            (Toolset::RagSearch, tools.rag_search),
+            (Toolset::Knowledgebase, tools.knowledgebase),
+            (Toolset::Databases, tools.databases),
+        ]
+        .into_iter()
+        .filter_map(|(toolset, shown)| Some((toolset, shown.decided()?)))
+        .collect(),
+        write: tools.write,
+    }
+}
+
 impl App {
     /// Puts the program together. Nothing is opened, nothing is started that
     /// is not needed: a client that asks for a handshake is answered at once.
@@ -127,7 +141,9 @@ impl App {
         let principal = desktop(settings.storage.user.parse()?);
         let folder = settings.storage.folder()?;
         let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
-        let roster = Arc::new(Roster::new(Shelf {
+        let all_tools = registry::tools();
+        let metrics = Metrics::new(&monitoring::measured(&all_tools))?;
+        let roster = Roster::new(Shelf {
             users: folder.join("users"),
             tldw: tldw(&settings, &folder)?,
             sources: registry::sources(),
@@ -135,7 +151,8 @@ impl App {
             open_libraries: settings.storage.open_libraries,
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
-        }));
+        });
+        let roster = Arc::new(roster.counted(metrics.clone()));
         let (patience, tools) = (settings.limits.patience(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
         let profiles = Arc::new(Profiles::new(&settings.profiles, &settings.secrets.unlock())?);
@@ -145,42 +162,47 @@ impl App {
             .reading(Tables::new(Arc::clone(&databases), principal.clone()))
             .configured(&settings.collections)?;
         let shared = Arc::clone(&collections);
-        let toolbox = Toolbox::new(Arc::clone(&roster), shared, registry::tools(), patience)
+        let toolbox = Toolbox::new(Arc::clone(&roster), shared, all_tools, patience)
             .embedding_with(embeddings)
             .syncing_with(syncs.clone())
             .without(&tools.disabled)?
             .saying(tools.text)
-            .with_databases(databases)
+            .with_databases(Arc::clone(&databases))
             .writing(tools.write)
             .with_segments(tools.rag_search_segments.get().into());
         let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most)
             .of_each(settings.sessions.most_per_user);
-        let options = Options {
-            names: match tools.tool_names {
-                ToolNames::Auto => None,
-                ToolNames::Dotted => Some(NameStyle::Dotted),
-                ToolNames::Underscored => Some(NameStyle::Underscored),
-            },
-            toolsets: [
-                (Toolset::Knowledge, tools.knowledge),
-                (Toolset::DeepResearch, tools.deep_research),
-                (Toolset::Rag, tools.rag),
-                (Toolset::RagSearch, tools.rag_search),
-                (Toolset::Knowledgebase, tools.knowledgebase),
-                (Toolset::Databases, tools.databases),
-            ]
-            .into_iter()
-            .filter_map(|(toolset, shown)| Some((toolset, shown.decided()?)))
-            .collect(),
-            write: tools.write,
-        };
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
-        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options)
+        let exporter =
+            settings.telemetry.otlp_endpoint.as_ref().map(Exporter::start).transpose()?;
+        let observer = Observer { metrics, exporter };
+        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options(&settings.tools))
             .limited(rates)
-            .with_capacity(capacity(&settings));
+            .with_capacity(capacity(&settings))
+            .observed_by(observer.clone());
         let connections = Connections::default();
-        Ok(Self { settings, principal, roster, collections, syncs, profiles, service, connections })
+        let monitor = monitoring::monitor(
+            &observer,
+            Watched {
+                roster: Arc::clone(&roster),
+                service: service.clone(),
+                connections: connections.clone(),
+                databases,
+                catalogue: Arc::clone(&collections),
+            },
+        );
+        Ok(Self {
+            settings,
+            principal,
+            roster,
+            collections,
+            syncs,
+            profiles,
+            service,
+            connections,
+            monitor,
+        })
     }
 
     /// The user's library.
@@ -273,20 +295,6 @@ impl App {
         }
     }
 
-    /// What there is much or little of: who waits, and what is open.
-    pub fn load(&self) -> Load {
-        Load {
-            running_calls: self.service.running(),
-            waiting_calls: self.service.waiting(),
-            held_connections: self.service.held(),
-            sessions: self.service.open_sessions(),
-            connections: self.connections.count(),
-            libraries: self.roster.open_libraries(),
-            conversations: self.roster.open_conversations(),
-            waiting_work: self.roster.waiting(),
-        }
-    }
-
     /// Serves one client over standard input and output until it hangs up.
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
         let door = self.door_with(Authenticator::single(self.principal.clone()));
@@ -307,6 +315,7 @@ impl App {
             concurrent_calls: self.settings.limits.concurrent_calls,
             longest_call: self.settings.limits.longest_call(),
             connections: self.connections.clone(),
+            monitor: self.monitor.clone(),
         }
     }
 }

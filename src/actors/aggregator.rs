@@ -7,6 +7,7 @@ use std::{cmp::Ordering, collections::HashMap, sync::Arc, time::Duration};
 
 use actix::prelude::*;
 use futures_util::future::join_all;
+use tracing::Instrument as _;
 use vademecum_kit::{
     model::{
         Ask, Cancel, Deadline, Floor, Get, Hit, Item, Order, Ranked, Ranking, ScoreType,
@@ -24,7 +25,7 @@ use super::{
     indexer::Indexer,
     spaces::{NearItem, Spaces},
 };
-use crate::collections::CollectionSource;
+use crate::{collections::CollectionSource, telemetry::Metrics};
 
 /// What the sources found, merged.
 #[derive(Debug, Default)]
@@ -63,6 +64,7 @@ pub(crate) struct Aggregator {
     /// Where the blocking work of collections is done.
     desk: Arc<Desk>,
     patience: Duration,
+    metrics: Metrics,
 }
 
 impl Aggregator {
@@ -72,7 +74,12 @@ impl Aggregator {
         desk: Arc<Desk>,
         patience: Duration,
     ) -> Self {
-        Self { sources, indexer, desk, patience }
+        Self { sources, indexer, desk, patience, metrics: Metrics::default() }
+    }
+
+    /// The same, counting what collections are asked.
+    pub(crate) fn counted(self, metrics: &Metrics) -> Self {
+        Self { metrics: metrics.clone(), ..self }
     }
 
     fn named(&self, name: SourceName) -> Option<SourceHandle> {
@@ -85,7 +92,8 @@ impl Aggregator {
         let Some(opened) = &wanted.collection else { return self.named(wanted.source) };
         let store = Arc::clone(opened.collection.store());
         let source = Arc::new(CollectionSource::new(opened.clone()));
-        Some(SourceHandle::start(source, store, Arc::clone(&self.desk)))
+        let handle = SourceHandle::start(source, store, Arc::clone(&self.desk));
+        Some(handle.counted(&self.metrics))
     }
 }
 
@@ -118,7 +126,8 @@ impl Handler<RankAll> for Aggregator {
         let asked: Vec<Asked> = found.collect();
         let (indexer, patience, desk) =
             (self.indexer.clone(), self.patience, Arc::clone(&self.desk));
-        Box::pin(async move {
+        let span = message.waiting.span.clone();
+        let ranked = async move {
             let (Some(indexer), Some(vectors)) = (indexer, message.vectors.clone()) else {
                 return rank_all(asked, message, patience).await;
             };
@@ -130,7 +139,8 @@ impl Handler<RankAll> for Aggregator {
                 depth => rank_all(asked, RankAll { take: depth, ..message }, patience).await,
             };
             vectors.bring_in(merged, spaces, take, &desk).await
-        })
+        };
+        Box::pin(ranked.instrument(span))
     }
 }
 
@@ -314,14 +324,15 @@ pub(crate) struct ShowAll {
     pub(crate) weights: Arc<[f64]>,
     pub(crate) snippet_length: usize,
     pub(crate) highlight: bool,
-    pub(crate) cancel: Cancel,
+    pub(crate) waiting: Waiting,
 }
 
 impl Handler<ShowAll> for Aggregator {
     type Result = ResponseFuture<(Vec<Hit>, Vec<Failed>)>;
 
     fn handle(&mut self, message: ShowAll, _: &mut Self::Context) -> Self::Result {
-        let deadline = Deadline::after(self.patience).unless(&message.cancel);
+        let Waiting { cancel, span, .. } = message.waiting;
+        let deadline = Deadline::after(self.patience).unless(&cancel);
         let places: HashMap<Uri, usize> =
             message.ranked.iter().map(|ranked| ranked.uri.clone()).zip(0..).collect();
         let mut asked = Vec::new();
@@ -344,7 +355,7 @@ impl Handler<ShowAll> for Aggregator {
                 source.show(view, deadline).await
             }));
         }
-        Box::pin(async move {
+        let shown = async move {
             let (mut hits, mut failed) = (Vec::new(), Vec::new());
             for answer in join_all(asked).await {
                 match answer {
@@ -354,7 +365,8 @@ impl Handler<ShowAll> for Aggregator {
             }
             hits.sort_by_key(|hit: &Hit| places.get(&hit.uri).copied());
             (hits, failed)
-        })
+        };
+        Box::pin(shown.instrument(span))
     }
 }
 
@@ -364,24 +376,25 @@ impl Handler<ShowAll> for Aggregator {
 pub(crate) struct GetOne {
     pub(crate) source: SourceName,
     pub(crate) get: Get,
-    pub(crate) cancel: Cancel,
+    pub(crate) waiting: Waiting,
 }
 
 impl Handler<GetOne> for Aggregator {
     type Result = ResponseFuture<Result<Item, CallError>>;
 
     fn handle(&mut self, message: GetOne, _: &mut Self::Context) -> Self::Result {
-        let GetOne { source, get, cancel } = message;
-        let deadline = Deadline::after(self.patience).unless(&cancel);
+        let GetOne { source, get, waiting } = message;
+        let deadline = Deadline::after(self.patience).unless(&waiting.cancel);
         let source = self.named(source);
-        Box::pin(async move {
+        let read = async move {
             let source = source.ok_or(CallError::Unavailable)?;
             let at = deadline.at.into();
             match tokio::time::timeout_at(at, source.get(get, deadline)).await {
                 Ok(answer) => answer.map_err(CallError::from),
                 Err(_) => Err(CallError::TooLate),
             }
-        })
+        };
+        Box::pin(read.instrument(waiting.span))
     }
 }
 

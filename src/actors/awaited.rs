@@ -6,6 +6,7 @@ use std::{
 };
 
 use actix::prelude::*;
+use tracing::Span;
 use vademecum_kit::model::{Cancel, SourceName};
 
 use crate::mcp::{Call, Progress};
@@ -25,10 +26,12 @@ impl<M: Message> Message for Awaited<M> {
 
 /// Who waits for an answer: until when, and whether it wants to hear how far
 /// the work has come.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Waiting {
     /// Set when nobody waits any more.
     pub cancel: Cancel,
+    /// What is logged on the way is logged in there: an actor has no request of its own.
+    pub(crate) span: Span,
     progress: Option<Arc<Told>>,
 }
 
@@ -39,11 +42,18 @@ struct Told {
     sources: Mutex<BTreeSet<SourceName>>,
 }
 
+impl Default for Waiting {
+    fn default() -> Self {
+        Self { cancel: Cancel::default(), span: Span::none(), progress: None }
+    }
+}
+
 impl Waiting {
     /// Whoever waits for the answer to a call.
     pub fn of(call: &Call) -> Self {
         let told = |progress| Arc::new(Told { progress, sources: Mutex::default() });
-        Self { cancel: call.cancel.clone(), progress: call.progress().map(told) }
+        let progress = call.progress().map(told);
+        Self { cancel: call.cancel.clone(), span: Span::current(), progress }
     }
 
     /// Tells that one of `total` sources is done, and how it went, unless nobody

@@ -99,6 +99,11 @@ impl Desk {
         }
     }
 
+    /// How many hands are at work.
+    pub(crate) fn working(&self) -> usize {
+        self.lock().hands
+    }
+
     fn put(self: &Arc<Self>, job: Job) -> Result<(), Undone> {
         let mut state = self.lock();
         if state.waiting.len() >= MOST {
@@ -180,6 +185,7 @@ mod tests {
             threads.insert(thread);
         }
         assert!(threads.len() <= HANDS);
+        assert_eq!(desk.waiting(), 0);
     }
 
     #[actix::test]

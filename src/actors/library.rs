@@ -14,7 +14,7 @@ use vademecum_kit::{
 use super::{
     SourceHandle, Tldw, aggregator::Aggregator, changes::Changes, desk::Desk, indexer::Indexer,
 };
-use crate::{embed::Embeddings, import::Ledger};
+use crate::{embed::Embeddings, import::Ledger, telemetry::Metrics};
 
 /// One user's stores and actors. Starting it opens no file: a store is opened
 /// when it is first needed.
@@ -38,6 +38,7 @@ impl Library {
         patience: Duration,
         tldw: Option<(&Tldw, &str)>,
         embeddings: Option<&Arc<Embeddings>>,
+        metrics: &Metrics,
     ) -> Self {
         let stores: HashMap<Database, Arc<Store>> = Database::ALL
             .into_iter()
@@ -61,11 +62,13 @@ impl Library {
                 let mirror = mirrors.iter().find(|mirror| mirror.is_of(store)).cloned();
                 SourceHandle::start(Arc::clone(source), Arc::clone(store), Arc::clone(&desk))
                     .following(mirror)
+                    .counted(metrics)
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
         let aggregator =
-            Aggregator::new(sources.clone(), indexer.clone(), Arc::clone(&desk), patience).start();
+            Aggregator::new(sources.clone(), indexer.clone(), Arc::clone(&desk), patience);
+        let aggregator = aggregator.counted(metrics).start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
         let changes = Arc::new(Changes::new(stores.clone(), mirrors));

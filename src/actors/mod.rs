@@ -6,10 +6,12 @@
 //! never by a field.
 
 mod aggregator;
+mod asked;
 mod awaited;
 mod changes;
 mod desk;
 mod error;
+mod figures;
 mod indexer;
 mod legs;
 mod library;

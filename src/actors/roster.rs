@@ -23,6 +23,7 @@ use crate::{
     config::{Limits, Sessions},
     embed::Embeddings,
     mcp::Scope,
+    telemetry::Metrics,
 };
 
 /// Where libraries stand, and what they are made of.
@@ -47,6 +48,7 @@ pub struct Shelf {
 /// Which libraries are in use and which conversations go on.
 pub struct Roster {
     shelf: Shelf,
+    metrics: Metrics,
     libraries: DashMap<UserId, InUse>,
     seats: DashMap<(Principal, Scope), Seat>,
 }
@@ -59,7 +61,7 @@ struct InUse {
 }
 
 /// A conversation that goes on.
-struct Seat {
+pub(super) struct Seat {
     memory: Memory,
     used: Instant,
 }
@@ -77,7 +79,14 @@ impl fmt::Debug for Roster {
 impl Roster {
     /// Nobody is there yet.
     pub fn new(shelf: Shelf) -> Self {
-        Self { shelf, libraries: DashMap::new(), seats: DashMap::new() }
+        let metrics = Metrics::default();
+        Self { shelf, metrics, libraries: DashMap::new(), seats: DashMap::new() }
+    }
+
+    /// The same, with sources that are counted there.
+    #[must_use]
+    pub fn counted(self, metrics: Metrics) -> Self {
+        Self { metrics, ..self }
     }
 
     /// The principal's own library.
@@ -87,7 +96,8 @@ impl Roster {
             let patience = self.shelf.limits.patience();
             let tldw = self.shelf.tldw.as_ref().map(|tldw| (tldw, user.as_str()));
             let embeddings = self.shelf.embeddings.as_ref();
-            Library::start(&self.folder(user), &self.shelf.sources, patience, tldw, embeddings)
+            let (folder, sources) = (self.folder(user), &self.shelf.sources);
+            Library::start(&folder, sources, patience, tldw, embeddings, &self.metrics)
         };
         if let Some(mut known) = self.libraries.get_mut(user) {
             known.used = Instant::now();
@@ -114,9 +124,9 @@ impl Roster {
         self.seats.len()
     }
 
-    /// How many pieces of work wait for a thread, in all libraries.
-    pub fn waiting(&self) -> usize {
-        self.libraries.iter().map(|entry| entry.library.desk().waiting()).sum()
+    /// The libraries that are in use.
+    pub(super) fn in_use(&self) -> Vec<Library> {
+        self.libraries.iter().map(|entry| entry.library.clone()).collect()
     }
 
     /// Closes the files of all libraries: what was written lately is moved into them.

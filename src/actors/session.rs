@@ -158,7 +158,7 @@ impl Handler<Awaited<Read>> for Session {
         let about = self.memory.get().recent.iter().cloned().collect();
         let retrieval = Retrieval::resolve(read.options, &read.preferences);
         let get = Get { id: read.id, part: read.part, retrieval, page: read.page, about };
-        let message = GetOne { source: read.source, get, cancel: waiting.cancel };
+        let message = GetOne { source: read.source, get, waiting };
         Box::pin(
             async move { aggregator.send(message).await.unwrap_or(Err(CallError::Unavailable)) },
         )
@@ -195,7 +195,7 @@ async fn run(
             weights: merged.statistics.weights().into(),
             snippet_length: Retrieval::snippet_length(wish),
             highlight: search.highlight,
-            cancel: waiting.cancel,
+            waiting,
         };
         aggregator.send(show).await.map_err(|_| CallError::Unavailable)?
     };

@@ -19,9 +19,11 @@ use vademecum_kit::{
 use vademecum_tldw::{File, Followed, TldwError, User, Vanished, follow};
 
 use super::{
+    asked::Asked,
     desk::{Desk, Undone},
     mirror::Mirror,
 };
+use crate::telemetry::{Meter, Metrics};
 
 /// The only place that knows that a source is an actor.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct SourceHandle {
     address: Addr<SourceActor>,
     /// What the store follows, if it is not the truth itself.
     mirror: Option<Arc<Mirror>>,
+    /// What counts what it is asked.
+    meter: Option<Arc<Meter>>,
 }
 
 impl SourceHandle {
@@ -38,7 +42,12 @@ impl SourceHandle {
     /// done at the desk of the user's library.
     pub(crate) fn start(source: Arc<dyn Source>, store: Arc<Store>, desk: Arc<Desk>) -> Self {
         let actor = SourceActor { source: Arc::clone(&source), store: Arc::clone(&store), desk };
-        Self { source, store, address: actor.start(), mirror: None }
+        Self { source, store, address: actor.start(), mirror: None, meter: None }
+    }
+
+    /// The same, counted there.
+    pub(crate) fn counted(self, metrics: &Metrics) -> Self {
+        Self { meter: metrics.source(self.name().as_str()), ..self }
     }
 
     /// The same, for a store that follows something.
@@ -86,7 +95,7 @@ impl SourceHandle {
 
     /// Finds the matches that come first.
     pub async fn rank(&self, ask: Ask, deadline: Deadline) -> Result<Ranking, SourceError> {
-        self.send(Rank { ask, deadline }).await
+        self.asked(Some(&deadline.clone()), Rank { ask, deadline }).await
     }
 
     /// The stored words that look like any of these.
@@ -95,22 +104,22 @@ impl SourceHandle {
         words: Vec<String>,
         deadline: Deadline,
     ) -> Result<Vec<Similar>, SourceError> {
-        self.send(Guess { words, deadline }).await
+        self.asked(Some(&deadline.clone()), Guess { words, deadline }).await
     }
 
     /// Reads matches for a list of results.
     pub async fn show(&self, view: View, deadline: Deadline) -> Result<Vec<Hit>, SourceError> {
-        self.send(Show { view, deadline }).await
+        self.asked(Some(&deadline.clone()), Show { view, deadline }).await
     }
 
     /// Reads one item.
     pub async fn get(&self, get: Get, deadline: Deadline) -> Result<Item, SourceError> {
-        self.send(Fetch { get, deadline }).await
+        self.asked(Some(&deadline.clone()), Fetch { get, deadline }).await
     }
 
     /// Tells which kinds of items there are.
     pub async fn kinds(&self, deadline: Deadline) -> Result<Vec<(String, usize)>, SourceError> {
-        self.send(Kinds { deadline }).await
+        self.asked(Some(&deadline.clone()), Kinds { deadline }).await
     }
 
     /// What something that is being typed may become: `most` at most.
@@ -121,17 +130,17 @@ impl SourceHandle {
         most: usize,
         deadline: Deadline,
     ) -> Result<Suggestions, SourceError> {
-        self.send(Suggest { wish, typed, most, deadline }).await
+        self.asked(Some(&deadline.clone()), Suggest { wish, typed, most, deadline }).await
     }
 
     /// The prompts that can be filled in and sent.
     pub async fn prompts(&self, deadline: Deadline) -> Result<Vec<StoredPrompt>, SourceError> {
-        self.send(ListPrompts { deadline }).await
+        self.asked(Some(&deadline.clone()), ListPrompts { deadline }).await
     }
 
     /// How much it holds.
     pub async fn holdings(&self, deadline: Deadline) -> Result<Holdings, SourceError> {
-        self.send(Count { deadline }).await
+        self.asked(Some(&deadline.clone()), Count { deadline }).await
     }
 
     /// Saves drafts, in one transaction if all of them can be saved.
@@ -142,7 +151,7 @@ impl SourceHandle {
         drafts: Vec<Draft>,
     ) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
         self.writable()?;
-        self.send(Save { drafts, keep: true }).await
+        self.asked(None, Save { drafts, keep: true }).await
     }
 
     /// Tells what would become of drafts if they were saved; saves nothing.
@@ -150,38 +159,43 @@ impl SourceHandle {
         &self,
         drafts: Vec<Draft>,
     ) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
-        self.send(Save { drafts, keep: false }).await
+        self.asked(None, Save { drafts, keep: false }).await
     }
 
     /// Takes away what came from an origin or a part of it, unless it was changed
     /// here since; tells how many items that are.
     pub async fn remove(&self, origin: String) -> Result<usize, SourceError> {
         self.writable()?;
-        self.send(Remove { origin }).await
+        self.asked(None, Remove { origin }).await
     }
 
     /// What came from one origin comes from another from now on.
     pub async fn rename(&self, from: String, to: String) -> Result<(), SourceError> {
         self.writable()?;
-        self.send(Rename { from, to }).await
+        self.asked(None, Rename { from, to }).await
     }
 
     /// Changes something, as somebody asks for. It is on the disk when this answers.
     pub async fn change(&self, change: Change, deadline: Deadline) -> Result<Written, SourceError> {
         self.writable()?;
-        self.send(Alter { change, deadline }).await
+        self.asked(Some(&deadline.clone()), Alter { change, deadline }).await
     }
 
-    async fn send<M, T>(&self, message: M) -> Result<T, SourceError>
+    /// Asks the actor, for an answer that is worth nothing after the deadline.
+    async fn asked<M, T>(&self, deadline: Option<&Deadline>, message: M) -> Result<T, SourceError>
     where
         M: Message<Result = Result<T, SourceError>> + Send + 'static,
         T: Send + 'static,
         SourceActor: Handler<M>,
     {
-        if let Some(mirror) = &self.mirror {
-            mirror.ready().await?;
-        }
-        self.address.send(message).await.unwrap_or_else(|_| Err(broken(self.name())))
+        let asked = Asked::begin(self.meter.clone(), deadline);
+        let answer = async {
+            if let Some(mirror) = &self.mirror {
+                mirror.ready().await?;
+            }
+            self.address.send(message).await.unwrap_or_else(|_| Err(broken(self.name())))
+        };
+        asked.over(answer.await)
     }
 }
 

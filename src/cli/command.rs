@@ -42,9 +42,9 @@ pub(super) struct Common {
     /// File with settings; config.example.toml names them all
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// What is logged to standard error: error, warn, info, debug or trace
-    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn")]
-    pub(super) log: String,
+    /// What is logged to standard error: error, warn, info, debug or trace [default: warn]
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(super) log: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -110,6 +110,9 @@ impl Common {
         if let Some(user) = &self.user {
             settings.storage.user.clone_from(user);
         }
+        if let Some(level) = &self.log {
+            settings.log.level.clone_from(level);
+        }
         Ok(settings)
     }
 
@@ -122,7 +125,9 @@ impl Common {
 /// Does what the command line says.
 pub fn main() -> ExitCode {
     let line = Line::parse();
-    telemetry::start(&line.common.log);
+    // What is wrong with the settings is said by the command that takes them.
+    let log = line.common.settings().map(|settings| settings.log);
+    telemetry::start(&log.unwrap_or_default());
     let done = actix::System::new().block_on(async {
         match line.command {
             Command::Demo(command) => command.run(&line.common).await,

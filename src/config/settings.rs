@@ -9,8 +9,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Auth, Collection, Embeddings, Limits, Mcp, Mode, Profile, ProfileName, Secrets, Server,
-    Sessions, Storage, Tools, Transport,
+    Auth, Collection, Embeddings, Limits, Log, Mcp, Mode, Profile, ProfileName, Secrets, Server,
+    Sessions, Storage, Telemetry, Tools, Transport,
 };
 
 /// Every setting.
@@ -31,6 +31,10 @@ pub struct Settings {
     pub limits: Limits,
     /// What is remembered of a conversation.
     pub sessions: Sessions,
+    /// What is logged, and how.
+    pub log: Log,
+    /// Whom the server tells what it does.
+    pub telemetry: Telemetry,
     /// What makes vectors of texts.
     pub embeddings: Embeddings,
     /// Documents that come from elsewhere.

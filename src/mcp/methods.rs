@@ -213,6 +213,7 @@ impl Service {
     ) -> Result<Outcome, Failure> {
         let ToolCall { name, arguments } = read(params)?;
         let tool = self.offer.tools().find(&name, &self.listing(context))?;
+        context.observed.calls(tool.name);
         let principal = &context.peer.principal;
         if !principal.may(tool.right) {
             return Err(Failure::forbidden(tool.right));
@@ -225,6 +226,9 @@ impl Service {
         }
         let call = self.call(context, params, "tools/call", tool.name)?;
         let answer = self.offer.call(tool.name, arguments.unwrap_or(RawValue::NULL), &call).await;
+        if answer.as_ref().is_ok_and(|answer| answer.is_error) {
+            context.observed.refused();
+        }
         self.or_ask(context, "tools/call", tool.name, answer.map(|answer| written(&answer)))
     }
 

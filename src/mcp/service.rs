@@ -15,6 +15,7 @@ use super::{
     call::Back,
     jsonrpc::{self, Incoming, Message, Request},
     live::Live,
+    observed::{Observed, Observer},
     revision::{Era, Meta, Outcome, decide},
     session::Record,
     state::Seal,
@@ -63,6 +64,7 @@ pub struct Service {
     pub(super) seal: Seal,
     pub(super) rates: Arc<Rates>,
     admission: Arc<Admission>,
+    pub(super) observer: Observer,
     closing: Arc<watch::Sender<bool>>,
 }
 
@@ -83,6 +85,7 @@ pub(super) struct Context<'a> {
     capabilities: Capabilities,
     meta: Meta,
     pub(super) link: &'a Link,
+    pub(super) observed: &'a Observed<'a>,
     cancel: CancelOnDrop,
 }
 
@@ -100,8 +103,8 @@ impl Service {
     /// The protocol for what is offered.
     pub fn new(offer: Arc<dyn Offer>, sessions: Arc<Sessions>, options: Options) -> Self {
         let closing = Arc::new(watch::Sender::new(false));
-        let (rates, admission) = (Arc::default(), Arc::default());
-        Self { offer, sessions, options, seal: Seal::new(), rates, admission, closing }
+        let (rates, admission, observer) = (Arc::default(), Arc::default(), Observer::default());
+        Self { offer, sessions, options, seal: Seal::new(), rates, admission, observer, closing }
     }
 
     /// No more than that is worked on at the same time.
@@ -189,6 +192,11 @@ impl Service {
     /// Ends all streams: the server is about to stop.
     pub fn close(&self) {
         self.closing.send_replace(true);
+    }
+
+    /// Whether the server is about to stop.
+    pub fn is_closing(&self) -> bool {
+        *self.closing.borrow()
     }
 
     /// Waits until the server is about to stop.
@@ -281,7 +289,7 @@ impl Service {
 
     async fn one(&self, peer: &Peer, message: Message<'_>, link: &Link) -> Reply {
         match message {
-            Message::Request(request) => self.request(peer, request, link).await,
+            Message::Request(request) => self.observe(peer, request, link).await,
             Message::Notification { method, params } => {
                 let Ok(record) = self.record(peer) else { return Reply::no_session(None) };
                 if let (Some(record), "notifications/cancelled", Some(params)) =
@@ -308,12 +316,21 @@ impl Service {
         self.sessions.find(id, &peer.principal).map(Some).ok_or(())
     }
 
-    async fn request(&self, peer: &Peer, request: Request<'_>, link: &Link) -> Reply {
+    pub(super) async fn request(
+        &self,
+        peer: &Peer,
+        request: Request<'_>,
+        link: &Link,
+        observed: &Observed<'_>,
+    ) -> Reply {
         let Request { id, method, params } = request;
-        let fail = |(revision, failure): (Revision, Failure)| Reply {
-            message: Some(jsonrpc::failure(Some(id), revision.code(&failure.kind), &failure)),
-            status: revision.status(&failure.kind),
-            opened: None,
+        let fail = |(revision, failure): (Revision, Failure)| {
+            observed.failed();
+            Reply {
+                message: Some(jsonrpc::failure(Some(id), revision.code(&failure.kind), &failure)),
+                status: revision.status(&failure.kind),
+                opened: None,
+            }
         };
         let mut meta = match Meta::of(params) {
             Ok(meta) => meta,
@@ -337,7 +354,7 @@ impl Service {
                 Err(failure) => fail((Revision::NEWEST_WITH_SESSIONS, failure)),
             };
         }
-        let Some(context) = self.context(peer, id, era, meta, link) else {
+        let Some(context) = self.context(peer, id, era, meta, link, observed) else {
             return Reply::no_session(Some(id));
         };
         let revision = context.revision;
@@ -413,6 +430,7 @@ impl Service {
         era: Era,
         meta: Meta,
         link: &'a Link,
+        observed: &'a Observed<'a>,
     ) -> Option<Context<'a>> {
         let context = |revision, client, capabilities, defaults, live| Context {
             peer,
@@ -424,6 +442,7 @@ impl Service {
             capabilities,
             meta,
             link,
+            observed,
             cancel: CancelOnDrop::default(),
         };
         match (era, self.record(peer)) {

@@ -7,10 +7,10 @@ use tokio::sync::OnceCell;
 
 use super::{
     Caps, Engine, ErrorCode, Parameter, Profile, Profiles, Rows, SqlError,
-    driver::{Database, Written},
+    driver::{Database, Load, Written},
     guard,
 };
-use crate::auth::Principal;
+use crate::{auth::Principal, telemetry::Figure};
 
 /// The databases of the profiles.
 #[derive(Debug, Default)]
@@ -57,6 +57,32 @@ impl Databases {
         let database = logged(&profile, opened.await.cloned())?;
         logged(&profile, profile.open_way().await)?;
         Ok(Connection { profile, database })
+    }
+
+    /// How the connections of each database that was opened are used.
+    pub fn figures(&self) -> Vec<Figure> {
+        let (mut connections, mut waiting) = (Vec::new(), Vec::new());
+        for entry in &self.open {
+            let Some(database) = entry.value().get() else { continue };
+            let Load { busy, idle, waiting: callers } = database.load();
+            let profile = || ("profile", entry.key().clone());
+            let state = |state: &str| vec![profile(), ("state", state.to_owned())];
+            connections.push((state("busy"), count(busy)));
+            connections.push((state("idle"), count(idle)));
+            waiting.push((vec![profile()], count(callers)));
+        }
+        vec![
+            Figure::labelled(
+                "vademecum_database_connections",
+                "Connections to databases of profiles.",
+                connections,
+            ),
+            Figure::labelled(
+                "vademecum_database_waiting",
+                "Callers that wait for a connection to a database of a profile.",
+                waiting,
+            ),
+        ]
     }
 
     fn only(&self, principal: &Principal) -> Result<Arc<Profile>, SqlError> {
@@ -113,14 +139,20 @@ impl Connection {
     }
 }
 
+/// As figures have it.
+fn count(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
 /// Passes a result on, and tells the log what the caller is not told.
 fn logged<T>(profile: &Profile, result: Result<T, SqlError>) -> Result<T, SqlError> {
     if let Err(SqlError { code, detail: Some(detail), .. }) = &result {
         let profile = profile.name();
         match code {
-            // Whoever wrote the statement knows what was wrong with it.
+            // Whoever wrote the statement is told what was wrong with it. The detail may
+            // quote the statement, which is nobody's business else.
             ErrorCode::XsqlDbExecFailed | ErrorCode::XsqlRoBlocked => {
-                tracing::debug!(profile, ?code, detail, "a database refused a statement");
+                tracing::debug!(profile, ?code, "a database refused a statement");
             }
             _ => tracing::warn!(profile, ?code, detail, "a database gave no answer"),
         }

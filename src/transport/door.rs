@@ -7,6 +7,7 @@ use crate::{
     auth::Authenticator,
     config::{Auth, Server},
     mcp::Service,
+    telemetry::Monitor,
 };
 
 /// What every transport needs to know.
@@ -26,4 +27,6 @@ pub struct Door {
     pub longest_call: Duration,
     /// How many connections there are.
     pub connections: Connections,
+    /// What those who look after the server are told.
+    pub monitor: Monitor,
 }

@@ -11,7 +11,7 @@ use actix_web::{
     web,
 };
 
-use super::{Door, query::SESSION};
+use super::{Door, query::SESSION, request_id::REQUEST_ID};
 
 /// Lets a request through if it was meant for this server, by somebody who may.
 pub(crate) async fn check(
@@ -42,7 +42,7 @@ pub(crate) fn cors(door: &web::Data<Door>) -> Cors {
         })
         .allowed_methods(["POST", "GET", "DELETE"])
         .allow_any_header()
-        .expose_headers([SESSION, "www-authenticate", "retry-after"])
+        .expose_headers([SESSION, REQUEST_ID, "www-authenticate", "retry-after"])
         .max_age(600)
 }
 

@@ -4,7 +4,10 @@ use actix_web::{HttpMessage, HttpRequest, http::header::HeaderValue, web};
 use serde::Deserialize;
 
 use super::credentials::Admitted;
-use crate::mcp::{Defaults, Mirror, NameStyle, Peer, SessionId};
+use crate::{
+    mcp::{Defaults, Mirror, NameStyle, Peer, SessionId},
+    telemetry::Trace,
+};
 
 /// The header that names a session.
 pub(crate) const SESSION: &str = "mcp-session-id";
@@ -60,5 +63,6 @@ fn mirror(request: &HttpRequest) -> Mirror {
         method: named("mcp-method"),
         name: named("mcp-name"),
         parameters: parameters.collect(),
+        trace: named("traceparent").as_deref().and_then(Trace::parse),
     }
 }

@@ -15,7 +15,7 @@ use actix_web::{
 use super::{
     Door,
     connection::{Connection, Patience},
-    credentials, guard, http,
+    credentials, guard, http, monitoring, request_id,
     stop::Stop,
     well_known, ws,
 };
@@ -67,6 +67,7 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
                         .app_data(web::PayloadConfig::new(settings.max_body_bytes.get()))
                         .wrap(guard::cors(&door))
                         .wrap(from_fn(guard::check))
+                        .wrap(from_fn(request_id::name))
                         .configure(routes)
                         .into_factory(),
                     |()| AppConfig::default(),
@@ -108,6 +109,13 @@ fn routes(app: &mut web::ServiceConfig) {
         web::resource([well_known::PATH, well_known::PATH_AND_REST])
             .route(web::get().to(well_known::metadata)),
     )
+    .service(
+        web::resource("/metrics")
+            .wrap(from_fn(credentials::check))
+            .route(web::get().to(monitoring::metrics)),
+    )
+    .service(web::resource("/health/live").route(web::get().to(monitoring::live)))
+    .service(web::resource("/health/ready").route(web::get().to(monitoring::ready)))
     .default_service(web::to(|| async {
         HttpResponse::NotFound().json(serde_json::json!({
             "error": "nothing is here: MCP is at /mcp (HTTP) and /mcp/ws (WebSocket)"

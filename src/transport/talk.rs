@@ -7,9 +7,13 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::JoinSet,
 };
+use tracing::Instrument as _;
 
 use super::Door;
-use crate::mcp::{Link, Peer, Service, SessionId, Weight};
+use crate::{
+    mcp::{Link, Peer, Service, SessionId, Weight},
+    telemetry::RequestId,
+};
 
 /// Messages that wait to be sent, before news of the moment is dropped.
 const OUT: u32 = 16;
@@ -109,13 +113,15 @@ impl Talk {
         };
         let (service, peer, link) = (self.service.clone(), self.peer.clone(), self.link.clone());
         let answers = self.answers.clone();
-        self.work.spawn_local(async move {
+        let span = RequestId::mint().span();
+        let work = async move {
             if let Some(answer) = service.handle(&peer, &message, &link).await.message {
                 // Nobody is left to be told if the connection is closed.
                 drop(answers.send(answer).await);
             }
             drop(place);
-        });
+        };
+        self.work.spawn_local(work.instrument(span));
     }
 
     /// Says something that no message asked for.

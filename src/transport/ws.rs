@@ -49,6 +49,7 @@ pub(crate) async fn open(
     let longest = door.server.max_message_bytes.get();
     let stream = stream.max_frame_size(longest);
     let outflow = request.conn_data::<Arc<Outflow>>().cloned();
+    let counted = door.monitor.metrics().socket();
     rt::spawn(async move {
         let (enough, ended) = oneshot::channel();
         let mut writer = rt::spawn(write(socket.clone(), out, ended, outflow));
@@ -60,7 +61,7 @@ pub(crate) async fn open(
         }
         // The other side may have gone first.
         drop(timeout(door.server.grace(), socket.close(reason)).await);
-        drop(held);
+        drop((held, counted));
     });
     Ok(response)
 }

@@ -17,16 +17,19 @@ const FLOORS: [&[&str]; 6] = [
 ];
 
 /// Neighbours on a floor who may be asked all the same.
-const SIDEWAYS: [(&str, &str); 15] = [
+const SIDEWAYS: [(&str, &str); 18] = [
     ("cli", "app"),
     ("cli", "registry"),
     ("app", "registry"),
     ("fuzzing", "app"),
     ("fuzzing", "registry"),
     ("mcp", "auth"),
+    ("mcp", "telemetry"),
+    ("telemetry", "config"),
     ("auth", "config"),
     ("embed", "config"),
     ("sql", "auth"),
+    ("sql", "telemetry"),
     ("sql", "config"),
     ("collections", "auth"),
     ("collections", "config"),

@@ -51,6 +51,7 @@ mod migration;
 mod notes_and_chats;
 mod nothing_lost;
 mod oauth;
+mod observing;
 mod one_door;
 mod one_ranking;
 mod overload;

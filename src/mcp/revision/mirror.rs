@@ -4,7 +4,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, value::RawValue};
 
-use crate::mcp::Failure;
+use crate::{mcp::Failure, telemetry::Trace};
 
 /// The headers of a request that say something of its message.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,8 @@ pub struct Mirror {
     /// `Mcp-Param-…`: names in lower case without that, and values; no value
     /// if it is not visible ASCII.
     pub parameters: Vec<(String, Option<String>)>,
+    /// `traceparent`, as far as it can be read.
+    pub trace: Option<Trace>,
 }
 
 impl Mirror {
@@ -125,6 +127,7 @@ mod tests {
             method: Some(method.to_owned()),
             name: name.map(str::to_owned),
             parameters: Vec::new(),
+            trace: None,
         }
     }
 

@@ -17,6 +17,17 @@ pub struct Written {
     pub rows: Rows,
 }
 
+/// How the connections to a database are used at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Connections in use.
+    pub busy: usize,
+    /// Connections that are kept for the next.
+    pub idle: usize,
+    /// Callers that wait for one.
+    pub waiting: usize,
+}
+
 /// A database and its connections. Cheap to make: nothing is touched before the
 /// first statement, and a database that cannot be reached is tried anew by each.
 pub struct Database {
@@ -98,6 +109,15 @@ impl Database {
             Driver::Postgres(database) => database.rights(timeout).await,
             Driver::MySql(database) => database.rights(timeout).await,
             Driver::Sqlite(database) => database.rights().await,
+        }
+    }
+
+    /// How its connections are used.
+    pub fn load(&self) -> Load {
+        match &self.driver {
+            Driver::Postgres(database) => database.load(),
+            Driver::MySql(database) => database.load(),
+            Driver::Sqlite(database) => database.load(),
         }
     }
 

@@ -20,5 +20,5 @@ mod tls;
 #[cfg(test)]
 mod unguarded;
 
-pub use database::{Database, Written};
+pub use database::{Database, Load, Written};
 pub use rights::Rights;

@@ -12,7 +12,7 @@ use tokio::{runtime::Handle, time};
 use crate::sql::{
     Caps, ErrorCode, Parameter, Rows, Server, SqlError, Tls,
     driver::{
-        Rights, Written, error,
+        Load, Rights, Written, error,
         gather::{Gathered, length},
         mysql_value,
         pool::{Connection, Lease, Pool, recycle, within},
@@ -40,6 +40,10 @@ impl MySql {
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
         Ok(Self { pool: Pool::new(Connector { server }, connections, connect_timeout)? })
+    }
+
+    pub(super) fn load(&self) -> Load {
+        self.pool.load()
     }
 
     pub(super) async fn read(

@@ -15,7 +15,10 @@ use deadpool::{
 
 use tokio::time;
 
-use crate::sql::{ErrorCode, SqlError, driver::error};
+use crate::sql::{
+    ErrorCode, SqlError,
+    driver::{Load, error},
+};
 
 /// How much longer than its timeout a statement is waited for: the server cancels
 /// it by itself, and says so.
@@ -59,6 +62,13 @@ where
         let kept =
             built.map_err(|fault| SqlError::new(ErrorCode::XsqlInternal, fault.to_string()))?;
         Ok(Self { kept, connections, connect_timeout })
+    }
+
+    /// How the connections are used.
+    pub(super) fn load(&self) -> Load {
+        let status = self.kept.status();
+        let busy = status.size.saturating_sub(status.available);
+        Load { busy, idle: status.available, waiting: status.waiting }
     }
 
     /// How long making a connection may take, and tidying it up.

@@ -15,7 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::sql::{
     Caps, ErrorCode, Parameter, Rows, Server, SqlError, Tls,
     driver::{
-        Rights, Written, error,
+        Load, Rights, Written, error,
         pool::{Connection, GRACE, Lease, Pool, recycle, within},
         postgres_rows, tls,
     },
@@ -45,6 +45,10 @@ impl Postgres {
     ) -> Result<Self, SqlError> {
         let connector = Connector { server, tls: OnceLock::new() };
         Ok(Self { pool: Pool::new(connector, connections, connect_timeout)? })
+    }
+
+    pub(super) fn load(&self) -> Load {
+        self.pool.load()
     }
 
     pub(super) async fn read(

@@ -25,7 +25,7 @@ use tokio::{sync::Semaphore, task, time};
 use crate::sql::{
     Caps, Column, ErrorCode, Parameter, Rows, SqlError,
     driver::{
-        Rights, Written,
+        Load, Rights, Written,
         error::{busy, overdue, parameters as wrong_parameters, read_only},
         exact,
         gather::{Gathered, length},
@@ -85,6 +85,12 @@ pub(super) struct Sqlite {
 impl Sqlite {
     pub(super) fn new(path: PathBuf, connections: usize) -> Self {
         Self { path, connections, places: Arc::new(Semaphore::new(connections)) }
+    }
+
+    pub(super) fn load(&self) -> Load {
+        // A connection is opened for every statement; who waits is not counted.
+        let busy = self.connections.saturating_sub(self.places.available_permits());
+        Load { busy, ..Load::default() }
     }
 
     pub(super) async fn read(

@@ -3,15 +3,15 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+    time::{Duration, Instant},
 };
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    Database, Durability, Memory, Reader, StoreError, Table, Writer, memory::Indexes,
+    Database, Durability, Memory, Reader, StoreError, Table, Writer, memory::Indexes, waits::Waits,
     writer::Written,
 };
 use crate::model::Deadline;
@@ -37,6 +37,7 @@ pub struct Store {
     database: Database,
     path: PathBuf,
     open: Mutex<Option<Arc<Open>>>,
+    waits: Waits,
 }
 
 #[derive(Debug)]
@@ -49,12 +50,12 @@ pub(super) struct Open {
 impl Store {
     /// The database in this folder.
     pub fn new(database: Database, folder: &Path) -> Self {
-        Self { database, path: folder.join(database.file_name()), open: Mutex::new(None) }
+        Self::at(database, folder.join(database.file_name()))
     }
 
     /// The database in this file, for a kind of which there may be many.
     pub fn at(database: Database, path: PathBuf) -> Self {
-        Self { database, path, open: Mutex::new(None) }
+        Self { database, path, open: Mutex::new(None), waits: Waits::default() }
     }
 
     /// Where the file is.
@@ -82,8 +83,38 @@ impl Store {
             return Err(StoreError::TimeIsUp.into());
         }
         let open = self.open()?;
-        let connection = open.readers.get().map_err(StoreError::from)?;
+        let connection = self.reader(&open)?;
         Reader::run(&connection, &open.indexes, deadline, work)
+    }
+
+    /// A reader that nobody uses; where there is none, how long it is waited for is
+    /// counted.
+    fn reader(
+        &self,
+        open: &Open,
+    ) -> Result<r2d2::PooledConnection<SqliteConnectionManager>, StoreError> {
+        if let Some(reader) = open.readers.try_get() {
+            return Ok(reader);
+        }
+        let begun = Instant::now();
+        let reader = open.readers.get();
+        self.waits.add(begun.elapsed());
+        Ok(reader?)
+    }
+
+    /// How often somebody had to wait for a reader, and how long in all. A reader that
+    /// has to be opened first is waited for as well.
+    pub fn waits(&self) -> (u64, Duration) {
+        self.waits.sum()
+    }
+
+    /// Whether the file is open, or is being opened.
+    pub fn is_open(&self) -> bool {
+        match self.open.try_lock() {
+            Ok(open) => open.is_some(),
+            Err(TryLockError::Poisoned(open)) => open.into_inner().is_some(),
+            Err(TryLockError::WouldBlock) => true,
+        }
     }
 
     /// Writes in one transaction: everything, or nothing at all.
@@ -330,6 +361,24 @@ mod tests {
             store.close();
             assert_eq!(store.check().unwrap().schema, database.migrations().len());
         }
+    }
+
+    #[test]
+    fn a_reader_is_waited_for_only_where_none_is_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Prompts, folder.path());
+        assert!(!store.is_open() && store.waits() == (0, Duration::ZERO));
+        let read = || store.read(soon(), |_| Ok::<_, StoreError>(())).unwrap();
+        read();
+        read();
+        assert!(store.is_open());
+        assert_eq!(store.waits().0, 1, "the second takes the reader that the first has opened");
+        let both = store.read(soon(), |_| {
+            read();
+            Ok::<_, StoreError>(())
+        });
+        both.unwrap();
+        assert_eq!(store.waits().0, 2);
     }
 
     #[test]

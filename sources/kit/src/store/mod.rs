@@ -16,6 +16,7 @@ mod reader;
 mod table;
 mod tagged;
 mod varint;
+mod waits;
 mod watch;
 mod writer;
 

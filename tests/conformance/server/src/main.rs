@@ -16,6 +16,7 @@ use vademecum::{
     auth::{Authenticator, desktop},
     config::{Auth, Server},
     mcp::{Options, Service, Sessions},
+    telemetry::Monitor,
     transport::{Connections, Door, serve},
 };
 
@@ -38,6 +39,7 @@ fn main() -> Result<()> {
             concurrent_calls: NonZeroU32::MIN.saturating_add(15),
             longest_call: Duration::from_mins(2),
             connections: Connections::default(),
+            monitor: Monitor::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
         announce(&format!("listening on http://{}/mcp", listener.local_addr()?));

@@ -1,0 +1,81 @@
+//! Whom the server tells what it does.
+
+use std::fmt;
+
+use serde::{Deserialize, de::Error as _};
+use url::Url;
+
+/// Whom the server tells what it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Telemetry {
+    /// The OpenTelemetry collector that spans go to, over HTTP; without one, nothing
+    /// leaves the process.
+    pub otlp_endpoint: Option<OtlpEndpoint>,
+}
+
+/// Where a collector is: `http://` or `https://`. It may hold a password, which is
+/// never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OtlpEndpoint(Url);
+
+impl OtlpEndpoint {
+    /// Where spans go.
+    pub fn traces(&self) -> String {
+        format!("{}/v1/traces", self.0.as_str().trim_end_matches('/'))
+    }
+
+    /// Whether it is on this machine.
+    pub fn is_here(&self) -> bool {
+        match self.0.host() {
+            Some(url::Host::Domain(name)) => name == "localhost",
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
+    }
+}
+
+impl fmt::Debug for OtlpEndpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, host) = (self.0.scheme(), self.0.host_str().unwrap_or_default());
+        write!(formatter, "{scheme}://{host}")
+    }
+}
+
+impl<'de> Deserialize<'de> for OtlpEndpoint {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let url = Url::parse(&text).ok();
+        let fits = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+        url.filter(fits).map(Self).ok_or_else(|| {
+            // The text itself is not repeated: there may be a password in it.
+            D::Error::custom("expected an address such as \"http://localhost:4318\"")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(text: &str) -> Result<Telemetry, toml::de::Error> {
+        toml::from_str(&format!("otlp_endpoint = \"{text}\""))
+    }
+
+    #[test]
+    fn a_collector_is_an_address_of_the_web() {
+        for text in ["http://localhost:4318", "http://localhost:4318/"] {
+            let endpoint = endpoint(text).unwrap().otlp_endpoint.unwrap();
+            assert_eq!(endpoint.traces(), "http://localhost:4318/v1/traces");
+            assert!(endpoint.is_here());
+        }
+        let with_password = endpoint("https://me:secret@otel.example/base").unwrap();
+        assert!(!format!("{with_password:?}").contains("secret"));
+        assert!(!with_password.otlp_endpoint.unwrap().is_here());
+        for text in ["", "localhost:4318", "grpc://localhost:4317", "file:///x", "me:secret@"] {
+            let error = endpoint(text).unwrap_err().to_string();
+            assert!(error.contains("http://localhost:4318"), "{text}: {error}");
+        }
+    }
+}
