@@ -150,7 +150,8 @@ impl App {
         };
         let limits = &settings.limits;
         let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
-        let exporter = settings.telemetry.otlp_endpoint.as_ref().map(Exporter::start).transpose()?;
+        let exporter =
+            settings.telemetry.otlp_endpoint.as_ref().map(Exporter::start).transpose()?;
         let observer = Observer { metrics, exporter };
         let monitor = monitoring::monitor(
             &observer,

@@ -29,6 +29,10 @@ pub struct Server {
     /// How often a sign of life goes out on an idle stream or WebSocket, in
     /// seconds. A WebSocket that gives none back three times over is closed.
     pub keep_alive_seconds: NonZeroU32,
+    /// How long connections are still accepted once the server is told to stop, in
+    /// seconds, while `/health/ready` says that it is stopping: for whatever sends
+    /// requests here to send them elsewhere.
+    pub drain_seconds: u32,
 }
 
 impl Default for Server {
@@ -40,6 +44,7 @@ impl Default for Server {
             max_body_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
             max_message_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
             keep_alive_seconds: NonZeroU32::MIN.saturating_add(14),
+            drain_seconds: 0,
         }
     }
 }
@@ -48,6 +53,11 @@ impl Server {
     /// How often a sign of life goes out.
     pub fn keep_alive(&self) -> Duration {
         Duration::from_secs(self.keep_alive_seconds.get().into())
+    }
+
+    /// How long connections are still accepted once the server is told to stop.
+    pub fn drain(&self) -> Duration {
+        Duration::from_secs(self.drain_seconds.into())
     }
 
     /// The address, if only this machine can reach it.

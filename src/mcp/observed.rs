@@ -71,9 +71,8 @@ impl<'a> Observed<'a> {
         let in_header = || peer.mirror.as_ref().and_then(|mirror| mirror.trace);
         let said = traceparent(request.params).or_else(in_header);
         let trace = said.or_else(|| observer.exporter.as_ref().map(|_| Trace::begin()));
-        let span = tracing::error_span!(
-            "call", method, tool = Empty, trace.id = Empty, span.id = Empty
-        );
+        let span =
+            tracing::error_span!("call", method, tool = Empty, trace.id = Empty, span.id = Empty);
         if let Some(trace) = trace.filter(|_| !span.is_disabled()) {
             span.record("trace.id", trace.trace_id()).record("span.id", trace.span_id());
         }
@@ -219,7 +218,8 @@ mod tests {
             traceparent(Some(&params)).map(|trace| trace.trace_id())
         };
         let (id, rest) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7-01");
-        let said = of(&format!(r#"{{"name":"x","_meta":{{"a":1,"traceparent":"00-{id}-{rest}"}}}}"#));
+        let said =
+            of(&format!(r#"{{"name":"x","_meta":{{"a":1,"traceparent":"00-{id}-{rest}"}}}}"#));
         assert_eq!(said.as_deref(), Some(id));
         for params in [
             "{}",

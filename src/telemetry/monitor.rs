@@ -87,7 +87,11 @@ mod tests {
             vec![
                 Figure::count("sessions", "Sessions.", 3),
                 Figure::total("waits_total", "Waits.", 1.5),
-                Figure::labelled("pool", "Pools.", vec![(profile("a\"b"), 1.0), (profile("c"), 2.0)]),
+                Figure::labelled(
+                    "pool",
+                    "Pools.",
+                    vec![(profile("a\"b"), 1.0), (profile("c"), 2.0)],
+                ),
                 Figure::labelled("nothing", "Nothing.", Vec::new()),
             ]
         });

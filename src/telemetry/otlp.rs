@@ -91,7 +91,11 @@ impl Exporter {
             });
             drop(is_done);
         })?;
-        Ok(Self(Arc::new(Line { spans: Some(spans), dropped: AtomicU32::new(0), done: Mutex::new(done) })))
+        Ok(Self(Arc::new(Line {
+            spans: Some(spans),
+            dropped: AtomicU32::new(0),
+            done: Mutex::new(done),
+        })))
     }
 
     /// Tells the collector, if it keeps up.
@@ -224,7 +228,8 @@ mod tests {
         assert_eq!(span["startTimeUnixNano"], "2000000000");
         assert_eq!(span["endTimeUnixNano"], "2005000000");
         assert_eq!((&span["status"]["code"], &spans[1]["status"]), (&json!(2), &json!({})));
-        let tool = json!({ "key": "gen_ai.tool.name", "value": { "stringValue": "knowledge.search" } });
+        let tool =
+            json!({ "key": "gen_ai.tool.name", "value": { "stringValue": "knowledge.search" } });
         assert!(span["attributes"].as_array().unwrap().contains(&tool), "{span}");
     }
 

@@ -15,7 +15,7 @@ const GRACE: u64 = 5;
 
 /// Serves HTTP and WebSocket until the process is told to stop.
 pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
-    let service = door.service.clone();
+    let (service, drain) = (door.service.clone(), door.server.drain());
     let door = web::Data::new(door);
     let server = HttpServer::new(move || {
         App::new()
@@ -66,6 +66,8 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
         asked_to_stop().await;
         // Streams would go on for as long as somebody listens.
         service.close();
+        // Whoever sends requests here learns from /health/ready to send them elsewhere.
+        rt::time::sleep(drain).await;
         handle.stop(true).await;
     });
     server.await

@@ -11,8 +11,8 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    Database, Durability, Memory, Reader, StoreError, Table, Writer, memory::Indexes,
-    waits::Waits, writer::Written,
+    Database, Durability, Memory, Reader, StoreError, Table, Writer, memory::Indexes, waits::Waits,
+    writer::Written,
 };
 use crate::model::Deadline;
 
