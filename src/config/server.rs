@@ -43,6 +43,10 @@ pub struct Server {
     /// How long running calls may take to finish when the server is stopped, in
     /// seconds.
     pub grace_seconds: u32,
+    /// How long connections are still accepted once the server is told to stop, in
+    /// seconds, while `/health/ready` says that it is stopping: for whatever sends
+    /// requests here to send them elsewhere.
+    pub drain_seconds: u32,
 }
 
 impl Default for Server {
@@ -60,6 +64,7 @@ impl Default for Server {
             body_seconds: NonZeroU32::MIN.saturating_add(29),
             write_seconds: NonZeroU32::MIN.saturating_add(29),
             grace_seconds: 5,
+            drain_seconds: 0,
         }
     }
 }
@@ -88,6 +93,11 @@ impl Server {
     /// How long running calls may take to finish when the server is stopped.
     pub fn grace(&self) -> Duration {
         Duration::from_secs(self.grace_seconds.into())
+    }
+
+    /// How long connections are still accepted once the server is told to stop.
+    pub fn drain(&self) -> Duration {
+        Duration::from_secs(self.drain_seconds.into())
     }
 
     /// The address, if only this machine can reach it.

@@ -31,7 +31,8 @@ const HANGING_UP: Duration = Duration::from_secs(1);
 pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
     let service = door.service.clone();
     let settings = door.server.clone();
-    let stop = Stop::listen(settings.grace())?;
+    let drain = settings.drain();
+    let stop = Stop::listen(drain + settings.grace())?;
     let patience = Patience {
         blocked: settings.write_time(),
         // A call that takes long says nothing until it is done.
@@ -88,6 +89,8 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
         stop.asked().await;
         // Streams would go on for as long as somebody listens.
         service.close();
+        // Whoever sends requests here learns from /health/ready to send them elsewhere.
+        rt::time::sleep(drain).await;
         handle.stop(true).await;
     });
     server.await

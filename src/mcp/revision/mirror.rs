@@ -127,7 +127,7 @@ mod tests {
             method: Some(method.to_owned()),
             name: name.map(str::to_owned),
             parameters: Vec::new(),
-            trace: None,
+            ..Mirror::default()
         }
     }
 
