@@ -305,7 +305,7 @@ mod tests {
         Roster::new(Shelf {
             users: folder.path().to_owned(),
             tldw: None,
-            sources: crate::registry::sources(),
+            sources: Vec::new(),
             embeddings: None,
             open_libraries: NonZeroUsize::new(most).unwrap(),
             limits: Limits::default(),

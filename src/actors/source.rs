@@ -4,20 +4,23 @@
 //! message needs to say whose data it is about, and none could ask for
 //! somebody else's. The blocking work runs beside the event loop.
 
+mod writing;
+
 use std::sync::Arc;
 
 use actix::prelude::*;
 use vademecum_kit::{
     model::{
         Ask, Change, Deadline, Draft, Filters, Get, Hit, Holdings, Item, Ranking, Saved,
-        SourceName, Statistics, StoredPrompt, Suggestions, Uri, View, Written,
+        SourceName, Statistics, StoredPrompt, Suggestions, View, Written,
     },
     retrieve::{FtsQuery, Similar},
     source::{Source, SourceError},
-    store::{Durability, Store, StoreError, rename_origin},
+    store::Store,
 };
 use vademecum_tldw::{File, Followed, TldwError, User, Vanished, follow};
 
+use self::writing::{Alter, Remove, Rename, Save};
 use super::{
     asked::Asked,
     desk::{Desk, Undone},
@@ -378,134 +381,5 @@ impl Handler<Count> for SourceActor {
 
     fn handle(&mut self, Count { deadline }: Count, _: &mut Self::Context) -> Self::Result {
         self.beside(move |source, store| store.read(deadline, |reader| source.holdings(reader)))
-    }
-}
-
-/// Saves drafts.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<Result<Saved, SourceError>>, SourceError>")]
-struct Save {
-    drafts: Vec<Draft>,
-    keep: bool,
-}
-
-impl Handler<Save> for SourceActor {
-    type Result = ResponseFuture<Result<Vec<Result<Saved, SourceError>>, SourceError>>;
-
-    fn handle(&mut self, Save { drafts, keep }: Save, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| {
-            if keep {
-                Ok(save_all(source, store, &drafts))
-            } else {
-                rehearse(source, store, &drafts)
-            }
-        })
-    }
-}
-
-/// Takes items away whose origin is gone.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<usize, SourceError>")]
-struct Remove {
-    origin: String,
-}
-
-impl Handler<Remove> for SourceActor {
-    type Result = ResponseFuture<Result<usize, SourceError>>;
-
-    fn handle(&mut self, Remove { origin }: Remove, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| {
-            let part = format!("{origin}#");
-            let origins = store.origins(source.name(), &origin)?;
-            store.write(Durability::Bulk, |writer| {
-                let meant = origins.keys().filter(|it| **it == origin || it.starts_with(&part));
-                let mut count = 0;
-                for origin in meant {
-                    count += usize::from(source.remove(writer, origin)?);
-                }
-                Ok(count)
-            })
-        })
-    }
-}
-
-/// Changes where items came from.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<(), SourceError>")]
-struct Rename {
-    from: String,
-    to: String,
-}
-
-impl Handler<Rename> for SourceActor {
-    type Result = ResponseFuture<Result<(), SourceError>>;
-
-    fn handle(&mut self, Rename { from, to }: Rename, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| {
-            store.write(Durability::Bulk, |writer| {
-                Ok(rename_origin(writer, source.name(), &from, &to)?)
-            })
-        })
-    }
-}
-
-/// What would become of drafts. A library that is not there is not made for it.
-fn rehearse(
-    source: &dyn Source,
-    store: &Store,
-    drafts: &[Draft],
-) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
-    if !store.path().exists() {
-        let new = |draft: &Draft| Saved::New(Uri::item(source.name(), draft.origin.as_str()));
-        return Ok(drafts.iter().map(|draft| Ok(new(draft))).collect());
-    }
-    store.rehearse(|writer| Ok(drafts.iter().map(|draft| source.save(writer, draft)).collect()))
-}
-
-/// Saves all drafts at once; if that fails, each by itself, so that one that
-/// cannot be saved costs nothing but itself.
-fn save_all(
-    source: &dyn Source,
-    store: &Store,
-    drafts: &[Draft],
-) -> Vec<Result<Saved, SourceError>> {
-    let together: Result<Vec<Saved>, SourceError> = store.write(Durability::Bulk, |writer| {
-        drafts.iter().map(|draft| source.save(writer, draft)).collect()
-    });
-    match together {
-        Ok(saved) => saved.into_iter().map(Ok).collect(),
-        Err(SourceError::Store(error)) if error.is_of_file() => {
-            // Nothing will go in: the reason is said once.
-            vec![Err(SourceError::Store(error))]
-        }
-        Err(_) => drafts
-            .iter()
-            .map(|draft| store.write(Durability::Bulk, |writer| source.save(writer, draft)))
-            .collect(),
-    }
-}
-
-/// Changes something.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Written, SourceError>")]
-struct Alter {
-    change: Change,
-    deadline: Deadline,
-}
-
-impl Handler<Alter> for SourceActor {
-    type Result = ResponseFuture<Result<Written, SourceError>>;
-
-    fn handle(&mut self, Alter { change, deadline }: Alter, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| {
-            store.write(Durability::Full, |writer| {
-                // It may have waited for others who write. What nobody waits for
-                // any more is not begun, so that whoever asks again does it once.
-                if deadline.is_over() {
-                    return Err(StoreError::TimeIsUp.into());
-                }
-                source.change(writer, &change)
-            })
-        })
     }
 }
