@@ -26,6 +26,7 @@ mod observed;
 mod page;
 mod prompt;
 mod rates;
+mod refuse;
 mod reply;
 mod resource;
 mod revision;
