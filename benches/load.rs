@@ -35,6 +35,9 @@ use vademecum_benches::{
 
 /// Passages in the library of each user.
 const PASSAGES: usize = 1_000;
+/// Words that questions are made of: few enough that all that is remembered of them
+/// is there within a fifth of ten minutes, so that what grows later grows.
+const WORDS: usize = 400;
 /// How many times the memory of a fifth of the time there may be at the end.
 const GROWTH: f64 = 1.1;
 /// What a client needs on its stack: next to nothing.
@@ -314,8 +317,9 @@ fn words() -> Result<Vec<String>> {
         .collect();
     words.sort_unstable();
     words.dedup();
-    ensure!(words.len() > 100, "there are words");
-    Ok(words)
+    ensure!(words.len() > WORDS, "there are words");
+    let every = words.len() / WORDS;
+    Ok(words.into_iter().step_by(every).take(WORDS).collect())
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]

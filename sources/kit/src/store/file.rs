@@ -25,6 +25,10 @@ const READERS: u32 = 4;
 /// Pages that a connection keeps in memory at most, in KiB (negative, as the
 /// pragma wants it). Only what is read is kept.
 const CACHE: i64 = -8_192;
+/// What SQLite may take in this whole process, in bytes, before a connection that wants
+/// another page gives up one of its own: sixteen full caches. Many users have many
+/// connections, each with a cache that fills; the system keeps the same pages once.
+const CACHES: i64 = 128 << 20;
 /// How long a reader that nobody uses is kept.
 const IDLE: Duration = Duration::from_mins(1);
 
@@ -295,6 +299,7 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "cache_size", CACHE)?;
+    connection.pragma_update(None, "soft_heap_limit", CACHES)?;
     connection.set_prepared_statement_cache_capacity(64);
     vademecum_fts5::register(connection)
 }
@@ -334,6 +339,16 @@ mod tests {
 
     fn soon() -> Deadline {
         Deadline::after(Duration::from_secs(5))
+    }
+
+    #[test]
+    fn all_caches_together_are_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Database::Prompts, folder.path());
+        let limits = store.read(soon(), |reader| {
+            reader.all("PRAGMA soft_heap_limit", &[], |row| row.get::<_, i64>(0))
+        });
+        assert_eq!(limits.unwrap_or_else(|error: StoreError| panic!("{error}")), [CACHES]);
     }
 
     #[test]
