@@ -42,6 +42,8 @@ export class Conversation {
         const sent = parsed(text);
         const messages = Array.isArray(sent) ? sent : [sent];
         line.batch = Array.isArray(sent);
+        // It may be refused as a whole, which is under no id.
+        if (line.batch) line.nameless++;
         for (const message of messages) {
             const revision = this.#revisionAsked(message, entry, talk);
             line.latest = revision;

@@ -110,6 +110,8 @@ test("an error names the request that it answers, if that could be read", () => 
         assert.deepEqual(after(version, "{", nameless), []);
         finds(after(version, "{", { ...nameless, id: null }), version, "/id");
     }
+    // A batch may be refused as a whole.
+    assert.deepEqual(after("2025-03-26", [request("ping")], nameless), []);
     finds(after("2025-03-26", request("ping"), nameless), "2025-03-26", "'id'");
     finds(after("2025-11-25", request("ping"), { ...nameless, id: 2 }), "answers no request");
     finds(after("2025-11-25", request("ping"), { ...result({}), id: 2 }), "answers no request");

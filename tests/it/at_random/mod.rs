@@ -55,7 +55,11 @@ impl Maker<'_> {
                 fields.insert(name, self.anything(0));
                 made
             }
-            (1, _) if self.dice.below(5) == 0 => self.anything(0),
+            // No arguments at all may be left out, but are not to be null.
+            (1, _) if self.dice.below(5) == 0 => match self.anything(0) {
+                Value::Null => json!([]),
+                anything => anything,
+            },
             _ => made,
         }
     }
