@@ -1,6 +1,6 @@
 //! Every tool, called with arguments that were made up.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Maker;
 use crate::program::{Caller, Dice, Library, SOURCES, Server, request};
