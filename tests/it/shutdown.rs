@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, Received, request, terminate};
+use crate::program::{Caller, Events, Library, Received, Server, Socket, request, terminate};
 
 /// Sources that answer a search in an endless library; the fifth never does.
 const ANSWERING: usize = 4;
@@ -32,11 +32,9 @@ fn logs(library: &Library) -> Vec<(String, u64)> {
     sizes.filter(|(_, size)| *size > 0).collect()
 }
 
-#[test]
-fn a_search_that_does_not_end_is_given_up_after_a_while() {
-    let library = Library::endless();
-    let settings = "[server]\ngrace_seconds = 1\n[limits]\nsource_ms = 3600000";
-    let mut server = library.serve_set(settings);
+/// A server that is told to stop while it searches: 7 over HTTP, 8 over a socket.
+fn stopped_in_a_search(library: &Library, settings: &str) -> (Server, Events, Socket) {
+    let server = library.serve_set(settings);
     let mut events = server.client().stream(&search(7));
     let socket = server.socket();
     socket.send(&search(8));
@@ -45,6 +43,14 @@ fn a_search_that_does_not_end_is_given_up_after_a_while() {
         assert_eq!(socket.message()["params"]["progressToken"], 8);
     }
     terminate(server.process());
+    (server, events, socket)
+}
+
+#[test]
+fn a_search_that_does_not_end_is_given_up_after_a_while() {
+    let library = Library::endless();
+    let settings = "[server]\ngrace_seconds = 1\n[limits]\nsource_ms = 3600000";
+    let (mut server, _events, _socket) = stopped_in_a_search(&library, settings);
     assert_eq!(server.wait(), Some(0));
     assert_eq!(logs(&library), []);
 }
@@ -53,15 +59,7 @@ fn a_search_that_does_not_end_is_given_up_after_a_while() {
 fn a_search_that_ends_in_time_is_answered_over_http_and_a_socket() {
     let library = Library::endless();
     let settings = "[server]\ngrace_seconds = 20\n[limits]\nsource_ms = 1500";
-    let mut server = library.serve_set(settings);
-    let mut events = server.client().stream(&search(7));
-    let socket = server.socket();
-    socket.send(&search(8));
-    for _ in 0..ANSWERING {
-        assert_eq!(events.message()["method"], "notifications/progress");
-        assert_eq!(socket.message()["params"]["progressToken"], 8);
-    }
-    terminate(server.process());
+    let (mut server, events, socket) = stopped_in_a_search(&library, settings);
     let last = events.rest().pop().unwrap();
     assert_eq!((&last["id"], &last["result"]["isError"]), (&json!(7), &json!(false)), "{last}");
     loop {

@@ -15,7 +15,7 @@ use crate::sql::{
         Load, Rights, Written, error,
         gather::{Gathered, length},
         mysql_value,
-        pool::{Connection, Lease, Pool, recycle, within},
+        pool::{Connection, Pool, Transaction, recycle, within},
         tls,
     },
     guard::{Kind, ReadOnlyQuery, WriteStatement},
@@ -53,16 +53,17 @@ impl MySql {
         caps: Caps,
     ) -> Result<Rows, SqlError> {
         // The server need not look for more rows than that.
-        let most = match query.kind() {
+        let most_rows = match query.kind() {
             Kind::Rows => Some(caps.offset.saturating_add(caps.rows).saturating_add(1)),
             Kind::Explain | Kind::Show => None,
         };
-        let mut session = self.begin("START TRANSACTION READ ONLY", caps.timeout, most).await?;
+        let transaction = Transaction { is_read_only: true, timeout: caps.timeout, most_rows };
+        let mut session = self.pool.begin(transaction).await?;
         let answer =
             within(caps.timeout, read(&mut session.connection, query.text(), parameters, caps));
         let answer = answer.await?;
         if error::is_over(&answer) {
-            self.tidy(session).await;
+            self.pool.tidy(session).await;
         }
         answer.map(|(rows, _)| rows)
     }
@@ -72,7 +73,9 @@ impl MySql {
         statement: &WriteStatement,
         caps: Caps,
     ) -> Result<Written, SqlError> {
-        let mut session = self.begin("START TRANSACTION", caps.timeout, None).await?;
+        let transaction =
+            Transaction { is_read_only: false, timeout: caps.timeout, most_rows: None };
+        let mut session = self.pool.begin(transaction).await?;
         let connection = &mut session.connection;
         let written = within(caps.timeout, async {
             let written = write(connection, statement.text(), caps).await?;
@@ -82,7 +85,7 @@ impl MySql {
         });
         let written = written.await?;
         if written.as_ref().err().is_none_or(error::is_refusal) {
-            self.tidy(session).await;
+            self.pool.tidy(session).await;
         }
         written
     }
@@ -105,45 +108,12 @@ impl MySql {
     where
         T: mysql_async::prelude::FromRow + Send + 'static,
     {
-        let mut session = self.begin("START TRANSACTION READ ONLY", timeout, None).await?;
+        let transaction = Transaction { is_read_only: true, timeout, most_rows: None };
+        let mut session = self.pool.begin(transaction).await?;
         let row = within(timeout, session.connection.exec_first(statement, ())).await?;
         let row = row.map_err(|fault| failure(&fault, timeout))?;
-        self.tidy(session).await;
+        self.pool.tidy(session).await;
         Ok(row)
-    }
-
-    /// A connection on which a transaction has begun. Connections that have died
-    /// while they were kept are passed over.
-    async fn begin(
-        &self,
-        begin: &str,
-        timeout: Duration,
-        most_rows: Option<usize>,
-    ) -> Result<Lease<Connector>, SqlError> {
-        let mut dead = None;
-        for _ in 0..self.pool.attempts() {
-            let mut session = self.pool.lease(timeout).await?;
-            session.is_clean = false;
-            let statements = session.settings(begin, timeout, most_rows);
-            let begun = session.connection.query_drop(statements);
-            let Ok(begun) = time::timeout(self.pool.connect_timeout(), begun).await else {
-                dead = Some(error::lost(&"no answer to START TRANSACTION"));
-                continue;
-            };
-            match begun.map_err(|fault| failure(&fault, timeout)) {
-                Ok(()) => return Ok(session),
-                Err(lost) if lost.code == ErrorCode::XsqlDbConnectFailed => dead = Some(lost),
-                Err(other) => return Err(other),
-            }
-        }
-        Err(dead.unwrap_or_else(|| error::lost(&"the pool gave no connection")))
-    }
-
-    /// Ends the transaction and forgets what was left behind. A connection where
-    /// this fails is not clean, and goes.
-    async fn tidy(&self, mut session: Lease<Connector>) {
-        let reset = time::timeout(self.pool.connect_timeout(), session.connection.reset()).await;
-        session.is_clean = matches!(reset, Ok(Ok(true)));
     }
 }
 
@@ -308,23 +278,40 @@ struct Session {
 
 impl Session {
     /// What is said before each statement; a reset forgets it.
-    fn settings(&self, begin: &str, timeout: Duration, most_rows: Option<usize>) -> String {
+    fn settings(&self, transaction: Transaction) -> String {
         // A timeout of zero would be none.
-        let timeout = timeout.max(Duration::from_millis(1));
+        let timeout = transaction.timeout.max(Duration::from_millis(1));
         let timeout = if self.is_mariadb {
             format!("max_statement_time = {:.3}", timeout.as_secs_f64())
         } else {
             format!("max_execution_time = {}", timeout.as_millis())
         };
-        let most = most_rows.map(|most| format!(", sql_select_limit = {most}"));
+        let most = transaction.most_rows.map(|most| format!(", sql_select_limit = {most}"));
         let most = most.unwrap_or_default();
-        format!("SET NAMES utf8mb4; SET SESSION sql_mode = '{SQL_MODE}', {timeout}{most}; {begin}")
+        let read_only = if transaction.is_read_only { " READ ONLY" } else { "" };
+        format!(
+            "SET NAMES utf8mb4; SET SESSION sql_mode = '{SQL_MODE}', {timeout}{most}; \
+             START TRANSACTION{read_only}"
+        )
     }
 }
 
 impl Connection for Session {
+    async fn begin(&mut self, transaction: Transaction) -> Result<(), SqlError> {
+        let begun = self.connection.query_drop(self.settings(transaction)).await;
+        begun.map_err(|fault| failure(&fault, transaction.timeout))
+    }
+
+    async fn reset(&mut self) -> bool {
+        matches!(self.connection.reset().await, Ok(true))
+    }
+
     fn is_clean(&self) -> bool {
         self.is_clean && !self.connection.is_disconnected()
+    }
+
+    fn set_clean(&mut self, is_clean: bool) {
+        self.is_clean = is_clean;
     }
 
     fn abandon(&mut self) {

@@ -32,10 +32,32 @@ pub(super) async fn within<T>(
     time::timeout(timeout + GRACE, answer).await.map_err(|_| error::overdue(timeout))
 }
 
+/// What a transaction is begun with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transaction {
+    pub(super) is_read_only: bool,
+    /// How long each of its statements may take.
+    pub(super) timeout: Duration,
+    /// How many rows are looked at, where the server can be told to look for no more.
+    pub(super) most_rows: Option<usize>,
+}
+
 /// A connection as a pool sees it.
 pub(super) trait Connection: Send {
+    /// Begins a transaction.
+    fn begin(
+        &mut self,
+        transaction: Transaction,
+    ) -> impl Future<Output = Result<(), SqlError>> + Send;
+
+    /// Ends the transaction and forgets what was left behind: whether it could.
+    fn reset(&mut self) -> impl Future<Output = bool> + Send;
+
     /// Whether nothing runs on it and nothing was left behind: the next may have it.
     fn is_clean(&self) -> bool;
+
+    /// Says so, unless it has died.
+    fn set_clean(&mut self, is_clean: bool);
 
     /// Ends what runs on it, and the connection as well, without waiting for that.
     fn abandon(&mut self);
@@ -71,19 +93,33 @@ where
         Load { busy, idle: status.available, waiting: status.waiting }
     }
 
-    /// How long making a connection may take, and tidying it up.
-    pub(super) fn connect_timeout(&self) -> Duration {
-        self.connect_timeout
+    /// A connection on which a transaction has begun; one is waited for until it is
+    /// free. Connections that have died while they were kept are passed over.
+    pub(super) async fn begin(&self, transaction: Transaction) -> Result<Lease<M>, SqlError> {
+        let mut dead = error::lost(&"no answer to the beginning of a transaction");
+        // All that are kept may have died; the one after these is new.
+        for _ in 0..=self.connections {
+            let mut session = self.lease(transaction.timeout).await?;
+            session.set_clean(false);
+            let begun = time::timeout(self.connect_timeout, session.begin(transaction)).await;
+            match begun {
+                Ok(Ok(())) => return Ok(session),
+                Ok(Err(lost)) if lost.code == ErrorCode::XsqlDbConnectFailed => dead = lost,
+                Ok(Err(other)) => return Err(other),
+                Err(_) => {}
+            }
+        }
+        Err(dead)
     }
 
-    /// How often a caller may meet a connection that has died while it was kept:
-    /// all may have, and the one after these is new.
-    pub(super) fn attempts(&self) -> usize {
-        self.connections + 1
+    /// Gives a connection back for the next. One that cannot be tidied up is not
+    /// clean, and goes.
+    pub(super) async fn tidy(&self, mut session: Lease<M>) {
+        let reset = time::timeout(self.connect_timeout, session.reset()).await;
+        session.set_clean(matches!(reset, Ok(true)));
     }
 
-    /// A connection, which is waited for until one is free.
-    pub(super) async fn lease(&self, patience: Duration) -> Result<Lease<M>, SqlError> {
+    async fn lease(&self, patience: Duration) -> Result<Lease<M>, SqlError> {
         let timeouts = Timeouts {
             wait: Some(patience),
             create: Some(self.connect_timeout),

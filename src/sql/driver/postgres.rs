@@ -16,7 +16,7 @@ use crate::sql::{
     Caps, ErrorCode, Parameter, Rows, Server, SqlError, Tls,
     driver::{
         Load, Rights, Written, error,
-        pool::{Connection, GRACE, Lease, Pool, recycle, within},
+        pool::{Connection, GRACE, Lease, Pool, Transaction, recycle, within},
         postgres_rows, tls,
     },
     guard::{ReadOnlyQuery, WriteStatement},
@@ -57,12 +57,12 @@ impl Postgres {
         parameters: &[Parameter],
         caps: Caps,
     ) -> Result<Rows, SqlError> {
-        let session = self.begin("BEGIN READ ONLY", caps.timeout).await?;
+        let session = self.begin(true, caps.timeout).await?;
         let answer =
             within(caps.timeout, postgres_rows::read(&session.client, query, parameters, caps));
         let answer = answer.await?;
         if error::is_over(&answer) {
-            self.tidy(session).await;
+            self.pool.tidy(session).await;
         }
         answer.map(|(rows, _)| rows)
     }
@@ -72,7 +72,7 @@ impl Postgres {
         statement: &WriteStatement,
         caps: Caps,
     ) -> Result<Written, SqlError> {
-        let session = self.begin("BEGIN", caps.timeout).await?;
+        let session = self.begin(false, caps.timeout).await?;
         let written = within(caps.timeout, async {
             let written = postgres_rows::write(&session.client, statement, caps).await?;
             let committed = session.client.batch_execute("COMMIT").await;
@@ -81,7 +81,7 @@ impl Postgres {
         });
         let written = written.await?;
         if written.as_ref().err().is_none_or(error::is_refusal) {
-            self.tidy(session).await;
+            self.pool.tidy(session).await;
         }
         written
     }
@@ -110,54 +110,21 @@ impl Postgres {
         timeout: Duration,
         read: impl Fn(&Row) -> Result<T, Error>,
     ) -> Result<T, SqlError> {
-        let session = self.begin("BEGIN READ ONLY", timeout).await?;
+        let session = self.begin(true, timeout).await?;
         let row = within(timeout, async {
             session.client.query_one(statement, &[]).await.map_err(|fault| failure(&fault, timeout))
         });
         let row = row.await??;
-        self.tidy(session).await;
+        self.pool.tidy(session).await;
         read(&row).map_err(|fault| failure(&fault, timeout))
     }
 
-    /// A connection on which a transaction has begun. Connections that have died
-    /// while they were kept are passed over.
-    async fn begin(&self, begin: &str, timeout: Duration) -> Result<Lease<Connector>, SqlError> {
-        // What is said here is said for the transaction, and ends with it. `extra_float_digits`
-        // and `bytea_output` are what the values are read by, the strings what the guard lexes by.
-        let milliseconds = timeout.as_millis().max(1);
-        let statements = format!(
-            "{begin}; SET LOCAL statement_timeout = {milliseconds}; \
-             SET LOCAL idle_in_transaction_session_timeout = {}; \
-             SET LOCAL standard_conforming_strings = on; SET LOCAL backslash_quote = safe_encoding; \
-             SET LOCAL bytea_output = hex; SET LOCAL extra_float_digits = 1",
-            milliseconds + GRACE.as_millis() * 2
-        );
-        let mut dead = None;
-        for _ in 0..self.pool.attempts() {
-            let mut session = self.pool.lease(timeout).await?;
-            session.is_clean = false;
-            let patience = self.pool.connect_timeout();
-            let Ok(begun) =
-                time::timeout(patience, session.client.batch_execute(&statements)).await
-            else {
-                dead = Some(error::lost(&"no answer to BEGIN"));
-                continue;
-            };
-            match begun.map_err(|fault| failure(&fault, timeout)) {
-                Ok(()) => return Ok(session),
-                Err(lost) if lost.code == ErrorCode::XsqlDbConnectFailed => dead = Some(lost),
-                Err(other) => return Err(other),
-            }
-        }
-        Err(dead.unwrap_or_else(|| error::lost(&"the pool gave no connection")))
-    }
-
-    /// Ends the transaction and forgets what was left behind. A connection where
-    /// this fails is not clean, and goes.
-    async fn tidy(&self, mut session: Lease<Connector>) {
-        let reset = session.client.batch_execute(RESET);
-        let reset = time::timeout(self.pool.connect_timeout(), reset).await;
-        session.is_clean = matches!(reset, Ok(Ok(())));
+    async fn begin(
+        &self,
+        is_read_only: bool,
+        timeout: Duration,
+    ) -> Result<Lease<Connector>, SqlError> {
+        self.pool.begin(Transaction { is_read_only, timeout, most_rows: None }).await
     }
 }
 
@@ -225,8 +192,32 @@ struct Session {
 }
 
 impl Connection for Session {
+    async fn begin(&mut self, transaction: Transaction) -> Result<(), SqlError> {
+        let begin = if transaction.is_read_only { "BEGIN READ ONLY" } else { "BEGIN" };
+        let milliseconds = transaction.timeout.as_millis().max(1);
+        // What is said here is said for the transaction, and ends with it. `extra_float_digits`
+        // and `bytea_output` are what the values are read by, the strings what the guard lexes by.
+        let statements = format!(
+            "{begin}; SET LOCAL statement_timeout = {milliseconds}; \
+             SET LOCAL idle_in_transaction_session_timeout = {}; \
+             SET LOCAL standard_conforming_strings = on; SET LOCAL backslash_quote = safe_encoding; \
+             SET LOCAL bytea_output = hex; SET LOCAL extra_float_digits = 1",
+            milliseconds + GRACE.as_millis() * 2
+        );
+        let begun = self.client.batch_execute(&statements).await;
+        begun.map_err(|fault| failure(&fault, transaction.timeout))
+    }
+
+    async fn reset(&mut self) -> bool {
+        self.client.batch_execute(RESET).await.is_ok()
+    }
+
     fn is_clean(&self) -> bool {
         self.is_clean && !self.client.is_closed()
+    }
+
+    fn set_clean(&mut self, is_clean: bool) {
+        self.is_clean = is_clean;
     }
 
     fn abandon(&mut self) {
