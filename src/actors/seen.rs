@@ -1,14 +1,22 @@
 //! What a conversation has been shown, and what is shown next.
 
-use std::collections::{HashSet, VecDeque};
+use std::{
+    collections::{HashSet, VecDeque},
+    hash::BuildHasher,
+};
 
 use vademecum_kit::model::{Ranked, Uri};
 
 /// A bounded set of what was shown; the oldest goes first.
+///
+/// Of each URI only a mark is kept: 64 bits of a hash with a key that nobody knows.
+/// With 500 of them, one that was not shown is taken for one that was in one of 10¹⁶
+/// cases. Thousands of conversations remember hundreds each; written out, they would
+/// take ten times the memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    order: VecDeque<Uri>,
-    set: HashSet<Uri>,
+    order: VecDeque<u64>,
+    marks: HashSet<u64>,
     most: usize,
 }
 
@@ -40,36 +48,44 @@ pub(crate) enum More {
 impl Seen {
     /// Nothing yet, and never more than `most`.
     pub(crate) fn new(most: usize) -> Self {
-        Self { order: VecDeque::new(), set: HashSet::new(), most }
+        Self { order: VecDeque::new(), marks: HashSet::new(), most }
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.set.len()
+        self.marks.len()
+    }
+
+    fn mark(&self, uri: &Uri) -> u64 {
+        self.marks.hasher().hash_one(uri)
     }
 
     /// Whether it was shown.
     pub(crate) fn contains(&self, uri: &Uri) -> bool {
-        self.set.contains(uri)
+        self.marks.contains(&self.mark(uri))
     }
 
     /// Remembers that it is shown.
     pub(crate) fn add(&mut self, uri: &Uri) {
-        if !self.set.insert(uri.clone()) {
+        let mark = self.mark(uri);
+        if !self.marks.insert(mark) {
             return;
         }
-        self.order.push_back(uri.clone());
+        self.order.push_back(mark);
         if self.order.len() > self.most
             && let Some(oldest) = self.order.pop_front()
         {
-            self.set.remove(&oldest);
+            self.marks.remove(&oldest);
         }
     }
 
-    /// Forgets that it was shown.
-    pub(crate) fn remove(&mut self, gone: &HashSet<&Uri>) {
-        self.order.retain(|uri| !gone.contains(uri));
-        self.set.retain(|uri| !gone.contains(uri));
+    /// Forgets that they were shown.
+    pub(crate) fn remove<'a>(&mut self, gone: impl Iterator<Item = &'a Uri>) {
+        for uri in gone {
+            let mark = self.mark(uri);
+            self.marks.remove(&mark);
+        }
+        self.order.retain(|mark| self.marks.contains(mark));
     }
 
     /// Chooses a page: from place `offset` of the ranking on, `limit` matches
@@ -161,5 +177,8 @@ mod tests {
         }
         let kept: Vec<_> = ranked.iter().map(|match_| seen.contains(&match_.uri)).collect();
         assert_eq!((kept, seen.count()), (vec![false, false, true, true, true], 3));
+        seen.remove(ranked[2..4].iter().map(|match_| &match_.uri));
+        let kept: Vec<_> = ranked.iter().map(|match_| seen.contains(&match_.uri)).collect();
+        assert_eq!((kept, seen.count()), (vec![false, false, false, false, true], 1));
     }
 }

@@ -209,8 +209,8 @@ async fn run(
     if search.fresh && hits.len() < shown.len() {
         // Only what is returned counts as seen.
         let returned: HashSet<_> = hits.iter().map(|hit| &hit.uri).collect();
-        let missing = shown.iter().filter(|uri| !returned.contains(uri)).collect();
-        memory.get().seen.remove(&missing);
+        let missing = shown.iter().filter(|uri| !returned.contains(uri));
+        memory.get().seen.remove(missing);
     }
     Ok(Page {
         hits,
@@ -339,7 +339,7 @@ impl Remembered {
         let nothing_new = pick.shown.is_empty() && pick.passed > 0;
         let restart = nothing_new && self.seen.exhausts(&merged.ranked);
         let pick = if restart {
-            self.seen.remove(&merged.ranked.iter().map(|match_| &match_.uri).collect());
+            self.seen.remove(merged.ranked.iter().map(|match_| &match_.uri));
             self.seen.pick(&merged.ranked, merged.total, search.offset, search.limit)
         } else {
             pick
