@@ -9,7 +9,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use vademecum_fts5::Postings;
@@ -18,6 +21,10 @@ use super::{Table, varint::varints};
 
 /// Memory for the postings of one table, in bytes.
 const MEMORY: usize = 64 << 20;
+/// Memory for those of all tables of this process, which have equal shares in it.
+const IN_ALL: usize = 512 << 20;
+/// Tables of which something is remembered.
+static TABLES: AtomicUsize = AtomicUsize::new(0);
 /// Rows that are looked at again after they were written; if there are more,
 /// it is quicker to begin anew.
 const MOST_CHANGED: usize = 64;
@@ -88,8 +95,15 @@ struct Known {
     clock: u64,
 }
 
+impl Drop for Memory {
+    fn drop(&mut self) {
+        TABLES.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Memory {
     fn new(state: State, known: Known) -> Self {
+        TABLES.fetch_add(1, Ordering::Relaxed);
         let counts = state.records.first().map_or(&[][..], Vec::as_slice);
         let mut counts = varints(counts);
         let rows = counts.next().unwrap_or(0);
@@ -123,7 +137,8 @@ impl Memory {
     }
 
     pub(super) fn remember(&self, phrase: &str, postings: &Arc<Postings>) {
-        lock(&self.known).add(phrase, (Arc::clone(postings), Arc::default()));
+        let share = share(TABLES.load(Ordering::Relaxed));
+        lock(&self.known).add(phrase, (Arc::clone(postings), Arc::default()), share);
     }
 
     /// How long the rows were, and which have changed.
@@ -150,14 +165,14 @@ impl Known {
         after
     }
 
-    /// What was not used for longest goes first.
-    fn add(&mut self, phrase: &str, postings: But<Postings>) {
+    /// What was not used for longest goes first, if it is more than `most` bytes.
+    fn add(&mut self, phrase: &str, postings: But<Postings>, most: usize) {
         self.clock += 1;
         self.size += size(phrase, &postings.0);
         if let Some((before, _)) = self.postings.insert(phrase.to_owned(), (postings, self.clock)) {
             self.size -= size(phrase, &before.0);
         }
-        if self.size <= MEMORY {
+        if self.size <= most {
             return;
         }
         let mut by_age: Vec<(u64, String)> =
@@ -165,7 +180,7 @@ impl Known {
         by_age.sort_unstable();
         // A quarter at once, so that it is not sorted anew for every phrase.
         for (_, phrase) in by_age {
-            if self.size <= MEMORY / 4 * 3 {
+            if self.size <= most / 4 * 3 {
                 break;
             }
             if let Some((gone, _)) = self.postings.remove(&phrase) {
@@ -173,6 +188,11 @@ impl Known {
             }
         }
     }
+}
+
+/// The memory for the postings of a table where there are so many, in bytes.
+fn share(tables: usize) -> usize {
+    (IN_ALL / tables.max(1)).min(MEMORY)
 }
 
 /// The memory that the postings of a phrase take, in bytes.
@@ -321,11 +341,26 @@ mod tests {
         let postings = postings(&rows);
         let fits = MEMORY / size("00", &postings);
         for number in 0..fits + 5 {
-            known.add(&format!("{number:02}"), (Arc::clone(&postings), Arc::default()));
+            known.add(&format!("{number:02}"), (Arc::clone(&postings), Arc::default()), MEMORY);
         }
         assert!(known.size <= MEMORY);
         assert!(!known.postings.contains_key("00"));
         assert!(known.postings.contains_key(&format!("{:02}", fits + 4)));
+    }
+
+    #[test]
+    fn all_tables_together_have_a_bound() {
+        assert_eq!([0, 1, 8].map(share), [MEMORY; 3]);
+        assert!((9..2_000).all(|tables| tables * share(tables) <= IN_ALL));
+        let kept: Vec<_> =
+            (0..2_000).map(|_| Memory::new(State::default(), Known::default())).collect();
+        let rows: Vec<i64> = (0..1_000).collect();
+        let postings = postings(&rows);
+        for number in 0..1_000 {
+            kept[0].remember(&number.to_string(), &postings);
+        }
+        assert!(lock(&kept[0].known).size <= IN_ALL / kept.len());
+        assert!(kept[0].postings("999").is_some() && kept[0].postings("0").is_none());
     }
 
     #[test]
