@@ -24,6 +24,9 @@ use super::{
 const WORKERS: usize = 2;
 /// Connections that the system holds until a worker takes them.
 const BACKLOG: u32 = 1_024;
+/// How long a connection is kept for the next request: longer than clients and proxies
+/// keep theirs (5 to 60 seconds), so that none sends one into a connection that is being closed.
+const KEPT: Duration = Duration::from_secs(75);
 /// How long a client may take to hang up after the last answer.
 const HANGING_UP: Duration = Duration::from_secs(1);
 
@@ -56,6 +59,7 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
                     async move { stopping.notified().await }
                 })
                 .client_request_timeout(settings.head_time())
+                .keep_alive(KEPT)
                 .client_disconnect_timeout(HANGING_UP)
                 // Who hangs up does not want the answer any more.
                 .h1_allow_half_closed(false)

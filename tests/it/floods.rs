@@ -4,6 +4,7 @@
 use std::{
     io::{ErrorKind, Read as _, Write as _},
     net::TcpStream,
+    thread,
     time::Duration,
 };
 
@@ -100,6 +101,22 @@ fn a_connection_on_which_nothing_moves_any_more_is_cut_off() {
     stream.write_all(format!("{whole}POST /mcp HTTP/1.1\r\nhost: ").as_bytes()).unwrap();
     let said = last_words(stream);
     assert!(said.starts_with("HTTP/1.1 200") && said.ends_with('}'), "{said}");
+}
+
+/// Python's `httpx` keeps a connection for five seconds: who closes it at the same moment
+/// leaves a request without an answer.
+#[test]
+fn a_connection_is_kept_for_longer_than_clients_keep_theirs() {
+    let server = Library::new().serve();
+    let mut stream = connect(&server);
+    for pause in [0, 6] {
+        thread::sleep(Duration::from_secs(pause));
+        stream.write_all(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        let mut said = [0; 4_096];
+        let length = stream.read(&mut said).unwrap();
+        let said = String::from_utf8_lossy(&said[..length]);
+        assert!(said.starts_with("HTTP/1.1 200"), "after {pause} s: {said:?}");
+    }
 }
 
 #[test]
