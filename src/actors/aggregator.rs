@@ -420,7 +420,9 @@ async fn in_time<T>(
                 SourceError::Store(_) => "its database cannot be read",
                 SourceError::NotFound { .. } => "cannot answer this",
                 // It was said so as to be told.
-                SourceError::Refused(reason) => return Err(wanted.failed(reason)),
+                SourceError::Refused(reason) | SourceError::Unavailable(reason) => {
+                    return Err(wanted.failed(reason));
+                }
             }
         }
         Err(_) => {

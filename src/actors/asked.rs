@@ -28,7 +28,7 @@ impl<'a> Asked<'a> {
             // Whose fault that is is seen below.
             Err(SourceError::Store(StoreError::TimeIsUp)) => None,
             Err(SourceError::Store(error)) if error.is_locked() => Some(Outcome::Late),
-            Err(SourceError::Store(_)) => Some(Outcome::Failed),
+            Err(SourceError::Store(_) | SourceError::Unavailable(_)) => Some(Outcome::Failed),
             Err(SourceError::NotFound { .. } | SourceError::Refused(_)) => Some(Outcome::Refused),
         };
         if let Some(outcome) = outcome {
@@ -72,9 +72,10 @@ mod tests {
         drop(begin(None));
         drop(begin(Some(&late)).over(Ok(())));
         drop(begin(Some(&late)).over(Err::<(), _>(SourceError::Refused(String::new()))));
+        drop(begin(None).over(Err::<(), _>(SourceError::Unavailable(String::new()))));
         let text = Monitor::new(metrics).scrape().unwrap();
         for (outcome, count) in
-            [("late", 2), ("cancelled", 3), ("ok", 1), ("refused", 1), ("failed", 0)]
+            [("late", 2), ("cancelled", 3), ("ok", 1), ("refused", 1), ("failed", 1)]
         {
             let line = format!(
                 "vademecum_source_requests_total{{outcome=\"{outcome}\",source=\"notes\"}} {count}"

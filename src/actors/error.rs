@@ -73,7 +73,9 @@ impl From<SourceError> for CallError {
     fn from(error: SourceError) -> Self {
         match error {
             SourceError::NotFound { .. } => Self::NotFound(error.to_string()),
-            SourceError::Refused(reason) => Self::Refused(reason),
+            SourceError::Refused(reason) | SourceError::Unavailable(reason) => {
+                Self::Refused(reason)
+            }
             SourceError::Store(StoreError::TimeIsUp) => Self::TooLate,
             SourceError::Store(error) if error.is_locked() => Self::TooLate,
             SourceError::Store(error) => {

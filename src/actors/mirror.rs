@@ -152,9 +152,9 @@ impl Mirror {
         }
         let told = self.told.borrow();
         match (&told.failed, told.was_in_step) {
-            (Some(reason), _) => Err(SourceError::Refused(reason.clone())),
+            (Some(reason), _) => Err(SourceError::Unavailable(reason.clone())),
             (None, true) => Ok(()),
-            (None, false) => Err(SourceError::Refused(still_reading(told.progress))),
+            (None, false) => Err(SourceError::Unavailable(still_reading(told.progress))),
         }
     }
 

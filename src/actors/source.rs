@@ -203,7 +203,7 @@ impl SourceHandle {
 }
 
 fn broken(name: SourceName) -> SourceError {
-    SourceError::Refused(format!("source `{name}` is not running"))
+    SourceError::Unavailable(format!("source `{name}` is not running"))
 }
 
 #[derive(Debug)]
@@ -230,7 +230,7 @@ impl SourceActor {
             answer.await.unwrap_or_else(|undone| {
                 Err(match undone {
                     Undone::BrokenOff => broken(name),
-                    Undone::Full => SourceError::Refused(format!(
+                    Undone::Full => SourceError::Unavailable(format!(
                         "source `{name}` has too much to do: try again in a moment"
                     )),
                 })

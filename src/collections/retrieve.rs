@@ -347,7 +347,7 @@ pub fn read(
 fn missing(one: &Opened, error: &SourceError) -> Missing {
     let reason = match error {
         // It was said so as to be told.
-        SourceError::Refused(reason) => reason.clone(),
+        SourceError::Refused(reason) | SourceError::Unavailable(reason) => reason.clone(),
         SourceError::Store(StoreError::TimeIsUp) => "took too long".to_owned(),
         SourceError::Store(_) | SourceError::NotFound { .. } => {
             tracing::warn!(

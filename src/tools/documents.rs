@@ -102,9 +102,7 @@ fn first(opened: &[Opened], get: &Get, deadline: &Deadline) -> Result<Item, Sour
     for one in opened {
         match get_from(one, get, deadline.clone()) {
             Err(SourceError::NotFound { .. }) => {}
-            answer @ (Ok(_) | Err(SourceError::Refused(_) | SourceError::Store(_))) => {
-                return answer;
-            }
+            answer => return answer,
         }
     }
     Err(SourceError::not_found("document", &get.id))

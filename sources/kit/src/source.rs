@@ -175,6 +175,9 @@ pub enum SourceError {
     /// The request cannot be met as it stands; says why.
     #[error("{0}")]
     Refused(String),
+    /// The source cannot answer now, whatever is asked; says why.
+    #[error("{0}")]
+    Unavailable(String),
     /// The database could not be opened, read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
