@@ -1,20 +1,18 @@
 //! A database of tldw, opened so that nothing of it changes.
 //!
-//! SQLite may write even when it only reads: it makes `-wal` and `-shm` files, or
-//! marks in them how far a reader has come. It is told not to: a file without
-//! anything in its write-ahead log is opened as one that stands still (immutable),
-//! and whether it really did is checked by size and time; one with a log that is in
-//! use is read together with it, and the shared memory beside it is not written.
+//! A file without anything in its write-ahead log is opened as one that stands still
+//! (immutable), and whether it really did is checked by size and time; one with a log
+//! that is in use is read together with it, and the shared memory beside it is not
+//! written.
 
 use std::{
-    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use rusqlite::{Connection, OpenFlags};
-use vademecum_kit::store::Database;
+use rusqlite::Connection;
+use vademecum_kit::store::{Database, Unwritten, beside};
 
 use crate::{TldwError, shape};
 
@@ -39,21 +37,12 @@ struct Part {
     number: u64,
 }
 
-/// How a database can be read without writing anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    /// Nobody writes it.
-    Still,
-    /// Together with what stands in its log.
-    Shared,
-}
-
 /// A database of tldw that is open.
 #[derive(Debug)]
 pub struct File {
     connection: Connection,
     identity: Identity,
-    access: Access,
+    access: Unwritten,
 }
 
 impl Identity {
@@ -76,11 +65,11 @@ impl Identity {
         Self::of(&self.path).map_or(true, |now| now != *self)
     }
 
-    fn access(&self) -> Result<Access, TldwError> {
+    fn access(&self) -> Result<Unwritten, TldwError> {
         let there = |suffix| Part::of(&beside(&self.path, suffix)).is_ok_and(|it| it.bytes > 0);
         match (&self.log, there("-shm"), there("-journal")) {
-            (None, _, false) => Ok(Access::Still),
-            (Some(_), true, false) => Ok(Access::Shared),
+            (None, _, false) => Ok(Unwritten::Still),
+            (Some(_), true, false) => Ok(Unwritten::Shared),
             (Some(_), false, _) | (_, _, true) => {
                 Err(TldwError::NotCheckpointed { path: self.path.clone() })
             }
@@ -112,10 +101,7 @@ impl File {
                 TldwError::Open { path, source }
             }
         };
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-            | OpenFlags::SQLITE_OPEN_URI
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(uri(path, access), flags).map_err(open)?;
+        let connection = access.open(path).map_err(open)?;
         prepare(&connection).map_err(open)?;
         match shape::missing(&connection, database).map_err(open)? {
             None => Ok(Self { connection, identity, access }),
@@ -140,7 +126,7 @@ impl File {
     /// Fails if what was read up to now may be of two states of the file.
     pub(crate) fn is_sound(&self) -> Result<(), TldwError> {
         let moved = || Identity::of(self.path()).map_or(true, |now| now.file != self.identity.file);
-        if self.access == Access::Still && moved() {
+        if self.access == Unwritten::Still && moved() {
             return Err(TldwError::Restless { path: self.path().to_owned() });
         }
         Ok(())
@@ -165,47 +151,17 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "temp_store", "memory")
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
-}
-
-/// The file as SQLite's URIs name it; every byte that could mean something there
-/// is written as a number.
-fn uri(path: &Path, access: Access) -> String {
-    let mut uri = String::from(if cfg!(windows) { "file:///" } else { "file:" });
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'\\' if cfg!(windows) => uri.push('/'),
-            b':' if cfg!(windows) => uri.push(':'),
-            b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
-            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
-            byte => uri.extend([
-                '%',
-                char::from_digit(u32::from(byte >> 4), 16).unwrap_or('0'),
-                char::from_digit(u32::from(byte & 15), 16).unwrap_or('0'),
-            ]),
-        }
-    }
-    uri.push_str(match access {
-        Access::Still => "?immutable=1",
-        Access::Shared => "?mode=ro&readonly_shm=1",
-    });
-    uri
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// How a database can be read beside which stand these files.
-    fn access(beside: &[(&str, &str)]) -> Result<Access, TldwError> {
+    /// How a database can be read beside which these files stand.
+    fn access(files: &[(&str, &str)]) -> Result<Unwritten, TldwError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         fs::write(&path, "file").unwrap();
-        for (suffix, text) in beside {
-            fs::write(super::beside(&path, suffix), text).unwrap();
+        for (suffix, text) in files {
+            fs::write(beside(&path, suffix), text).unwrap();
         }
         Identity::of(&path).unwrap().access()
     }
@@ -213,9 +169,9 @@ mod tests {
     #[test]
     fn a_file_stands_still_unless_something_is_in_its_log() {
         for beside in [&[][..], &[("-wal", "")], &[("-wal", ""), ("-shm", "x")], &[("-shm", "x")]] {
-            assert_eq!(access(beside).unwrap(), Access::Still, "{beside:?}");
+            assert_eq!(access(beside).unwrap(), Unwritten::Still, "{beside:?}");
         }
-        assert_eq!(access(&[("-wal", "x"), ("-shm", "x")]).unwrap(), Access::Shared);
+        assert_eq!(access(&[("-wal", "x"), ("-shm", "x")]).unwrap(), Unwritten::Shared);
     }
 
     #[test]
@@ -224,17 +180,6 @@ mod tests {
             let error = access(beside).unwrap_err().to_string();
             assert!(error.contains("a.db is not checkpointed"), "{error}");
         }
-    }
-
-    #[test]
-    fn a_path_may_hold_anything() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a ? b#c%41ü&immutable=0.db");
-        let connection = Connection::open_with_flags(&path, OpenFlags::default()).unwrap();
-        connection.execute_batch("CREATE TABLE notes (id)").unwrap();
-        drop(connection);
-        let error = File::open(&path, Database::Chacha).unwrap_err().to_string();
-        assert!(error.contains("no column `title` in a table `notes`"), "{error}");
     }
 
     #[test]

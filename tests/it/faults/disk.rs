@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::is_sound;
 use crate::{
-    program::{Caller, Library, Server, program},
+    program::{Caller, Library, Server, program, terminate},
     writing::{ON, create, found},
 };
 
@@ -23,6 +23,15 @@ fn on_a_small_disk(data: &Path, size: &str) -> Command {
     let mut command = Command::new("unshare");
     command.args(["-rm", "sh", "-c", ON_A_SMALL_DISK, "sh"]).arg(data).arg(size);
     command.arg(program().get_program());
+    command
+}
+
+/// A command that sees a data folder as on a disk that may only be read.
+fn read_only(data: &Path) -> Command {
+    const BIND: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && \
+                        exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", BIND, "sh"]).arg(data).arg(program().get_program());
     command
 }
 
@@ -145,4 +154,33 @@ fn a_disk_that_may_only_be_read_is_told_and_written_as_soon_as_it_may_be() {
     remount("rw");
     let written = create(&client, "Mooring", "A lantern.");
     assert_eq!(found(&client, "lantern"), [written["uri"].as_str().unwrap()]);
+}
+
+#[test]
+fn a_library_on_a_disk_that_may_only_be_read_is_searched() {
+    if !can_mount() {
+        return;
+    }
+    let library = Library::new();
+    let mut server = library.serve_set(ON);
+    create(&server.client(), "Mooring", "A lantern.");
+    terminate(server.process());
+    assert_eq!(server.wait(), Some(0));
+    is_found_and_kept(&library, 1);
+    // What was written lately stands beside the file.
+    let server = library.serve_set(ON);
+    create(&server.client(), "Quay", "A lantern.");
+    drop(server.stop());
+    is_found_and_kept(&library, 2);
+}
+
+/// On a disk that may only be read, so many notes are found, and no more are written.
+fn is_found_and_kept(library: &Library, notes: usize) {
+    let server = library.serve_by(&mut read_only(&library.data()), ON);
+    let client = server.client();
+    assert_eq!(found(&client, "lantern").len(), notes);
+    let note = json!({ "title": "Pier", "content": "A lantern." });
+    let told = client.refuses("notes.create", &note);
+    assert!(told.contains("read-only") && told.contains("nothing was changed"), "{told}");
+    assert_eq!(found(&client, "lantern").len(), notes);
 }

@@ -11,8 +11,8 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    Database, Durability, Memory, Reader, StoreError, Table, Writer, memory::Indexes, waits::Waits,
-    writer::Written,
+    Database, Durability, Memory, Reader, StoreError, Table, Unwritten, Writer, beside,
+    memory::Indexes, waits::Waits, writer::Written,
 };
 use crate::model::Deadline;
 
@@ -69,7 +69,7 @@ impl Store {
 
     /// How much room it takes on the disk, in bytes, with what was written lately.
     pub fn size_bytes(&self) -> u64 {
-        let log = self.path.with_extension("db-wal");
+        let log = beside(&self.path, "-wal");
         let size = |path: &Path| fs::metadata(path).map_or(0, |about| about.len());
         size(&self.path) + size(&log)
     }
@@ -192,24 +192,38 @@ impl Store {
         if let Some(open) = &*open {
             return Ok(Arc::clone(open));
         }
-        let opened = Arc::new(self.connect()?);
-        *open = Some(Arc::clone(&opened));
+        let unwritten = Unwritten::of_read_only_disk(&self.path);
+        let opened = Arc::new(self.connect(unwritten)?);
+        // Nobody is told when a disk may be written again.
+        if unwritten.is_none() {
+            *open = Some(Arc::clone(&opened));
+        }
         Ok(opened)
     }
 
-    fn connect(&self) -> Result<Open, StoreError> {
+    fn connect(&self, unwritten: Option<Unwritten>) -> Result<Open, StoreError> {
         if let Some(folder) = self.path.parent() {
             make_private_folder(folder)?;
         }
         let failed = |source| self.cannot_open(source);
-        let mut writer = connect(&self.path).map_err(failed)?;
+        let (mut writer, manager) = match unwritten {
+            None => {
+                let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                let manager = SqliteConnectionManager::file(&self.path).with_flags(flags);
+                (connect(&self.path).map_err(failed)?, manager)
+            }
+            Some(way) => {
+                let mut connection = way.open(&self.path).map_err(failed)?;
+                prepare(&mut connection).map_err(failed)?;
+                let manager = SqliteConnectionManager::file(way.uri(&self.path));
+                (connection, manager.with_flags(Unwritten::FLAGS))
+            }
+        };
         self.migrate(&mut writer)?;
-        let manager = SqliteConnectionManager::file(&self.path)
-            .with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-            .with_init(|connection| {
-                prepare(connection)?;
-                connection.pragma_update(None, "query_only", true)
-            });
+        let manager = manager.with_init(|connection| {
+            prepare(connection)?;
+            connection.pragma_update(None, "query_only", true)
+        });
         let readers = r2d2::Pool::builder()
             .max_size(READERS)
             .min_idle(Some(0))
