@@ -1,15 +1,15 @@
 //! Everything that reads what strangers write, by a name of its own, fed with
 //! bytes that anybody may have made.
 //!
-//! The targets in `tests/fuzz/` come in here, and so does a test that reads their
+//! The target in `tests/fuzz/` comes in here, and so does a test that reads their
 //! seeds, changed at random, where there is no fuzzer. What a reader makes of the
 //! bytes is thrown away: it must only end, within bounded time and memory.
 
 mod library;
 mod query;
+mod readers;
 mod server;
 mod settings;
 mod statement;
-mod targets;
 
-pub use targets::feed;
+pub use readers::feed;

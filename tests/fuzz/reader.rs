@@ -1,7 +1,14 @@
-//! One reader, fed with bytes: which of them, says the name of the target.
+//! One reader, fed with bytes: which of them, says `FUZZ_READER`.
 #![no_main]
 
-use std::panic::{set_hook, take_hook};
+use std::{
+    env,
+    panic::{set_hook, take_hook},
+    sync::LazyLock,
+};
+
+static READER: LazyLock<String> =
+    LazyLock::new(|| env::var("FUZZ_READER").expect("FUZZ_READER is the name of a reader"));
 
 libfuzzer_sys::fuzz_target!(
     init: {
@@ -19,6 +26,6 @@ libfuzzer_sys::fuzz_target!(
         }));
     },
     |bytes: &[u8]| {
-        vademecum::fuzzing::feed(env!("CARGO_BIN_NAME"), bytes);
+        assert!(vademecum::fuzzing::feed(&READER, bytes), "no reader is called {}", *READER);
     }
 );
