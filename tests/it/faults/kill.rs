@@ -11,7 +11,7 @@ use vademecum::{
 use vademecum_collections::{Access, Scope};
 use vademecum_kit::model::Deadline;
 
-use super::{Dice, begin, is_sound, kill_at, lines, rounds, size};
+use super::{begin, dice, is_sound, kill_at, lines, rounds, size};
 use crate::{
     program::{Caller, Library, Pipe, program},
     writing::{ON, create, read},
@@ -20,7 +20,7 @@ use crate::{
 /// Files of an import: more than go into one transaction.
 const FILES: usize = 1_100;
 /// Writes that are under way when a server is killed.
-const WRITES: u64 = 40;
+const WRITES: usize = 40;
 
 fn piped(library: &Library) -> Pipe {
     let settings = library.write("writing.toml", ON);
@@ -34,14 +34,14 @@ fn call(id: u64, tool: &str, arguments: &Value) -> String {
 
 #[test]
 fn what_was_answered_is_there_after_the_server_was_killed_at_any_moment() {
-    let (library, mut dice) = (Library::new(), Dice::new());
+    let (library, mut dice) = (Library::new(), dice());
     let log = create(&piped(&library), "Log", "Begin.");
     let (mut words, mut lines) = (Vec::new(), vec!["Begin.".to_owned()]);
     for round in 0..rounds() {
         let known = (words.len(), lines.len());
         let pipe = piped(&library);
         // Every other one changes the same note.
-        for id in 0..WRITES {
+        for id in 0..WRITES as u64 {
             let word = format!("w{round}x{id}");
             pipe.write(&if id % 2 == 0 {
                 call(id, "notes.create", &json!({ "title": word, "content": "A bight." }))
@@ -96,7 +96,7 @@ fn notes(library: &Library) -> std::path::PathBuf {
 
 #[test]
 fn an_import_that_is_killed_completes_when_it_is_repeated() {
-    let (whole, mut dice) = (Library::new(), Dice::new());
+    let (whole, mut dice) = (Library::new(), dice());
     let folder = notes(&whole);
     let all = FILES as u64;
     assert_eq!(import(&whole, &folder), [all, 0, 0]);
@@ -115,7 +115,7 @@ fn an_import_that_is_killed_completes_when_it_is_repeated() {
         let found = server.client().call("notes.search", &json!({ "query": "thimble" }));
         assert_eq!(found["total_estimated"], all);
         for _ in 0..10 {
-            let word = format!("n{}", dice.below(all));
+            let word = format!("n{}", dice.below(FILES));
             assert_eq!(server.client().uris("notes.search", &json!({ "query": word })).len(), 1);
         }
     }
@@ -144,7 +144,7 @@ fn build(library: &Library, version: &str) {
 
 #[test]
 fn a_build_that_is_killed_leaves_the_old_collection_whole_and_the_next_completes() {
-    let (library, mut dice) = (Library::new(), Dice::new());
+    let (library, mut dice) = (Library::new(), dice());
     let text = "Knead the dough until it is smooth, and let it rest. ".repeat(40);
     for number in 0..150 {
         library.write(&format!("docs/{number}.md"), format!("# Part {number}\n\n{text}\n"));
@@ -182,7 +182,7 @@ fn drafts(folder: &Path) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn a_backup_that_is_killed_is_none_or_whole() {
-    let (library, mut dice) = (Library::new(), Dice::new());
+    let (library, mut dice) = (Library::new(), dice());
     let all = FILES as u64;
     assert_eq!(import(&library, &notes(&library)), [all, 0, 0]);
     let written = size(&library.data());

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crate::program::Done;
+use crate::program::{Dice, Done};
 
 /// How often a process is killed in each test, if nobody says.
 const ROUNDS: u64 = 5;
@@ -33,33 +33,19 @@ fn rounds() -> u64 {
     wanted.map_or(ROUNDS, |text| text.to_str().unwrap().parse().unwrap())
 }
 
-/// Random numbers that can be had again.
-struct Dice(u64);
-
-impl Dice {
-    /// Thrown anew, or as the environment says.
-    #[expect(clippy::print_stdout, reason = "a test that fails tells how to repeat it")]
-    fn new() -> Self {
-        let wanted = env::var_os("VADEMECUM_FAULT_SEED");
-        let seed = wanted.map_or_else(
-            || {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-                u64::from(now.subsec_nanos()) << 20 | u64::from(std::process::id())
-            },
-            |text| text.to_str().unwrap().parse().unwrap(),
-        );
-        println!("VADEMECUM_FAULT_SEED={seed}");
-        Self(seed)
-    }
-
-    /// A number below `end`.
-    fn below(&mut self, end: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end.max(1)
-    }
+/// Thrown anew, or as the environment says.
+#[expect(clippy::print_stdout, reason = "a test that fails tells how to repeat it")]
+fn dice() -> Dice {
+    let wanted = env::var_os("VADEMECUM_FAULT_SEED");
+    let seed = wanted.map_or_else(
+        || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            u64::from(now.subsec_nanos()) << 20 | u64::from(std::process::id())
+        },
+        |text| text.to_str().unwrap().parse().unwrap(),
+    );
+    println!("VADEMECUM_FAULT_SEED={seed}");
+    Dice(seed)
 }
 
 /// Waits until something is so.
@@ -73,18 +59,18 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Kills a process once so many bytes lie below a folder, unless it has ended by
 /// then. Nothing is asked of it first.
-fn kill_at(process: &mut Child, folder: &Path, bytes: u64) {
+fn kill_at(process: &mut Child, folder: &Path, bytes: usize) {
     until("so much work", || process.try_wait().unwrap().is_some() || size(folder) >= bytes);
     process.kill().unwrap();
     process.wait().unwrap();
 }
 
 /// How many bytes lie below a folder. Files may come and go meanwhile.
-fn size(folder: &Path) -> u64 {
+fn size(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {
         Ok(about) if about.is_dir() => size(&entry.path()),
-        Ok(about) => about.len(),
+        Ok(about) => usize::try_from(about.len()).unwrap(),
         Err(_) => 0,
     });
     sizes.sum()
