@@ -15,6 +15,7 @@ mod pending;
 mod reader;
 mod table;
 mod tagged;
+mod turns;
 mod unwritten;
 mod varint;
 mod waits;

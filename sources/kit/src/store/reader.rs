@@ -2,7 +2,7 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
 
-use super::{Index, StoreError, Table, memory::Indexes};
+use super::{Index, StoreError, Table, memory::Indexes, turns};
 use crate::model::Deadline;
 
 /// Named parameters of a statement.
@@ -26,8 +26,12 @@ impl<'a> Reader<'a> {
         deadline: Deadline,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
+        turns::begin();
         let watched = deadline.clone();
-        let watch = Some(move || watched.is_over());
+        let watch = Some(move || {
+            turns::give_way();
+            watched.is_over()
+        });
         let failed = |error| StoreError::on(connection, error);
         connection.progress_handler(STEPS, watch).map_err(failed)?;
         let _moment = Moment::begin(connection)?;
@@ -53,6 +57,7 @@ impl<'a> Reader<'a> {
 
     /// For work that runs beside SQLite: fails when the time is up.
     pub(crate) fn still_in_time(&self) -> Result<(), StoreError> {
+        turns::give_way();
         if self.deadline.is_over() { Err(StoreError::TimeIsUp) } else { Ok(()) }
     }
 
