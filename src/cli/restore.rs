@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use vademecum_kit::{
     model::Timestamp,
-    store::{Store, make_private_folder},
+    store::{Store, files_of, make_private_folder},
 };
 
 use super::{
@@ -20,9 +20,6 @@ use super::{
     manifest::Manifest,
     output::{count, say},
 };
-
-/// What SQLite keeps beside a database.
-const BESIDE: [&str; 3] = ["", "-wal", "-shm"];
 
 /// Puts a backup back in its place.
 #[derive(Debug, clap::Args)]
@@ -104,10 +101,8 @@ impl Restore {
         let mut moves = Vec::new();
         for place in places {
             let name = place.strip_prefix(data)?;
-            for beside in BESIDE {
-                let (from, to) = (with(place, beside), with(&kept.join(name), beside));
-                moves.extend(from.exists().then_some((from, to)));
-            }
+            let both = files_of(place).into_iter().zip(files_of(&kept.join(name)));
+            moves.extend(both.filter(|(from, _)| from.exists()));
         }
         let keeps = !moves.is_empty();
         for place in places {
@@ -138,13 +133,6 @@ fn places(manifest: &Manifest, data: &Path) -> BTreeSet<PathBuf> {
         None => file.path(data),
     };
     manifest.files.iter().map(place).collect()
-}
-
-/// A path with more at its end.
-fn with(path: &Path, more: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(more);
-    name.into()
 }
 
 /// Moves everything, or nothing.

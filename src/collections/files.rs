@@ -12,7 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vademecum_kit::{model::Timestamp, store::make_private_folder};
+use vademecum_kit::{
+    model::Timestamp,
+    store::{files_of, make_private_folder},
+};
 
 use super::{CollectionError, Record};
 
@@ -143,10 +146,8 @@ pub(super) fn sweep_all(
 
 /// Removes a database. What cannot be removed now is left for the next time.
 fn remove(path: &Path) {
-    for ending in ["", "-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        match fs::remove_file(&name) {
+    for file in files_of(path) {
+        match fs::remove_file(&file) {
             Ok(()) => tracing::info!(file = %path.display(), "a collection's old file was removed"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {

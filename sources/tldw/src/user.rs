@@ -6,7 +6,7 @@ use std::{
     time::SystemTime,
 };
 
-use vademecum_kit::store::Database;
+use vademecum_kit::store::{Database, beside};
 
 use crate::TldwError;
 
@@ -80,10 +80,8 @@ impl User {
 
 /// When a database was written last, its log included.
 fn written(path: &Path) -> Option<SystemTime> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
     let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-    time(path).max(time(Path::new(&log)))
+    time(path).max(time(&beside(path, "-wal")))
 }
 
 /// The users whose databases are in a folder, by their ids: that of all users of

@@ -8,7 +8,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use vademecum_kit::store::{Database, Derived, Drift, Health, Part, Problem, Store, StoreError};
+use vademecum_kit::store::{
+    Database, Derived, Drift, Health, Part, Problem, Store, StoreError, beside, files_of,
+};
 
 use super::{clock, finding::Findings};
 use crate::{
@@ -18,8 +20,6 @@ use crate::{
     registry,
 };
 
-/// What SQLite keeps beside a database.
-const BESIDE: [&str; 3] = ["", "-wal", "-shm"];
 /// What to do about what is derived.
 const MEND: &str = "`vademecum check --repair` makes it anew";
 
@@ -75,7 +75,7 @@ impl File {
     pub(super) fn look(&self, repair: bool, findings: &mut Findings) {
         match fs::metadata(self.store.path()) {
             Err(_) => self.is_not_there(findings),
-            Ok(about) if about.len() == 0 && !self.beside("-wal").exists() => {
+            Ok(about) if about.len() == 0 && !self.has_log() => {
                 let what = "the file is empty; it is begun anew when it is next needed";
                 findings.warn(
                     &self.place,
@@ -92,14 +92,12 @@ impl File {
         }
     }
 
-    fn beside(&self, ending: &str) -> PathBuf {
-        let mut name = self.store.path().as_os_str().to_owned();
-        name.push(ending);
-        name.into()
+    fn has_log(&self) -> bool {
+        beside(self.store.path(), "-wal").exists()
     }
 
     fn is_not_there(&self, findings: &mut Findings) {
-        if self.beside("-wal").exists() {
+        if self.has_log() {
             let what = "the file is missing, though what was written into it lately is there";
             return findings.wrong(&self.place, what, &self.way_out());
         }
@@ -248,8 +246,7 @@ impl File {
         if self.store.is_in_use().unwrap_or(false) {
             bail!("somebody has it open; stop the server first");
         }
-        for ending in BESIDE {
-            let path = self.beside(ending);
+        for path in files_of(self.store.path()) {
             if path.exists() {
                 fs::remove_file(&path)
                     .with_context(|| format!("cannot remove {}", path.display()))?;

@@ -447,7 +447,7 @@ mod tests {
         assert!(!store.path().exists(), "what was never opened is not made");
         store.write(Durability::Full, |_| Ok::<_, StoreError>(())).unwrap();
         store.finish().unwrap();
-        let log = store.path().with_extension("db-wal");
+        let log = beside(store.path(), "-wal");
         assert!(fs::metadata(log).map_or(0, |about| about.len()) == 0);
         store.write(Durability::Full, |_| Ok::<_, StoreError>(())).unwrap();
     }

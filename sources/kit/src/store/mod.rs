@@ -1,6 +1,7 @@
 //! One SQLite file of one user: opened late, migrated once, read by many,
 //! written by one.
 
+mod beside;
 mod copy;
 mod database;
 mod derived;
@@ -22,6 +23,7 @@ mod waits;
 mod watch;
 mod writer;
 
+pub use beside::{beside, files_of};
 pub use database::Database;
 pub use derived::{Derived, Drift};
 pub use error::StoreError;
@@ -35,6 +37,6 @@ pub(crate) use memory::{Lengths, Memory};
 pub use reader::{Parameters, Reader};
 pub use table::{Column, Table};
 pub use tagged::{Tagged, retag};
-pub use unwritten::{Unwritten, beside};
+pub use unwritten::Unwritten;
 pub use watch::Watch;
 pub use writer::{Durability, Writer};

@@ -55,7 +55,8 @@ impl<'a> Reader<'a> {
         Index::open(self, self.indexes, table)
     }
 
-    /// For work that runs beside SQLite: fails when the time is up.
+    /// For work that runs beside SQLite: gives way if it is long, and fails when the
+    /// time is up.
     pub(crate) fn still_in_time(&self) -> Result<(), StoreError> {
         turns::give_way();
         if self.deadline.is_over() { Err(StoreError::TimeIsUp) } else { Ok(()) }

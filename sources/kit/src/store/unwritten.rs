@@ -3,14 +3,11 @@
 //! SQLite may write even when it only reads: it makes `-wal` and `-shm` files, or
 //! marks in them how far a reader has come. Here it is told not to.
 
-use std::{
-    ffi::OsString,
-    fs,
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::{fs, io::ErrorKind, path::Path};
 
 use rusqlite::{Connection, OpenFlags};
+
+use super::beside;
 
 /// How a database can be read without writing anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +62,6 @@ impl Unwritten {
         });
         uri
     }
-}
-
-/// A file that SQLite keeps beside a database.
-pub fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
 }
 
 #[cfg(test)]
