@@ -57,7 +57,7 @@ impl MySql {
             Kind::Rows => Some(caps.offset.saturating_add(caps.rows).saturating_add(1)),
             Kind::Explain | Kind::Show => None,
         };
-        let transaction = Transaction { is_read_only: true, timeout: caps.timeout, most_rows };
+        let transaction = Transaction { most_rows, ..Transaction::reading(caps.timeout) };
         let mut session = self.pool.begin(transaction).await?;
         let answer =
             within(caps.timeout, read(&mut session.connection, query.text(), parameters, caps));
@@ -73,9 +73,7 @@ impl MySql {
         statement: &WriteStatement,
         caps: Caps,
     ) -> Result<Written, SqlError> {
-        let transaction =
-            Transaction { is_read_only: false, timeout: caps.timeout, most_rows: None };
-        let mut session = self.pool.begin(transaction).await?;
+        let mut session = self.pool.begin(Transaction::writing(caps.timeout)).await?;
         let connection = &mut session.connection;
         let written = within(caps.timeout, async {
             let written = write(connection, statement.text(), caps).await?;
@@ -108,8 +106,7 @@ impl MySql {
     where
         T: mysql_async::prelude::FromRow + Send + 'static,
     {
-        let transaction = Transaction { is_read_only: true, timeout, most_rows: None };
-        let mut session = self.pool.begin(transaction).await?;
+        let mut session = self.pool.begin(Transaction::reading(timeout)).await?;
         let row = within(timeout, session.connection.exec_first(statement, ())).await?;
         let row = row.map_err(|fault| failure(&fault, timeout))?;
         self.pool.tidy(session).await;

@@ -42,6 +42,18 @@ pub(super) struct Transaction {
     pub(super) most_rows: Option<usize>,
 }
 
+impl Transaction {
+    /// One that only reads.
+    pub(super) fn reading(timeout: Duration) -> Self {
+        Self { is_read_only: true, timeout, most_rows: None }
+    }
+
+    /// One that may write.
+    pub(super) fn writing(timeout: Duration) -> Self {
+        Self { is_read_only: false, timeout, most_rows: None }
+    }
+}
+
 /// A connection as a pool sees it.
 pub(super) trait Connection: Send {
     /// Begins a transaction.
@@ -56,7 +68,7 @@ pub(super) trait Connection: Send {
     /// Whether nothing runs on it and nothing was left behind: the next may have it.
     fn is_clean(&self) -> bool;
 
-    /// Says so, unless it has died.
+    /// Notes whether it is; one that has died is not, whatever is noted.
     fn set_clean(&mut self, is_clean: bool);
 
     /// Ends what runs on it, and the connection as well, without waiting for that.

@@ -16,7 +16,7 @@ use crate::sql::{
     Caps, ErrorCode, Parameter, Rows, Server, SqlError, Tls,
     driver::{
         Load, Rights, Written, error,
-        pool::{Connection, GRACE, Lease, Pool, Transaction, recycle, within},
+        pool::{Connection, GRACE, Pool, Transaction, recycle, within},
         postgres_rows, tls,
     },
     guard::{ReadOnlyQuery, WriteStatement},
@@ -57,7 +57,7 @@ impl Postgres {
         parameters: &[Parameter],
         caps: Caps,
     ) -> Result<Rows, SqlError> {
-        let session = self.begin(true, caps.timeout).await?;
+        let session = self.pool.begin(Transaction::reading(caps.timeout)).await?;
         let answer =
             within(caps.timeout, postgres_rows::read(&session.client, query, parameters, caps));
         let answer = answer.await?;
@@ -72,7 +72,7 @@ impl Postgres {
         statement: &WriteStatement,
         caps: Caps,
     ) -> Result<Written, SqlError> {
-        let session = self.begin(false, caps.timeout).await?;
+        let session = self.pool.begin(Transaction::writing(caps.timeout)).await?;
         let written = within(caps.timeout, async {
             let written = postgres_rows::write(&session.client, statement, caps).await?;
             let committed = session.client.batch_execute("COMMIT").await;
@@ -110,21 +110,13 @@ impl Postgres {
         timeout: Duration,
         read: impl Fn(&Row) -> Result<T, Error>,
     ) -> Result<T, SqlError> {
-        let session = self.begin(true, timeout).await?;
+        let session = self.pool.begin(Transaction::reading(timeout)).await?;
         let row = within(timeout, async {
             session.client.query_one(statement, &[]).await.map_err(|fault| failure(&fault, timeout))
         });
         let row = row.await??;
         self.pool.tidy(session).await;
         read(&row).map_err(|fault| failure(&fault, timeout))
-    }
-
-    async fn begin(
-        &self,
-        is_read_only: bool,
-        timeout: Duration,
-    ) -> Result<Lease<Connector>, SqlError> {
-        self.pool.begin(Transaction { is_read_only, timeout, most_rows: None }).await
     }
 }
 
