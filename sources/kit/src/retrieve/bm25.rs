@@ -93,9 +93,10 @@ impl<'a> Scorer<'a> {
     }
 
     /// Hands every row that matches to `visit`, with its score, in no
-    /// particular order.
+    /// particular order. `pause` is called now and then.
     pub(crate) fn each<E>(
         mut self,
+        mut pause: impl FnMut() -> Result<(), E>,
         mut visit: impl FnMut(i64, f64) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut slots = vec![Slot::default(); SLOTS];
@@ -104,6 +105,7 @@ impl<'a> Scorer<'a> {
         while let Some(first) = self.lists.iter().filter_map(|list| Some(list.next?.row)).min() {
             let start = first.div_euclid(WINDOW) * WINDOW;
             for (number, list) in self.lists.iter_mut().enumerate() {
+                pause()?;
                 list.add_to(
                     start,
                     &mut slots,
@@ -265,12 +267,12 @@ mod tests {
         let lengths = Lengths::new(lengths.to_vec());
         let mut found = Vec::new();
         let scorer = Scorer::new(&phrases, 0, &[], &statistics, &lengths);
-        scorer
-            .each(|row, score| {
-                found.push((row, score));
-                Ok::<_, ()>(())
-            })
-            .unwrap();
+        let pause = || Ok::<_, ()>(());
+        let visit = |row, score| {
+            found.push((row, score));
+            Ok(())
+        };
+        scorer.each(pause, visit).unwrap();
         found.sort_by_key(|(row, _)| *row);
         found
     }

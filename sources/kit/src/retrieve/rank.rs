@@ -132,7 +132,8 @@ fn choose(
         None => None,
     };
     let mut looked_at = 0_u32;
-    scorer.each(|key, score| {
+    let pause = || reader.still_in_time();
+    scorer.each(pause, |key, score| {
         looked_at = looked_at.wrapping_add(1);
         if looked_at.is_multiple_of(LOOKS) {
             reader.still_in_time()?;
@@ -161,7 +162,7 @@ fn choose(
 }
 
 /// Matches between two looks at the clock.
-const LOOKS: u32 = 4_096;
+const LOOKS: u32 = 256;
 
 fn sort(ranked: &mut [Ranked], order: Order) {
     ranked.sort_by(|one, other| {

@@ -9,7 +9,7 @@ use std::{
 /// How long a thread works before it gives way. Systems let a thread that computes go on
 /// for milliseconds while others that were woken wait, and a short call is woken four
 /// times; giving way to nobody takes less than a microsecond.
-const TURN: Duration = Duration::from_micros(200);
+const TURN: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// When the turn of this thread has begun.
@@ -22,9 +22,13 @@ pub(super) fn begin() {
 }
 
 /// Gives way, if it is time. Long work calls it again and again.
-pub(super) fn give_way() {
-    if BEGUN.get().is_some_and(|begun| begun.elapsed() > TURN) {
-        thread::yield_now();
-        begin();
+pub fn give_way() {
+    match BEGUN.get() {
+        Some(begun) if begun.elapsed() <= TURN => {}
+        Some(_) => {
+            thread::yield_now();
+            begin();
+        }
+        None => begin(),
     }
 }
