@@ -453,7 +453,7 @@ fn merge(answers: Vec<Result<(SourceName, Ranking), Failed>>, order: Order, take
     while merged.ranked.len() < take {
         let heads = queues.iter_mut().enumerate();
         let first = heads
-            .filter_map(|(index, queue)| Some((index, queue.peek()?.clone())))
+            .filter_map(|(index, queue)| Some((index, queue.peek()?)))
             .min_by(|(_, one), (_, other)| precedence(order, one, other));
         let Some((index, _)) = first else { break };
         merged.ranked.extend(queues.get_mut(index).and_then(Iterator::next));
