@@ -115,7 +115,8 @@ impl Contract for KnowledgeSearch {
         let replied = respond(page, session);
         Ok(match shape {
             Shape::Full => {
-                let Replied { output, text, meta } = replied.in_words(toolbox, &input.query);
+                let told = replied.in_words(toolbox, call, &input.query).await?;
+                let Replied { output, text, meta } = told;
                 Replied { output: output.map(Results::Full), text, meta }
             }
             // Who asks for a shape reads that, and wants no other text.

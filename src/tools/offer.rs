@@ -102,10 +102,12 @@ impl Toolbox {
 
     /// An answer as a model reads it, if it is wanted so.
     pub(crate) fn text(&self, write: impl FnOnce() -> String) -> Option<String> {
-        match self.text {
-            TextForm::Lines => Some(write()),
-            TextForm::Json => None,
-        }
+        self.says_lines().then(write)
+    }
+
+    /// Whether answers are wanted as a model reads them.
+    pub(crate) fn says_lines(&self) -> bool {
+        self.text == TextForm::Lines
     }
 
     /// What makes vectors, if anything does.

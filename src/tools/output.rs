@@ -5,10 +5,16 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use vademecum_kit::model::Hit;
+use vademecum_kit::{model::Hit, store::give_way};
 
 use super::{Replied, Toolbox, text};
-use crate::actors::{Failed, Page};
+use crate::{
+    actors::{CallError, Failed, Page},
+    mcp::Call,
+};
+
+/// Results whose text is written faster than somebody else is asked to do it.
+const SHORT_PAGE: usize = 20;
 
 /// A page of results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -179,10 +185,23 @@ pub(crate) fn respond(page: Page, session: Option<String>) -> Replied<SearchResp
 }
 
 impl Replied<SearchResponse<Vec<Hit>>> {
-    /// The same answer with its text, if answers are wanted as text.
-    pub(crate) fn in_words(self, toolbox: &Toolbox, query: &str) -> Self {
-        let text = toolbox.text(|| text::page(query, &self.output));
-        Self { text, ..self }
+    /// The same answer with its text, if answers are wanted as text. That of a long page
+    /// is written beside the event loop, on which others wait.
+    pub(crate) async fn in_words(
+        self,
+        toolbox: &Toolbox,
+        call: &Call,
+        query: &str,
+    ) -> Result<Self, CallError> {
+        if !toolbox.says_lines() {
+            return Ok(self);
+        }
+        if self.output.results.len() <= SHORT_PAGE {
+            return Ok(Self { text: Some(text::page(query, &self.output, || ())), ..self });
+        }
+        let query = query.to_owned();
+        let write = move || Self { text: Some(text::page(&query, &self.output, give_way)), ..self };
+        toolbox.beside(call, write).await
     }
 }
 

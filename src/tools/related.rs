@@ -97,7 +97,7 @@ impl Contract for KnowledgeRelated {
         page.hits.truncate(limit);
         page.next_offset = None;
         let title = format!("like {uri}");
-        Ok(respond(page, None).in_words(toolbox, &title))
+        respond(page, None).in_words(toolbox, call, &title).await
     }
 }
 

@@ -55,7 +55,7 @@ async fn search(
         vectors: None,
     };
     let page = toolbox.search(call, call.scope.as_ref(), search).await?;
-    Ok(respond(page, None).in_words(toolbox, &query))
+    respond(page, None).in_words(toolbox, call, &query).await
 }
 
 async fn get(

@@ -18,19 +18,23 @@ const PER_HIT: usize = 380;
 const TITLE: usize = 120;
 /// Shortest snippet that still says something, in bytes.
 const SNIPPET: usize = 60;
+/// What the marks of two cuts take beyond a character each, in bytes.
+const CUTS: usize = 4;
 
 /// A page of hits: for each its title, where it is, when it last changed, and
-/// a snippet; then what is to be known about the page.
-pub(crate) fn page(query: &str, page: &SearchResponse<Vec<Hit>>) -> String {
+/// a snippet; then what is to be known about the page. `pause` is called now and then.
+pub(crate) fn page(query: &str, page: &SearchResponse<Vec<Hit>>, pause: fn()) -> String {
     let query = FtsQuery::parse(page.searched_for().unwrap_or(query));
+    let mut finder = Finder::new(&query, 0);
     let mut text = String::new();
     for (number, hit) in (1..).zip(&page.results) {
+        pause();
         push(&mut text, format_args!("{}\n", head(hit)));
         // What one hit leaves over is for those after it.
         let left = (number * PER_HIT).saturating_sub(text.len() + 3).max(SNIPPET);
         let sender = hit.sender.as_ref().map(|sender| format!("{sender}: ")).unwrap_or_default();
         let found = hit.snippet.as_deref().unwrap_or_default();
-        let shown = around(&query, found, left.saturating_sub(sender.len()));
+        let shown = around(&mut finder, found, left.saturating_sub(sender.len()));
         push(&mut text, format_args!("  {sender}{shown}\n"));
     }
     about(&mut text, page);
@@ -133,9 +137,9 @@ fn about(text: &mut String, page: &SearchResponse<Vec<Hit>>) {
 }
 
 /// The part of a text where most of the query stands together, in so many bytes.
-fn around(query: &FtsQuery, text: &str, bytes: usize) -> String {
+fn around(finder: &mut Finder<'_>, text: &str, bytes: usize) -> String {
     fit(text, bytes, |length| {
-        let finder = Finder::new(query, length);
+        finder.show_in(length);
         finder.excerpt(text, finder.look(text).densest).snippet
     })
 }
@@ -146,11 +150,11 @@ fn cut(text: &str, bytes: usize) -> String {
 }
 
 /// A text that is too long as `shorten` makes it of fewer and fewer characters.
-fn fit(text: &str, bytes: usize, shorten: impl Fn(usize) -> String) -> String {
+fn fit(text: &str, bytes: usize, mut shorten: impl FnMut(usize) -> String) -> String {
     if text.len() <= bytes {
         return text.to_owned();
     }
-    let mut length = text.chars().count() * bytes / text.len();
+    let mut length = text.chars().count() * bytes.saturating_sub(CUTS) / text.len();
     loop {
         let shorter = shorten(length);
         if shorter.len() <= bytes || length == 0 {

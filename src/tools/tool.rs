@@ -39,7 +39,7 @@ pub trait Contract: 'static {
     /// What it takes.
     type Input: DeserializeOwned + JsonSchema;
     /// What it answers.
-    type Output: Serialize + JsonSchema;
+    type Output: Serialize + JsonSchema + Send + 'static;
 
     /// Does it.
     fn call(
@@ -84,6 +84,10 @@ impl<T> From<T> for Replied<T> {
         Self { output, text: None, meta: None }
     }
 }
+
+/// An answer is written on the event loop if its text is no longer than that, in bytes:
+/// then it takes less time than to have somebody else do it.
+const SHORT_TEXT: usize = 16 * 1_024;
 
 /// The version of the envelope of `query`.
 pub(crate) const SCHEMA_VERSION: u8 = 1;
@@ -224,10 +228,17 @@ async fn run<T: Contract>(
         Form::Told | Form::Located => parse(arguments, schema)?,
         Form::Coded | Form::Enveloped | Form::Bare => read_strictly(arguments, schema)?,
     };
-    let replied = T::call(toolbox, input, call).await?;
-    let structured = serde_json::to_string(&replied.output).map_err(|error| {
+    let Replied { output, text, meta } = T::call(toolbox, input, call).await?;
+    let structured = match text {
+        // As long as its text, or longer.
+        Some(ref text) if text.len() > SHORT_TEXT => {
+            toolbox.beside(call, move || serde_json::to_string(&output)).await?
+        }
+        _ => serde_json::to_string(&output),
+    };
+    let structured = structured.map_err(|error| {
         tracing::error!(tool = T::NAME, %error, "an answer could not be written");
         CallError::Unavailable
     })?;
-    Ok(Answer { text: replied.text, ..Answer::json(structured, replied.meta) })
+    Ok(Answer { text, ..Answer::json(structured, meta) })
 }

@@ -95,6 +95,23 @@ fn ten_hits_stay_within_their_budget_and_still_show_the_match() {
 }
 
 #[test]
+fn a_long_page_is_told_like_a_short_one() {
+    let server = minutes().serve();
+    let client = server.client();
+    let tell = |limit: usize| {
+        let arguments = json!({ "query": "brackish lantern crust", "limit": limit });
+        client.text("knowledge.search", &arguments)
+    };
+    let hits = |text: &str| -> Vec<String> {
+        let of_hits = |line: &&str| line.starts_with("- ") || line.starts_with("  ");
+        text.lines().filter(of_hits).map(ToOwned::to_owned).collect()
+    };
+    let (short, long) = (hits(&tell(10)), hits(&tell(60)));
+    assert_eq!((short.len(), long.len()), (20, 120));
+    assert_eq!(long[..20], short);
+}
+
+#[test]
 fn ten_hits_in_a_script_of_three_bytes_a_letter_stay_within_their_budget() {
     let text = "港の古い灯台の修復について話し合いました。".repeat(30);
     let notes = (0..10).map(|number| {

@@ -42,6 +42,11 @@ impl<'v> Finder<'v> {
         Self { lookout, query, weights: &[], snippet_length, highlight: false }
     }
 
+    /// From now on, what is found is to be shown in so many characters.
+    pub fn show_in(&mut self, snippet_length: usize) {
+        self.snippet_length = snippet_length;
+    }
+
     /// Looks through a text.
     pub fn look(&self, text: &str) -> Found {
         look(&self.lookout, self.weights, text, self.snippet_length)
