@@ -170,8 +170,8 @@ fn times(line: &mut Http, call: &str, count: usize) -> Result<Vec<Duration>> {
         let (status, answer) = line.ask(call)?;
         times.push(began.elapsed());
         ensure!(status == 200, "status {status}: {answer}");
-        let answer: Value = serde_json::from_str(&answer)?;
-        ensure!(answer["result"]["isError"] == false, "{answer}");
+        // Reading it would take time from the other callers.
+        ensure!(answer.contains(r#""isError":false"#), "{answer}");
     }
     Ok(times)
 }
