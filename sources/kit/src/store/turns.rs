@@ -23,12 +23,8 @@ pub(super) fn begin() {
 
 /// Gives way, if it is time. Long work calls it again and again.
 pub fn give_way() {
-    match BEGUN.get() {
-        Some(begun) if begun.elapsed() <= TURN => {}
-        Some(_) => {
-            thread::yield_now();
-            begin();
-        }
-        None => begin(),
+    if BEGUN.get().is_none_or(|begun| begun.elapsed() > TURN) {
+        thread::yield_now();
+        begin();
     }
 }
