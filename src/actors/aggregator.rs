@@ -56,7 +56,7 @@ impl Merged {
 }
 
 /// All sources of one user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Aggregator {
     sources: Vec<SourceHandle>,
     /// The vectors of the library, if there is somebody who makes them.
@@ -80,6 +80,17 @@ impl Aggregator {
     /// The same, counting what collections are asked.
     pub(crate) fn counted(self, metrics: &Metrics) -> Self {
         Self { metrics: metrics.clone(), ..self }
+    }
+
+    /// The same, with sources whose actors are on this event loop.
+    pub(crate) fn here(&self) -> Self {
+        let sources = self.sources.iter().map(|source| source.here(&self.desk)).collect();
+        Self { sources, ..self.clone() }
+    }
+
+    /// Whom it asks.
+    pub(crate) fn sources(&self) -> &[SourceHandle] {
+        &self.sources
     }
 
     fn named(&self, name: SourceName) -> Option<SourceHandle> {

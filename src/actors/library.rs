@@ -17,11 +17,13 @@ use super::{
 use crate::{embed::Embeddings, import::Ledger, telemetry::Metrics};
 
 /// One user's stores and actors. Starting it opens no file: a store is opened
-/// when it is first needed.
+/// when it is first needed. There is one of each store and, on each event loop that
+/// serves the user, one of each actor (`docs/adr/0019-overload.md`).
 #[derive(Clone, Debug)]
 pub struct Library {
     stores: Vec<Arc<Store>>,
-    sources: Vec<SourceHandle>,
+    /// What the aggregator is made of.
+    all: Aggregator,
     aggregator: Addr<Aggregator>,
     desk: Arc<Desk>,
     changes: Arc<Changes>,
@@ -55,7 +57,7 @@ impl Library {
             });
             Arc::new(Indexer::new(folder, indexed.collect(), Arc::clone(embeddings)))
         });
-        let sources: Vec<SourceHandle> = sources
+        let sources = sources
             .iter()
             .filter_map(|source| Some((source, stores.get(&source.database())?)))
             .map(|(source, store)| {
@@ -66,21 +68,27 @@ impl Library {
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
-        let aggregator =
-            Aggregator::new(sources.clone(), indexer.clone(), Arc::clone(&desk), patience);
-        let aggregator = aggregator.counted(metrics).start();
+        let all = Aggregator::new(sources, indexer.clone(), Arc::clone(&desk), patience);
+        let all = all.counted(metrics);
+        let aggregator = all.clone().start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
         let changes = Arc::new(Changes::new(stores.clone(), mirrors));
         // Nothing in it is knowledge: its changes are news to nobody.
         stores.push(Arc::clone(&ledger));
         let ledger = Ledger::new(ledger);
-        Self { stores, sources, aggregator, desk, changes, ledger, indexer }
+        Self { stores, all, aggregator, desk, changes, ledger, indexer }
+    }
+
+    /// The same library, with actors on this event loop.
+    pub(crate) fn here(&self) -> Self {
+        let all = self.all.here();
+        Self { aggregator: all.clone().start(), all, ..self.clone() }
     }
 
     /// Whether all its actors are there. One that panicked is not any more.
     pub(crate) fn is_running(&self) -> bool {
-        self.aggregator.connected() && self.sources.iter().all(SourceHandle::is_running)
+        self.aggregator.connected() && self.all.sources().iter().all(SourceHandle::is_running)
     }
 
     /// Does blocking work beside the event loop, in its turn. There is no answer if it
@@ -110,7 +118,7 @@ impl Library {
 
     /// One of its sources.
     pub fn source(&self, name: SourceName) -> Option<&SourceHandle> {
-        self.sources.iter().find(|source| source.name() == name)
+        self.all.sources().iter().find(|source| source.name() == name)
     }
 
     /// What became of the files that were brought into it.

@@ -9,6 +9,7 @@ use std::{
     num::NonZeroUsize,
     path::PathBuf,
     sync::Arc,
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -56,7 +57,9 @@ pub struct Roster {
 /// A library that is in use. Dropping it closes its files, as soon as the work
 /// that goes on in it is done.
 struct InUse {
-    library: Library,
+    /// Its actors on each event loop that has served its user: a message to another
+    /// one would wake another thread, and so would the answer.
+    at: HashMap<ThreadId, Library>,
     used: Instant,
 }
 
@@ -89,29 +92,39 @@ impl Roster {
         Self { metrics, ..self }
     }
 
-    /// The principal's own library.
+    /// The principal's own library, with actors on this event loop.
     pub fn library(&self, principal: &Principal) -> Library {
         let user = principal.user();
-        let start = || {
-            let patience = self.shelf.limits.patience();
-            let tldw = self.shelf.tldw.as_ref().map(|tldw| (tldw, user.as_str()));
-            let embeddings = self.shelf.embeddings.as_ref();
-            let (folder, sources) = (self.folder(user), &self.shelf.sources);
-            Library::start(&folder, sources, patience, tldw, embeddings, &self.metrics)
-        };
-        if let Some(mut known) = self.libraries.get_mut(user) {
-            known.used = Instant::now();
-            if !known.library.is_running() {
-                tracing::error!(user.id = %user, "a library broke off and is started again");
-                known.library = start();
+        let mut known = self.libraries.get_mut(user).unwrap_or_else(|| {
+            if self.libraries.len() >= self.shelf.open_libraries.get() {
+                self.close_longest_unused();
             }
-            return known.library.clone();
+            let nowhere = || InUse { at: HashMap::new(), used: Instant::now() };
+            self.libraries.entry(user.clone()).or_insert_with(nowhere)
+        });
+        known.used = Instant::now();
+        let here = thread::current().id();
+        match known.at.get(&here) {
+            Some(library) if library.is_running() => return library.clone(),
+            Some(_) => {
+                tracing::error!(user.id = %user, "a library broke off and is started again");
+                known.at.clear();
+            }
+            None => {}
         }
-        if self.libraries.len() >= self.shelf.open_libraries.get() {
-            self.close_longest_unused();
-        }
-        let opened = || InUse { library: start(), used: Instant::now() };
-        self.libraries.entry(user.clone()).or_insert_with(opened).library.clone()
+        let library = match known.at.values().next() {
+            Some(elsewhere) => elsewhere.here(),
+            None => self.start(user),
+        };
+        known.at.insert(here, library.clone());
+        library
+    }
+
+    fn start(&self, user: &UserId) -> Library {
+        let Shelf { sources, tldw, embeddings, limits, .. } = &self.shelf;
+        let tldw = tldw.as_ref().map(|tldw| (tldw, user.as_str()));
+        let (folder, patience) = (self.folder(user), limits.patience());
+        Library::start(&folder, sources, patience, tldw, embeddings.as_ref(), &self.metrics)
     }
 
     /// How many libraries are in use.
@@ -126,14 +139,12 @@ impl Roster {
 
     /// The libraries that are in use.
     pub(super) fn in_use(&self) -> Vec<Library> {
-        self.libraries.iter().map(|entry| entry.library.clone()).collect()
+        self.libraries.iter().filter_map(|entry| entry.at.values().next().cloned()).collect()
     }
 
     /// Closes the files of all libraries: what was written lately is moved into them.
     pub fn close(&self) {
-        for entry in &self.libraries {
-            entry.library.close();
-        }
+        self.in_use().iter().for_each(Library::close);
     }
 
     /// The folder of a user's library.
@@ -299,6 +310,24 @@ mod tests {
         assert!(!broken.is_running() && other.is_running());
         assert!(roster.library(&ada).is_running());
         assert_eq!(roster.open_libraries(), 2);
+    }
+
+    #[actix::test]
+    async fn each_event_loop_has_actors_of_its_own_and_the_same_stores() {
+        let folder = tempfile::tempdir().unwrap();
+        let roster = Arc::new(roster(&folder, 2, 60));
+        let ada = desktop("ada".parse().unwrap());
+        let here = roster.library(&ada);
+        let (sender, there) = tokio::sync::oneshot::channel();
+        let (arbiter, other) = (Arbiter::new(), (Arc::clone(&roster), ada.clone()));
+        assert!(arbiter.spawn_fn(move || sender.send(other.0.library(&other.1)).unwrap()));
+        let there = there.await.unwrap();
+        assert!(here.aggregator() != there.aggregator());
+        assert!(here.aggregator() == roster.library(&ada).aggregator());
+        let mut stores = here.stores().iter().zip(there.stores());
+        assert!(stores.all(|(here, there)| Arc::ptr_eq(here, there)));
+        assert_eq!((roster.open_libraries(), here.stores().len()), (1, there.stores().len()));
+        arbiter.stop();
     }
 
     fn roster(folder: &tempfile::TempDir, most: usize, idle_seconds: u32) -> Roster {

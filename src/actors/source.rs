@@ -48,6 +48,13 @@ impl SourceHandle {
         Self { source, store, address: actor.start(), mirror: None, meter: None }
     }
 
+    /// The same, with an actor on this event loop.
+    pub(crate) fn here(&self, desk: &Arc<Desk>) -> Self {
+        let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
+        let actor = SourceActor { source, store, desk: Arc::clone(desk) };
+        Self { address: actor.start(), ..self.clone() }
+    }
+
     /// The same, counted there.
     pub(crate) fn counted(self, metrics: &Metrics) -> Self {
         Self { meter: metrics.source(self.name().as_str()), ..self }
