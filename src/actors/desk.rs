@@ -12,6 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use vademecum_kit::store::begin_turn;
+
 /// Threads that work for one library at the same time. The second comes when
 /// the first has long been at one piece of work: for five short ones waking it
 /// costs more than it helps.
@@ -51,6 +53,8 @@ struct State {
     /// What is done and not handed over yet.
     done: Vec<Answer>,
     hands: usize,
+    /// Since when somebody has been at work, without a break.
+    busy: Option<Instant>,
     /// When a piece of work was taken last.
     taken: Option<Instant>,
 }
@@ -159,11 +163,16 @@ impl Desk {
         let job = state.waiting.pop_front();
         if job.is_none() {
             state.hands -= 1;
+            if state.hands == 0 {
+                state.busy = None;
+            }
             return None;
         }
         // After long work the rest is likely to be long as well.
         self.help(&mut state);
-        state.taken = Some(Instant::now());
+        let now = Instant::now();
+        state.taken = Some(now);
+        begin_turn(*state.busy.get_or_insert(now));
         job
     }
 }
@@ -198,6 +207,25 @@ mod tests {
         assert_eq!((before.await, after.await), (Ok(6), Ok(7)));
         drop(done);
         assert!(long.await.unwrap().is_err());
+    }
+
+    #[actix::test]
+    async fn a_desk_is_busy_until_nothing_is_left_to_do() {
+        let desk = Arc::new(Desk::default());
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let long = desk.give(move || wait.recv());
+        let after = {
+            let desk = Arc::clone(&desk);
+            Arc::clone(&desk).give(move || desk.lock().busy).await
+        };
+        assert!(after.unwrap().is_some_and(|since| since.elapsed() >= LONG));
+        drop(done);
+        assert!(long.await.unwrap().is_err());
+        // The thread looks once more for work before it is done.
+        while desk.working() > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(desk.lock().busy.is_none());
     }
 
     #[actix::test]

@@ -37,7 +37,7 @@ pub(crate) use memory::{Lengths, Memory};
 pub use reader::{Parameters, Reader};
 pub use table::{Column, Table};
 pub use tagged::{Tagged, retag};
-pub use turns::give_way;
+pub use turns::{begin_turn, give_way};
 pub use unwritten::Unwritten;
 pub use watch::Watch;
 pub use writer::{Durability, Writer};

@@ -26,7 +26,6 @@ impl<'a> Reader<'a> {
         deadline: Deadline,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        turns::begin();
         let watched = deadline.clone();
         let watch = Some(move || {
             turns::give_way();
