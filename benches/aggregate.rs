@@ -21,11 +21,12 @@ use std::{path::Path, sync::Arc, time::Duration, time::Instant};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use vademecum::{app::App, config::Settings, registry};
+use vademecum::{app::App, registry};
 use vademecum_benches::{
     Agreement, Cost, DEPTH, Figures, Kind, OneIndex, Options, PATIENCE, Place, Plain, Queries,
     Report, STATEMENTS, Sample, Sizes, Statements, WAYS, agree, fill, mean, of_this_thread,
 };
+use vademecum_core::config::Settings;
 use vademecum_kit::{
     model::{Ask, Deadline, Filters, Ranked, View},
     retrieve::FtsQuery,

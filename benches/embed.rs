@@ -10,11 +10,9 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 use clap::Parser;
-use vademecum::{
-    config::Embeddings,
-    embed::{Embedder, Local, Purpose},
-};
 use vademecum_benches::{Cost, median};
+use vademecum_core::config::Embeddings;
+use vademecum_embed::{Embedder, Local, Purpose};
 
 const BATCH: usize = 32;
 const BATCHES: usize = 8;

@@ -21,19 +21,18 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vademecum::{
-    app::App,
-    auth::{Principal, desktop},
-    collections::Catalogue,
-    config::{Provider, Settings},
-    embed::Embeddings,
-};
+use vademecum::{app::App, collections::Catalogue};
 use vademecum_benches::{
     Cost, DIMENSIONS, Figures, Options, PATIENCE, Report, Vectors, of_this_thread,
 };
 use vademecum_collections::{
     Access, ChunkId, Document, EmbeddingModel, Filter, NewChunk, NewSource,
 };
+use vademecum_core::{
+    auth::{Principal, desktop},
+    config::{Provider, Settings},
+};
+use vademecum_embed::Embeddings;
 use vademecum_kit::{model::Deadline, store::Durability};
 
 /// Questions, if nothing else is asked for.

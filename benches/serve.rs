@@ -26,18 +26,20 @@ use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
 use vademecum::{
     actors::{Roster, Shelf},
-    auth::{Authenticator, Principal, Right, desktop},
-    config,
-    mcp::{
-        Answer, Call, Catalog, Completion, Contents, Effect, Entry, Failure, Link, Messages, Offer,
-        Options, Peer, Prompt, PromptArguments, Resource, Schemas, Scope, Service, SessionId,
-        Sessions, Template, Toolset, Unfinished,
-    },
     registry,
-    telemetry::Monitor,
     transport::{Connections, Door, serve, serve_stdio},
 };
 use vademecum_benches::{Http, Line, Process, Socket};
+use vademecum_core::{
+    auth::{Authenticator, Principal, Right, desktop},
+    config,
+    telemetry::Monitor,
+};
+use vademecum_mcp::{
+    Answer, Call, Catalog, Completion, Contents, Effect, Entry, Failure, Link, Messages, Offer,
+    Options, Peer, Prompt, PromptArguments, Resource, Schemas, Scope, Service, SessionId, Sessions,
+    Template, Toolset, Unfinished,
+};
 
 /// Requests of one measurement.
 const REQUESTS: usize = 20_000;
@@ -382,7 +384,7 @@ fn sessions() -> Result<()> {
         let peer = |session| Peer {
             principal: principal.clone(),
             session,
-            defaults: vademecum::mcp::Defaults::default(),
+            defaults: vademecum_mcp::Defaults::default(),
             names: None,
             mirror: None,
             turns: None,

@@ -23,8 +23,9 @@ use mysql_async::prelude::Queryable;
 use serde_json::{Value, json};
 use sqlx::Row as _;
 use tempfile::TempDir;
-use vademecum::{app::App, config::Settings};
+use vademecum::app::App;
 use vademecum_benches::{Cost, Figures, Options, Report};
+use vademecum_core::config::Settings;
 
 /// Rounds, the first of which warms up.
 const ROUNDS: usize = 8;

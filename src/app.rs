@@ -14,20 +14,22 @@ use vademecum_tldw::TldwError;
 use self::monitoring::Watched;
 use crate::{
     actors::{Library, Roster, Shelf, Tldw},
-    auth::{Accounts, AuthError, Authenticator, Principal, UserId, UserIdError, desktop},
     collections::{Catalogue, CollectionError, Syncs, Tables},
-    config::{ConfigError, Mode, Settings, ToolNames, Tools},
-    embed::{Embeddings, SetupError},
-    mcp::{
-        Capacity, Link, NameStyle, NotDisabled, Observer, Options, Peer, Rates, Service, Sessions,
-        Toolset,
-    },
     registry,
-    sql::{Databases, ProfileError, Profiles},
-    telemetry::{Exporter, ExporterError, Metrics, MetricsError, Monitor},
     tools::Toolbox,
     transport::{self, Connections, Door},
 };
+use vademecum_core::{
+    auth::{Accounts, AuthError, Authenticator, Principal, UserId, UserIdError, desktop},
+    config::{ConfigError, Mode, Settings, ToolNames, Tools},
+    telemetry::{Exporter, ExporterError, Metrics, MetricsError, Monitor},
+};
+use vademecum_embed::{Embeddings, SetupError};
+use vademecum_mcp::{
+    Capacity, Link, NameStyle, NotDisabled, Observer, Options, Peer, Rates, Service, Sessions,
+    Toolset,
+};
+use vademecum_sql::{Databases, ProfileError, Profiles};
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_mins(1);
@@ -245,7 +247,7 @@ impl App {
         let peer = Peer {
             principal: self.principal.clone(),
             session: None,
-            defaults: crate::mcp::Defaults::default(),
+            defaults: vademecum_mcp::Defaults::default(),
             names: None,
             mirror: None,
             turns: None,

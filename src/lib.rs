@@ -8,16 +8,9 @@
 
 pub mod actors;
 pub mod app;
-pub mod auth;
 pub mod cli;
 pub mod collections;
-pub mod config;
-pub mod embed;
-pub mod import;
-pub mod mcp;
 pub mod registry;
-pub mod sql;
-pub mod telemetry;
 pub mod tools;
 pub mod transport;
 

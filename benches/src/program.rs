@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use secrecy::ExposeSecret;
 use serde_json::json;
-use vademecum::auth::{Accounts, KeyRequest, Rights};
+use vademecum_core::auth::{Accounts, KeyRequest, Rights};
 
 use super::Process;
 
@@ -91,7 +91,7 @@ impl Drop for Program {
 pub fn users(data: &Path, names: &[String]) -> Result<Vec<String>> {
     let accounts = Accounts::new(data);
     let add = |name: &String| {
-        let user: vademecum::auth::UserId = name.parse()?;
+        let user: vademecum_core::auth::UserId = name.parse()?;
         accounts.add_user(&user)?;
         let (_, key) = accounts.create_key(&KeyRequest {
             user,

@@ -25,7 +25,8 @@ use super::{
     indexer::Indexer,
     spaces::{NearItem, Spaces},
 };
-use crate::{collections::CollectionSource, telemetry::Metrics};
+use crate::collections::CollectionSource;
+use vademecum_core::telemetry::Metrics;
 
 /// What the sources found, merged.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vademecum_kit::{model::Deadline, source::SourceError, store::StoreError};
 
-use crate::telemetry::{Meter, Outcome, Running};
+use vademecum_core::telemetry::{Meter, Outcome, Running};
 
 /// Something that a source is asked. When it goes unanswered, nobody waited for the
 /// answer any more, or it came too late.
@@ -54,7 +54,7 @@ mod tests {
     use vademecum_kit::model::Cancel;
 
     use super::*;
-    use crate::telemetry::{Measured, Metrics, Monitor};
+    use vademecum_core::telemetry::{Measured, Metrics, Monitor};
 
     #[test]
     fn what_goes_unanswered_was_late_or_not_waited_for() {

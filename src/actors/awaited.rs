@@ -9,7 +9,7 @@ use actix::prelude::*;
 use tracing::Span;
 use vademecum_kit::model::{Cancel, SourceName};
 
-use crate::mcp::{Call, Progress};
+use vademecum_mcp::{Call, Progress};
 
 /// A request, and who waits for the answer.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use vademecum_kit::{source::SourceError, store::StoreError};
 
-use crate::sql::SqlError;
+use vademecum_sql::SqlError;
 
 /// Why a call could not be answered, in words that help and leak nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Roster;
-use crate::telemetry::Figure;
+use vademecum_core::telemetry::Figure;
 
 /// What the libraries that are in use come to.
 #[derive(Default)]

@@ -28,7 +28,7 @@ use vademecum_kit::{
 };
 
 use super::{error::chain, pieces::pieces, spaces::NearItem};
-use crate::embed::Embeddings;
+use vademecum_embed::Embeddings;
 
 /// Raised when the same item becomes other pieces than before.
 const VERSION: u32 = 1;

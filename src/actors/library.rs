@@ -14,7 +14,9 @@ use vademecum_kit::{
 use super::{
     SourceHandle, Tldw, aggregator::Aggregator, changes::Changes, desk::Desk, indexer::Indexer,
 };
-use crate::{embed::Embeddings, import::Ledger, telemetry::Metrics};
+use vademecum_core::telemetry::Metrics;
+use vademecum_embed::Embeddings;
+use vademecum_import::Ledger;
 
 /// One user's stores and actors. Starting it opens no file: a store is opened
 /// when it is first needed. There is one of each store and, on each event loop that

@@ -19,13 +19,13 @@ use uuid::Uuid;
 use vademecum_kit::source::Source;
 
 use super::{CallError, Library, Session, Tldw, session::Memory};
-use crate::{
+use vademecum_core::{
     auth::{Principal, UserId},
     config::{Limits, Sessions},
-    embed::Embeddings,
-    mcp::Scope,
     telemetry::Metrics,
 };
+use vademecum_embed::Embeddings;
+use vademecum_mcp::Scope;
 
 /// Where libraries stand, and what they are made of.
 #[derive(Clone, Debug)]
@@ -278,7 +278,8 @@ impl Roster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{actors::aggregator::Aggregator, auth::desktop, config::Storage};
+    use crate::actors::aggregator::Aggregator;
+    use vademecum_core::{auth::desktop, config::Storage};
 
     #[derive(Debug, Message)]
     #[rtype(result = "()")]

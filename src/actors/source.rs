@@ -26,7 +26,7 @@ use super::{
     desk::{Desk, Undone},
     mirror::Mirror,
 };
-use crate::telemetry::{Meter, Metrics};
+use vademecum_core::telemetry::{Meter, Metrics};
 
 /// The only place that knows that a source is an actor.
 #[derive(Clone, Debug)]

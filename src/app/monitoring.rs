@@ -4,15 +4,10 @@ use std::{path::Path, sync::Arc};
 
 use vademecum_kit::model::SourceName;
 
-use crate::{
-    actors::Roster,
-    collections::Catalogue,
-    mcp::{Observer, Service},
-    sql::Databases,
-    telemetry::{Figure, Measured, Monitor},
-    tools::Tool,
-    transport::Connections,
-};
+use crate::{actors::Roster, collections::Catalogue, tools::Tool, transport::Connections};
+use vademecum_core::telemetry::{Figure, Measured, Monitor};
+use vademecum_mcp::{Observer, Service};
+use vademecum_sql::Databases;
 
 /// What is watched.
 pub(super) struct Watched {
@@ -41,7 +36,7 @@ pub(super) fn monitor(observer: &Observer, watched: Watched) -> Monitor {
         .reading(move || {
             [busy(&service, &connections), roster.figures(), databases.figures()].concat()
         })
-        .reading(move || exporter.iter().map(crate::telemetry::Exporter::figure).collect())
+        .reading(move || exporter.iter().map(vademecum_core::telemetry::Exporter::figure).collect())
         .checking("storage", move || can_write(&folder))
         .checking("accounts", move || catalogue.list().is_ok())
 }

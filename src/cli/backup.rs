@@ -19,7 +19,8 @@ use super::{
     manifest::{Copied, MANIFEST, Manifest},
     output::{self, count, say},
 };
-use crate::{auth::UserId, registry};
+use crate::registry;
+use vademecum_core::auth::UserId;
 
 /// How long counting one source may take.
 const PATIENCE: Duration = Duration::from_mins(10);

@@ -12,11 +12,8 @@ use serde_json::{Value, json};
 use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
 use super::{command::Common, connect::Start, output::say};
-use crate::{
-    mcp::{Effect, Toolset},
-    registry,
-    tools::Tool,
-};
+use crate::{registry, tools::Tool};
+use vademecum_mcp::{Effect, Toolset};
 
 /// The version of the manifest's specification.
 const MANIFEST_VERSION: &str = "0.3";

@@ -16,8 +16,10 @@ use super::{
 };
 use crate::{
     app::App,
-    auth::{AccessTag, UserId},
     collections::{Plan, Record, Report, Wanted},
+};
+use vademecum_core::{
+    auth::{AccessTag, UserId},
     config::{Folder, Table},
 };
 

@@ -9,7 +9,8 @@ use super::{
     backup, bundle, check, collection, connect, demo, eval, explain, export, get, import, key, mcp,
     output, profile, query, restore, schema, search, serve, sources, user,
 };
-use crate::{app::App, config::Settings, telemetry};
+use crate::app::App;
+use vademecum_core::{config::Settings, telemetry};
 
 /// One server that holds what you know, and lets your AI agents find it.
 #[derive(Debug, Parser)]

@@ -13,7 +13,7 @@ use super::{
     output::say,
     profile::{Desk, failed},
 };
-use crate::sql::{Connection, Databases};
+use vademecum_sql::{Connection, Databases};
 
 /// Does something with the database of a profile; without a name, of the only one. What
 /// goes wrong is told, as JSON too if that is what the answer is, and ends with its code.

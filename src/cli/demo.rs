@@ -17,10 +17,8 @@ use super::{
     output::{count, say},
     search,
 };
-use crate::{
-    app::App,
-    config::{Auth, Settings},
-};
+use crate::app::App;
+use vademecum_core::config::{Auth, Settings};
 
 /// What the demo looks for.
 const QUESTION: &str = "how do I keep a sourdough starter alive?";

@@ -5,10 +5,8 @@ use std::{net::IpAddr, sync::Arc};
 use serde::Serialize;
 
 use super::probe;
-use crate::{
-    config::{self, Mode, Place, Tls},
-    sql::{ErrorCode, Profile, SqlError},
-};
+use vademecum_core::config::{self, Mode, Place, Tls};
+use vademecum_sql::{ErrorCode, Profile, SqlError};
 
 const PLAIN_TEXT: &str = "a secret stands in the settings in plain text; move it to \"file:PATH\" \
                           or \"encrypted:PATH\", and take allow_plaintext out";

@@ -10,7 +10,7 @@ use super::{
     database::{statement, tell_json, with},
     output::{plain, say},
 };
-use crate::sql::{
+use vademecum_sql::{
     Connection,
     plan::{Body, Explaining, Plan, PlanForm, explain},
 };

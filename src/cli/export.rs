@@ -23,7 +23,8 @@ use super::{
     import::progress,
     output::{items as items_of, say},
 };
-use crate::{import::exported, registry};
+use crate::registry;
+use vademecum_import::exported;
 
 /// How long one source may take.
 const PATIENCE: Duration = Duration::from_hours(24);
@@ -225,7 +226,7 @@ fn stem(draft: &Draft) -> String {
         id.to_owned()
     } else {
         // Anything may be an identifier; this may be the name of a file anywhere.
-        crate::import::digest("name", [id.as_bytes()]).chars().take(40).collect()
+        vademecum_import::digest("name", [id.as_bytes()]).chars().take(40).collect()
     };
     [slug(title), id].iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("-")
 }

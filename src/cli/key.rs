@@ -11,7 +11,7 @@ use super::{
     command::Common,
     output::{complain, say},
 };
-use crate::auth::{Accounts, KeyId, KeyRecord, KeyRequest, Right, UserId};
+use vademecum_core::auth::{Accounts, KeyId, KeyRecord, KeyRequest, Right, UserId};
 
 /// API keys.
 #[derive(Debug, Subcommand)]

@@ -16,7 +16,7 @@ use vademecum_kit::{
     store::{Database, Store},
 };
 
-use crate::auth::UserId;
+use vademecum_core::auth::UserId;
 
 /// The file in a backup that describes it.
 pub(super) const MANIFEST: &str = "manifest.json";

@@ -5,10 +5,8 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 
 use super::{command::Common, serve::over_http};
-use crate::{
-    app::App,
-    config::{ToolNames, Transport},
-};
+use crate::app::App;
+use vademecum_core::config::{ToolNames, Transport};
 
 /// Serves one MCP client over standard input and output, or what mcp.transport says.
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::sql::{
+use vademecum_sql::{
     Caps, Parameter, Profile, SqlError,
     driver::{Database, Rights},
     guard,

@@ -22,11 +22,11 @@ use super::{
     output::{complain, plain, say},
     probe,
 };
-use crate::{
+use vademecum_core::{
     auth::{Principal, desktop},
     config::{self, Settings, Unlock},
-    sql::{ErrorCode, Profile as Database, Profiles, SqlError},
 };
+use vademecum_sql::{ErrorCode, Profile as Database, Profiles, SqlError};
 
 /// Databases of your own.
 #[derive(Debug, Subcommand)]

@@ -11,7 +11,7 @@ use super::{
     output::{complain, say},
     sheet,
 };
-use crate::sql::{Connection, ErrorCode, Rows, SqlError};
+use vademecum_sql::{Connection, ErrorCode, Rows, SqlError};
 
 /// Runs one statement on the database of a profile.
 #[derive(Debug, clap::Args)]

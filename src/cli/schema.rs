@@ -12,7 +12,7 @@ use super::{
     explain::Format,
     output::{complain, plain, say},
 };
-use crate::sql::{
+use vademecum_sql::{
     Connection,
     keys::{self, ForeignKey, Index},
     schema::{self, Part, Table, Which},

@@ -9,10 +9,8 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{command::Common, output::complain};
-use crate::{
-    app::App,
-    config::{Settings, ToolNames},
-};
+use crate::app::App;
+use vademecum_core::config::{Settings, ToolNames};
 
 /// Serves HTTP and WebSocket until it is stopped.
 #[derive(Debug, clap::Args)]

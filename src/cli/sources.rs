@@ -8,7 +8,7 @@ use super::{
     command::Common,
     output::{count, plain, say},
 };
-use crate::import::{Entry, Outcome};
+use vademecum_import::{Entry, Outcome};
 
 /// Tells what became of every file that was brought in.
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,7 @@ use super::{
     command::Common,
     output::{count, say},
 };
-use crate::auth::UserId;
+use vademecum_core::auth::UserId;
 
 /// The users of a server for many.
 #[derive(Debug, Subcommand)]

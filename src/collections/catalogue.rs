@@ -19,7 +19,7 @@ use vademecum_kit::{
 };
 
 use super::{CollectionError, files, sql};
-use crate::auth::{Principal, UserId};
+use vademecum_core::auth::{Principal, UserId};
 
 /// How long a look at the catalogue may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -238,7 +238,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::desktop;
+    use vademecum_core::auth::desktop;
 
     #[test]
     fn a_catalogue_that_is_only_read_makes_no_file() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use text_splitter::{Characters, ChunkConfig, TextSplitter};
 
-use crate::config;
+use vademecum_core::config;
 
 /// How far beyond a window one looks, to know whether a word or a sentence ends
 /// there; in characters.

@@ -7,10 +7,8 @@ use vademecum_collections::Document;
 use vademecum_kit::model::{Body, Draft, MediaDraft, SourceName};
 
 use super::{Plan, chunking::Cut, sections::cut};
-use crate::{
-    config::Folder,
-    import::{self, Found, Glance, Importer, Problem, SourceFile, digest},
-};
+use vademecum_core::config::Folder;
+use vademecum_import::{self as import, Found, Glance, Importer, Problem, SourceFile, digest};
 
 /// Goes up when the same file makes other documents than before.
 const VERSION: &str = "folder/1";

@@ -29,7 +29,7 @@ use super::{
     vectors::{self, Made, Vectors},
     walk::Walk,
 };
-use crate::embed::Embeddings;
+use vademecum_embed::Embeddings;
 
 /// Chunks that are changed in one transaction. If there are more, it takes less
 /// memory to make the collection anew.

@@ -4,10 +4,8 @@ use serde_json::{Map, Value};
 use vademecum_collections::Document;
 
 use super::{Plan, chunking::Cut, sections::cut};
-use crate::{
-    config::{Metadata, Part, Table, Text},
-    import::digest,
-};
+use vademecum_core::config::{Metadata, Part, Table, Text};
+use vademecum_import::digest;
 
 /// Goes up when the same row makes another document than before.
 const VERSION: &str = "table/1";

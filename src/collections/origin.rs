@@ -7,7 +7,7 @@ use serde_json::Value;
 use vademecum_collections::Document;
 
 use super::{CollectionError, folder::Missing};
-use crate::import::Problem;
+use vademecum_import::Problem;
 
 /// What is there: documents and their content hashes.
 pub(super) type Known = BTreeMap<String, String>;

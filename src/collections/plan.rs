@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CollectionError, Record};
-use crate::{
+use vademecum_core::{
     auth::{AccessTag, UserId, UserIdError},
     config::{self, Chunking, Embedding, Folder, Table},
 };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use vademecum_collections::{Counts, Put};
 
-use crate::import::Problem;
+use vademecum_import::Problem;
 
 /// What became of a collection.
 #[derive(Clone, Debug, Default, Serialize)]

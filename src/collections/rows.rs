@@ -17,11 +17,9 @@ use super::{
     statement::{Bound, TableSql, parameter},
     tables::{Desk, Tables},
 };
-use crate::{
-    config::Table,
-    import::Problem,
-    sql::{Caps, Parameter, Rows, SqlError},
-};
+use vademecum_core::config::Table;
+use vademecum_import::Problem;
+use vademecum_sql::{Caps, Parameter, Rows, SqlError};
 
 /// Rows of one statement, at most; their documents are embedded together.
 const ROWS: usize = 256;

@@ -117,7 +117,7 @@ impl Outline<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Chunking;
+    use vademecum_core::config::Chunking;
 
     fn sections(text: &str, named: &[Heading], how: Cut) -> Vec<(String, String)> {
         let cut = cut(text, named, how);

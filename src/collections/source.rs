@@ -237,7 +237,8 @@ mod tests {
     };
 
     use super::*;
-    use crate::{auth::desktop, collections::Catalogue};
+    use crate::collections::Catalogue;
+    use vademecum_core::auth::desktop;
 
     fn document(doc_id: &str, title: &str, access: &[&str], chunks: &[&str]) -> Document {
         let mut start = 0;

@@ -5,10 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::{
-    config::Table,
-    sql::{Engine, Parameter, SqlError, guard, quoted},
-};
+use vademecum_core::config::Table;
+use vademecum_sql::{Engine, Parameter, SqlError, guard, quoted};
 
 /// What statements about one table have in common.
 #[derive(Debug)]

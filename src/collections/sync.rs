@@ -14,7 +14,8 @@ use super::{
     catalogue::check_name,
     files::{self, Lock},
 };
-use crate::{auth::Principal, config, embed::Embeddings};
+use vademecum_core::{auth::Principal, config};
+use vademecum_embed::Embeddings;
 
 /// Brings collections up to date.
 #[derive(Clone, Debug)]

@@ -5,11 +5,8 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use crate::{
-    auth::Principal,
-    config::Table,
-    sql::{Caps, Connection, Databases, ErrorCode, Parameter, Rows, SqlError, guard},
-};
+use vademecum_core::{auth::Principal, config::Table};
+use vademecum_sql::{Caps, Connection, Databases, ErrorCode, Parameter, Rows, SqlError, guard};
 
 /// The databases that collections are made of.
 ///

@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use vademecum_collections::{Collection, Document, EmbeddingModel};
 use vademecum_kit::{source::SourceError, store::Writer};
 
-use crate::embed::Embeddings;
+use vademecum_embed::Embeddings;
 
 /// Texts that are asked for at once.
 const SLICE: usize = 64;

@@ -10,7 +10,7 @@ use super::{
     folder::{Candidate, Missing, Outcome, Reader, Survey, survey},
     origin::{Known, Origin, Pass, Portion},
 };
-use crate::import::Problem;
+use vademecum_import::Problem;
 
 /// Files that are read at once, and whose documents are embedded together.
 const BATCH: usize = 32;

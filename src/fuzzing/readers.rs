@@ -1,7 +1,7 @@
 //! The list of what is fed, beside that of the importers.
 
 use super::{query, server, settings, statement};
-use crate::import::fuzzing as files;
+use vademecum_import::fuzzing as files;
 
 /// Reads bytes, whatever they are.
 type Reader = fn(&[u8]);
@@ -31,12 +31,14 @@ pub fn feed(name: &str, bytes: &[u8]) -> bool {
 mod tests {
     use std::{collections::BTreeSet, fs};
 
+    use vademecum_import::fuzzing::names;
+    use vademecum_testing::{for_each_mutated_seed, seeds, seeds_folder};
+
     use super::*;
-    use crate::import::fuzzing::tests::{changed, folder, names, seeds};
 
     #[test]
     fn every_reader_has_seeds_and_all_seeds_have_a_reader() {
-        let folders = fs::read_dir(folder().join("seeds")).unwrap();
+        let folders = fs::read_dir(seeds_folder()).unwrap();
         let folders = folders.map(|it| it.unwrap().file_name().into_string().unwrap());
         let folders: BTreeSet<_> = folders.collect();
         let all = READERS.iter().map(|(name, _)| *name).chain(names());
@@ -49,7 +51,7 @@ mod tests {
     #[test]
     fn whatever_is_changed_in_a_seed_breaks_no_reader() {
         for (name, read) in READERS {
-            changed(name, read);
+            for_each_mutated_seed(name, read);
         }
     }
 }

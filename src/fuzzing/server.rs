@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::library;
-use crate::{
-    app::App,
+use crate::app::App;
+use vademecum_core::{
     auth::{Principal, desktop},
     config::{Limits, Settings, Storage, Tools},
-    mcp::{Defaults, Link, Mirror, Peer, Service},
 };
+use vademecum_mcp::{Defaults, Link, Mirror, Peer, Service};
 
 /// The server, what its actors run on, and the folder that is removed after it.
 struct Server {

@@ -1,6 +1,7 @@
 //! The settings, and the wishes that clients bring along in an address.
 
-use crate::{config::Settings, mcp::Defaults};
+use vademecum_core::config::Settings;
+use vademecum_mcp::Defaults;
 
 /// Reads the text of a settings file.
 pub(super) fn settings(bytes: &[u8]) {

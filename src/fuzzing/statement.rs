@@ -1,6 +1,6 @@
 //! Statements for other people's databases, looked at by the guard.
 
-use crate::sql::{
+use vademecum_sql::{
     Engine,
     guard::{condition, one_statement, read},
 };

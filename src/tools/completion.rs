@@ -4,10 +4,8 @@ use serde_json::Value;
 use vademecum_kit::model::{SourceName, Suggestions};
 
 use super::{Toolbox, documents, prompts, resources};
-use crate::{
-    actors::{CallError, Wish},
-    mcp::{Call, Completion, MOST_COMPLETIONS, Reference, Unfinished},
-};
+use crate::actors::{CallError, Wish};
+use vademecum_mcp::{Call, Completion, MOST_COMPLETIONS, Reference, Unfinished};
 
 /// What can be completed.
 enum Blank {

@@ -11,10 +11,8 @@ use super::{
     output::{Compact, respond},
     text::plain,
 };
-use crate::{
-    actors::{self, CallError},
-    mcp::{Call, Toolset},
-};
+use crate::actors::{self, CallError};
+use vademecum_mcp::{Call, Toolset};
 
 /// Results of one search.
 const RESULTS: usize = 20;

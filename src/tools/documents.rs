@@ -11,8 +11,8 @@ use super::{Toolbox, segments::visible};
 use crate::{
     actors::{self, CallError},
     collections::{CollectionError, CollectionSource, Opened},
-    mcp::{Call, Completion, MOST_COMPLETIONS},
 };
+use vademecum_mcp::{Call, Completion, MOST_COMPLETIONS};
 
 /// Reads a document or a chunk. One that is named by an identifier alone is
 /// that of the first collection that has such.

@@ -4,11 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Contract, Replied, Toolbox};
-use crate::{
-    actors::CallError,
-    embed::EmbedError,
-    mcp::{Call, Toolset},
-};
+use crate::actors::CallError;
+use vademecum_embed::EmbedError;
+use vademecum_mcp::{Call, Toolset};
 
 /// Numbers of a vector that the text shows.
 const SHOWN: usize = 10;

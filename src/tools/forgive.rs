@@ -6,10 +6,8 @@
 use serde_json::{Map, Value};
 
 use super::schema::types;
-use crate::{
-    actors::CallError,
-    mcp::{hint, nearest, plain},
-};
+use crate::actors::CallError;
+use vademecum_mcp::{hint, nearest, plain};
 
 /// What arguments are called elsewhere: the name here, and the others without
 /// regard to case and underscores. The first name that a tool takes counts.

@@ -11,10 +11,8 @@ use super::{
     output::{Compact, Results, SearchResponse, respond},
     places,
 };
-use crate::{
-    actors::{self, CallError},
-    mcp::{Call, Scope, Shape},
-};
+use crate::actors::{self, CallError};
+use vademecum_mcp::{Call, Scope, Shape};
 
 /// Characters of a token, and characters of a result beside its snippet, as a
 /// budget counts them.

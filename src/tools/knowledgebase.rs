@@ -19,8 +19,8 @@ use super::{
 use crate::{
     actors::CallError,
     collections::{Opened, retrieve},
-    mcp::{Call, Toolset},
 };
+use vademecum_mcp::{Call, Toolset};
 
 /// Results: as many, if nobody says, and at most.
 const RESULTS: i64 = 5;

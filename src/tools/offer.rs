@@ -18,16 +18,18 @@ use super::{
 };
 use crate::{
     actors::{self, Awaited, CallError, Page, Roster, Waiting},
-    auth::{Principal, Right, ServerKey},
     collections::{Catalogue, Syncs},
-    config::{self, TextForm},
-    embed::Embeddings,
-    mcp::{
-        Answer, Call, Catalog, Completion, Contents, Effect, Failure, Level, Messages, NotDisabled,
-        Offer, Prompt, PromptArguments, Resource, Scope, Template, Toolset, Unfinished,
-    },
-    sql::Databases,
 };
+use vademecum_core::{
+    auth::{Principal, Right, ServerKey},
+    config::{self, TextForm},
+};
+use vademecum_embed::Embeddings;
+use vademecum_mcp::{
+    Answer, Call, Catalog, Completion, Contents, Effect, Failure, Level, Messages, NotDisabled,
+    Offer, Prompt, PromptArguments, Resource, Scope, Template, Toolset, Unfinished,
+};
+use vademecum_sql::Databases;
 
 /// All tools, and whom they work for.
 #[derive(Debug)]

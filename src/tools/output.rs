@@ -8,10 +8,8 @@ use serde_json::{Map, Value};
 use vademecum_kit::{model::Hit, store::give_way};
 
 use super::{Replied, Toolbox, text};
-use crate::{
-    actors::{CallError, Failed, Page},
-    mcp::Call,
-};
+use crate::actors::{CallError, Failed, Page};
+use vademecum_mcp::Call;
 
 /// Results whose text is written faster than somebody else is asked to do it.
 const SHORT_PAGE: usize = 20;

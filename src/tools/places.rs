@@ -6,8 +6,8 @@ use super::{Toolbox, input::KnowledgeFilters, segments::visible};
 use crate::{
     actors::{CallError, Wanted},
     collections::Opened,
-    mcp::Call,
 };
+use vademecum_mcp::Call;
 
 /// What is wanted of the places that a caller names: a source of the library, a
 /// collection by its name or URI, or `collections` for all that may be seen. The

@@ -10,12 +10,10 @@ use super::{
     gaps::{fill, gaps},
     input::point,
 };
-use crate::{
-    actors::{self, CallError},
-    mcp::{
-        Block, Call, Contents, Failure, Messages, Prompt, PromptArgument, PromptArguments,
-        PromptMessage, Role, hint, nearest,
-    },
+use crate::actors::{self, CallError};
+use vademecum_mcp::{
+    Block, Call, Contents, Failure, Messages, Prompt, PromptArgument, PromptArguments,
+    PromptMessage, Role, hint, nearest,
 };
 
 /// Researches a topic.

@@ -15,10 +15,8 @@ use super::{
     output::{SearchResponse, respond},
     text::plain,
 };
-use crate::{
-    actors::{self, CallError, Vectors, Wanted, Way},
-    mcp::Call,
-};
+use crate::actors::{self, CallError, Vectors, Wanted, Way};
+use vademecum_mcp::Call;
 
 /// Words that stand for an item which has no vectors.
 const WORDS: usize = 24;

@@ -8,11 +8,9 @@ use vademecum_kit::model::{
 };
 
 use super::{Toolbox, input::point, sql::system_info};
-use crate::{
-    actors::{self, CallError, Library},
-    auth::Principal,
-    mcp::{Call, Contents, Resource, Template},
-};
+use crate::actors::{self, CallError, Library};
+use vademecum_core::auth::Principal;
+use vademecum_mcp::{Call, Contents, Resource, Template};
 
 /// How much there is in the library.
 const STATS: &str = "knowledge://stats";

@@ -15,10 +15,8 @@ use super::{
     },
     output::{SearchResponse, respond},
 };
-use crate::{
-    actors::{self, CallError, Wanted},
-    mcp::Call,
-};
+use crate::actors::{self, CallError, Wanted};
+use vademecum_mcp::Call;
 
 /// Messages on a page of a conversation, where nobody says otherwise.
 const PAGE_SIZE: usize = 50;

@@ -13,12 +13,10 @@ use super::{
     arguments::{parse, read_strictly},
     schema,
 };
-use crate::{
-    actors::CallError,
-    auth::Right,
-    mcp::{Answer, Call, Effect, Entry, Failure, Schemas, Toolset},
-    sql::{ErrorCode, SqlError},
-};
+use crate::actors::CallError;
+use vademecum_core::auth::Right;
+use vademecum_mcp::{Answer, Call, Effect, Entry, Failure, Schemas, Toolset};
+use vademecum_sql::{ErrorCode, SqlError};
 
 /// What a tool promises.
 pub trait Contract: 'static {

@@ -8,10 +8,8 @@ use serde_json::Value;
 use vademecum_kit::model::{ItemId, SourceName};
 
 use super::{Contract, Replied, Toolbox, input::locate};
-use crate::{
-    actors::{self, CallError},
-    mcp::Call,
-};
+use crate::actors::{self, CallError};
+use vademecum_mcp::Call;
 
 /// Reads the transcript of a recording.
 #[derive(Debug)]

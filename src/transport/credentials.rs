@@ -17,11 +17,11 @@ use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::Door;
-use crate::{
+use vademecum_core::{
     auth::{Credentials, Principal, Refusal, Right},
     config::Auth,
-    mcp::{Service, Status},
 };
+use vademecum_mcp::{Service, Status};
 
 /// A header for keys, of clients that cannot send `Authorization`.
 const API_KEY: &str = "x-api-key";

@@ -3,12 +3,12 @@
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use super::Connections;
-use crate::{
+use vademecum_core::{
     auth::Authenticator,
     config::{Auth, Server},
-    mcp::Service,
     telemetry::Monitor,
 };
+use vademecum_mcp::Service;
 
 /// What every transport needs to know.
 #[derive(Clone, Debug)]

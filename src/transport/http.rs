@@ -13,7 +13,7 @@ use super::{
     query::{SESSION, peer},
     stream::Flow,
 };
-use crate::mcp::{Link, Reply, Service, Status};
+use vademecum_mcp::{Link, Reply, Service, Status};
 
 /// Answers a message: in JSON, or on a stream if there is something to say
 /// before the answer and the caller takes one.

@@ -7,7 +7,8 @@ use super::{
     Door,
     credentials::{self, Admitted},
 };
-use crate::{auth::Right, mcp::Status};
+use vademecum_core::auth::Right;
+use vademecum_mcp::Status;
 
 /// What Prometheus reads: its text format.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";

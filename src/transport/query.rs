@@ -4,10 +4,8 @@ use actix_web::{HttpMessage, HttpRequest, http::header::HeaderValue, web};
 use serde::Deserialize;
 
 use super::credentials::Admitted;
-use crate::{
-    mcp::{Defaults, Mirror, NameStyle, Peer, SessionId},
-    telemetry::Trace,
-};
+use vademecum_core::telemetry::Trace;
+use vademecum_mcp::{Defaults, Mirror, NameStyle, Peer, SessionId};
 
 /// The header that names a session.
 pub(crate) const SESSION: &str = "mcp-session-id";

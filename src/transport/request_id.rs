@@ -10,7 +10,7 @@ use actix_web::{
 };
 use tracing::Instrument as _;
 
-use crate::telemetry::RequestId;
+use vademecum_core::telemetry::RequestId;
 
 /// The header that names a request, and its answer.
 pub(crate) const REQUEST_ID: &str = "x-request-id";

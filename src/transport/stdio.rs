@@ -11,10 +11,8 @@ use std::{
 use tokio::{io::AsyncWriteExt, sync::mpsc};
 
 use super::{Door, stop::Stop, talk::Talk};
-use crate::{
-    auth::Principal,
-    mcp::{Defaults, Peer, Service},
-};
+use vademecum_core::auth::Principal;
+use vademecum_mcp::{Defaults, Peer, Service};
 
 /// How long a client has to read what was answered last, when calls were given up.
 const MOMENT: Duration = Duration::from_millis(500);

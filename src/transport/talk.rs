@@ -10,10 +10,8 @@ use tokio::{
 use tracing::Instrument as _;
 
 use super::Door;
-use crate::{
-    mcp::{Link, Peer, Service, SessionId, Weight},
-    telemetry::RequestId,
-};
+use vademecum_core::telemetry::RequestId;
+use vademecum_mcp::{Link, Peer, Service, SessionId, Weight};
 
 /// Messages that wait to be sent, before news of the moment is dropped.
 const OUT: u32 = 16;

@@ -4,7 +4,7 @@ use actix_web::{HttpResponse, web};
 use serde_json::json;
 
 use super::Door;
-use crate::auth::Right;
+use vademecum_core::auth::Right;
 
 /// Where clients look first.
 pub(crate) const PATH: &str = "/.well-known/oauth-protected-resource";

@@ -12,11 +12,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use vademecum::{
-    auth::{Principal, desktop},
-    collections::{Catalogue, Opened},
-};
+use vademecum::collections::{Catalogue, Opened};
 use vademecum_collections::{Access, Passage, Scope};
+use vademecum_core::auth::{Principal, desktop};
 use vademecum_kit::{
     model::{Ask, Deadline},
     retrieve::FtsQuery,

@@ -5,10 +5,8 @@ use std::{num::NonZeroU32, path::Path};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vademecum::{
-    config::{ApiBase, Embeddings as Settings, Provider as Kind},
-    embed::{EmbedError, Embeddings},
-};
+use vademecum_core::config::{ApiBase, Embeddings as Settings, Provider as Kind};
+use vademecum_embed::{EmbedError, Embeddings};
 
 use crate::program::{Caller, Library, Provider, Question, Reply, Server, program};
 

@@ -9,10 +9,8 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::json;
-use vademecum::{
-    config::{Embeddings as Settings, Provider},
-    embed::Embeddings,
-};
+use vademecum_core::config::{Embeddings as Settings, Provider};
+use vademecum_embed::Embeddings;
 
 use crate::program::{Caller, Library, program};
 

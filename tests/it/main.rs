@@ -9,6 +9,7 @@
 
 mod program;
 
+mod architecture;
 mod at_random;
 mod awkward;
 mod backup;
@@ -33,7 +34,6 @@ mod files;
 mod filters;
 #[cfg(target_os = "linux")]
 mod floods;
-mod floors;
 mod forgiving;
 mod get;
 mod guard;

@@ -12,11 +12,11 @@ use std::{
 };
 
 use serde_json::json;
-use vademecum::{
+use vademecum_core::{
     auth::{Authenticator, Credentials, Principal, desktop},
     config::{Auth, Mode, Settings},
-    sql::{ErrorCode, Profiles},
 };
+use vademecum_sql::{ErrorCode, Profiles};
 
 use crate::program::{Done, Library, program};
 
@@ -375,7 +375,8 @@ async fn a_profile_is_for_the_users_it_names_and_whoever_owns_the_machine() {
          [profiles.theirs]\ndsn = \"postgres://a@b/c\"\nusers = [\"ada\", \"eve\"]\n\
          [profiles.nobodys]\ndsn = \"postgres://a@b/c\"\n",
     );
-    let profiles = Profiles::new(&settings.unwrap().profiles, &vademecum::config::Unlock::Nothing);
+    let profiles =
+        Profiles::new(&settings.unwrap().profiles, &vademecum_core::config::Unlock::Nothing);
     let profiles = Arc::new(profiles.unwrap());
     let owner = desktop("local".parse().unwrap());
     assert_eq!(profiles.names_for(&owner), ["hers", "nobodys", "theirs"]);

@@ -8,10 +8,8 @@ use std::{
 };
 
 use serde_json::Value;
-use vademecum::{
-    mcp::{Catalog, Listing, NameStyle, Toolset},
-    registry,
-};
+use vademecum::registry;
+use vademecum_mcp::{Catalog, Listing, NameStyle, Toolset};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/tools")

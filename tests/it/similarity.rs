@@ -1,7 +1,8 @@
 //! `similarity_search` on a real table of pgvector.
 
 use serde_json::{Value, json};
-use vademecum::{config, embed::Embeddings};
+use vademecum_core::config;
+use vademecum_embed::Embeddings;
 
 use crate::program::{Caller, Fresh, Library, Server, said};
 

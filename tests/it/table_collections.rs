@@ -10,10 +10,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use vademecum::{
-    auth::desktop,
-    collections::{Catalogue, Opened},
-};
+use vademecum::collections::{Catalogue, Opened};
+use vademecum_core::auth::desktop;
 use vademecum_kit::model::Deadline;
 
 use crate::program::{Caller, Done, PROFILES, Trio, program};

@@ -12,11 +12,8 @@ use std::{
 };
 
 use secrecy::ExposeSecret as _;
-use vademecum::{
-    auth::desktop,
-    config::Settings,
-    sql::{ErrorCode, Profile, Profiles, SqlError, Target},
-};
+use vademecum_core::{auth::desktop, config::Settings};
+use vademecum_sql::{ErrorCode, Profile, Profiles, SqlError, Target};
 
 use crate::program::{Done, Fresh, Library, Sshd};
 

@@ -139,10 +139,8 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::{
-        model::{Body, CharacterDraft, Mode, RetrievalOptions, Timestamp},
-        testing::{self, Bench},
-    };
+    use vademecum_kit::model::{Body, CharacterDraft, Mode, RetrievalOptions, Timestamp};
+    use vademecum_testing::{self as testing, Bench};
 
     use super::*;
 

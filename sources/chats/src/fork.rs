@@ -102,10 +102,8 @@ fn delete(writer: &Writer<'_>, row: i64, id: &str, now: Timestamp) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::{
-        model::{Body, Draft, Item, MessageDraft, RetrievalOptions},
-        testing::Bench,
-    };
+    use vademecum_kit::model::{Body, Draft, Item, MessageDraft, RetrievalOptions};
+    use vademecum_testing::Bench;
 
     use super::*;
     use crate::Chats;

@@ -154,10 +154,10 @@ fn message_key(row: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
-    use vademecum_kit::{
-        model::{Body, ChatDraft, MessageDraft, Mode, PageOf, RetrievalOptions, Timestamp},
-        testing::{self, Bench},
+    use vademecum_kit::model::{
+        Body, ChatDraft, MessageDraft, Mode, PageOf, RetrievalOptions, Timestamp,
     };
+    use vademecum_testing::{self as testing, Bench};
 
     use super::*;
 

@@ -366,10 +366,8 @@ pub(crate) fn unindex(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::{
-        model::{Hit, Mode, RetrievalOptions},
-        testing::Bench,
-    };
+    use vademecum_kit::model::{Hit, Mode, RetrievalOptions};
+    use vademecum_testing::Bench;
 
     use super::*;
     use crate::Chats;

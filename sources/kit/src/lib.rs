@@ -7,6 +7,3 @@ pub mod model;
 pub mod retrieve;
 pub mod source;
 pub mod store;
-
-#[cfg(feature = "testing")]
-pub mod testing;

@@ -159,13 +159,11 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::{
-        model::{
-            Body, Cue, Heading, KeptMedia, MediaDraft, Mode, RetrievalOptions, StoredChunk,
-            Timestamp, Transcript,
-        },
-        testing::{self, Bench},
+    use vademecum_kit::model::{
+        Body, Cue, Heading, KeptMedia, MediaDraft, Mode, RetrievalOptions, StoredChunk, Timestamp,
+        Transcript,
     };
+    use vademecum_testing::{self as testing, Bench};
 
     use super::*;
 

@@ -154,10 +154,8 @@ fn written(note: Stored) -> Written {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::{
-        model::{Change, Mode, NoteDraft, RetrievalOptions},
-        testing::Bench,
-    };
+    use vademecum_kit::model::{Change, Mode, NoteDraft, RetrievalOptions};
+    use vademecum_testing::Bench;
 
     use super::*;
     use crate::Notes;

@@ -150,10 +150,8 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::{
-        model::{Body, Mode, NoteDraft, RetrievalOptions, Timestamp},
-        testing::{self, Bench},
-    };
+    use vademecum_kit::model::{Body, Mode, NoteDraft, RetrievalOptions, Timestamp};
+    use vademecum_testing::{self as testing, Bench};
 
     use super::*;
 

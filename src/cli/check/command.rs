@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{
     app::App,
-    auth::UserId,
     cli::{backup::all_users, command::Common, output::say},
     collections::Record,
 };
+use vademecum_core::auth::UserId;
 
 /// Looks whether settings, databases, disk, permissions, clock and profiles are sound.
 #[derive(Debug, clap::Args)]

@@ -13,12 +13,8 @@ use vademecum_kit::store::{
 };
 
 use super::{clock, finding::Findings};
-use crate::{
-    actors::chain,
-    cli::output::count,
-    import::{Entry, Ledger, Outcome},
-    registry,
-};
+use crate::{actors::chain, cli::output::count, registry};
+use vademecum_import::{Entry, Ledger, Outcome};
 
 /// What to do about what is derived.
 const MEND: &str = "`vademecum check --repair` makes it anew";

@@ -3,10 +3,10 @@
 use super::finding::Findings;
 use crate::{
     app::App,
-    auth::desktop,
     cli::diagnosis::{Diagnosis, Finding},
-    sql::ErrorCode,
 };
+use vademecum_core::auth::desktop;
+use vademecum_sql::ErrorCode;
 
 /// Looks at every profile. One that cannot be reached now is a warning: it is
 /// somebody else's server.

@@ -5,7 +5,8 @@ use std::path::Path;
 use vademecum_kit::store::{Database, Store};
 
 use super::finding::Findings;
-use crate::{actors::chain, app::App, auth::UserId};
+use crate::{actors::chain, app::App};
+use vademecum_core::auth::UserId;
 
 /// Looks how far the vectors are behind, if there is somebody who makes them, and
 /// makes those that are missing if that is wanted.

@@ -8,7 +8,8 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::{cli::command::Common, config};
+use crate::cli::command::Common;
+use vademecum_core::config;
 
 /// How a client reaches this server.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
 use super::collection::Collection;
-use crate::import::digest;
+use vademecum_import::digest;
 
 /// The file that says which collection a folder was made for.
 const MARK: &str = "eval.collection";

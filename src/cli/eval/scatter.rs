@@ -11,7 +11,8 @@ use vademecum_kit::model::{
 };
 
 use super::collection::Document;
-use crate::{actors::Library, cli::import::progress, import::digest};
+use crate::{actors::Library, cli::import::progress};
+use vademecum_import::digest;
 
 /// Goes up when the same document makes another draft than before.
 const VERSION: &str = "eval/1";

@@ -18,9 +18,9 @@ use vademecum_kit::{
 };
 
 use super::{command::progress, summary::Summary};
-use crate::{
-    actors::{Library, SourceHandle, chain},
-    import::{self, Entry, Found, Importer, Ledger, Outcome, Problem, Read, State},
+use crate::actors::{Library, SourceHandle, chain};
+use vademecum_import::{
+    self as import, Entry, Found, Importer, Ledger, Outcome, Problem, Read, State,
 };
 
 /// Drafts that are saved in one transaction.

@@ -11,10 +11,8 @@ use serde::Serialize;
 use vademecum_kit::model::{Saved, SourceName};
 use vademecum_tldw::Followed;
 
-use crate::{
-    cli::output::{complain, count, plain, say},
-    import::{Entry, Outcome, Problem},
-};
+use crate::cli::output::{complain, count, plain, say};
+use vademecum_import::{Entry, Outcome, Problem};
 
 /// Files of one folder that are named one by one, though the reason is the same.
 const MOST_ALIKE: usize = 3;

@@ -14,11 +14,11 @@ use super::{
 };
 use crate::{
     actors::{CallError, chain},
-    auth::Right,
     collections::{Begun, Opened, SyncError},
-    mcp::{Call, Effect, Toolset},
     tools::{Contract, Form, Replied, Toolbox},
 };
+use vademecum_core::auth::Right;
+use vademecum_mcp::{Call, Effect, Toolset};
 
 /// Tells how much each collection holds.
 #[derive(Debug)]

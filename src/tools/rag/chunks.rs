@@ -15,9 +15,9 @@ use super::{
 use crate::{
     actors::CallError,
     collections::Opened,
-    mcp::{Call, Toolset},
     tools::{Contract, Form, Replied, Toolbox},
 };
+use vademecum_mcp::{Call, Toolset};
 
 /// Reads chunks.
 #[derive(Debug)]

@@ -16,9 +16,9 @@ use super::{
 use crate::{
     actors::CallError,
     collections::Opened,
-    mcp::{Call, Toolset},
     tools::{Contract, Form, Replied, Toolbox},
 };
+use vademecum_mcp::{Call, Toolset};
 
 /// Reads documents.
 #[derive(Debug)]

@@ -22,11 +22,11 @@ use super::{
 use crate::{
     actors::CallError,
     collections::{Opened, Plan, TableSql, parameter},
-    config::Table,
-    mcp::{Call, Toolset},
-    sql::{Caps, Connection, Engine, Parameter, Rows, SqlError},
     tools::{Contract, Form, Replied, Toolbox, sql::while_wanted},
 };
+use vademecum_core::config::Table;
+use vademecum_mcp::{Call, Toolset};
+use vademecum_sql::{Caps, Connection, Engine, Parameter, Rows, SqlError};
 
 /// Rows of one answer: as many, if nobody says, and at most.
 const ROWS: usize = 10;

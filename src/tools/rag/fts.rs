@@ -14,9 +14,9 @@ use super::{
 use crate::{
     actors::CallError,
     collections::retrieve,
-    mcp::{Call, Toolset},
     tools::{Contract, Form, Replied, Toolbox},
 };
+use vademecum_mcp::{Call, Toolset};
 
 /// Searches by words.
 #[derive(Debug)]

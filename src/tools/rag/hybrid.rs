@@ -22,9 +22,9 @@ use crate::{
         Opened,
         retrieve::{self, List},
     },
-    mcp::{Call, Toolset},
     tools::{Contract, Form, Replied, Toolbox},
 };
+use vademecum_mcp::{Call, Toolset};
 
 /// Searches by words and vectors.
 #[derive(Debug)]

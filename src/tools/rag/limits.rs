@@ -7,9 +7,9 @@ use vademecum_kit::{model::Deadline, source::SourceError};
 use crate::{
     actors::CallError,
     collections::Opened,
-    mcp::Call,
     tools::{Toolbox, segments::visible},
 };
+use vademecum_mcp::Call;
 
 /// Results of a search: as many, if nobody says, and at most.
 pub(super) const K: usize = 10;

@@ -16,10 +16,10 @@ use super::{
 use crate::{
     actors::CallError,
     collections::retrieve,
-    embed::EmbedError,
-    mcp::{Call, Toolset},
     tools::{Contract, Form, Replied, Toolbox},
 };
+use vademecum_embed::EmbedError;
+use vademecum_mcp::{Call, Toolset};
 
 /// The longest vector that is read.
 const MOST_DIMENSIONS: usize = 16_384;

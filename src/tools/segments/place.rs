@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use vademecum_kit::model::Loc;
 
-use crate::auth::{ServerKey, UserId};
+use vademecum_core::auth::{ServerKey, UserId};
 
 /// Where a segment is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,13 +18,13 @@ use crate::{
         Opened,
         retrieve::{self, Found, List},
     },
-    mcp::{Call, Toolset},
     tools::{
         Contract, Form, Replied, Toolbox,
         input::{KnowledgeFilters, point},
         text::plain,
     },
 };
+use vademecum_mcp::{Call, Toolset};
 
 /// Phrases of one search at most.
 const MOST_PHRASES: usize = 5;

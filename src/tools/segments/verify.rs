@@ -9,10 +9,10 @@ use vademecum_kit::model::{Mode, RetrievalOptions, Uri};
 use super::{place::Place, search::visible};
 use crate::{
     actors::{self, CallError},
-    auth::Right,
-    mcp::{Call, Toolset},
     tools::{Contract, Form, Replied, Toolbox, input::point},
 };
+use vademecum_core::auth::Right;
+use vademecum_mcp::{Call, Toolset};
 
 /// What is said of what is not there for the caller, whether it is anywhere or not.
 const DENIED: &str = "there is no such document, or you may not see it";

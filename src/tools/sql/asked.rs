@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use crate::{
-    actors::CallError,
-    mcp::Call,
-    sql::{Connection, ErrorCode, SqlError},
-    tools::Toolbox,
-};
+use crate::{actors::CallError, tools::Toolbox};
+use vademecum_mcp::Call;
+use vademecum_sql::{Connection, ErrorCode, SqlError};
 
 /// How often it is looked whether anybody still waits.
 const LOOK: Duration = Duration::from_millis(50);

@@ -9,10 +9,10 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    mcp::{Call, Toolset},
-    sql::{Engine, guard, quoted},
     tools::{Contract, Replied, Toolbox},
 };
+use vademecum_mcp::{Call, Toolset};
+use vademecum_sql::{Engine, guard, quoted};
 
 /// Counts rows.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    mcp::{Call, Toolset},
-    sql::plan::{Body, Explaining, Plan, PlanForm, explain},
     tools::{Contract, Replied, Toolbox, text},
 };
+use vademecum_mcp::{Call, Toolset};
+use vademecum_sql::plan::{Body, Explaining, Plan, PlanForm, explain};
 
 /// Explains a query.
 #[derive(Debug)]

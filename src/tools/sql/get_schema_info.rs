@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    mcp::{Call, Toolset},
-    sql::schema::{self, Part, Schema, Table, TableColumn, Which},
     tools::{Contract, Replied, Toolbox, text},
 };
+use vademecum_mcp::{Call, Toolset};
+use vademecum_sql::schema::{self, Part, Schema, Table, TableColumn, Which};
 
 /// Tables that are shown whole where nobody says which; of more there is a summary.
 const MOST_TABLES: usize = 10;
@@ -346,7 +346,7 @@ fn summary(found: usize, schemas: &[SchemaSummary]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::schema::TableKind;
+    use vademecum_sql::schema::TableKind;
 
     fn column_of(name: &str, dimensions: u32) -> TableColumn {
         TableColumn {

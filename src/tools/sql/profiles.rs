@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::{asked::required, envelope::Envelope};
 use crate::{
     actors::CallError,
-    mcp::{Call, Toolset},
-    sql::{ListedProfile, ShownProfile},
     tools::{Contract, Form, Replied, Toolbox},
 };
+use vademecum_mcp::{Call, Toolset};
+use vademecum_sql::{ListedProfile, ShownProfile};
 
 /// Lists the profiles.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    mcp::{Call, Toolset},
-    sql::Rows,
     tools::{Contract, Form, Replied, Toolbox},
 };
+use vademecum_mcp::{Call, Toolset};
+use vademecum_sql::Rows;
 
 /// Runs a statement.
 #[derive(Debug)]

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    mcp::{Call, Toolset},
-    sql::Caps,
     tools::{Contract, Replied, Toolbox, text},
 };
+use vademecum_mcp::{Call, Toolset};
+use vademecum_sql::Caps;
 
 /// Rows of a page, at most.
 const MOST_ROWS: u64 = 1_000;

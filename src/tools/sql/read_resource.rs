@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::system_info;
 use crate::{
     actors::CallError,
-    mcp::{Body, Call, Contents, Resource, Toolset},
     tools::{Contract, Form, Replied, Toolbox, resources, text},
 };
+use vademecum_mcp::{Body, Call, Contents, Resource, Toolset};
 
 /// Reads a resource.
 #[derive(Debug)]

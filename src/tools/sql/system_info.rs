@@ -6,13 +6,10 @@
 use std::sync::Arc;
 
 use super::asked::{connect, while_wanted};
-use crate::{
-    actors::CallError,
-    auth::Principal,
-    mcp::{Call, Contents, Resource},
-    sql::{Engine, Profile, Profiles, System},
-    tools::Toolbox,
-};
+use crate::{actors::CallError, tools::Toolbox};
+use vademecum_core::auth::Principal;
+use vademecum_mcp::{Call, Contents, Resource};
+use vademecum_sql::{Engine, Profile, Profiles, System};
 
 /// What the path of such a URI ends in.
 const NAME: &str = "system_info";

@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{
-    actors::CallError,
-    sql::{ErrorCode, SqlError},
-};
+use crate::actors::CallError;
+use vademecum_sql::{ErrorCode, SqlError};
 
 /// Says of a refused statement in what it would have run.
 pub(super) fn read_only(error: CallError) -> CallError {

@@ -3,7 +3,8 @@
 use vademecum_kit::model::{Body, Change, Draft, SourceName, Written};
 
 use super::super::{Replied, Toolbox};
-use crate::{actors::CallError, mcp::Call};
+use crate::actors::CallError;
+use vademecum_mcp::Call;
 
 /// Changes something in the caller's library.
 pub(super) async fn change(

@@ -9,12 +9,10 @@ use super::{
     change::add,
     input::{Author, Content, MediaType, Tags, Title, Url},
 };
-use crate::{
-    actors::CallError,
-    auth::Right,
-    import::digest,
-    mcp::{Call, Effect},
-};
+use crate::actors::CallError;
+use vademecum_core::auth::Right;
+use vademecum_import::digest;
+use vademecum_mcp::{Call, Effect};
 
 /// Adds a document.
 #[derive(Debug)]

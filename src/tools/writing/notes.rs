@@ -14,11 +14,9 @@ use super::{
     change::{add, change},
     input::{Content, Tags, Title},
 };
-use crate::{
-    actors::CallError,
-    auth::Right,
-    mcp::{Call, Effect},
-};
+use crate::actors::CallError;
+use vademecum_core::auth::Right;
+use vademecum_mcp::{Call, Effect};
 
 /// Writes a new note.
 #[derive(Debug)]

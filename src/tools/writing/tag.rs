@@ -9,11 +9,9 @@ use super::{
     change::change,
     input::Tags,
 };
-use crate::{
-    actors::CallError,
-    auth::Right,
-    mcp::{Call, Effect},
-};
+use crate::actors::CallError;
+use vademecum_core::auth::Right;
+use vademecum_mcp::{Call, Effect};
 
 /// Changes the tags of an item, whatever source it is in.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ mod schema;
 
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use vademecum::sql::Target;
+use vademecum_sql::Target;
 
 use crate::program::{Caller as _, Client, Fresh, Library, Server};
 

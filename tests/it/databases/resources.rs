@@ -1,7 +1,7 @@
 //! `read_resource`, and which program keeps a database.
 
 use serde_json::{Value, json};
-use vademecum::sql::Target;
+use vademecum_sql::Target;
 
 use super::{Shops, TABLES, answer, of, profile, run};
 use crate::program::{Caller as _, Fresh, Library};

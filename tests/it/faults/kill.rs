@@ -4,11 +4,9 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use vademecum::{
-    auth::desktop,
-    collections::{Catalogue, Opened},
-};
+use vademecum::collections::{Catalogue, Opened};
 use vademecum_collections::{Access, Scope};
+use vademecum_core::auth::desktop;
 use vademecum_kit::model::Deadline;
 
 use super::{begin, dice, is_sound, kill_at, lines, rounds, size};

@@ -7,7 +7,7 @@ use mysql_async::prelude::Queryable;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::runtime::Builder;
 use uuid::Uuid;
-use vademecum::sql::{Engine, Server, Target, Tls};
+use vademecum_sql::{Engine, Server, Target, Tls};
 
 /// What `tests/servers` says under this name.
 #[expect(clippy::disallowed_methods, reason = "tests have no settings")]

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vademecum::{auth::UserId, collections::Catalogue, config, embed::Embeddings};
+use vademecum::collections::Catalogue;
 use vademecum_collections::{Collection, Document, EmbeddingModel, NewChunk, NewSource};
+use vademecum_core::{auth::UserId, config};
+use vademecum_embed::Embeddings;
 use vademecum_kit::{
     model::Deadline,
     store::{Durability, Writer},

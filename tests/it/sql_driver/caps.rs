@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use vademecum::sql::{Caps, Engine, ErrorCode};
+use vademecum_sql::{Caps, Engine, ErrorCode};
 
 use super::{CAPS, File, endless, eventually, open, read, read_with};
 use crate::program::Fresh;

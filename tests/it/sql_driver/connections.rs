@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vademecum::sql::{Caps, ErrorCode, Server};
+use vademecum_sql::{Caps, ErrorCode, Server};
 
 use super::{CAPS, CONNECT, File, endless, open, read, read_with};
 use crate::program::Fresh;
@@ -85,7 +85,7 @@ async fn a_server_that_says_nothing_is_not_waited_for_longer_than_a_connection_m
     for fresh in [&postgres, &mariadb] {
         let target = fresh.target_of(Server { port, ..fresh.server() });
         let limit = Duration::from_millis(200);
-        let database = vademecum::sql::driver::Database::open(target, 1, limit).unwrap();
+        let database = vademecum_sql::driver::Database::open(target, 1, limit).unwrap();
         let begun = Instant::now();
         let error = read(&database, "SELECT 1").await.unwrap_err();
         assert!(begun.elapsed() < Duration::from_secs(10));

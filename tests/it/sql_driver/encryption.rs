@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vademecum::sql::{Engine, ErrorCode, Server, Tls};
+use vademecum_sql::{Engine, ErrorCode, Server, Tls};
 
 use super::{open, read, row};
 use crate::program::{Fresh, said};

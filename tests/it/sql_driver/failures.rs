@@ -1,7 +1,7 @@
 //! Whoever asks hears what went wrong, and nothing of hosts and users.
 
 use secrecy::SecretString;
-use vademecum::sql::{ErrorCode, Server, SqlError, Target};
+use vademecum_sql::{ErrorCode, Server, SqlError, Target};
 
 use super::{CAPS, File, open, read, read_with};
 use crate::program::Fresh;

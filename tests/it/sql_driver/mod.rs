@@ -14,7 +14,7 @@ use std::{path::Path, time::Duration};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use vademecum::sql::{
+use vademecum_sql::{
     Caps, Engine, Rows, SqlError, Target,
     driver::{Database, Written},
     guard,

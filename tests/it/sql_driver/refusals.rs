@@ -1,7 +1,7 @@
 //! What the guard cannot see, the transaction, the server's catalogue or the
 //! authorizer refuses.
 
-use vademecum::sql::ErrorCode;
+use vademecum_sql::ErrorCode;
 
 use super::{File, open, read};
 use crate::program::Fresh;

@@ -1,7 +1,7 @@
 //! What the user of a profile could do, for `doctor`.
 
 use secrecy::SecretString;
-use vademecum::sql::{Server, driver::Rights};
+use vademecum_sql::{Server, driver::Rights};
 
 use super::{CAPS, File, open};
 use crate::program::Fresh;

@@ -1,7 +1,7 @@
 //! Values come as they are, whatever their type.
 
 use serde_json::{Value, json};
-use vademecum::sql::{Engine, Parameter, guard};
+use vademecum_sql::{Engine, Parameter, guard};
 
 use super::{CAPS, File, open, read, row};
 use crate::program::Fresh;

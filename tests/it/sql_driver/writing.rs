@@ -1,7 +1,7 @@
 //! Where a profile may write, a statement is done as a whole or not at all.
 
 use serde_json::json;
-use vademecum::sql::ErrorCode;
+use vademecum_sql::ErrorCode;
 
 use super::{File, open, write};
 use crate::program::Fresh;

@@ -8,7 +8,7 @@ use super::super::{
     entry::{Entry, EntryName},
     link::Link,
 };
-use crate::config;
+use vademecum_core::config;
 
 /// Claude Code.
 pub(in super::super) const CLIENT: Client = Client {

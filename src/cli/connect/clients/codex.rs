@@ -10,7 +10,7 @@ use super::super::{
     entry::{Entry, EntryName},
     link::Link,
 };
-use crate::config;
+use vademecum_core::config;
 
 /// Codex.
 pub(in super::super) const CLIENT: Client = Client {

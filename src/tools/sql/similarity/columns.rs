@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use crate::{
-    actors::CallError,
-    sql::{Connection, Engine, Parameter, Rows, SqlError},
-};
+use crate::actors::CallError;
+use vademecum_sql::{Connection, Engine, Parameter, Rows, SqlError};
 
 /// How much all titles count together, and all contents, where there are both.
 const TITLES: f64 = 0.3;
@@ -77,7 +75,7 @@ impl Column {
 
 /// An identifier as it stands in a statement.
 pub(super) fn quoted(name: &str) -> String {
-    crate::sql::quoted(Engine::Postgres, name)
+    vademecum_sql::quoted(Engine::Postgres, name)
 }
 
 impl Table {

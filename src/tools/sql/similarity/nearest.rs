@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::columns::{Table, quoted};
-use crate::sql::{Caps, Connection, Parameter, Rows, SqlError};
+use vademecum_sql::{Caps, Connection, Parameter, Rows, SqlError};
 
 /// Candidates of each vector for each row that is wanted.
 const CANDIDATES: usize = 3;

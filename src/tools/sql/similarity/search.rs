@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    mcp::{Call, Toolset},
-    sql::Engine,
     tools::{Contract, Replied, Toolbox},
 };
+use vademecum_mcp::{Call, Toolset};
+use vademecum_sql::Engine;
 
 /// Rows that are looked for: at most, and if nobody says.
 const MOST_ROWS: usize = 100;

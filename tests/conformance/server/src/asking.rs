@@ -1,7 +1,7 @@
 //! Tools that ask the client before they answer.
 
 use serde_json::{Map, Value, json};
-use vademecum::mcp::{Answer, Call, Failure};
+use vademecum_mcp::{Answer, Call, Failure};
 
 /// Asks for one text.
 pub(crate) fn text(message: &str, field: &str) -> Value {

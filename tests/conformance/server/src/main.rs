@@ -12,13 +12,13 @@ mod tools;
 use std::{net::TcpListener, num::NonZeroU32, sync::Arc, time::Duration};
 
 use anyhow::Result;
-use vademecum::{
+use vademecum::transport::{Connections, Door, serve};
+use vademecum_core::{
     auth::{Authenticator, desktop},
     config::{Auth, Server},
-    mcp::{Options, Service, Sessions},
     telemetry::Monitor,
-    transport::{Connections, Door, serve},
 };
+use vademecum_mcp::{Options, Service, Sessions};
 
 /// The picture that is handed out: one red dot, as PNG.
 pub(crate) const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

@@ -3,12 +3,10 @@
 use futures_util::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::watch;
-use vademecum::{
-    auth::Principal,
-    mcp::{
-        Answer, Call, Catalog, Completion, Contents, Failure, Messages, Offer, Prompt,
-        PromptArguments, Resource, Scope, Template, Unfinished,
-    },
+use vademecum_core::auth::Principal;
+use vademecum_mcp::{
+    Answer, Call, Catalog, Completion, Contents, Failure, Messages, Offer, Prompt, PromptArguments,
+    Resource, Scope, Template, Unfinished,
 };
 
 use crate::{prompts, resources, tools};

@@ -1,6 +1,6 @@
 //! The prompts of the suite.
 
-use vademecum::mcp::{
+use vademecum_mcp::{
     Block, Call, Contents, Failure, Messages, Prompt, PromptArgument, PromptArguments,
     PromptMessage, Role,
 };

@@ -1,6 +1,6 @@
 //! The resources of the suite.
 
-use vademecum::mcp::{Body, Contents, Failure, Resource, Template};
+use vademecum_mcp::{Body, Contents, Failure, Resource, Template};
 
 use crate::PICTURE;
 

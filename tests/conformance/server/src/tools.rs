@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vademecum::{
-    auth::Right,
-    mcp::{Answer, Block, Call, Contents, Effect, Entry, Failure, Level, Schemas, Toolset},
+use vademecum_core::auth::Right;
+use vademecum_mcp::{
+    Answer, Block, Call, Contents, Effect, Entry, Failure, Level, Schemas, Toolset,
 };
 
 use crate::{PICTURE, SOUND, asking};

@@ -1,0 +1,302 @@
+//! How a provider is asked over HTTP. Whatever goes wrong, neither the key nor
+//! the address gets into a message.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
+
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+
+use super::{EmbedError, Purpose, SetupError};
+use vademecum_core::config::Embeddings;
+
+/// What an answer may take for each text, in bytes: some ten thousand numbers.
+const PER_TEXT: u64 = 1 << 18;
+/// What is read of an answer that says what went wrong, in bytes.
+const COMPLAINT: u64 = 1 << 16;
+/// What is repeated of it, in characters.
+const REPEATED: usize = 200;
+
+/// Where a provider is asked, and with which key.
+pub(super) struct Endpoint {
+    provider: &'static str,
+    url: String,
+    key: Option<SecretString>,
+    /// What no message may repeat: the key, and the password in the address.
+    secrets: Vec<SecretString>,
+    agent: ureq::Agent,
+    timeout: Duration,
+    query_timeout: Duration,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Endpoint").field("provider", &self.provider).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// The path below the address in the settings or, without one, below `usual`.
+    pub(super) fn open(
+        settings: &Embeddings,
+        provider: &'static str,
+        usual: &str,
+        path: &str,
+    ) -> Result<Self, SetupError> {
+        let base = settings.api_base.as_ref().map_or(usual, |base| base.as_str());
+        let (is_here, mut secrets) = place(base, settings.allow_http)?;
+        let key = settings.key()?;
+        secrets.extend(key.clone());
+        if key.as_ref().is_some_and(|key| HeaderValue::from_str(key.expose_secret()).is_err()) {
+            return Err(SetupError::BadKey);
+        }
+        let mut config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            // Whoever could redirect could also lead texts and key somewhere else.
+            .max_redirects(0)
+            .max_redirects_will_error(false);
+        if is_here {
+            // This machine needs no proxy.
+            config = config.proxy(None);
+        }
+        Ok(Self {
+            provider,
+            url: format!("{}{path}", base.trim_end_matches('/')),
+            key,
+            secrets,
+            agent: config.build().into(),
+            timeout: settings.timeout(),
+            query_timeout: settings.query_timeout(),
+        })
+    }
+
+    /// Whether there is a key to show.
+    pub(super) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// Asks for the vectors of so many texts.
+    pub(super) fn ask<T: DeserializeOwned>(
+        &self,
+        question: &impl Serialize,
+        texts: usize,
+        purpose: Purpose,
+    ) -> Result<T, EmbedError> {
+        let body = serde_json::to_vec(question)
+            .map_err(|_| self.malformed("the question could not be written"))?;
+        let limit = match purpose {
+            Purpose::Query => self.query_timeout,
+            Purpose::Document => self.timeout,
+        };
+        let mut request = self.agent.post(&self.url).header("content-type", "application/json");
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {}", key.expose_secret()));
+        }
+        let request = request.config().timeout_global(Some(limit)).build();
+        let mut answer = request.send(&body[..]).map_err(|error| self.failed(&error, limit))?;
+        let status = answer.status();
+        if !status.is_success() {
+            let retry_after = retry_after(answer.headers(), SystemTime::now());
+            let said = answer.body_mut().with_config().limit(COMPLAINT).read_to_vec();
+            return Err(self.refused(status, &said.unwrap_or_default(), retry_after));
+        }
+        let most = PER_TEXT.saturating_mul(texts as u64 + 1);
+        let body = answer.body_mut().with_config().limit(most).read_to_vec();
+        let body = body.map_err(|error| self.failed(&error, limit))?;
+        // The reader's own words would quote what it has read.
+        serde_json::from_slice(&body).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            self.malformed(format!(
+                "it is not the JSON that was expected (line {line}, column {column})"
+            ))
+        })
+    }
+
+    /// The answer cannot be used.
+    pub(super) fn malformed(&self, reason: impl Into<String>) -> EmbedError {
+        EmbedError::Malformed { provider: self.provider, reason: reason.into() }
+    }
+
+    fn refused(
+        &self,
+        status: StatusCode,
+        said: &[u8],
+        retry_after: Option<Duration>,
+    ) -> EmbedError {
+        let (provider, code) = (self.provider, status.as_u16());
+        let reason = match code {
+            // Some quote the key here.
+            401 | 403 => "the key is missing or not accepted; check embeddings.api_key".to_owned(),
+            300..=399 => {
+                "it leads elsewhere; put the right address into embeddings.api_base".into()
+            }
+            _ => self.complaint(said).unwrap_or_else(|| {
+                status.canonical_reason().unwrap_or("no reason was given").to_lowercase()
+            }),
+        };
+        match code {
+            408 | 429 | 500.. => EmbedError::Busy { provider, status: code, reason, retry_after },
+            _ => EmbedError::Refused { provider, status: code, reason },
+        }
+    }
+
+    /// What the provider says is wrong, on one line and without secrets.
+    fn complaint(&self, said: &[u8]) -> Option<String> {
+        let said: Value = serde_json::from_slice(said).ok()?;
+        let places = ["/error/message", "/error", "/detail", "/message"];
+        let text = places.iter().find_map(|place| said.pointer(place)?.as_str())?;
+        let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for secret in &self.secrets {
+            text = text.replace(secret.expose_secret(), "***");
+        }
+        (!text.is_empty()).then(|| text.chars().take(REPEATED).collect())
+    }
+
+    fn failed(&self, error: &ureq::Error, limit: Duration) -> EmbedError {
+        use ureq::Error as E;
+        let provider = self.provider;
+        let reason = match error {
+            E::Timeout(_) => return EmbedError::TooLate { provider, limit },
+            E::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
+                return EmbedError::TooLate { provider, limit };
+            }
+            E::BodyExceedsLimit(_) => return self.malformed("it is longer than any answer is"),
+            E::RedirectFailed => return self.refused(StatusCode::PERMANENT_REDIRECT, b"", None),
+            E::Io(_)
+            | E::HostNotFound
+            | E::ConnectionFailed
+            | E::Protocol(_)
+            | E::Tls(_)
+            | E::Rustls(_) => error.to_string(),
+            // The words of the others may quote the address.
+            _ => "the request could not be sent".to_owned(),
+        };
+        EmbedError::Unreachable { provider, reason }
+    }
+}
+
+/// Whether an address is on this machine, and what is secret in it.
+fn place(base: &str, allow_http: bool) -> Result<(bool, Vec<SecretString>), SetupError> {
+    let uri: Uri = base.parse().map_err(|_| SetupError::NoAddress)?;
+    let (Some(scheme @ ("http" | "https")), Some(authority)) = (uri.scheme_str(), uri.authority())
+    else {
+        return Err(SetupError::NoAddress);
+    };
+    if uri.query().is_some() {
+        return Err(SetupError::NoAddress);
+    }
+    let host = authority.host();
+    let is_here = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+    if scheme == "http" && !is_here && !allow_http {
+        return Err(SetupError::PlainHttp { host: host.to_owned() });
+    }
+    let userinfo = authority.as_str().rsplit_once('@').map(|(userinfo, _)| userinfo);
+    let password = userinfo.and_then(|userinfo| Some(userinfo.split_once(':')?.1));
+    let secrets = [userinfo, password].into_iter().flatten().filter(|text| !text.is_empty());
+    Ok((is_here, secrets.map(SecretString::from).collect()))
+}
+
+/// How long to wait, if the answer says so.
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = headers.get("retry-after")?.to_str().ok()?.trim();
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    seconds.or_else(|| {
+        let moment = httpdate::parse_http_date(text).ok()?;
+        Some(moment.duration_since(now).unwrap_or_default())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vademecum_core::config::ApiBase;
+
+    fn endpoint(base: &str) -> Result<Endpoint, SetupError> {
+        let settings = Embeddings { api_base: Some(ApiBase::from(base)), ..Embeddings::default() };
+        Endpoint::open(&settings, "openai", "", "/embeddings")
+    }
+
+    #[test]
+    fn texts_go_unencrypted_to_this_machine_only() {
+        for base in
+            ["https://a.example/v1", "http://localhost:1/", "http://[::1]:1", "http://127.0.0.1"]
+        {
+            assert!(endpoint(base).is_ok(), "{base}");
+        }
+        for base in
+            ["http://a.example", "http://localhost.evil.example", "http://127.0.0.1@a.example"]
+        {
+            assert!(matches!(endpoint(base), Err(SetupError::PlainHttp { .. })), "{base}");
+        }
+        for base in ["", "a.example", "ftp://a.example", "file:///etc", "https://a.example/?key=a"]
+        {
+            assert!(matches!(endpoint(base), Err(SetupError::NoAddress)), "{base}");
+        }
+        let settings = Embeddings {
+            api_base: Some(ApiBase::from("http://a.example")),
+            allow_http: true,
+            ..Embeddings::default()
+        };
+        assert!(Endpoint::open(&settings, "ollama", "", "/api/embed").is_ok());
+    }
+
+    #[test]
+    fn paths_are_put_together_with_one_slash() {
+        assert_eq!(
+            endpoint("https://a.example/v1/").unwrap().url,
+            "https://a.example/v1/embeddings"
+        );
+    }
+
+    #[test]
+    fn no_message_holds_a_secret() {
+        let mut endpoint = endpoint("https://ada:pa55word@a.example").unwrap();
+        endpoint.secrets.push("sk-abc".into());
+        let said = br#"{"error":{"message":"sk-abc\n of ada:pa55word, pa55word is wrong"}}"#;
+        let error = endpoint.refused(StatusCode::BAD_REQUEST, said, None);
+        assert!(error.to_string().ends_with("*** of ***, *** is wrong"), "{error}");
+        let error = endpoint.refused(StatusCode::UNAUTHORIZED, br#"{"error":"sk-a**"}"#, None);
+        assert!(error.to_string().contains("embeddings.api_key"), "{error}");
+        assert!(!error.to_string().contains("sk-"), "{error}");
+        let error = ureq::Error::BadUri("https://ada:pa55word@a.example".to_owned());
+        let error = endpoint.failed(&error, Duration::ZERO);
+        assert!(!format!("{error:?} {endpoint:?}").contains("pa55word"), "{error:?}");
+    }
+
+    #[test]
+    fn only_what_may_pass_is_worth_another_try() {
+        let endpoint = endpoint("https://a.example").unwrap();
+        for (status, passing) in [
+            (400, false),
+            (401, false),
+            (404, false),
+            (307, false),
+            (408, true),
+            (429, true),
+            (500, true),
+            (503, true),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(endpoint.refused(status, b"", None).is_passing(), passing, "{status}");
+        }
+    }
+
+    #[test]
+    fn the_time_to_wait_is_given_in_seconds_or_as_a_date() {
+        let now = httpdate::parse_http_date("Wed, 21 Oct 2015 07:20:00 GMT").unwrap();
+        let wait = |text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("retry-after", HeaderValue::from_str(text).unwrap());
+            retry_after(&headers, now)
+        };
+        assert_eq!(wait("7"), Some(Duration::from_secs(7)));
+        assert_eq!(wait("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::from_mins(8)));
+        assert_eq!(wait("Wed, 21 Oct 2015 07:00:00 GMT"), Some(Duration::ZERO));
+        assert_eq!(wait("soon"), None);
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+    }
+}

@@ -1,0 +1,333 @@
+//! A tiny model in a temporary folder, and what it should answer: the formulas as
+//! they are written, in double precision and without any library.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use safetensors::{Dtype, tensor::TensorView};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::Local;
+use vademecum_core::config::Embeddings;
+
+const WIDTH: usize = 8;
+const HEADS: usize = 2;
+const WIDE: usize = 16;
+const BLOCKS: usize = 2;
+const PLACES: usize = 12;
+const EPSILON: f64 = 1e-12;
+const WORDS: [&str; 10] =
+    ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "bread", "dough", "rise", "##s", "cafe", "the"];
+
+/// Rows of numbers.
+type Rows = Vec<Vec<f64>>;
+
+/// A tiny model.
+pub(super) struct Tiny {
+    folder: TempDir,
+    tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
+}
+
+/// What the formulas are asked with.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) pieces: &'a [u32],
+    pub(super) first_only: bool,
+    pub(super) tanh: bool,
+}
+
+impl Tiny {
+    /// A whole and sound one.
+    pub(super) fn new() -> Self {
+        let tiny = Self { folder: tempfile::tempdir().unwrap(), tensors: tensors() };
+        tiny.write("config.json", config().to_string());
+        tiny.write("tokenizer.json", tokenizer().to_string());
+        tiny.write("modules.json", modules().to_string());
+        tiny.write(
+            "sentence_bert_config.json",
+            r#"{"max_seq_length": 10, "do_lower_case": false}"#,
+        );
+        tiny.write(
+            "1_Pooling/config.json",
+            r#"{"word_embedding_dimension": 8, "pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true}"#,
+        );
+        tiny.save();
+        tiny
+    }
+
+    /// Its folder.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What it takes to have it.
+    pub(super) fn settings(&self) -> Embeddings {
+        let folder = Some(self.path().to_owned());
+        Embeddings { model: Some("tiny".to_owned()), folder, ..Embeddings::default() }
+    }
+
+    /// The provider that it makes.
+    pub(super) fn open(&self) -> Local {
+        Local::open(&self.settings()).unwrap()
+    }
+
+    /// Why it makes none.
+    pub(super) fn refusal(&self) -> String {
+        Local::open(&self.settings()).unwrap_err().to_string()
+    }
+
+    /// Writes a file.
+    pub(super) fn write(&self, file: &str, content: impl AsRef<[u8]>) {
+        let path = self.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Takes a file away.
+    pub(super) fn remove(&self, file: &str) {
+        fs::remove_file(self.path().join(file)).unwrap();
+    }
+
+    /// What is in a file.
+    pub(super) fn read(&self, file: &str) -> Vec<u8> {
+        fs::read(self.path().join(file)).unwrap()
+    }
+
+    /// Sets a field of a file of JSON.
+    pub(super) fn set(&self, file: &str, field: &str, value: Value) {
+        let mut content: Value = serde_json::from_slice(&self.read(file)).unwrap();
+        content[field] = value;
+        self.write(file, content.to_string());
+    }
+
+    /// A tensor, to be changed and saved.
+    pub(super) fn tensor(&mut self, name: &str) -> &mut (Vec<usize>, Vec<f32>) {
+        self.tensors.get_mut(name).unwrap()
+    }
+
+    /// Forgets a tensor.
+    pub(super) fn forget(&mut self, name: &str) {
+        self.tensors.remove(name).unwrap();
+    }
+
+    /// Saves the tensors.
+    pub(super) fn save(&self) {
+        self.save_as("", Dtype::F32);
+    }
+
+    /// Saves the tensors with `prefix` before their names, as numbers of a type.
+    pub(super) fn save_as(&self, prefix: &str, dtype: Dtype) {
+        let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = self
+            .tensors
+            .iter()
+            .map(|(name, (shape, numbers))| {
+                let half = dtype != Dtype::F32;
+                let bytes = numbers.iter().flat_map(|number| {
+                    let bytes = number.to_le_bytes();
+                    if half { bytes[2..].to_vec() } else { bytes.to_vec() }
+                });
+                (format!("{prefix}{name}"), shape.clone(), bytes.collect())
+            })
+            .collect();
+        let views = tensors.iter().map(|(name, shape, bytes)| {
+            (name.as_str(), TensorView::new(dtype, shape.clone(), bytes).unwrap())
+        });
+        self.write("model.safetensors", safetensors::serialize(views, None).unwrap());
+    }
+
+    /// What the formulas say.
+    pub(super) fn answer(&self, asked: Asked<'_>) -> Vec<f64> {
+        let rows = self.rows("embeddings.word_embeddings.weight");
+        let places = self.rows("embeddings.position_embeddings.weight");
+        let segment = &self.rows("embeddings.token_type_embeddings.weight")[0];
+        let embedded = asked.pieces.iter().zip(&places).map(|(piece, place)| {
+            let row = &rows[usize::try_from(*piece).unwrap()];
+            (0..WIDTH).map(|it| row[it] + place[it] + segment[it]).collect()
+        });
+        let mut rows = self.norm("embeddings.LayerNorm", &embedded.collect());
+        for block in 0..BLOCKS {
+            rows = self.block(&format!("encoder.layer.{block}"), &rows, asked.tanh);
+        }
+        let pooled = if asked.first_only { &rows[..1] } else { &rows[..] };
+        let count = f64::from(u32::try_from(pooled.len()).unwrap());
+        (0..WIDTH).map(|it| pooled.iter().map(|row| row[it]).sum::<f64>() / count).collect()
+    }
+
+    fn block(&self, name: &str, rows: &Rows, tanh: bool) -> Rows {
+        let part = |which: &str| self.linear(&format!("{name}.attention.self.{which}"), rows);
+        let (asks, answers, says) = (part("query"), part("key"), part("value"));
+        let size = WIDTH / HEADS;
+        let mut said = vec![vec![0.0; WIDTH]; rows.len()];
+        for head in 0..HEADS {
+            let span = head * size..(head + 1) * size;
+            for (row, ask) in asks.iter().enumerate() {
+                let weights: Vec<f64> = answers
+                    .iter()
+                    .map(|answer| span.clone().map(|it| ask[it] * answer[it]).sum::<f64>() / 2.0)
+                    .map(f64::exp)
+                    .collect();
+                let sum: f64 = weights.iter().sum();
+                for it in span.clone() {
+                    said[row][it] =
+                        weights.iter().zip(&says).map(|(weight, say)| weight / sum * say[it]).sum();
+                }
+            }
+        }
+        let attended = add(&self.linear(&format!("{name}.attention.output.dense"), &said), rows);
+        let attended = self.norm(&format!("{name}.attention.output.LayerNorm"), &attended);
+        let mut wide = self.linear(&format!("{name}.intermediate.dense"), &attended);
+        for number in wide.iter_mut().flatten() {
+            *number = if tanh { gelu_tanh(*number) } else { gelu(*number) };
+        }
+        let narrow = add(&self.linear(&format!("{name}.output.dense"), &wide), &attended);
+        self.norm(&format!("{name}.output.LayerNorm"), &narrow)
+    }
+
+    fn rows(&self, name: &str) -> Rows {
+        let (shape, numbers) = &self.tensors[name];
+        let rows = numbers.chunks(*shape.last().unwrap());
+        rows.map(|row| row.iter().copied().map(f64::from).collect()).collect()
+    }
+
+    fn linear(&self, name: &str, rows: &Rows) -> Rows {
+        let weights = self.rows(&format!("{name}.weight"));
+        let bias = &self.rows(&format!("{name}.bias"))[0];
+        let product = |row: &Vec<f64>, weights: &Vec<f64>| -> f64 {
+            row.iter().zip(weights).map(|(number, weight)| number * weight).sum()
+        };
+        rows.iter()
+            .map(|row| weights.iter().zip(bias).map(|(it, bias)| product(row, it) + bias).collect())
+            .collect()
+    }
+
+    fn norm(&self, name: &str, rows: &Rows) -> Rows {
+        let scale = &self.rows(&format!("{name}.weight"))[0];
+        let bias = &self.rows(&format!("{name}.bias"))[0];
+        let width = 8.0;
+        rows.iter()
+            .map(|row| {
+                let mean = row.iter().sum::<f64>() / width;
+                let variance = row.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / width;
+                let size = (variance + EPSILON).sqrt();
+                (0..WIDTH).map(|it| (row[it] - mean) / size * scale[it] + bias[it]).collect()
+            })
+            .collect()
+    }
+}
+
+fn add(left: &Rows, right: &Rows) -> Rows {
+    let sum = |(left, right): (&Vec<f64>, &Vec<f64>)| {
+        left.iter().zip(right).map(|(a, b)| a + b).collect()
+    };
+    left.iter().zip(right).map(sum).collect()
+}
+
+/// GELU by the error function, which is summed up as the series that defines it.
+fn gelu(number: f64) -> f64 {
+    let at = number / std::f64::consts::SQRT_2;
+    let (mut term, mut sum) = (at, at);
+    for step in 1..100 {
+        term *= -at * at / f64::from(step);
+        sum += term / f64::from(2 * step + 1);
+    }
+    number * 0.5 * (1.0 + sum * std::f64::consts::FRAC_2_SQRT_PI)
+}
+
+fn gelu_tanh(number: f64) -> f64 {
+    let inner = number + 0.044_715 * number.powi(3);
+    number * 0.5 * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * inner).tanh())
+}
+
+/// Numbers that look random and are the same every time.
+fn tensors() -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
+    let mut shapes = vec![
+        ("embeddings.word_embeddings.weight".to_owned(), vec![WORDS.len(), WIDTH]),
+        ("embeddings.position_embeddings.weight".to_owned(), vec![PLACES, WIDTH]),
+        ("embeddings.token_type_embeddings.weight".to_owned(), vec![2, WIDTH]),
+        ("embeddings.LayerNorm.weight".to_owned(), vec![WIDTH]),
+        ("embeddings.LayerNorm.bias".to_owned(), vec![WIDTH]),
+    ];
+    for block in 0..BLOCKS {
+        let parts = [
+            ("attention.self.query", WIDTH, Some(WIDTH)),
+            ("attention.self.key", WIDTH, Some(WIDTH)),
+            ("attention.self.value", WIDTH, Some(WIDTH)),
+            ("attention.output.dense", WIDTH, Some(WIDTH)),
+            ("attention.output.LayerNorm", WIDTH, None),
+            ("intermediate.dense", WIDE, Some(WIDTH)),
+            ("output.dense", WIDTH, Some(WIDE)),
+            ("output.LayerNorm", WIDTH, None),
+        ];
+        for (part, out, into) in parts {
+            let name = format!("encoder.layer.{block}.{part}");
+            shapes.push((format!("{name}.weight"), [out].into_iter().chain(into).collect()));
+            shapes.push((format!("{name}.bias"), vec![out]));
+        }
+    }
+    let mut seed = 0x2545_f491_u32;
+    let mut next = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 17;
+        seed ^= seed << 5;
+        f32::from(u16::try_from(seed >> 16).unwrap()) / 32_768.0 - 1.0
+    };
+    let mut numbers = |shape: &[usize]| (0..shape.iter().product()).map(|_| next()).collect();
+    shapes.into_iter().map(|(name, shape)| (name, (shape.clone(), numbers(&shape)))).collect()
+}
+
+fn config() -> Value {
+    json!({
+        "architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu",
+        "hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": HEADS,
+        "intermediate_size": WIDE, "vocab_size": WORDS.len(), "max_position_embeddings": PLACES,
+        "type_vocab_size": 2, "layer_norm_eps": 1e-12,
+    })
+}
+
+fn modules() -> Value {
+    json!([
+        { "idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer" },
+        { "idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling" },
+        { "idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize" },
+    ])
+}
+
+/// Fills up to five pieces and cuts after five, which nobody may believe.
+fn tokenizer() -> Value {
+    let vocabulary: serde_json::Map<String, Value> =
+        WORDS.iter().enumerate().map(|(id, word)| ((*word).to_owned(), json!(id))).collect();
+    json!({
+        "version": "1.0",
+        "truncation": { "max_length": 5, "strategy": "LongestFirst", "stride": 0, "direction": "Right" },
+        "padding": {
+            "strategy": { "Fixed": 5 }, "direction": "Right", "pad_to_multiple_of": null,
+            "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]",
+        },
+        "added_tokens": [],
+        "normalizer": {
+            "type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
+            "strip_accents": null, "lowercase": true,
+        },
+        "pre_tokenizer": { "type": "BertPreTokenizer" },
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [
+                { "SpecialToken": { "id": "[CLS]", "type_id": 0 } },
+                { "Sequence": { "id": "A", "type_id": 0 } },
+                { "SpecialToken": { "id": "[SEP]", "type_id": 0 } },
+            ],
+            "pair": [
+                { "Sequence": { "id": "A", "type_id": 0 } }, { "Sequence": { "id": "B", "type_id": 1 } },
+            ],
+            "special_tokens": {
+                "[CLS]": { "id": "[CLS]", "ids": [2], "tokens": ["[CLS]"] },
+                "[SEP]": { "id": "[SEP]", "ids": [3], "tokens": ["[SEP]"] },
+            },
+        },
+        "decoder": null,
+        "model": {
+            "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100, "vocab": vocabulary,
+        },
+    })
+}

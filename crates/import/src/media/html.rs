@@ -1,0 +1,218 @@
+//! Web pages: the article in them as Markdown, without what is around it.
+
+use dom_smoothie::{Article, Config, Readability};
+use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
+
+use super::{
+    document::{titled, whole},
+    markup::{MAX_DEPTH, body_markdown, markdown, parse},
+};
+use crate::{
+    Fit, Glance, ImportError, Importer, Reading, SourceFile,
+    keywords::{between_commas, distinct},
+};
+
+/// Goes up when the same file makes another document than before.
+const VERSION: &str = "html/2";
+
+/// An article shorter than this is most likely not all there is to read.
+const SHORT_ARTICLE_CHARS: usize = 250;
+
+/// A page with more elements than this is a table of data, not an article,
+/// and looking for one would take minutes.
+const MAX_ELEMENTS: usize = 200_000;
+
+/// Reads pages.
+#[derive(Debug)]
+pub(crate) struct Html;
+
+impl Importer for Html {
+    fn source(&self) -> SourceName {
+        SourceName::Media
+    }
+
+    fn format(&self) -> &'static str {
+        "web pages (.html, .htm, .xhtml)"
+    }
+
+    fn recognise(&self, glance: &Glance) -> Fit {
+        let opening: String = glance.opening().chars().take(1_024).collect();
+        let opening = opening.to_ascii_lowercase();
+        let is_page = opening.starts_with("<!doctype html") || opening.starts_with("<html");
+        let named = glance.ends_in(&["html", "htm", "xhtml"]);
+        Fit::Content.when(is_page).max(Fit::Name.when(named))
+    }
+
+    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+        whole(file, VERSION, document(file)?, Vec::new())
+    }
+}
+
+/// Reads a page.
+pub(crate) fn document(file: &SourceFile) -> Result<MediaDraft, ImportError> {
+    let text = &file.text_declared(charset(&file.bytes))?;
+    let too_deep = |_| ImportError::TooDeep { path: file.path.clone(), max_depth: MAX_DEPTH };
+    let page = parse(text).map_err(too_deep)?;
+    let mut draft = draft(&page);
+    let article = article(text);
+    let main = article.as_ref().map(|article| markdown(&article.content)).transpose();
+    draft.content = main.map_err(too_deep)?.unwrap_or_default();
+    if draft.content.chars().count() < SHORT_ARTICLE_CHARS {
+        let body = body_markdown(&page);
+        if body.len() > draft.content.len() {
+            draft.content = body;
+        }
+    }
+    if let Some(article) = article {
+        complete(&mut draft, article);
+    }
+    draft.title = titled(Some(&draft.title), file);
+    draft.modified_at = draft.modified_at.or(file.modified);
+    Ok(draft)
+}
+
+/// The encoding that a page names, near its beginning.
+fn charset(bytes: &[u8]) -> Option<&str> {
+    let opening = bytes.get(..1_024.min(bytes.len()))?;
+    let opening = opening.utf8_chunks().next()?.valid();
+    let at = opening.to_ascii_lowercase().find("charset=")?;
+    let named = opening[at + "charset=".len()..].trim_start_matches(['"', '\'']);
+    let end = named.find(|sign: char| !sign.is_ascii_alphanumeric() && !"-_:".contains(sign));
+    end.and_then(|end| named.get(..end)).filter(|name| !name.is_empty())
+}
+
+/// What a page is about, without what is around it.
+fn article(text: &str) -> Option<Article> {
+    let config = Config { max_elements_to_parse: MAX_ELEMENTS, ..Config::default() };
+    Readability::new(text, None, Some(config)).ok()?.parse().ok()
+}
+
+/// Fills in what the head of the page does not say.
+fn complete(draft: &mut MediaDraft, article: Article) {
+    let moment = |text: Option<String>| text.and_then(|text| Timestamp::parse(&text).ok());
+    if draft.title.is_empty() || !article.title.trim().is_empty() {
+        article.title.trim().clone_into(&mut draft.title);
+    }
+    draft.author = article.byline.and_then(|name| a_name(&name)).or(draft.author.take());
+    draft.url = draft.url.take().or(article.url.filter(|url| is_absolute(url)));
+    draft.modified_at =
+        moment(article.modified_time).or(moment(article.published_time)).or(draft.modified_at);
+}
+
+/// What the head of a page says.
+fn draft(page: &Readability) -> MediaDraft {
+    let urls = [("link[rel='canonical']", "href"), ("meta[property='og:url']", "content")];
+    let keywords = ["meta[name='keywords']", "meta[property='article:tag']"];
+    let dates = [
+        ("meta[property='article:modified_time']", "content"),
+        ("meta[property='article:published_time']", "content"),
+        ("meta[name='date']", "content"),
+        ("meta[name='dc.date']", "content"),
+        ("meta[name='citation_publication_date']", "content"),
+        ("article time[datetime]", "datetime"),
+    ];
+    let all = |(query, name): &(&str, &str)| values(page, query, name);
+    MediaDraft {
+        title: page.doc.select_single("title").text().trim().to_owned(),
+        media_type: "html".to_owned(),
+        url: urls.iter().flat_map(all).find(|url| is_absolute(url)),
+        author: values(page, "meta[name='author']", "content").find_map(|name| a_name(&name)),
+        tags: distinct(
+            keywords
+                .iter()
+                .flat_map(|query| values(page, query, "content"))
+                .flat_map(|list| between_commas(&list).collect::<Vec<_>>()),
+        ),
+        modified_at: dates.iter().flat_map(all).find_map(|text| Timestamp::parse(&text).ok()),
+        ..MediaDraft::default()
+    }
+}
+
+fn values(page: &Readability, query: &str, name: &str) -> impl Iterator<Item = String> + use<> {
+    let found: Vec<_> = page.doc.select(query).iter().collect();
+    let values: Vec<_> = found
+        .iter()
+        .filter_map(|node| node.attr(name))
+        .map(|value| value.trim().to_owned())
+        .collect();
+    values.into_iter()
+}
+
+fn is_absolute(url: &str) -> bool {
+    url.starts_with("https://") || url.starts_with("http://")
+}
+
+/// The name, unless it is the address of a profile.
+fn a_name(text: &str) -> Option<String> {
+    let name = text.trim();
+    (!name.is_empty() && !name.contains("://")).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::document::tests::{read, refused};
+
+    const ARTICLE: &str = "<!doctype html><html lang=en><head><title>Rye bread | Baker</title>
+        <link rel=canonical href='https://example.org/rye'>
+        <meta name=author content='Ada Lovelace'>
+        <meta name=keywords content='bread, rye'>
+        <meta property='article:published_time' content='2024-05-01T08:00:00Z'>
+        <style>p { color: red }</style><script>var secret = 1;</script></head>
+        <body><nav><a href=/>Home</a> <a href=/shop>Shop</a></nav><article><h1>Rye bread</h1>";
+
+    fn page(text: &str) -> MediaDraft {
+        read(&Html, "/pages/rye.html", text)
+    }
+
+    fn article() -> String {
+        let paragraph = "Rye flour takes up more water than wheat, and so the dough is sticky, \
+                         heavy, and slow to rise, which is why one waits &amp; waits.";
+        let paragraphs =
+            (0..8).map(|n| format!("<p>{n}. {paragraph}</p>")).collect::<Vec<_>>().concat();
+        format!("{ARTICLE}{paragraphs}<script>track()</script></article><footer>Imprint</footer>")
+    }
+
+    #[test]
+    fn an_article_is_its_paragraphs_and_nothing_around_them() {
+        let page = page(&article());
+        assert!(page.content.contains("0. Rye flour"), "{}", page.content);
+        assert!(page.content.contains("waits & waits.\n\n1. Rye"), "{}", page.content);
+        for around in ["secret", "color: red", "track()", "Shop", "Imprint", "<p>"] {
+            assert!(!page.content.contains(around), "{around}: {}", page.content);
+        }
+    }
+
+    #[test]
+    fn the_head_says_who_wrote_what_when_and_where() {
+        let page = page(&article());
+        assert!(page.title.starts_with("Rye bread"), "{}", page.title);
+        assert_eq!(page.author.as_deref(), Some("Ada Lovelace"));
+        assert_eq!(page.url.as_deref(), Some("https://example.org/rye"));
+        assert_eq!(page.tags, ["bread", "rye"]);
+        assert_eq!(page.modified_at, Timestamp::parse("2024-05-01T08:00:00Z").ok());
+        assert_eq!(page.media_type, "html");
+    }
+
+    #[test]
+    fn a_short_page_is_read_whole() {
+        let page =
+            page("<body><style>p{}</style><h1>Note</h1><p>Buy rye.<p>Soon.<script>x</script>");
+        assert_eq!(page.title, "rye");
+        assert!(page.content.starts_with("## Note"), "{}", page.content);
+        assert!(page.content.contains("Buy rye.\n\nSoon."), "{}", page.content);
+        assert!(!page.content.contains('x') && !page.content.contains("p{}"));
+    }
+
+    #[test]
+    fn a_page_nested_beyond_reason_is_refused() {
+        let nested = "<div>".repeat(2_000) + "words";
+        assert!(refused(&Html, "/a.html", nested).contains("nests more than 512"));
+    }
+
+    #[test]
+    fn a_page_is_read_in_the_encoding_that_it_names() {
+        let text = b"<html><head><meta charset='koi8-r'></head><body><p>\xf2\xd6\xc1\xce\xcf\xca";
+        assert_eq!(read(&Html, "/a.html", text.as_slice()).content, "Ржаной");
+    }
+}

@@ -1,0 +1,173 @@
+//! `MySQL` and `MariaDB`: values, read by the type of their column.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use mysql_async::{
+    Column as Described, Value as Sent,
+    consts::{ColumnFlags, ColumnType},
+};
+use serde_json::Value;
+
+use crate::{Column, driver::exact};
+
+/// The character set of what is no text.
+const BINARY: u16 = 63;
+
+/// As many decimals are said of a moment whose column says nothing.
+const UNKNOWN_DECIMALS: u8 = 31;
+
+/// The columns of an answer.
+pub(super) fn columns(described: &[Described]) -> Vec<Column> {
+    let columns = described.iter();
+    columns
+        .map(|column| Column { name: column.name_str().into_owned(), kind: kind(column) })
+        .collect()
+}
+
+/// Reads a value of this column.
+pub(super) fn read(value: Sent, column: &Described) -> Result<Value, serde_json::Error> {
+    Ok(match value {
+        Sent::NULL => Value::Null,
+        Sent::Int(number) => exact::whole(number),
+        Sent::UInt(number) => exact::unsigned(number),
+        // By way of its own digits: 0.1 is not 0.10000000149011612.
+        Sent::Float(number) => exact::number(&number.to_string()),
+        Sent::Double(number) => exact::double(number),
+        Sent::Date(..) => Value::from(moment(&value, column)),
+        Sent::Time(is_negative, days, hours, minutes, seconds, micros) => {
+            let sign = if is_negative { "-" } else { "" };
+            let hours = days * 24 + u32::from(hours);
+            let time = format!("{sign}{hours:02}:{minutes:02}:{seconds:02}");
+            Value::from(time + &fraction(micros, column.decimals()))
+        }
+        Sent::Bytes(bytes) => return bytes_of(bytes, column),
+    })
+}
+
+fn bytes_of(bytes: Vec<u8>, column: &Described) -> Result<Value, serde_json::Error> {
+    use ColumnType as Type;
+    Ok(match column.column_type() {
+        Type::MYSQL_TYPE_DECIMAL | Type::MYSQL_TYPE_NEWDECIMAL => {
+            exact::decimal(&String::from_utf8_lossy(&bytes))
+        }
+        Type::MYSQL_TYPE_JSON => return exact::value(&String::from_utf8_lossy(&bytes)),
+        Type::MYSQL_TYPE_BIT => bits(&bytes),
+        Type::MYSQL_TYPE_GEOMETRY | Type::MYSQL_TYPE_VECTOR => Value::from(STANDARD.encode(bytes)),
+        _ if column.character_set() == BINARY => Value::from(STANDARD.encode(bytes)),
+        _ => Value::from(String::from_utf8_lossy(&bytes)),
+    })
+}
+
+/// Up to 64 bits, as a number.
+fn bits(bytes: &[u8]) -> Value {
+    exact::unsigned(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// A date, with the time of day where the column has one.
+fn moment(value: &Sent, column: &Described) -> String {
+    let Sent::Date(year, month, day, hour, minute, second, micros) = value else {
+        return String::new();
+    };
+    let date = format!("{year:04}-{month:02}-{day:02}");
+    if column.column_type() == ColumnType::MYSQL_TYPE_DATE {
+        return date;
+    }
+    let time = format!("{date} {hour:02}:{minute:02}:{second:02}");
+    time + &fraction(*micros, column.decimals())
+}
+
+/// As many digits of a second as the column has.
+fn fraction(micros: u32, decimals: u8) -> String {
+    let digits = format!("{micros:06}");
+    match decimals {
+        0 => String::new(),
+        UNKNOWN_DECIMALS.. if micros == 0 => String::new(),
+        decimals => format!(".{}", &digits[..usize::from(decimals).min(6)]),
+    }
+}
+
+/// The type of a column in the words of `CREATE TABLE`.
+fn kind(column: &Described) -> String {
+    use ColumnType as Type;
+    let is_binary = column.character_set() == BINARY;
+    let flags = column.flags();
+    let text = |text: &'static str, bytes: &'static str| if is_binary { bytes } else { text };
+    let name = match column.column_type() {
+        Type::MYSQL_TYPE_DECIMAL | Type::MYSQL_TYPE_NEWDECIMAL => "decimal",
+        Type::MYSQL_TYPE_TINY => "tinyint",
+        Type::MYSQL_TYPE_SHORT => "smallint",
+        Type::MYSQL_TYPE_LONG => "int",
+        Type::MYSQL_TYPE_INT24 => "mediumint",
+        Type::MYSQL_TYPE_LONGLONG => "bigint",
+        Type::MYSQL_TYPE_FLOAT => "float",
+        Type::MYSQL_TYPE_DOUBLE => "double",
+        Type::MYSQL_TYPE_NULL => "null",
+        Type::MYSQL_TYPE_TIMESTAMP | Type::MYSQL_TYPE_TIMESTAMP2 => "timestamp",
+        Type::MYSQL_TYPE_DATETIME | Type::MYSQL_TYPE_DATETIME2 => "datetime",
+        Type::MYSQL_TYPE_DATE | Type::MYSQL_TYPE_NEWDATE => "date",
+        Type::MYSQL_TYPE_TIME | Type::MYSQL_TYPE_TIME2 => "time",
+        Type::MYSQL_TYPE_YEAR => "year",
+        Type::MYSQL_TYPE_BIT => "bit",
+        Type::MYSQL_TYPE_JSON => "json",
+        Type::MYSQL_TYPE_VECTOR => "vector",
+        Type::MYSQL_TYPE_GEOMETRY => "geometry",
+        _ if flags.contains(ColumnFlags::ENUM_FLAG) => "enum",
+        _ if flags.contains(ColumnFlags::SET_FLAG) => "set",
+        Type::MYSQL_TYPE_ENUM => "enum",
+        Type::MYSQL_TYPE_SET => "set",
+        Type::MYSQL_TYPE_TINY_BLOB => text("tinytext", "tinyblob"),
+        Type::MYSQL_TYPE_MEDIUM_BLOB => text("mediumtext", "mediumblob"),
+        Type::MYSQL_TYPE_LONG_BLOB => text("longtext", "longblob"),
+        // Some servers send this type for all of them; the longest can still be told.
+        Type::MYSQL_TYPE_BLOB if column.column_length() == u32::MAX => text("longtext", "longblob"),
+        Type::MYSQL_TYPE_BLOB => text("text", "blob"),
+        Type::MYSQL_TYPE_STRING => text("char", "binary"),
+        Type::MYSQL_TYPE_VARCHAR | Type::MYSQL_TYPE_VAR_STRING => text("varchar", "varbinary"),
+        Type::MYSQL_TYPE_TYPED_ARRAY | Type::MYSQL_TYPE_UNKNOWN => "",
+    };
+    let is_number = matches!(name, "tinyint" | "smallint" | "int" | "mediumint" | "bigint");
+    if is_number && flags.contains(ColumnFlags::UNSIGNED_FLAG) {
+        format!("{name} unsigned")
+    } else {
+        name.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn column(of: ColumnType, decimals: u8) -> Described {
+        Described::new(of).with_decimals(decimals)
+    }
+
+    #[test]
+    fn a_moment_has_as_many_digits_as_its_column() {
+        let datetime = |decimals| column(ColumnType::MYSQL_TYPE_DATETIME, decimals);
+        let at = Sent::Date(2024, 2, 29, 13, 5, 9, 120_000);
+        assert_eq!(read(at.clone(), &datetime(0)).unwrap(), json!("2024-02-29 13:05:09"));
+        assert_eq!(read(at.clone(), &datetime(2)).unwrap(), json!("2024-02-29 13:05:09.12"));
+        let date = column(ColumnType::MYSQL_TYPE_DATE, 0);
+        assert_eq!(read(at, &date).unwrap(), json!("2024-02-29"));
+    }
+
+    #[test]
+    fn a_time_may_be_negative_and_longer_than_a_day() {
+        let time = column(ColumnType::MYSQL_TYPE_TIME, 3);
+        let sent = Sent::Time(true, 34, 22, 59, 59, 1_000);
+        assert_eq!(read(sent, &time).unwrap(), json!("-838:59:59.001"));
+    }
+
+    #[test]
+    fn a_float_keeps_its_own_digits() {
+        let float = column(ColumnType::MYSQL_TYPE_FLOAT, 0);
+        assert_eq!(read(Sent::Float(0.1), &float).unwrap(), json!(0.1));
+    }
+
+    #[test]
+    fn bits_are_a_number() {
+        assert_eq!(bits(&[1, 0]), json!(256));
+        assert_eq!(bits(&[255; 8]), json!("18446744073709551615"));
+    }
+}
