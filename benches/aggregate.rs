@@ -1,19 +1,17 @@
-//! What `knowledge.search` costs beyond the statements of its five sources,
-//! and whether it finds what one index over everything would.
+//! The cost of `knowledge.search` compared with that of its five sources, and the agreement of its
+//! results with those of one index over everything.
 //!
-//! Five sources are filled with text about different things. Each query is
-//! asked in turn, after a first round that warms up:
+//! Five sources are filled with texts on different topics. Each query is run in turn, after a
+//! warm-up round:
 //!
-//! - `search`: the whole path, JSON message in, JSON message out with titles,
-//!   snippets and places, without a session, with the default limit;
-//! - `own`: what its sources do for it, `Source::rank` and, for what is shown,
-//!   `Source::show`, one after the other in one thread;
-//! - `slowest`: the plain `ORDER BY bm25() LIMIT` statement of that source for
-//!   which it takes longest.
+//! - `search`: the whole path from JSON message to JSON message, with titles, snippets and
+//!   locations, without a session, with the default limit;
+//! - `own`: the work of the sources for it, ranking and loading of the hits shown, sequentially in
+//!   one thread;
+//! - `slowest`: the plain `ORDER BY bm25() LIMIT` statement of the slowest source.
 //!
-//! The target is that `search` costs at most 1.3 times as much as `own` and
-//! 100 µs more. The first ten are compared with those of a plain FTS5 table
-//! over everything.
+//! The target is that `search` costs at most 1.3 times as much as `own` plus 100 µs. The first ten
+//! results are compared with those of a plain FTS5 table over everything.
 //!
 //! `cargo bench -p vademecum-benches --bench aggregate -- --rows 10k,100k`
 
@@ -23,108 +21,121 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use vademecum::{app::App, registry};
 use vademecum_benches::{
-    Agreement, Cost, DEPTH, Figures, Kind, OneIndex, Options, PATIENCE, Place, Plain, Queries,
-    Report, STATEMENTS, Sample, Sizes, Statements, WAYS, agree, fill, mean, of_this_thread,
+    Agreement, CombinedIndex, Fts5Baseline, LibraryFolder, LibrarySizes, Options, PassageSample,
+    QueryKind, QuerySet, RANK_DEPTH, RANK_VARIANTS, Report, SOURCE_STATEMENTS, SourceStatement,
+    TIMEOUT, Timing, TimingSummary, compare_results, fill_library, mean, measure_thread_cpu,
 };
 use vademecum_core::config::Settings;
 use vademecum_kit::{
-    model::{Ask, Deadline, Filters, Ranked, View},
-    retrieve::FtsQuery,
+    model::{Deadline, Filters, HitRequest, RankRequest, RankedMatch},
+    search::FtsQuery,
     source::{Source, SourceError},
     store::Store,
 };
 
-/// Queries of each kind, if nothing else is asked for.
-const QUERIES: usize = 200;
-/// Rounds, the first of which warms up.
+/// Default number of queries per kind.
+const DEFAULT_QUERIES: usize = 200;
+/// Number of rounds. The first one is a warm-up.
 const ROUNDS: usize = 3;
-/// What `search` may cost: so many times what `own` costs …
-const TIMES: f64 = 1.3;
-/// … and so many microseconds more.
-const MORE: f64 = 100.0;
-/// What is shown by default, and how much of it.
-const SHOWN: usize = 20;
-const SNIPPET: usize = 300;
+/// Target: maximum ratio of `search` to `own`, …
+const MAX_RATIO: f64 = 1.3;
+/// … plus this number of microseconds.
+const MAX_EXTRA_MICROS: f64 = 100.0;
+/// The default number of results, and the default snippet length in characters.
+const RESULT_LIMIT: usize = 20;
+const SNIPPET_CHARS: usize = 300;
 
 fn main() -> Result<()> {
-    let options = Options::read();
+    let options = Options::from_command_line();
     let mut report = Report::new("aggregate");
     actix::System::new().block_on(async {
         for rows in &options.rows {
-            let (arena, queries) = Arena::prepare(&options, *rows)?;
-            for kind in Kind::ALL {
-                let asked = queries.of(kind, options.queries.unwrap_or(QUERIES));
+            let (arena, queries) = AggregateBench::prepare(&options, *rows)?;
+            for kind in QueryKind::ALL {
+                let asked = queries.of_kind(kind, options.queries.unwrap_or(DEFAULT_QUERIES));
                 let found = arena.measure(asked).await?;
-                found.tell(*rows, kind, &mut report);
+                found.print_report(*rows, kind, &mut report);
             }
         }
         report.write(&options)
     })
 }
 
-/// A filled library, and all ways to search in it.
-struct Arena {
+/// A filled library and the ways to search it.
+struct AggregateBench {
     app: App,
     own: Vec<(Arc<dyn Source>, Arc<Store>)>,
-    plain: Vec<(Statements, Plain)>,
-    one: OneIndex,
-    // Last, so that it goes when nobody reads from it any more.
-    _place: Place,
+    plain: Vec<(SourceStatement, Fts5Baseline)>,
+    combined: CombinedIndex,
+    // The last field, so that the folder is dropped after its readers.
+    _place: LibraryFolder,
 }
 
-impl Arena {
-    /// Fills one, or opens what was filled before.
+impl AggregateBench {
+    /// Fills a library, or opens that of an earlier run.
     #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-    fn prepare(options: &Options, rows: usize) -> Result<(Self, Queries)> {
-        let place = Place::new(options, "aggregate", rows)?;
-        let (library, file) = (place.library(), place.folder().join("one.db"));
+    fn prepare(options: &Options, rows: usize) -> Result<(Self, QuerySet)> {
+        let place = LibraryFolder::new(options, "aggregate", rows)?;
+        let (library, file) = (place.library_folder(), place.folder().join("one.db"));
         let one = if place.is_filled() {
             println!("\n{rows} passages that were filled before");
-            OneIndex::open(&file)?
+            CombinedIndex::open(&file)?
         } else {
-            let (began, mut sample) = (Instant::now(), Sample::of(rows));
-            let filled = fill(&library, &options.text(), Sizes::of(rows), &mut sample)?;
+            let (began, mut sample) = (Instant::now(), PassageSample::for_rows(rows));
+            let filled = fill_library(
+                &library,
+                &options.text(),
+                LibrarySizes::for_total(rows),
+                &mut sample,
+            )?;
             let seconds = began.elapsed().as_secs_f64();
             println!("\n{filled} of {rows} passages filled in {seconds:.1} s");
-            let one = OneIndex::make(&file, &library)?;
-            Queries::make(&sample, &one.tallies()?, |expression| one.count(expression))?
-                .save(&place.queries())?;
+            let one = CombinedIndex::build(&file, &library)?;
+            QuerySet::generate(&sample, &one.word_counts()?, |expression| {
+                one.count_matches(expression)
+            })?
+            .save(&place.queries_file())?;
             one
         };
         let mut settings = Settings::default();
         settings.storage.data = Some(place.folder().to_owned());
-        let queries = Queries::load(&place.queries())?;
-        let plain = STATEMENTS.map(|statements| {
+        let queries = QuerySet::load(&place.queries_file())?;
+        let plain = SOURCE_STATEMENTS.map(|statements| {
             let file = library.join(statements.database.file_name());
-            Ok((statements, Plain::open(&file)?))
+            Ok((statements, Fts5Baseline::open(&file)?))
         });
         let arena = Self {
             app: App::new(settings)?,
-            own: own_stores(&library),
+            own: open_separate_stores(&library),
             plain: plain.into_iter().collect::<Result<_>>()?,
-            one,
+            combined: one,
             _place: place,
         };
         Ok((arena, queries))
     }
 
-    /// Asks every query in every way, in turns.
-    async fn measure(&self, queries: &[String]) -> Result<Found> {
-        let mut found = Found::default();
+    /// Runs every query in every way, in turns.
+    async fn measure(&self, queries: &[String]) -> Result<QueryTimings> {
+        let mut found = QueryTimings::default();
         for round in 0..ROUNDS {
             for text in queries {
                 let query = Arc::new(FtsQuery::parse(text));
                 let expression = query.expression();
-                let message = message(text);
-                let (answer, search) = Cost::of(self.app.ask(&message)).await;
+                let message = search_message(text);
+                let (answer, search) = Timing::measure(self.app.handle_message(&message)).await;
                 let answer = answer.context("no answer")?;
-                let (shown, own) = of_this_thread(|| self.own(&query));
+                let (shown, own) = measure_thread_cpu(|| self.own(&query));
                 let shown = shown?;
                 let slowest = self.slowest(&expression)?;
                 if round == 0 {
-                    let uris = uris(&answer)?;
-                    anyhow::ensure!(uris.len() == shown, "both show as many: {answer}");
-                    found.agreements.push(agree(&uris, &self.one.scored(&expression)?));
+                    let uris = result_uris(&answer)?;
+                    anyhow::ensure!(
+                        uris.len() == shown,
+                        "`search` and `own` show different numbers of hits: {answer}"
+                    );
+                    found
+                        .agreements
+                        .push(compare_results(&uris, &self.combined.scored_matches(&expression)?));
                 } else {
                     found.search.push(search.cpu);
                     found.own.push(own);
@@ -135,43 +146,45 @@ impl Arena {
         Ok(found)
     }
 
-    /// What the sources do for one search; tells how many hits are shown.
+    /// Does the work of the sources for one search. Returns the number of hits shown.
     fn own(&self, query: &Arc<FtsQuery>) -> Result<usize, SourceError> {
-        let [way, ..] = WAYS;
-        let ask: Ask = (way.ask)(Arc::clone(query), DEPTH);
-        let deadline = Deadline::after(PATIENCE);
-        let mut best: Vec<(usize, Ranked)> = Vec::new();
+        let [way, ..] = RANK_VARIANTS;
+        let ask: RankRequest = (way.build_request)(Arc::clone(query), RANK_DEPTH);
+        let deadline = Deadline::after(TIMEOUT);
+        let mut best: Vec<(usize, RankedMatch)> = Vec::new();
         for (number, (source, store)) in self.own.iter().enumerate() {
-            let ranking = store.read(deadline.clone(), |reader| source.rank(reader, &ask))?;
+            let ranking =
+                store.read(deadline.clone(), |reader| source.rank_matches(reader, &ask))?;
             best.extend(ranking.ranked.into_iter().map(|ranked| (number, ranked)));
         }
         best.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));
-        best.truncate(SHOWN);
+        best.truncate(RESULT_LIMIT);
         let mut shown = 0;
         for (number, (source, store)) in self.own.iter().enumerate() {
             let of_this = best.iter().filter(|(source, _)| *source == number);
-            let wanted: Vec<Ranked> = of_this.map(|(_, ranked)| ranked.clone()).collect();
+            let wanted: Vec<RankedMatch> = of_this.map(|(_, ranked)| ranked.clone()).collect();
             if wanted.is_empty() {
                 continue;
             }
-            let view = View {
+            let view = HitRequest {
                 query: Arc::clone(query),
                 filters: Filters::default(),
-                snippet_length: SNIPPET,
+                snippet_length: SNIPPET_CHARS,
                 weights: Arc::default(),
                 highlight: false,
-                wanted,
+                matches: wanted,
             };
-            shown += store.read(deadline.clone(), |reader| source.show(reader, &view))?.len();
+            shown += store.read(deadline.clone(), |reader| source.load_hits(reader, &view))?.len();
         }
         Ok(shown)
     }
 
-    /// How long the built-in ranking takes where it takes longest.
+    /// Returns the CPU time of the built-in ranking for the slowest source.
     fn slowest(&self, expression: &str) -> Result<Duration> {
         let mut slowest = Duration::ZERO;
         for (statements, plain) in &self.plain {
-            let (found, time) = of_this_thread(|| plain.best(statements.best, expression, DEPTH));
+            let (found, time) =
+                measure_thread_cpu(|| plain.best_rows(statements.best_sql, expression, RANK_DEPTH));
             found?;
             slowest = slowest.max(time);
         }
@@ -179,8 +192,8 @@ impl Arena {
     }
 }
 
-/// The sources on stores that the server does not use; one for each database.
-fn own_stores(library: &Path) -> Vec<(Arc<dyn Source>, Arc<Store>)> {
+/// Opens the sources on separate stores, one per database, that the server does not use.
+fn open_separate_stores(library: &Path) -> Vec<(Arc<dyn Source>, Arc<Store>)> {
     let mut own: Vec<(Arc<dyn Source>, Arc<Store>)> = Vec::new();
     for source in registry::sources() {
         let same = own.iter().find(|(known, _)| known.database() == source.database());
@@ -193,8 +206,8 @@ fn own_stores(library: &Path) -> Vec<(Arc<dyn Source>, Arc<Store>)> {
     own
 }
 
-/// What a client without a session says.
-fn message(query: &str) -> String {
+/// Builds a search call without a session.
+fn search_message(query: &str) -> String {
     let message = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "knowledge.search", "arguments": { "query": query } },
@@ -202,32 +215,33 @@ fn message(query: &str) -> String {
     message.to_string()
 }
 
-/// The hits of an answer, first to last.
-fn uris(answer: &str) -> Result<Vec<String>> {
+/// Returns the URIs of the hits in a response, in order.
+fn result_uris(answer: &str) -> Result<Vec<String>> {
     let answer: Value = serde_json::from_str(answer)?;
     let hits = answer["result"]["structuredContent"]["results"].as_array();
     let hits = hits.with_context(|| format!("no results: {answer}"))?;
     Ok(hits.iter().filter_map(|hit| Some(hit["uri"].as_str()?.to_owned())).collect())
 }
 
-/// What was found out about one kind of queries.
+/// The measurements for one kind of queries.
 #[derive(Default)]
-struct Found {
+struct QueryTimings {
     search: Vec<Duration>,
     own: Vec<Duration>,
     slowest: Vec<Duration>,
     agreements: Vec<Agreement>,
 }
 
-impl Found {
+impl QueryTimings {
     #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-    fn tell(self, rows: usize, kind: Kind, report: &mut Report) {
+    fn print_report(self, rows: usize, kind: QueryKind, report: &mut Report) {
         let asked = self.agreements.len();
-        let within = self.within();
+        let within = self.share_within_target();
         let overlap = mean(self.agreements.iter().map(|it| it.overlap));
         let identical = self.agreements.iter().filter(|it| it.identical).count();
-        let [search, own, slowest] = [self.search, self.own, self.slowest].map(Figures::of);
-        let target = own.median * TIMES + MORE;
+        let [search, own, slowest] =
+            [self.search, self.own, self.slowest].map(TimingSummary::from_durations);
+        let target = own.median * MAX_RATIO + MAX_EXTRA_MICROS;
         println!("{} ({asked} queries)", kind.as_str());
         println!("  search  {:>10.1} µs median {:>10.1} µs p99", search.median, search.p99);
         for (who, figures) in [("own", own), ("slowest", slowest)] {
@@ -235,35 +249,33 @@ impl Found {
                 "  {who:7} {:>10.1} µs median {:>10.1} µs p99; search costs {:.2} times, {:+.1} µs",
                 figures.median,
                 figures.p99,
-                search.to(figures),
+                search.ratio_to(figures),
                 search.median - figures.median,
             );
         }
         println!(
-            "  target {target:>11.1} µs: {}; {:.0} % of the searches keep to their own",
+            "  target {target:>11.1} µs: {}; {:.0} % of the searches meet their own target",
             if search.median <= target { "kept" } else { "missed" },
             within * 100.0,
         );
         println!(
-            "  the first ten are those of one index: {identical}/{asked}; overlap {overlap:.3}"
+            "  first ten identical to those of one index: {identical}/{asked}; overlap {overlap:.3}"
         );
-        report.add(json!({
+        report.add_entry(json!({
             "rows": rows, "kind": kind, "queries": asked,
             "search": search, "own": own, "slowest": slowest,
-            "to_own": search.to(own), "more_than_own": search.median - own.median,
-            "to_slowest": search.to(slowest), "more_than_slowest": search.median - slowest.median,
+            "to_own": search.ratio_to(own), "more_than_own": search.median - own.median,
+            "to_slowest": search.ratio_to(slowest), "more_than_slowest": search.median - slowest.median,
             "target": target, "within_target": within,
             "overlap_at_10": overlap, "identical": identical,
         }));
     }
 
-    /// The share of searches that cost no more than they may.
-    fn within(&self) -> f64 {
+    /// Returns the share of searches within the target.
+    fn share_within_target(&self) -> f64 {
         let micros = |time: &Duration| time.as_secs_f64() * 1e6;
-        mean(
-            self.search.iter().zip(&self.own).map(|(search, own)| {
-                f64::from(u8::from(micros(search) <= micros(own) * TIMES + MORE))
-            }),
-        )
+        mean(self.search.iter().zip(&self.own).map(|(search, own)| {
+            f64::from(u8::from(micros(search) <= micros(own) * MAX_RATIO + MAX_EXTRA_MICROS))
+        }))
     }
 }

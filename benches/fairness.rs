@@ -1,10 +1,9 @@
-//! How much one user's expensive queries delay another's cheap ones.
+//! The delay of one user's cheap queries by another user's expensive ones.
 //!
-//! One server for both, a process of its own. The cheap user looks for a title among
-//! 2,000 notes over one connection, first alone and then beside the expensive one, who
-//! asks for as many words as a query may have, over all sources, from several
-//! connections at once; again and again. Prints what 50 and 99 of 100 cheap
-//! calls do not exceed, and the ratio of the same run.
+//! Both users share one server process. The cheap user searches 2,000 notes for a title over one
+//! connection, first alone and then while the expensive user searches all sources for the maximum
+//! number of words over several connections; repeatedly. Prints the median and 99th percentile of
+//! the cheap calls and the ratio within the same run.
 //!
 //! `cargo bench -p vademecum-benches --bench fairness -- --json fairness.json`
 
@@ -20,71 +19,74 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
 use vademecum_benches::{
-    Figures, Http, Program, Sample, Sizes, Text, bench_or_program, fill, users,
+    HttpClient, LibrarySizes, PassageSample, ServerProcess, TextSource, TimingSummary,
+    create_users, fill_library, run_bench_or_program,
 };
 
-/// Calls of one measurement.
+/// Number of calls per measurement.
 const CALLS: usize = 200;
-/// Measurements alone and beside, in turn; all calls of a kind count together. Many short
-/// ones: what else the machine does meets both.
+/// Number of alternating measurements, alone and under load. Many short ones distribute other load
+/// of the machine over both.
 const ROUNDS: usize = 15;
-/// Words of the expensive query: with more it would be read as a text.
-const WORDS: usize = 32;
-const CHEAP: Sizes =
-    Sizes { notes: 2_000, media: 200, messages: 2_000, characters: 20, prompts: 50 };
+/// Number of words in the expensive query. With more words it would be treated as a text.
+const QUERY_WORDS: usize = 32;
+const CHEAP_SIZES: LibrarySizes =
+    LibrarySizes { notes: 2_000, media: 200, messages: 2_000, characters: 20, prompts: 50 };
 
 #[derive(Debug, Parser)]
 struct Options {
-    /// Connections over which the expensive user asks at the same time.
+    /// Number of concurrent connections of the expensive user.
     #[arg(long, default_value_t = 8)]
     connections: usize,
-    /// Notes of the expensive user; of media and messages there are as many.
+    /// Notes of the expensive user, and equal numbers of media and messages.
     #[arg(long, default_value_t = 50_000)]
     notes: usize,
-    /// Where the figures are written to as JSON.
+    /// File for the results as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// `cargo bench` says so.
+    /// An argument that `cargo bench` adds; ignored.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 fn main() -> ExitCode {
-    bench_or_program(|| measure(&Options::parse()))
+    run_bench_or_program(|| measure(&Options::parse()))
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 fn measure(options: &Options) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let notes = options.notes;
-    let expensive = Sizes { notes, media: notes, messages: notes, ..CHEAP };
+    let expensive = LibrarySizes { notes, media: notes, messages: notes, ..CHEAP_SIZES };
     let names = ["cheap", "expensive"].map(str::to_owned);
-    for (name, sizes) in names.iter().zip([CHEAP, expensive]) {
+    for (name, sizes) in names.iter().zip([CHEAP_SIZES, expensive]) {
         let library = folder.path().join("users").join(name);
-        fill(&library, &Text::Invented, sizes, &mut Sample::of(1))?;
+        fill_library(&library, &TextSource::Synthetic, sizes, &mut PassageSample::for_rows(1))?;
     }
-    let headers = users(folder.path(), &names)?;
+    let headers = create_users(folder.path(), &names)?;
     let [cheap_user, expensive_user] = headers.as_slice() else { bail!("two users") };
-    let program = Program::serve(
+    let program = ServerProcess::start(
         folder.path(),
         "[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n",
     )?;
-    let both = Both { address: program.address(), cheap_user, expensive_user };
-    let words = words()?;
+    let both = UserPair { address: program.address(), cheap_user, expensive_user };
+    let words = shared_words()?;
     let title = words.iter().take(3).cloned().collect::<Vec<_>>().join(" ");
-    let cheap = call("notes.search", &json!({ "query": title, "limit": 5 }));
-    let costly = call("knowledge.search", &json!({ "query": words.join(" "), "limit": 100 }));
+    let cheap = tool_call("notes.search", &json!({ "query": title, "limit": 5 }));
+    let costly = tool_call("knowledge.search", &json!({ "query": words.join(" "), "limit": 100 }));
     let (mut alone, mut beside, mut costs) = (Vec::new(), Vec::new(), 0);
-    // What is first asked is read from the disk.
-    both.times(&cheap)?;
-    times(&mut both.expensive()?, &costly, 3)?;
+    // The first calls load the data from disk.
+    both.time_cheap_calls(&cheap)?;
+    time_calls(&mut both.connect_expensive()?, &costly, 3)?;
     for _ in 0..ROUNDS {
-        alone.extend(both.times(&cheap)?);
-        let (times, answered) = both.together(&cheap, &costly, options.connections)?;
+        alone.extend(both.time_cheap_calls(&cheap)?);
+        let (times, answered) =
+            both.time_cheap_calls_under_load(&cheap, &costly, options.connections)?;
         beside.extend(times);
         costs += answered;
     }
-    let (alone, beside) = (Figures::of(alone), Figures::of(beside));
+    let (alone, beside) =
+        (TimingSummary::from_durations(alone), TimingSummary::from_durations(beside));
     let ratio = beside.p99 / alone.p99;
     println!(
         "a cheap call, µs ({ROUNDS} times {CALLS}; {} expensive connections)",
@@ -92,7 +94,7 @@ fn measure(options: &Options) -> Result<()> {
     );
     println!("  alone   p50 {:>9.1}   p99 {:>9.1}", alone.median, alone.p99);
     println!("  beside  p50 {:>9.1}   p99 {:>9.1}", beside.median, beside.p99);
-    println!("  p99 is {ratio:.2} times as much; at most 2 times wanted");
+    println!("  p99 under load is {ratio:.2} times as much; target: at most 2 times");
     println!("  expensive calls answered meanwhile: {costs}");
     if let Some(path) = &options.json {
         let all = json!({ "alone_us": alone, "beside_us": beside, "p99_ratio": ratio,
@@ -102,28 +104,28 @@ fn measure(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The two users, each with the header that lets them in.
-struct Both<'a> {
+/// The authorization headers of the two users.
+struct UserPair<'a> {
     address: &'a str,
     cheap_user: &'a str,
     expensive_user: &'a str,
 }
 
-impl Both<'_> {
-    /// The times of cheap calls over one connection that has been used once.
-    fn times(&self, cheap: &str) -> Result<Vec<Duration>> {
-        let mut line = Http::connect(self.address, self.cheap_user)?;
-        times(&mut line, cheap, 1)?;
-        times(&mut line, cheap, CALLS)
+impl UserPair<'_> {
+    /// Measures cheap calls over one warmed-up connection.
+    fn time_cheap_calls(&self, cheap: &str) -> Result<Vec<Duration>> {
+        let mut line = HttpClient::connect(self.address, self.cheap_user)?;
+        time_calls(&mut line, cheap, 1)?;
+        time_calls(&mut line, cheap, CALLS)
     }
 
-    fn expensive(&self) -> Result<Http> {
-        Http::connect(self.address, self.expensive_user)
+    fn connect_expensive(&self) -> Result<HttpClient> {
+        HttpClient::connect(self.address, self.expensive_user)
     }
 
-    /// The times of cheap calls while expensive ones are made, and how many of those
-    /// were answered.
-    fn together(
+    /// Measures cheap calls while expensive ones run. Also returns the number of expensive calls
+    /// completed.
+    fn time_cheap_calls_under_load(
         &self,
         cheap: &str,
         costly: &str,
@@ -132,9 +134,9 @@ impl Both<'_> {
         let (is_over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
         thread::scope(|scope| {
             let ask = || -> Result<()> {
-                let mut line = self.expensive()?;
+                let mut line = self.connect_expensive()?;
                 while !is_over.load(Ordering::Relaxed) {
-                    times(&mut line, costly, 1)?;
+                    time_calls(&mut line, costly, 1)?;
                     answered.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(())
@@ -146,42 +148,42 @@ impl Both<'_> {
                 thread::sleep(Duration::from_millis(1));
             }
             answered.store(0, Ordering::Relaxed);
-            let taken = self.times(cheap);
+            let taken = self.time_cheap_calls(cheap);
             is_over.store(true, Ordering::Relaxed);
             for asked in asking {
-                asked.join().map_err(|_| anyhow::anyhow!("a caller broke off"))??;
+                asked.join().map_err(|_| anyhow::anyhow!("a caller panicked"))??;
             }
             Ok((taken?, answered.load(Ordering::Relaxed)))
         })
     }
 }
 
-/// Words that are in both libraries.
-fn words() -> Result<Vec<String>> {
-    let mut passages = Text::Invented.parts(5)?.remove(0);
+/// Returns words that occur in both libraries.
+fn shared_words() -> Result<Vec<String>> {
+    let mut passages = TextSource::Synthetic.split(5)?.remove(0);
     let mut words: Vec<String> = Vec::new();
-    while words.len() < WORDS {
+    while words.len() < QUERY_WORDS {
         let title = passages.next().context("no text")?.title;
         words.extend(title.split_whitespace().map(ToOwned::to_owned));
     }
-    words.truncate(WORDS);
+    words.truncate(QUERY_WORDS);
     Ok(words)
 }
 
-fn call(tool: &str, arguments: &Value) -> String {
+fn tool_call(tool: &str, arguments: &Value) -> String {
     let params = json!({ "name": tool, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
 }
 
-/// Calls so many times over one connection, and tells how long each took.
-fn times(line: &mut Http, call: &str, count: usize) -> Result<Vec<Duration>> {
+/// Makes `count` calls over one connection and returns the time of each.
+fn time_calls(line: &mut HttpClient, call: &str, count: usize) -> Result<Vec<Duration>> {
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {
         let began = Instant::now();
-        let (status, answer) = line.ask(call)?;
+        let (status, answer) = line.send_request(call)?;
         times.push(began.elapsed());
         ensure!(status == 200, "status {status}: {answer}");
-        // Reading it would take time from the other callers.
+        // Parsing the result would take CPU time from the other callers.
         ensure!(answer.contains(r#""isError":false"#), "{answer}");
     }
     Ok(times)

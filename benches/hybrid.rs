@@ -1,18 +1,18 @@
-//! What a hybrid search of a collection costs beside its two legs, and what
-//! it costs to ask whether somebody may still see a chunk.
+//! The cost of a hybrid search of a collection compared with full-text and vector search, and the
+//! cost of an access check for a chunk.
 //!
-//! A collection is filled with passages and invented vectors; one document in
-//! ten is closed to those who have no tag. Each question, seven words of a
-//! passage, is asked as a client asks it, JSON message in, JSON message out:
+//! A collection is filled with passages and synthetic vectors; one document in ten has an access
+//! tag. Each query, seven words of a passage, is sent as a client sends it, from JSON message to
+//! JSON message:
 //!
 //! - `fts`: `rag.search_fts`;
 //! - `vector`: `rag.search_vector`;
-//! - `hybrid`: `rag.search_hybrid`, fused from fifty of each;
-//! - `access`: the catalogue read anew, and the document asked for by somebody
-//!   with a thousand tags, as `verify_document_access` does.
+//! - `hybrid`: `rag.search_hybrid`, fused from fifty results of each;
+//! - `access`: reading the catalogue and looking up the document as a caller with a thousand tags,
+//!   as `verify_document_access` does.
 //!
-//! The target is that `hybrid` costs at most 1.2 times as much as `fts` and
-//! `vector` together, and `access` less than 2 ms.
+//! The target is that `hybrid` costs at most 1.2 times as much as `fts` and `vector` together, and
+//! `access` less than 2 ms.
 //!
 //! `cargo bench -p vademecum-benches --bench hybrid -- --rows 10k,100k`
 
@@ -23,65 +23,65 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vademecum::{app::App, collections::Catalogue};
 use vademecum_benches::{
-    Cost, DIMENSIONS, Figures, Options, PATIENCE, Report, Vectors, of_this_thread,
+    BenchVectors, DIMENSIONS, Options, Report, TIMEOUT, Timing, TimingSummary, measure_thread_cpu,
 };
 use vademecum_collections::{
-    Access, ChunkId, Document, EmbeddingModel, Filter, NewChunk, NewSource,
+    Access, ChunkId, Document, DocumentFilter, EmbeddingModel, NewChunk, NewSource,
 };
 use vademecum_core::{
-    auth::{Principal, desktop},
-    config::{Provider, Settings},
+    auth::{Principal, local_principal},
+    config::{EmbeddingProvider, Settings},
 };
 use vademecum_embed::Embeddings;
 use vademecum_kit::{model::Deadline, store::Durability};
 
-/// Questions, if nothing else is asked for.
-const QUERIES: usize = 100;
-/// Rounds, the first of which warms up.
+/// Default number of queries.
+const DEFAULT_QUERIES: usize = 100;
+/// Number of rounds. The first one is a warm-up.
 const ROUNDS: usize = 3;
-/// What the collection is called.
-const NAME: &str = "bench";
-/// Documents that are put in at once.
-const BATCH: usize = 1_000;
-/// One document in so many is closed.
-const CLOSED: usize = 10;
-/// Tags of whoever asks whether they may see something.
-const TAGS: usize = 1_000;
-/// How many times the legs together a hybrid search may cost.
+/// Name of the collection.
+const COLLECTION_NAME: &str = "bench";
+/// Documents stored per transaction.
+const BATCH_SIZE: usize = 1_000;
+/// One document in this many has an access tag.
+const DOCUMENTS_PER_RESTRICTED: usize = 10;
+/// Number of access tags of the caller.
+const CALLER_TAGS: usize = 1_000;
+/// Target: maximum ratio of `hybrid` to `fts` and `vector` together.
 const TIMES: f64 = 1.2;
 
-/// The tools that are compared.
+/// The tools to compare.
 const TOOLS: [&str; 3] = ["rag.search_fts", "rag.search_vector", "rag.search_hybrid"];
 
 fn main() -> Result<()> {
-    let options = Options::read();
+    let options = Options::from_command_line();
     let mut report = Report::new("hybrid");
     actix::System::new().block_on(async {
         for rows in &options.rows {
-            let arena = Arena::fill(&options, *rows)?;
+            let arena = HybridBench::fill(&options, *rows)?;
             arena.measure(*rows, &mut report).await?;
         }
         report.write(&options)
     })
 }
 
-/// A filled collection, and a server that has it.
-struct Arena {
+/// A filled collection and an application that serves it.
+struct HybridBench {
     app: App,
     catalogue: Catalogue,
     owner: Principal,
-    questions: Vec<String>,
+    queries: Vec<String>,
     chunks: Vec<ChunkId>,
-    // Last, so that it goes when nobody reads from it any more.
+    // The last field, so that the folder is dropped after its readers.
     _folder: TempDir,
 }
 
-impl Arena {
+impl HybridBench {
     fn fill(options: &Options, rows: usize) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let mut settings = Settings::default();
         settings.storage.data = Some(folder.path().to_owned());
-        settings.embeddings.provider = Provider::Stub;
+        settings.embeddings.provider = EmbeddingProvider::Stub;
         settings.embeddings.dimensions = DIMENSIONS.try_into().ok();
         let embeddings = Embeddings::open(&settings.embeddings, folder.path())?;
         let embeddings = embeddings.context("no provider")?;
@@ -90,29 +90,29 @@ impl Arena {
             model: embeddings.model().name.clone(),
             dimensions: DIMENSIONS,
         };
-        let vectors = Vectors::invented(rows, 0)?;
+        let vectors = BenchVectors::synthetic(rows, 0)?;
         let catalogue = Catalogue::new(folder.path());
-        let source_id = catalogue.add(NAME, None, "bench.1.db", "{}")?;
+        let source_id = catalogue.insert_record(COLLECTION_NAME, None, "bench.1.db", "{}")?;
         let collection = catalogue.open("bench.1.db");
-        let mut passages = options.text().whole()?.take(rows).zip(vectors.iter());
+        let mut passages = options.text().all_passages()?.take(rows).zip(vectors.iter());
         let (mut questions, mut chunks) = (Vec::new(), Vec::new());
-        let wanted = options.queries.unwrap_or(QUERIES);
+        let wanted = options.queries.unwrap_or(DEFAULT_QUERIES);
         let every = (rows / wanted).max(1);
-        for batch in 0..rows.div_ceil(BATCH) {
+        for batch in 0..rows.div_ceil(BATCH_SIZE) {
             collection.write(Durability::Bulk, |writer| {
-                let name = NAME.to_owned();
+                let name = COLLECTION_NAME.to_owned();
                 collection
                     .put_source(writer, &NewSource { source_id, name, ..NewSource::default() })?;
                 collection.put_model(writer, &model)?;
-                let here = passages.by_ref().take(BATCH);
-                for (number, (passage, (_, vector))) in (batch * BATCH..).zip(here) {
+                let here = passages.by_ref().take(BATCH_SIZE);
+                for (number, (passage, (_, vector))) in (batch * BATCH_SIZE..).zip(here) {
                     let doc_id = format!("page:{number}");
                     if number.is_multiple_of(every) {
                         let words = passage.body.split_whitespace().skip(3).take(7);
                         questions.push(words.collect::<Vec<_>>().join(" "));
                         chunks.push(ChunkId { doc_id: doc_id.clone(), index: 0 });
                     }
-                    let closed = number.is_multiple_of(CLOSED);
+                    let closed = number.is_multiple_of(DOCUMENTS_PER_RESTRICTED);
                     let chunk = NewChunk {
                         end: passage.body.chars().count(),
                         body: passage.body.clone(),
@@ -128,8 +128,8 @@ impl Arena {
                         access: closed.then(|| "staff".to_owned()).into_iter().collect(),
                         ..Document::default()
                     };
-                    if let vademecum_collections::Put::New(keys) =
-                        collection.put(writer, &document)?
+                    if let vademecum_collections::PutOutcome::New(keys) =
+                        collection.put_document(writer, &document)?
                     {
                         for key in keys {
                             collection.put_vector(writer, key, &[], vector)?;
@@ -140,8 +140,8 @@ impl Arena {
             })?;
         }
         let app = App::new(settings)?;
-        let owner = desktop("local".parse()?);
-        Ok(Self { app, catalogue, owner, questions, chunks, _folder: folder })
+        let owner = local_principal("local".parse()?);
+        Ok(Self { app, catalogue, owner, queries: questions, chunks, _folder: folder })
     }
 
     #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -149,61 +149,67 @@ impl Arena {
         let mut times: [Vec<Duration>; 3] = Default::default();
         let mut access = Vec::new();
         for round in 0..ROUNDS {
-            for (question, chunk) in self.questions.iter().zip(&self.chunks) {
+            for (question, chunk) in self.queries.iter().zip(&self.chunks) {
                 for (tool, times) in TOOLS.iter().zip(&mut times) {
-                    let asked = message(tool, question);
-                    let (answer, cost) = Cost::of(self.app.ask(&asked)).await;
-                    // The first vector that is asked for waits until all are in memory,
-                    // which may take longer than an answer may.
+                    let asked = search_message(tool, question);
+                    let (answer, cost) = Timing::measure(self.app.handle_message(&asked)).await;
+                    // The first vector search waits until all codes are in memory, which may exceed
+                    // the time limit of a call.
                     if round > 0 {
-                        found(&answer.context("no answer")?)?;
+                        ensure_results(&answer.context("no answer")?)?;
                         times.push(cost.cpu);
                     }
                 }
-                let (seen, time) = of_this_thread(|| self.sees(chunk));
-                ensure!(seen? != is_closed(chunk), "{} is closed or not", chunk.doc_id);
+                let (seen, time) = measure_thread_cpu(|| self.can_see(chunk));
+                ensure!(
+                    seen? != is_restricted(chunk),
+                    "wrong access decision for {}",
+                    chunk.doc_id
+                );
                 if round > 0 {
                     access.push(time);
                 }
             }
         }
-        let [fts, vector, hybrid] = times.map(Figures::of);
-        let access = Figures::of(access);
+        let [fts, vector, hybrid] = times.map(TimingSummary::from_durations);
+        let access = TimingSummary::from_durations(access);
         let ratio = hybrid.median / (fts.median + vector.median);
-        println!("\n{rows} chunks, {} questions", self.questions.len());
+        println!("\n{rows} chunks, {} questions", self.queries.len());
         let all = [("fts", fts), ("vector", vector), ("hybrid", hybrid), ("access", access)];
         for (who, figures) in all {
             println!("  {who:7} {:>10.1} µs median {:>10.1} µs p99", figures.median, figures.p99);
         }
         println!(
-            "  hybrid costs {ratio:.2} times its legs together; target {TIMES}: {}",
+            "  hybrid costs {ratio:.2} times fts and vector together; target {TIMES}: {}",
             if ratio <= TIMES { "kept" } else { "missed" }
         );
-        report.add(json!({
+        report.add_entry(json!({
             "rows": rows, "fts": fts, "vector": vector, "hybrid": hybrid, "access": access,
             "to_legs": ratio,
         }));
         Ok(())
     }
 
-    /// Whether somebody with many tags, none of them the right one, sees a chunk.
-    fn sees(&self, chunk: &ChunkId) -> Result<bool> {
-        let mut opened = self.catalogue.find(&self.owner, NAME)?;
-        opened.access = Access::Tags((0..TAGS).map(|number| format!("tag {number}")).collect());
-        let scope = opened.scope(&Filter::default());
-        let deadline = Deadline::after(PATIENCE);
+    /// Returns `true` if a caller with many tags, none of them matching, can see the chunk.
+    fn can_see(&self, chunk: &ChunkId) -> Result<bool> {
+        let mut opened = self.catalogue.find_visible(&self.owner, COLLECTION_NAME)?;
+        opened.access =
+            Access::Tags((0..CALLER_TAGS).map(|number| format!("tag {number}")).collect());
+        let scope = opened.scope(&DocumentFilter::default());
+        let deadline = Deadline::after(TIMEOUT);
         let collection = Arc::new(opened.collection);
-        let read = collection.read(deadline, |reader| collection.passage(reader, chunk, &scope))?;
+        let read =
+            collection.read(deadline, |reader| collection.read_passage(reader, chunk, &scope))?;
         Ok(read.is_some())
     }
 }
 
-fn is_closed(chunk: &ChunkId) -> bool {
+fn is_restricted(chunk: &ChunkId) -> bool {
     let number = chunk.doc_id.rsplit(':').next().and_then(|number| number.parse::<usize>().ok());
-    number.is_some_and(|number| number.is_multiple_of(CLOSED))
+    number.is_some_and(|number| number.is_multiple_of(DOCUMENTS_PER_RESTRICTED))
 }
 
-fn message(tool: &str, question: &str) -> String {
+fn search_message(tool: &str, question: &str) -> String {
     let key = if tool == "rag.search_vector" { "query_text" } else { "query" };
     let message = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -212,8 +218,8 @@ fn message(tool: &str, question: &str) -> String {
     message.to_string()
 }
 
-/// That something was found.
-fn found(answer: &str) -> Result<()> {
+/// Fails unless the response contains results.
+fn ensure_results(answer: &str) -> Result<()> {
     let answer: Value = serde_json::from_str(answer)?;
     let results = answer["result"]["structuredContent"]["results"].as_array();
     ensure!(results.is_some_and(|results| !results.is_empty()), "nothing was found: {answer}");

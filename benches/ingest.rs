@@ -1,12 +1,11 @@
-//! What it costs to bring in a folder of Markdown, beside putting the same text
-//! into a plain FTS5 table.
+//! The cost of importing a folder of Markdown, compared with inserting the same text into a plain
+//! FTS5 table.
 //!
-//! Files are written into a temporary folder. The program itself brings them in
-//! as notes, in a process of its own, and then once more unchanged; a second
-//! process reads the same files one after the other and inserts each as one row
-//! of a plain FTS5 table, 500 to a transaction, with no parsing, no keywords, no
-//! ledger and SQLite's own tokenizer. Prints what each cost on the processor, how
-//! fast it was, and how much memory it took at most.
+//! Files are written to a temporary folder. The program imports them as notes in a separate
+//! process, and then again unchanged. Another process reads the same files sequentially and inserts
+//! each as one row of a plain FTS5 table, 500 per transaction, without parsing, keywords and import
+//! records, with SQLite's own tokenizer. Prints the CPU time, the throughput and the peak memory of
+//! each.
 //!
 //! `cargo bench -p vademecum-benches --bench ingest`
 
@@ -23,52 +22,52 @@ use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use vademecum_benches::{Options, Report, Text};
+use vademecum_benches::{Options, Report, TextSource};
 use walkdir::WalkDir;
 
-/// Files, and bytes of all of them together.
+/// Numbers of files and their total sizes in bytes.
 const SIZES: [(usize, usize); 2] = [(2_000, 22_000_000), (5_000, 40_000_000)];
-/// Rows of the plain table that are inserted in one transaction.
-const BATCH: usize = 500;
+/// Rows per transaction in the plain table.
+const ROWS_PER_TRANSACTION: usize = 500;
 
 fn main() -> ExitCode {
-    // The first word says which side a process is; `import` is what the program
-    // itself is told.
+    // The first argument selects the side of a child process; `import` is the command of the
+    // program itself.
     let done = match env::args().nth(1).as_deref() {
-        Some("import") => ours(),
-        Some("plain") => plain(),
+        Some("import") => run_import(),
+        Some("plain") => run_plain(),
         _ => compare().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
-        complain(&format!("error: {error:#}"));
+        print_to_stderr(&format!("error: {error:#}"));
         ExitCode::FAILURE
     })
 }
 
-/// What a process cost.
+/// The cost of a process.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Cost {
-    /// Seconds on the processor, of all threads.
+struct ProcessCost {
+    /// CPU time of all threads, in seconds.
     cpu_s: f64,
-    /// Seconds on the clock.
+    /// Wall-clock time, in seconds.
     elapsed_s: f64,
-    /// Most memory at once, in bytes.
+    /// Peak resident memory, in bytes.
     peak_bytes: u64,
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 fn compare() -> Result<()> {
-    let options = Options::read();
+    let options = Options::from_command_line();
     let mut report = Report::new("ingest");
     for (files, bytes) in SIZES {
         let folder = tempfile::tempdir()?;
         let text = folder.path().join("text");
-        let written = write(&options.text(), &text, files, bytes)?;
+        let written = write_files(&options.text(), &text, files, bytes)?;
         let (data, table) = (folder.path().join("data"), folder.path().join("plain.db"));
-        let import = ["import", "notes", path(&text)?, "--data", path(&data)?];
-        let first = run(&import)?;
-        let again = run(&import)?;
-        let plain = run(&["plain", path(&text)?, path(&table)?])?;
+        let import = ["import", "notes", path_str(&text)?, "--data", path_str(&data)?];
+        let first = run_child(&import)?;
+        let again = run_child(&import)?;
+        let plain = run_child(&["plain", path_str(&text)?, path_str(&table)?])?;
         let megabytes = f64::from(u32::try_from(written)?) / 1e6;
         println!("\n{files} files, {megabytes:.1} MB");
         for (who, cost) in [("ours", first), ("ours again", again), ("plain FTS5", plain)] {
@@ -81,7 +80,7 @@ fn compare() -> Result<()> {
             );
         }
         println!("  ours to plain: {:.2} times the CPU", first.cpu_s / plain.cpu_s);
-        report.add(json!({
+        report.add_entry(json!({
             "files": files, "bytes": written, "ours": first, "again": again, "plain": plain,
             "cpu_ratio": first.cpu_s / plain.cpu_s,
         }));
@@ -89,15 +88,15 @@ fn compare() -> Result<()> {
     report.write(&options)
 }
 
-/// Writes Markdown files of about the same size.
-fn write(text: &Text, folder: &Path, files: usize, bytes: usize) -> Result<usize> {
-    let mut passages = text.whole()?;
+/// Writes Markdown files of about equal size. Returns their total size in bytes.
+fn write_files(text: &TextSource, folder: &Path, files: usize, bytes: usize) -> Result<usize> {
+    let mut passages = text.all_passages()?;
     let mut written = 0;
     for number in 0..files {
         let mut file = String::new();
         let wanted = bytes / files;
         while file.len() < wanted {
-            let passage = passages.next().context("there is not enough text")?;
+            let passage = passages.next().context("not enough text for the files")?;
             let level = if file.is_empty() { "#" } else { "##" };
             write!(file, "{level} {}\n\n{}\n\n", passage.title, passage.body)?;
         }
@@ -109,8 +108,8 @@ fn write(text: &Text, folder: &Path, files: usize, bytes: usize) -> Result<usize
     Ok(written)
 }
 
-/// Runs one side in a process of its own.
-fn run(arguments: &[&str]) -> Result<Cost> {
+/// Runs one side in a child process.
+fn run_child(arguments: &[&str]) -> Result<ProcessCost> {
     let mut command = Command::new(env::current_exe()?);
     let output = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
     let said = String::from_utf8(output.stderr)?;
@@ -120,17 +119,17 @@ fn run(arguments: &[&str]) -> Result<Cost> {
     Ok(serde_json::from_str(said.lines().last().unwrap_or_default())?)
 }
 
-/// The program, as it is started on the command line.
-fn ours() -> Result<ExitCode> {
+/// Runs the program as from the command line.
+fn run_import() -> Result<ExitCode> {
     let begun = Instant::now();
     let code = vademecum::cli::main();
-    tell(begun)?;
+    report_cost(begun)?;
     Ok(code)
 }
 
-/// As little as possible: one table, one row for each file.
+/// Inserts one row per file into one table, the minimum work.
 #[expect(clippy::disallowed_methods, reason = "a plain table is no store")]
-fn plain() -> Result<ExitCode> {
+fn run_plain() -> Result<ExitCode> {
     let begun = Instant::now();
     let paths: Vec<PathBuf> = env::args().skip(2).map(PathBuf::from).collect();
     let [text, table] = paths.as_slice() else { bail!("a folder and a table") };
@@ -141,7 +140,7 @@ fn plain() -> Result<ExitCode> {
     let found = WalkDir::new(text).sort_by_file_name().into_iter();
     let files: Vec<_> =
         found.filter_map(Result::ok).filter(|it| it.file_type().is_file()).collect();
-    for batch in files.chunks(BATCH) {
+    for batch in files.chunks(ROWS_PER_TRANSACTION) {
         let transaction = connection.transaction()?;
         for file in batch {
             let content = fs::read_to_string(file.path())?;
@@ -151,31 +150,33 @@ fn plain() -> Result<ExitCode> {
         }
         transaction.commit()?;
     }
-    tell(begun)?;
+    report_cost(begun)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the parent what this process cost.
-fn tell(begun: Instant) -> Result<()> {
+/// Reports the cost of this process to the parent, as the last line on standard error.
+fn report_cost(begun: Instant) -> Result<()> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();
     let ticks = |place: usize| -> Result<f64> { Ok(fields.get(place).context("ticks")?.parse()?) };
-    // Fields 14 and 15 of the whole line; the name in braces is the second.
+    // Fields 14 and 15 of the line, utime and stime. Splitting starts after field 2, the name in
+    // parentheses.
     let cpu_s = (ticks(12)? + ticks(13)?)
         / f64::from(u32::try_from(rustix::param::clock_ticks_per_second())?);
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak")?;
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse()?;
-    let cost = Cost { cpu_s, elapsed_s: begun.elapsed().as_secs_f64(), peak_bytes: peak * 1_024 };
-    complain(&serde_json::to_string(&cost)?);
+    let cost =
+        ProcessCost { cpu_s, elapsed_s: begun.elapsed().as_secs_f64(), peak_bytes: peak * 1_024 };
+    print_to_stderr(&serde_json::to_string(&cost)?);
     Ok(())
 }
 
 #[expect(clippy::print_stderr, reason = "this is how the parent is told")]
-fn complain(text: &str) {
+fn print_to_stderr(text: &str) {
     eprintln!("{text}");
 }
 
-fn path(path: &Path) -> Result<&str> {
-    path.to_str().context("a path that is text")
+fn path_str(path: &Path) -> Result<&str> {
+    path.to_str().context("the path is not UTF-8")
 }

@@ -1,15 +1,14 @@
-//! Many clients for a long time: whether the server holds, and how soon it answers.
+//! A load test with many clients over a long time: stability and response times of the server.
 //!
-//! Half of the clients speak HTTP, each on a connection of its own with a session,
-//! half a WebSocket; they belong to a number of users with libraries of their own.
-//! Each client goes round: a question, its answer, a pause of random length. Of a
-//! hundred questions 45 are searches, 45 read a note, 5 list the tools, 4 are pings,
-//! and 1 writes a note. The server is a process of its own, as it is started on the
-//! command line, on the same machine as the clients.
+//! Half of the clients use HTTP, each with its own connection and session, half WebSockets; they
+//! belong to several users with separate libraries. Each client loops over a request, its response
+//! and a random pause. Of a hundred requests 45 are searches, 45 read a note, 5 list the tools, 4
+//! are pings and 1 writes a note. The server is a separate process on the same machine as the
+//! clients.
 //!
-//! Prints how long answers took by kind of question, how much memory and how many
-//! files the server had after a fifth of the time and at the end, and what it cost
-//! on the processor. The target is no error, and at most 1.1 times the memory.
+//! Prints the response times by kind of request, the memory and open files of the server after a
+//! fifth of the time and at the end, and its CPU time. The target is no error, and at most 1.1
+//! times the memory.
 //!
 //! `cargo bench -p vademecum-benches --bench load -- --seconds 600 --json load.json`
 
@@ -29,52 +28,51 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use serde_json::{Value, json};
 use vademecum_benches::{
-    Die, Http, Line, Process, Program, Sample, Sizes, Socket, Text, bench_or_program, fill, median,
-    users,
+    ClientConnection, HttpClient, LibrarySizes, PassageSample, Process, SeededRng, ServerProcess,
+    TextSource, WebSocketClient, create_users, fill_library, median_and_p99, run_bench_or_program,
 };
 
 /// Passages in the library of each user.
 const PASSAGES: usize = 1_000;
-/// Words that questions are made of: few enough that all that is remembered of them
-/// is there within a fifth of ten minutes, so that what grows later grows.
-const WORDS: usize = 400;
-/// How many times the memory of a fifth of the time there may be at the end.
+/// Number of words in requests. They are few enough that caches are full after a fifth of ten
+/// minutes, so that later growth is a leak.
+const WORD_COUNT: usize = 400;
+/// Target: maximum ratio of the memory at the end to that after a fifth of the time.
 const GROWTH: f64 = 1.1;
-/// What a client needs on its stack: next to nothing.
-const STACK: usize = 256 << 10;
-/// Errors that are shown.
-const SHOWN: usize = 5;
+/// Stack size of a client thread, in bytes.
+const CLIENT_STACK_BYTES: usize = 256 << 10;
+/// Maximum number of errors printed.
+const MAX_PRINTED_ERRORS: usize = 5;
 
 #[derive(Clone, Debug, Parser)]
 struct Options {
-    /// How long the clients ask, in seconds.
+    /// Duration of the test, in seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Clients of each kind.
+    /// Number of clients of each kind.
     #[arg(long, default_value_t = 512)]
     clients: usize,
-    /// Users whose clients they are.
+    /// Number of users that the clients belong to.
     #[arg(long, default_value_t = 64)]
     users: usize,
-    /// How long a client pauses between an answer and the next question, in the
-    /// middle, in milliseconds.
+    /// Average pause of a client between a response and the next request, in milliseconds.
     #[arg(long, default_value_t = 2_000)]
     pause_ms: u64,
-    /// Where the figures are written to as JSON.
+    /// File for the results as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// `cargo bench` says so.
+    /// An argument that `cargo bench` adds; ignored.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 fn main() -> ExitCode {
-    bench_or_program(|| measure(&Options::parse()))
+    run_bench_or_program(|| measure(&Options::parse()))
 }
 
-/// What is asked.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum RequestKind {
     Search,
     Get,
     List,
@@ -82,10 +80,10 @@ enum Kind {
     Write,
 }
 
-impl Kind {
+impl RequestKind {
     const ALL: [Self; 5] = [Self::Search, Self::Get, Self::List, Self::Ping, Self::Write];
 
-    fn thrown(die: &mut Die) -> Self {
+    fn random(die: &mut SeededRng) -> Self {
         match die.below(100) {
             0..45 => Self::Search,
             45..90 => Self::Get,
@@ -106,13 +104,13 @@ impl Kind {
     }
 }
 
-/// What all clients share.
-struct Ring<'a> {
+/// The state shared by all clients.
+struct LoadTest<'a> {
     options: &'a Options,
     address: &'a str,
-    /// Who is connected waits here for the others.
+    /// Synchronises the start after all clients are connected.
     ready: Barrier,
-    over: AtomicBool,
+    is_over: AtomicBool,
     errors: AtomicUsize,
     words: &'a [String],
 }
@@ -122,28 +120,33 @@ fn measure(options: &Options) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let names: Vec<String> =
         (0..options.users.max(1)).map(|number| format!("user{number}")).collect();
-    let headers = users(folder.path(), &names)?;
+    let headers = create_users(folder.path(), &names)?;
     let began = Instant::now();
     for name in &names {
         let library = folder.path().join("users").join(name);
-        fill(&library, &Text::Invented, Sizes::of(PASSAGES), &mut Sample::of(PASSAGES))?;
+        fill_library(
+            &library,
+            &TextSource::Synthetic,
+            LibrarySizes::for_total(PASSAGES),
+            &mut PassageSample::for_rows(PASSAGES),
+        )?;
     }
     println!(
         "{} users with {PASSAGES} passages each, filled in {:.0} s",
         names.len(),
         began.elapsed().as_secs_f64()
     );
-    let words = words()?;
-    let program = Program::serve(
+    let words = library_words()?;
+    let program = ServerProcess::start(
         folder.path(),
         "[tools]\nwrite = true\n[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n\
          [sessions]\nmost = 100000\n",
     )?;
-    let ring = Ring {
+    let ring = LoadTest {
         options,
         address: program.address(),
         ready: Barrier::new(2 * options.clients + 1),
-        over: AtomicBool::new(false),
+        is_over: AtomicBool::new(false),
         errors: AtomicUsize::new(0),
         words: &words,
     };
@@ -152,15 +155,15 @@ fn measure(options: &Options) -> Result<()> {
         for number in 0..2 * options.clients {
             let header = headers.get(number % headers.len()).context("a user")?;
             let ring = &ring;
-            let client = thread::Builder::new().stack_size(STACK);
-            clients.push(client.spawn_scoped(scope, move || ring.client(number, header))?);
+            let client = thread::Builder::new().stack_size(CLIENT_STACK_BYTES);
+            clients.push(client.spawn_scoped(scope, move || ring.run_client(number, header))?);
         }
         ring.ready.wait();
-        let watched = watch(program.process(), options);
-        ring.over.store(true, Ordering::Relaxed);
-        let mut times: BTreeMap<Kind, Vec<Duration>> = BTreeMap::new();
+        let watched = measure_server(program.process(), options);
+        ring.is_over.store(true, Ordering::Relaxed);
+        let mut times: BTreeMap<RequestKind, Vec<Duration>> = BTreeMap::new();
         for client in clients {
-            let asked = client.join().map_err(|_| anyhow::anyhow!("a client broke off"))?;
+            let asked = client.join().map_err(|_| anyhow::anyhow!("a client panicked"))?;
             for (kind, took) in asked {
                 times.entry(kind).or_default().push(took);
             }
@@ -168,13 +171,13 @@ fn measure(options: &Options) -> Result<()> {
         Ok((watched?, times))
     })?;
     let (errors, growth) = (ring.errors.into_inner(), watched.growth());
-    tell(options, &watched, &times, errors)?;
+    print_report(options, &watched, &times, errors)?;
     ensure!(errors == 0 && growth <= GROWTH, "{errors} errors, {growth:.2} times the memory");
     Ok(())
 }
 
-/// What the server took.
-struct Watched {
+/// The resource usage of the server.
+struct ServerUsage {
     early: u64,
     late: u64,
     files: usize,
@@ -182,53 +185,59 @@ struct Watched {
     elapsed: Duration,
 }
 
-impl Watched {
+impl ServerUsage {
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     fn growth(&self) -> f64 {
         self.late as f64 / self.early as f64
     }
 }
 
-/// Looks at the server until the time is over.
-fn watch(process: Process, options: &Options) -> Result<Watched> {
-    let (began, before) = (Instant::now(), process.cpu()?);
+/// Measures the server until the time is over.
+fn measure_server(process: Process, options: &Options) -> Result<ServerUsage> {
+    let (began, before) = (Instant::now(), process.cpu_time()?);
     let all = Duration::from_secs(options.seconds);
     thread::sleep(all / 5);
-    let early = process.resident()?;
+    let early = process.resident_bytes()?;
     thread::sleep(all.saturating_sub(began.elapsed()));
-    let cpu = process.cpu()?.saturating_sub(before);
+    let cpu = process.cpu_time()?.saturating_sub(before);
     let elapsed = began.elapsed();
-    Ok(Watched { early, late: process.resident()?, files: process.open_files()?, cpu, elapsed })
+    Ok(ServerUsage {
+        early,
+        late: process.resident_bytes()?,
+        files: process.count_open_files()?,
+        cpu,
+        elapsed,
+    })
 }
 
-impl Ring<'_> {
-    /// What a client asked, and how long each answer took.
-    fn client(&self, number: usize, header: &str) -> Vec<(Kind, Duration)> {
-        let mut client = self.begin(number, header);
+impl LoadTest<'_> {
+    /// Runs a client. Returns the kind and response time of each request.
+    fn run_client(&self, number: usize, header: &str) -> Vec<(RequestKind, Duration)> {
+        let mut client = self.connect_or_report(number, header);
         self.ready.wait();
         let mut times = Vec::new();
-        let mut die = Die::new(number);
+        let mut die = SeededRng::new(number);
         let (mut seen, mut round) = (None, 0);
-        let pause = |die: &mut Die| {
+        let pause = |die: &mut SeededRng| {
             let middle = Duration::from_millis(self.options.pause_ms).as_secs_f64();
-            thread::sleep(Duration::from_secs_f64(2.0 * middle * die.share()));
+            thread::sleep(Duration::from_secs_f64(2.0 * middle * die.unit_interval()));
         };
         pause(&mut die);
-        while !self.over.load(Ordering::Relaxed) {
+        while !self.is_over.load(Ordering::Relaxed) {
             let Ok(line) = &mut client else { break };
             round += 1;
-            let (kind, message) = self.question(&mut die, seen.as_deref(), round);
+            let (kind, message) = self.next_request(&mut die, seen.as_deref(), round);
             let began = Instant::now();
-            let answer = line.ask(&message);
+            let answer = line.send_request(&message);
             let took = began.elapsed();
-            match answer.and_then(|answer| right(kind, &answer)) {
+            match answer.and_then(|answer| check_response(kind, &answer)) {
                 Ok(found) => {
                     times.push((kind, took));
                     seen = found.or(seen);
                 }
                 Err(error) => {
-                    self.complain(&format!("{}: {error:#}", kind.name()));
-                    // After a failure nobody knows what is in the line.
+                    self.report_error(&format!("{}: {error:#}", kind.name()));
+                    // After a failure the state of the connection is unknown.
                     client = self.connect(number, header);
                 }
             }
@@ -237,43 +246,48 @@ impl Ring<'_> {
         times
     }
 
-    fn begin(&self, number: usize, header: &str) -> Result<Line> {
+    fn connect_or_report(&self, number: usize, header: &str) -> Result<ClientConnection> {
         let line = self.connect(number, header);
         if let Err(error) = &line {
-            self.complain(&format!("connecting: {error:#}"));
+            self.report_error(&format!("connecting: {error:#}"));
         }
         line
     }
 
-    fn connect(&self, number: usize, header: &str) -> Result<Line> {
+    fn connect(&self, number: usize, header: &str) -> Result<ClientConnection> {
         let mut line = if number.is_multiple_of(2) {
-            Line::Http(Http::connect(self.address, header)?)
+            ClientConnection::Http(HttpClient::connect(self.address, header)?)
         } else {
-            Line::Socket(Socket::connect(self.address, header)?)
+            ClientConnection::WebSocket(WebSocketClient::connect(self.address, header)?)
         };
         let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": { "name": "load", "version": "1" } } });
-        let (status, answer) = line.ask(&hello.to_string())?;
+        let (status, answer) = line.send_request(&hello.to_string())?;
         ensure!(matches!(status, 101 | 200) && answer.contains("serverInfo"), "{status} {answer}");
         Ok(line)
     }
 
-    fn question(&self, die: &mut Die, seen: Option<&str>, round: usize) -> (Kind, String) {
+    fn next_request(
+        &self,
+        die: &mut SeededRng,
+        seen: Option<&str>,
+        round: usize,
+    ) -> (RequestKind, String) {
         let mut word = || self.words.get(die.below(self.words.len())).cloned().unwrap_or_default();
         let (one, other) = (word(), word());
-        let kind = match (Kind::thrown(die), seen) {
-            // Nothing has been found that could be read.
-            (Kind::Get, None) => Kind::Search,
+        let kind = match (RequestKind::random(die), seen) {
+            // No note has been found yet that could be read.
+            (RequestKind::Get, None) => RequestKind::Search,
             (kind, _) => kind,
         };
         let arguments = match kind {
-            Kind::Search => {
+            RequestKind::Search => {
                 json!({ "query": format!("{one} {other}"), "sources": ["notes", "media"] })
             }
-            Kind::Get => json!({ "source": "notes", "id": seen }),
-            Kind::Write => json!({ "title": format!("{one} {round}"), "content": other }),
-            Kind::List | Kind::Ping => Value::Null,
+            RequestKind::Get => json!({ "source": "notes", "id": seen }),
+            RequestKind::Write => json!({ "title": format!("{one} {round}"), "content": other }),
+            RequestKind::List | RequestKind::Ping => Value::Null,
         };
         let message = if arguments.is_null() {
             json!({ "jsonrpc": "2.0", "id": round, "method": kind.name() })
@@ -285,27 +299,27 @@ impl Ring<'_> {
     }
 
     #[expect(clippy::print_stderr, reason = "errors are told beside the figures")]
-    fn complain(&self, text: &str) {
-        if self.errors.fetch_add(1, Ordering::Relaxed) < SHOWN {
+    fn report_error(&self, text: &str) {
+        if self.errors.fetch_add(1, Ordering::Relaxed) < MAX_PRINTED_ERRORS {
             eprintln!("{text}");
         }
     }
 }
 
-/// Whether an answer is one; tells the id of a note that it names.
-fn right(kind: Kind, (status, answer): &(u16, String)) -> Result<Option<String>> {
+/// Checks a response. Returns the id of a note in it, if there is one.
+fn check_response(kind: RequestKind, (status, answer): &(u16, String)) -> Result<Option<String>> {
     ensure!(matches!(status, 101 | 200), "status {status}: {answer}");
     let answer: Value = serde_json::from_str(answer)?;
     ensure!(answer["result"].is_object() && answer["result"]["isError"] != true, "{answer}");
     let hits = answer["result"]["structuredContent"]["results"].as_array();
     let note = hits.into_iter().flatten().find(|hit| hit["source"] == "notes");
-    ensure!(kind != Kind::Search || hits.is_some(), "{answer}");
+    ensure!(kind != RequestKind::Search || hits.is_some(), "{answer}");
     Ok(note.and_then(|hit| Some(hit["id"].as_str()?.to_owned())))
 }
 
-/// Words that occur in what the libraries are filled with.
-fn words() -> Result<Vec<String>> {
-    let parts = Text::Invented.parts(5)?;
+/// Returns words that occur in the libraries.
+fn library_words() -> Result<Vec<String>> {
+    let parts = TextSource::Synthetic.split(5)?;
     let bodies = parts.into_iter().flat_map(|part| part.take(20)).map(|passage| passage.body);
     let mut words: Vec<String> = bodies
         .flat_map(|body| {
@@ -317,17 +331,17 @@ fn words() -> Result<Vec<String>> {
         .collect();
     words.sort_unstable();
     words.dedup();
-    ensure!(words.len() > WORDS, "there are words");
-    let every = words.len() / WORDS;
-    Ok(words.into_iter().step_by(every).take(WORDS).collect())
+    ensure!(words.len() > WORD_COUNT, "too few words in the text");
+    let every = words.len() / WORD_COUNT;
+    Ok(words.into_iter().step_by(every).take(WORD_COUNT).collect())
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn tell(
+fn print_report(
     options: &Options,
-    watched: &Watched,
-    times: &BTreeMap<Kind, Vec<Duration>>,
+    watched: &ServerUsage,
+    times: &BTreeMap<RequestKind, Vec<Duration>>,
     errors: usize,
 ) -> Result<()> {
     let answers: usize = times.values().map(Vec::len).sum();
@@ -341,10 +355,10 @@ fn tell(
         answers as f64 / seconds,
     );
     let mut kinds = Vec::new();
-    for kind in Kind::ALL {
+    for kind in RequestKind::ALL {
         let times = times.get(&kind).cloned().unwrap_or_default();
         let count = times.len();
-        let (middle, p99) = median(times);
+        let (middle, p99) = median_and_p99(times);
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
         println!(
             "  {:17} {count:>8}   p50 {:>7.2} ms   p99 {:>7.2} ms",
@@ -356,8 +370,8 @@ fn tell(
             "p50_ms": ms(middle), "p99_ms": ms(p99) }));
     }
     println!(
-        "  memory {:.1} MB after a fifth of the time, {:.1} MB at the end: {:.2} times (at most \
-         {GROWTH} wanted); {} open files",
+        "  memory {:.1} MB after a fifth of the time, {:.1} MB at the end: {:.2} times (target: at most \
+         {GROWTH}); {} open files",
         megabytes(watched.early),
         megabytes(watched.late),
         watched.growth(),

@@ -1,11 +1,10 @@
-//! What it costs to rank one source, beside FTS5's own ranking and tantivy.
+//! The cost of ranking one source, compared with FTS5's built-in ranking and tantivy.
 //!
-//! One table of notes is filled with passages of about a thousand characters.
-//! Each query is asked of `Source::rank`, of a plain `ORDER BY bm25() LIMIT`
-//! on a connection of its own to the same file, and of tantivy, which was
-//! given the same words: one after the other, in turns, in one thread. The
-//! first round warms up. Prints what they cost on the processor, and how far
-//! their first ten agree with the exact first ten of `bm25()`.
+//! A table of notes is filled with passages of about a thousand characters. Each query is run in
+//! turn by the rank method of the source, by a plain `ORDER BY bm25() LIMIT` on a separate
+//! connection to the same file, and by tantivy with the same terms, all in one thread. The first
+//! round is a warm-up. Prints the CPU times and the agreement of the first ten results with the
+//! exact first ten of `bm25()`.
 //!
 //! `cargo bench -p vademecum-benches --bench search -- --rows 10k,100k,1m`
 
@@ -14,50 +13,51 @@ use std::{sync::Arc, time::Duration, time::Instant};
 use anyhow::Result;
 use serde_json::json;
 use vademecum_benches::{
-    Agreement, Figures, Kind, Options, PATIENCE, Place, Plain, Queries, Report, STATEMENTS, Sample,
-    TantivyIndex, TantivyWriter, WAYS, Way, agree, fill_notes, mean, of_this_thread, source,
+    Agreement, Fts5Baseline, LibraryFolder, Options, PassageSample, QueryKind, QuerySet,
+    RANK_VARIANTS, RankVariant, Report, SOURCE_STATEMENTS, TIMEOUT, TantivyIndex, TantivyWriter,
+    TimingSummary, compare_results, fill_notes, find_source, mean, measure_thread_cpu,
 };
 use vademecum_kit::{
-    model::{Ask, Deadline, SourceName},
-    retrieve::FtsQuery,
+    model::{Deadline, RankRequest, SourceName},
+    search::FtsQuery,
     source::Source,
     store::Store,
 };
 
-/// Queries of each kind, if nothing else is asked for.
-const QUERIES: usize = 100;
-/// Rounds, the first of which warms up.
+/// Default number of queries per kind.
+const DEFAULT_QUERIES: usize = 100;
+/// Number of rounds. The first one is a warm-up.
 const ROUNDS: usize = 3;
-/// How many matches are wanted.
-const TAKE: usize = 20;
+/// Number of results requested.
+const RESULT_LIMIT: usize = 20;
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 fn main() -> Result<()> {
-    let options = Options::read();
+    let options = Options::from_command_line();
     let mut report = Report::new("search");
     for rows in &options.rows {
-        let (arena, queries) = Arena::prepare(&options, *rows)?;
+        let (arena, queries) = SearchBench::prepare(&options, *rows)?;
         println!(
             "\n{:10} {:>8} {:12} {:>12} {:>12} {:>8} {:>8} {:>10}",
             "kind", "matching", "who", "median µs", "p99 µs", "to bm25", "overlap", "identical"
         );
-        for kind in Kind::ALL {
-            let asked = queries.of(kind, options.queries.unwrap_or(QUERIES));
+        for kind in QueryKind::ALL {
+            let asked = queries.of_kind(kind, options.queries.unwrap_or(DEFAULT_QUERIES));
             arena.measure(kind, asked, &mut report)?;
         }
     }
     report.write(&options)
 }
 
-/// Who is asked.
+/// The ranking implementation.
 #[derive(Clone, Copy)]
-enum Who {
+enum Ranker {
     Builtin,
     Tantivy,
-    Ours(Way),
+    Ours(RankVariant),
 }
 
-impl Who {
+impl Ranker {
     fn name(self) -> &'static str {
         match self {
             Self::Builtin => "bm25",
@@ -67,41 +67,45 @@ impl Who {
     }
 }
 
-/// Somebody who is asked, and how it went.
-struct Contestant {
-    place: usize,
-    who: Who,
+/// A ranking implementation and its measurements.
+struct RankerResult {
+    position: usize,
+    ranker: Ranker,
     times: Vec<Duration>,
     agreements: Vec<Agreement>,
 }
 
-impl Contestant {
-    /// Everyone; the first, the built-in ranking, is what the others are
-    /// compared with.
+impl RankerResult {
+    /// Returns all implementations. The first one, the built-in ranking, is the baseline.
     fn all() -> Vec<Self> {
-        let everyone = [Who::Builtin, Who::Tantivy].into_iter().chain(WAYS.map(Who::Ours));
-        let contestant =
-            |(place, who)| Self { place, who, times: Vec::new(), agreements: Vec::new() };
+        let everyone =
+            [Ranker::Builtin, Ranker::Tantivy].into_iter().chain(RANK_VARIANTS.map(Ranker::Ours));
+        let contestant = |(place, who)| Self {
+            position: place,
+            ranker: who,
+            times: Vec::new(),
+            agreements: Vec::new(),
+        };
         (0..).zip(everyone).map(contestant).collect()
     }
 }
 
-/// What one kind of queries costs somebody.
-struct Line {
-    kind: Kind,
+/// The result of one implementation for one kind of queries.
+struct ReportLine {
+    kind: QueryKind,
     matching: f64,
-    who: Who,
-    figures: Figures,
-    base: Figures,
+    ranker: Ranker,
+    timing: TimingSummary,
+    base: TimingSummary,
     overlap: f64,
     identical: usize,
 }
 
-impl Line {
+impl ReportLine {
     #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-    fn tell(&self, rows: usize, queries: usize, report: &mut Report) {
-        let (kind, who, to_base) = (self.kind, self.who.name(), self.figures.to(self.base));
-        let Figures { median, p99 } = self.figures;
+    fn print_report(&self, rows: usize, queries: usize, report: &mut Report) {
+        let (kind, who, to_base) = (self.kind, self.ranker.name(), self.timing.ratio_to(self.base));
+        let TimingSummary { median, p99 } = self.timing;
         let (matching, overlap) = (self.matching * 100.0, self.overlap);
         println!(
             "{:10} {matching:>7.2}% {who:12} {median:>12.1} {p99:>12.1} {to_base:>8.3} \
@@ -109,7 +113,7 @@ impl Line {
             kind.as_str(),
             format!("{}/{queries}", self.identical),
         );
-        report.add(json!({
+        report.add_entry(json!({
             "rows": rows, "kind": kind, "who": who, "queries": queries, "matching": self.matching,
             "median": median, "p99": p99, "to_bm25": to_base,
             "overlap_at_10": overlap, "identical": self.identical,
@@ -117,116 +121,128 @@ impl Line {
     }
 }
 
-/// One text, and all who search in it.
-struct Arena {
+/// The indexes over one text.
+struct SearchBench {
     rows: usize,
     notes: Arc<dyn Source>,
     store: Store,
-    plain: Plain,
+    baseline: Fts5Baseline,
     tantivy: TantivyIndex,
-    // Last, so that it goes when nobody reads from it any more.
-    _place: Place,
+    // The last field, so that the folder is dropped after its readers.
+    _place: LibraryFolder,
 }
 
-impl Arena {
-    /// Fills one, or opens what was filled before.
+impl SearchBench {
+    /// Fills the indexes, or opens those of an earlier run.
     #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-    fn prepare(options: &Options, rows: usize) -> Result<(Self, Queries)> {
-        let place = Place::new(options, "search", rows)?;
+    fn prepare(options: &Options, rows: usize) -> Result<(Self, QuerySet)> {
+        let place = LibraryFolder::new(options, "search", rows)?;
         let index = place.folder().join("tantivy");
-        let mut sample = Sample::of(rows);
+        let mut sample = PassageSample::for_rows(rows);
         let began = Instant::now();
         let filled_before = place.is_filled();
         if !filled_before {
             let mut writer = TantivyWriter::new(&index)?;
-            let passages = Box::new(options.text().whole()?.take(rows));
+            let passages = Box::new(options.text().all_passages()?.take(rows));
             let filled = fill_notes(place.folder(), &mut writer, passages, &mut sample)?;
             writer.finish()?;
             let seconds = began.elapsed().as_secs_f64();
             println!("{filled} of {rows} passages filled in {seconds:.1} s, tantivy's included");
         }
-        let notes = source(SourceName::Notes)?;
+        let notes = find_source(SourceName::Notes)?;
         let store = Store::new(notes.database(), place.folder());
-        let plain = Plain::open(store.path())?;
-        let rows = plain.rows()?;
+        let plain = Fts5Baseline::open(store.path())?;
+        let rows = plain.count_rows()?;
         if filled_before {
             println!("{rows} passages that were filled before");
         } else {
-            let tallies = plain.tallies()?;
-            Queries::make(&sample, &tallies, |expression| plain.count(expression))?
-                .save(&place.queries())?;
+            let tallies = plain.word_counts()?;
+            QuerySet::generate(&sample, &tallies, |expression| plain.count_matches(expression))?
+                .save(&place.queries_file())?;
         }
-        let queries = Queries::load(&place.queries())?;
+        let queries = QuerySet::load(&place.queries_file())?;
         let tantivy = TantivyIndex::open(&index)?;
-        Ok((Self { rows, notes, store, plain, tantivy, _place: place }, queries))
+        Ok((Self { rows, notes, store, baseline: plain, tantivy, _place: place }, queries))
     }
 
-    /// Asks everyone every query, in turns, and tells what it took.
-    fn measure(&self, kind: Kind, queries: &[String], report: &mut Report) -> Result<()> {
-        let mut everyone = Contestant::all();
+    /// Runs every query with every implementation in turn and reports the results.
+    fn measure(&self, kind: QueryKind, queries: &[String], report: &mut Report) -> Result<()> {
+        let mut everyone = RankerResult::all();
         let mut matching = Vec::new();
         for round in 0..ROUNDS {
             for query in queries {
                 let query = Arc::new(FtsQuery::parse(query));
                 let expression = query.expression();
-                // Nobody always comes first.
+                // Rotating the order distributes the effects of caching.
                 everyone.rotate_left(1);
                 if round > 0 {
                     for one in &mut everyone {
-                        one.times.push(self.ask(one.who, &query, &expression)?.1);
+                        one.times.push(self.run_query(one.ranker, &query, &expression)?.1);
                     }
                     continue;
                 }
-                matching.push(self.share(&expression)?);
-                let exact = self.plain.scored(&expression)?;
+                matching.push(self.matching_share(&expression)?);
+                let exact = self.baseline.scored_rows(&expression)?;
                 for one in &mut everyone {
-                    let (found, _) = self.ask(one.who, &query, &expression)?;
-                    one.agreements.push(agree(&found, &exact));
+                    let (found, _) = self.run_query(one.ranker, &query, &expression)?;
+                    one.agreements.push(compare_results(&found, &exact));
                 }
             }
         }
-        everyone.sort_by_key(|one| one.place);
+        everyone.sort_by_key(|one| one.position);
         let matching = mean(matching);
         let mut base = None;
         for one in everyone {
-            let figures = Figures::of(one.times);
+            let figures = TimingSummary::from_durations(one.times);
             let base = *base.get_or_insert(figures);
             let overlap = mean(one.agreements.iter().map(|it| it.overlap));
             let identical = one.agreements.iter().filter(|it| it.identical).count();
-            let line = Line { kind, matching, who: one.who, figures, base, overlap, identical };
-            line.tell(self.rows, queries.len(), report);
+            let line = ReportLine {
+                kind,
+                matching,
+                ranker: one.ranker,
+                timing: figures,
+                base,
+                overlap,
+                identical,
+            };
+            line.print_report(self.rows, queries.len(), report);
         }
         Ok(())
     }
 
-    /// The share of all passages that match.
-    fn share(&self, expression: &str) -> Result<f64> {
+    /// Returns the share of passages that match.
+    fn matching_share(&self, expression: &str) -> Result<f64> {
         let count = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-        Ok(count(self.plain.count(expression)?) / count(self.rows))
+        Ok(count(self.baseline.count_matches(expression)?) / count(self.rows))
     }
 
-    /// The first rows that somebody finds, and what it took.
-    fn ask(
+    /// Runs a query. Returns the best rows and the CPU time.
+    fn run_query(
         &self,
-        who: Who,
+        who: Ranker,
         query: &Arc<FtsQuery>,
         expression: &str,
     ) -> Result<(Vec<i64>, Duration)> {
-        let [notes, ..] = STATEMENTS;
+        let [notes, ..] = SOURCE_STATEMENTS;
         let (found, time) = match who {
-            Who::Builtin => of_this_thread(|| self.plain.best(notes.best, expression, TAKE)),
-            Who::Tantivy => of_this_thread(|| self.tantivy.best(expression, TAKE)),
-            Who::Ours(way) => {
-                let ask = (way.ask)(Arc::clone(query), TAKE);
-                of_this_thread(|| self.rank(&ask))
+            Ranker::Builtin => measure_thread_cpu(|| {
+                self.baseline.best_rows(notes.best_sql, expression, RESULT_LIMIT)
+            }),
+            Ranker::Tantivy => {
+                measure_thread_cpu(|| self.tantivy.best_rows(expression, RESULT_LIMIT))
+            }
+            Ranker::Ours(way) => {
+                let ask = (way.build_request)(Arc::clone(query), RESULT_LIMIT);
+                measure_thread_cpu(|| self.rank_notes(&ask))
             }
         };
         Ok((found?, time))
     }
 
-    fn rank(&self, ask: &Ask) -> Result<Vec<i64>> {
-        let deadline = Deadline::after(PATIENCE);
-        let ranking = self.store.read(deadline, |reader| self.notes.rank(reader, ask))?;
+    fn rank_notes(&self, ask: &RankRequest) -> Result<Vec<i64>> {
+        let deadline = Deadline::after(TIMEOUT);
+        let ranking = self.store.read(deadline, |reader| self.notes.rank_matches(reader, ask))?;
         Ok(ranking.ranked.into_iter().map(|found| found.key).collect())
     }
 }

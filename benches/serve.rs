@@ -1,10 +1,9 @@
-//! What the protocol costs: a `tools/call` that answers from memory, against an
-//! actix-web handler that reads the same JSON and writes the same bytes: over HTTP
-//! and WebSocket with 1, 32 and 512 connections, and over standard input and output.
+//! The cost of the protocol: a `tools/call` answered from memory, compared with an actix-web
+//! handler that parses the same JSON and writes the same bytes; over HTTP and WebSocket with 1, 32
+//! and 512 connections, and over standard input and output.
 //!
-//! Each server is a process of its own; the system tells how much CPU it has used.
-//! Afterwards the memory of idle sessions, as the handshake leaves them and as
-//! a first search does.
+//! Each server is a separate process, whose CPU time is read from the system. Afterwards measures
+//! the memory of idle sessions, after the handshake and after a first search.
 //!
 //! `cargo bench -p vademecum-benches --bench serve -- --json serve.json`
 
@@ -25,53 +24,54 @@ use futures_util::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
 use vademecum::{
-    actors::{Roster, Shelf},
+    actors::{LibraryConfig, UserRegistry},
     registry,
-    transport::{Connections, Door, serve, serve_stdio},
+    transport::{ConnectionCount, ServerState, serve, serve_stdio},
 };
-use vademecum_benches::{Http, Line, Process, Socket};
+use vademecum_benches::{ClientConnection, HttpClient, Process, WebSocketClient};
 use vademecum_core::{
-    auth::{Authenticator, Principal, Right, desktop},
+    auth::{Authenticator, Principal, Right, local_principal},
     config,
     telemetry::Monitor,
 };
 use vademecum_mcp::{
-    Answer, Call, Catalog, Completion, Contents, Effect, Entry, Failure, Link, Messages, Offer,
-    Options, Peer, Prompt, PromptArguments, Resource, Schemas, Scope, Service, SessionId, Sessions,
-    Template, Toolset, Unfinished,
+    CallToolResult, Completion, CompletionRequest, Failure, GetPromptResult, Outbound, Peer,
+    Prompt, PromptArguments, ProtocolSessions, RequestContext, Resource, ResourceContents,
+    ResourceTemplate, Scope, ServerHandler, Service, ServiceOptions, SessionId, ToolCatalog,
+    ToolEffect, ToolEntry, ToolSchemas, Toolset,
 };
 
-/// Requests of one measurement.
+/// Number of requests per measurement.
 const REQUESTS: usize = 20_000;
-/// Measurements of each server, one after the other in turn; the median counts.
+/// Number of alternating measurements per server; the median counts.
 const ROUNDS: usize = 5;
-/// Sessions whose memory is measured.
+/// Number of sessions whose memory is measured.
 const SESSIONS: usize = 20_000;
 
 #[derive(Debug, Parser)]
-struct Asked {
-    /// Where the figures are written to as JSON.
+struct Arguments {
+    /// File for the results as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Which server this process is; without one, it measures.
+    /// The server that this process runs; without it, the process measures.
     #[arg(long, hide = true)]
     server: Option<String>,
-    /// `cargo bench` says so.
+    /// An argument that `cargo bench` adds; ignored.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 fn main() -> Result<()> {
-    let asked = Asked::parse();
+    let asked = Arguments::parse();
     match asked.server.as_deref() {
         None => measure(asked.json),
-        Some("sessions") => sessions(),
+        Some("sessions") => measure_sessions(),
         Some(which) => run_server(which),
     }
 }
 
-/// What is called.
-fn request() -> String {
+/// Returns the request to measure.
+fn call_message() -> String {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "canned", "arguments": { "query": "when does rye bread rise", "limit": 10,
             "sources": ["notes", "media"], "filters": { "media": { "media_types": ["pdf"] } } },
@@ -79,8 +79,8 @@ fn request() -> String {
     .to_string()
 }
 
-/// What is answered: ten hits of a search.
-fn canned() -> String {
+/// Returns the result: ten hits of a search.
+fn canned_result() -> String {
     let hits: Vec<Value> = (0..10)
         .map(|number| {
             json!({
@@ -95,112 +95,115 @@ fn canned() -> String {
 }
 
 /// A tool that answers from memory.
-struct Canned {
-    catalog: Catalog,
+struct CannedTool {
+    catalog: ToolCatalog,
     answer: String,
 }
 
-impl Canned {
+impl CannedTool {
     fn new() -> Self {
         let input = json!({ "type": "object", "properties": {} });
-        let entry = Entry {
+        let entry = ToolEntry {
             name: "canned",
             title: "Canned",
             description: "Answers from memory.",
             toolset: Toolset::Knowledge,
             right: Right::Read,
-            effect: Effect::Reads,
-            schemas: Schemas { input, output: None },
+            effect: ToolEffect::Reads,
+            schemas: ToolSchemas { input, output: None },
         };
-        Self { catalog: Catalog::new(vec![entry]), answer: canned() }
+        Self { catalog: ToolCatalog::new(vec![entry]), answer: canned_result() }
     }
 }
 
-impl Offer for Canned {
-    fn tools(&self) -> &Catalog {
+impl ServerHandler for CannedTool {
+    fn tools(&self) -> &ToolCatalog {
         &self.catalog
     }
 
-    fn call<'a>(
+    fn call_tool<'a>(
         &'a self,
         _: &'a str,
         arguments: &'a RawValue,
-        _: &'a Call,
-    ) -> LocalBoxFuture<'a, Result<Answer, Failure>> {
+        _: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>> {
         async move {
             let _read: Value = serde_json::from_str(arguments.get())
-                .map_err(|error| Failure::parameters(error.to_string()))?;
-            Ok(Answer::json(self.answer.clone(), None))
+                .map_err(|error| Failure::invalid_params(error.to_string()))?;
+            Ok(CallToolResult::from_json(self.answer.clone(), None))
         }
         .boxed_local()
     }
 
-    fn resources(&self, _: &Principal) -> Vec<Resource> {
+    fn list_resources(&self, _: &Principal) -> Vec<Resource> {
         Vec::new()
     }
 
-    fn templates(&self) -> Vec<Template> {
+    fn resource_templates(&self) -> Vec<ResourceTemplate> {
         Vec::new()
     }
 
-    fn read<'a>(
+    fn read_resource<'a>(
         &'a self,
         uri: &'a str,
-        _: &'a Call,
-    ) -> LocalBoxFuture<'a, Result<Contents, Failure>> {
-        std::future::ready(Err(Failure::resource(uri))).boxed_local()
+        _: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
+        std::future::ready(Err(Failure::resource_not_found(uri))).boxed_local()
     }
 
-    fn prompts<'a>(&'a self, _: &'a Call) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
+    fn list_prompts<'a>(
+        &'a self,
+        _: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
         std::future::ready(Ok(Vec::new())).boxed_local()
     }
 
-    fn prompt<'a>(
+    fn get_prompt<'a>(
         &'a self,
         name: &'a str,
         _: &'a PromptArguments,
-        _: &'a Call,
-    ) -> LocalBoxFuture<'a, Result<Messages, Failure>> {
-        std::future::ready(Err(Failure::parameters(name))).boxed_local()
+        _: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
+        std::future::ready(Err(Failure::invalid_params(name))).boxed_local()
     }
 
-    fn complete<'a>(
+    fn complete_argument<'a>(
         &'a self,
-        _: &'a Unfinished,
-        _: &'a Call,
+        _: &'a CompletionRequest,
+        _: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
         std::future::ready(Ok(Completion::default())).boxed_local()
     }
 
-    fn changes(&self, _: &Principal) -> watch::Receiver<u64> {
+    fn subscribe_changes(&self, _: &Principal) -> watch::Receiver<u64> {
         watch::Sender::new(0).subscribe()
     }
 
-    fn forget(&self, _: &Principal, _: &Scope) {}
+    fn forget_scope(&self, _: &Principal, _: &Scope) {}
 }
 
-fn many(count: usize) -> NonZeroUsize {
+fn non_zero(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
 }
 
-fn service() -> Service {
-    let sessions = Sessions::new(Duration::from_hours(1), many(1_000_000));
-    Service::new(Arc::new(Canned::new()), Arc::new(sessions), Options::default())
+fn canned_service() -> Service {
+    let sessions = ProtocolSessions::new(Duration::from_hours(1), non_zero(1_000_000));
+    Service::new(Arc::new(CannedTool::new()), Arc::new(sessions), ServiceOptions::default())
 }
 
-/// Serves until it is killed, and tells where.
+/// Serves until killed. Prints the address.
 #[expect(clippy::print_stdout, reason = "this is how the parent is told")]
 fn run_server(which: &str) -> Result<()> {
     actix::System::new().block_on(async {
-        let user = desktop("bench".parse()?);
-        let door = Door {
-            service: service(),
+        let user = local_principal("bench".parse()?);
+        let door = ServerState {
+            service: canned_service(),
             authenticator: Arc::new(Authenticator::single(user.clone())),
             auth: config::Auth::default(),
             server: config::Server::default(),
-            concurrent_calls: NonZeroU32::MIN.saturating_add(15),
-            longest_call: Duration::from_mins(2),
-            connections: Connections::default(),
+            max_concurrent_calls: NonZeroU32::MIN.saturating_add(15),
+            call_timeout: Duration::from_mins(2),
+            connection_count: ConnectionCount::default(),
             monitor: Monitor::default(),
         };
         if which == "stdio" {
@@ -211,41 +214,41 @@ fn run_server(which: &str) -> Result<()> {
         if which == "ours" {
             return Ok(serve(door, listener).await?);
         }
-        let text = serde_json::to_string(&canned())?;
-        let canned = canned();
+        let text = serde_json::to_string(&canned_result())?;
+        let canned = canned_result();
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{canned},"isError":false}}}}"#
         );
         let body = web::Data::new(body);
-        let app = move || App::new().app_data(body.clone()).route("/mcp", web::post().to(plain));
+        let app = move || App::new().app_data(body.clone()).route("/mcp", web::post().to(plain_handler));
         Ok(HttpServer::new(app).workers(2).listen(listener)?.run().await?)
     })
 }
 
-async fn plain(body: web::Bytes, answer: web::Data<String>) -> HttpResponse {
+async fn plain_handler(body: web::Bytes, answer: web::Data<String>) -> HttpResponse {
     match serde_json::from_slice::<Value>(&body) {
         Ok(_) => HttpResponse::Ok().content_type("application/json").body(answer.to_string()),
         Err(error) => HttpResponse::BadRequest().body(error.to_string()),
     }
 }
 
-/// How a server is asked.
+/// The transport of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum TransportKind {
     Http,
     WebSocket,
     Stdio,
 }
 
-/// A server in a process of its own.
-struct Server {
+/// A server in a child process.
+struct ChildServer {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     address: String,
 }
 
-impl Server {
+impl ChildServer {
     fn start(which: &str) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["--server", which])
@@ -261,65 +264,69 @@ impl Server {
         Ok(Self { child, input, output, address: address.trim().to_owned() })
     }
 
-    /// CPU and time of one request, in microseconds, over so many connections.
-    fn cost(&mut self, way: Way, connections: usize) -> Result<(f64, f64)> {
+    /// Returns the CPU and wall-clock time of one request, in microseconds.
+    fn measure_cost(&mut self, way: TransportKind, connections: usize) -> Result<(f64, f64)> {
         let each = REQUESTS / connections;
-        let process = Process::of(self.child.id());
-        let (before, began) = (process.cpu()?, Instant::now());
-        if way == Way::Stdio {
-            self.talk(each)?;
+        let process = Process::with_id(self.child.id());
+        let (before, began) = (process.cpu_time()?, Instant::now());
+        if way == TransportKind::Stdio {
+            self.send_over_stdio(each)?;
         } else {
             let address = &self.address;
             std::thread::scope(|scope| -> Result<()> {
                 let callers: Vec<_> = (0..connections)
-                    .map(|_| scope.spawn(move || call(way, address, each)))
+                    .map(|_| scope.spawn(move || send_requests(way, address, each)))
                     .collect();
                 for caller in callers {
-                    caller.join().map_err(|_| anyhow::anyhow!("a caller broke off"))??;
+                    caller.join().map_err(|_| anyhow::anyhow!("a caller panicked"))??;
                 }
                 Ok(())
             })?;
         }
-        let (spent, took) = (process.cpu()?.saturating_sub(before), began.elapsed());
+        let (spent, took) = (process.cpu_time()?.saturating_sub(before), began.elapsed());
         let count = f64::from(u32::try_from(each * connections)?);
         Ok((spent.as_secs_f64() * 1e6 / count, took.as_secs_f64() * 1e6 / count))
     }
 
-    /// Asks so many times over its standard input.
-    fn talk(&mut self, times: usize) -> Result<()> {
-        let message = format!("{}\n", request());
+    /// Sends `times` requests over standard input.
+    fn send_over_stdio(&mut self, times: usize) -> Result<()> {
+        let message = format!("{}\n", call_message());
         let mut answer = String::new();
         for _ in 0..times {
             self.input.write_all(message.as_bytes())?;
             answer.clear();
-            ensure!(self.output.read_line(&mut answer)? > 0, "the server hung up");
+            ensure!(self.output.read_line(&mut answer)? > 0, "the server closed the connection");
         }
-        is_right(&answer)
+        ensure_success(&answer)
     }
 }
 
-impl Drop for Server {
+impl Drop for ChildServer {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Calls so many times over one connection.
-fn call(way: Way, address: &str, times: usize) -> Result<()> {
-    let body = request();
+/// Sends `times` requests over one connection.
+fn send_requests(way: TransportKind, address: &str, times: usize) -> Result<()> {
+    let body = call_message();
     let mut line = match way {
-        Way::WebSocket => Line::Socket(Socket::connect(address, "")?),
-        Way::Http | Way::Stdio => Line::Http(Http::connect(address, "")?),
+        TransportKind::WebSocket => {
+            ClientConnection::WebSocket(WebSocketClient::connect(address, "")?)
+        }
+        TransportKind::Http | TransportKind::Stdio => {
+            ClientConnection::Http(HttpClient::connect(address, "")?)
+        }
     };
     let mut last = String::new();
     for _ in 0..times {
-        (_, last) = line.ask(&body)?;
+        (_, last) = line.send_request(&body)?;
     }
-    is_right(&last)
+    ensure_success(&last)
 }
 
-fn is_right(answer: &str) -> Result<()> {
+fn ensure_success(answer: &str) -> Result<()> {
     let answer: Value = serde_json::from_str(answer)?;
     ensure!(answer["result"]["isError"] == false, "{answer}");
     Ok(())
@@ -328,18 +335,21 @@ fn is_right(answer: &str) -> Result<()> {
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 fn measure(json: Option<PathBuf>) -> Result<()> {
     let mut figures = Vec::new();
-    let mut plain = Server::start("plain")?;
-    let (mut ours, mut pipe) = (Server::start("ours")?, Server::start("stdio")?);
-    let ways =
-        [(Way::Http, [1, 32, 512].as_slice()), (Way::WebSocket, &[1, 32, 512]), (Way::Stdio, &[1])];
+    let mut plain = ChildServer::start("plain")?;
+    let (mut ours, mut pipe) = (ChildServer::start("ours")?, ChildServer::start("stdio")?);
+    let ways = [
+        (TransportKind::Http, [1, 32, 512].as_slice()),
+        (TransportKind::WebSocket, &[1, 32, 512]),
+        (TransportKind::Stdio, &[1]),
+    ];
     for (way, counts) in ways {
         for &connections in counts {
             let mut costs: [Vec<(f64, f64)>; 2] = [Vec::new(), Vec::new()];
             for _ in 0..ROUNDS {
-                // What anybody would write themselves speaks HTTP.
-                costs[0].push(plain.cost(Way::Http, connections)?);
-                let server = if way == Way::Stdio { &mut pipe } else { &mut ours };
-                costs[1].push(server.cost(way, connections)?);
+                // The plain handler always uses HTTP, for any transport.
+                costs[0].push(plain.measure_cost(TransportKind::Http, connections)?);
+                let server = if way == TransportKind::Stdio { &mut pipe } else { &mut ours };
+                costs[1].push(server.measure_cost(way, connections)?);
             }
             let median = |mut costs: Vec<(f64, f64)>| {
                 costs.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -353,7 +363,7 @@ fn measure(json: Option<PathBuf>) -> Result<()> {
             println!("  plain handler {plain:>8.1}   (elapsed {plain_took:.1})");
             println!("  tools/call    {ours:>8.1}   (elapsed {ours_took:.1})");
             println!(
-                "  more by       {:>8.1}   ({:.2} times; at most 20.0 wanted); {:.0} requests per \
+                "  more by       {:>8.1}   ({:.2} times; target: 20.0); {:.0} requests per \
                  core second",
                 ours - plain,
                 ours / plain,
@@ -374,55 +384,55 @@ fn measure(json: Option<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Opens sessions, first by handshake, then as a search does, and tells what
-/// each took.
+/// Opens sessions, first by handshake and then as a search does, and prints the memory of each step
+/// in bytes.
 #[expect(clippy::print_stdout, reason = "this is how the parent is told")]
-fn sessions() -> Result<()> {
+fn measure_sessions() -> Result<()> {
     let told = actix::System::new().block_on(async {
-        let principal = desktop("bench".parse()?);
-        let service = service();
+        let principal = local_principal("bench".parse()?);
+        let service = canned_service();
         let peer = |session| Peer {
             principal: principal.clone(),
             session,
-            defaults: vademecum_mcp::Defaults::default(),
-            names: None,
-            mirror: None,
-            turns: None,
+            defaults: vademecum_mcp::RequestDefaults::default(),
+            name_style: None,
+            headers: None,
+            call_permits: None,
         };
         let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": { "sampling": {}, "roots": {} },
             "clientInfo": { "name": "claude-desktop", "version": "1.0" } } })
         .to_string();
-        service.handle(&peer(None), &hello, &Link::default()).await;
-        let before = Process::OWN.resident()?;
+        service.handle(&peer(None), &hello, &Outbound::default()).await;
+        let before = Process::CURRENT.resident_bytes()?;
         let mut opened: Vec<SessionId> = Vec::with_capacity(SESSIONS);
         for _ in 0..SESSIONS {
-            let reply = service.handle(&peer(None), &hello, &Link::default()).await;
-            opened.extend(reply.opened);
+            let reply = service.handle(&peer(None), &hello, &Outbound::default()).await;
+            opened.extend(reply.opened_session);
         }
-        let after_handshake = Process::OWN.resident()?;
+        let after_handshake = Process::CURRENT.resident_bytes()?;
         let folder = tempfile::tempdir()?;
         let sessions = config::Sessions {
-            most: many(1_000_000),
-            most_per_user: many(1_000_000),
+            most: non_zero(1_000_000),
+            most_per_user: non_zero(1_000_000),
             ..config::Sessions::default()
         };
-        let roster = Roster::new(Shelf {
+        let roster = UserRegistry::new(LibraryConfig {
             tldw: None,
             users: folder.path().to_owned(),
             embeddings: None,
-            open_libraries: config::Storage::default().open_libraries,
+            max_open_libraries: config::Storage::default().open_libraries,
             sources: registry::sources(),
             limits: config::Limits::default(),
             sessions,
         });
-        roster.session(&principal, None)?;
-        let before_seats = Process::OWN.resident()?;
+        roster.open_session(&principal, None)?;
+        let before_seats = Process::CURRENT.resident_bytes()?;
         for id in opened {
-            roster.session(&principal, Some(&Scope::Session(id)))?;
+            roster.open_session(&principal, Some(&Scope::Session(id)))?;
             tokio::task::yield_now().await;
         }
-        let after_seats = Process::OWN.resident()?;
+        let after_seats = Process::CURRENT.resident_bytes()?;
         let each = |from: u64, to: u64| to.saturating_sub(from) / SESSIONS as u64;
         let handshake = each(before, after_handshake);
         let seat = each(before_seats, after_seats);

@@ -1,17 +1,15 @@
-//! What `query` costs beside a plain loop that reads the same rows with a
-//! driver and builds the same JSON.
+//! The cost of the tool `query` compared with a plain loop that reads the same rows with a driver
+//! and builds the same JSON.
 //!
-//! A table of ten columns is made on each engine and read whole, in turns:
+//! A table of ten columns is created on each engine and read completely, in turns:
 //!
-//! - `plain`: prepare, fetch, one `serde_json::Value` a cell, one text of all;
-//!   with sqlx (`PostgreSQL`), `mysql_async` (`MariaDB`) and rusqlite (SQLite);
-//! - `query`: the whole path, JSON message in, JSON message out: guard,
-//!   read-only transaction, caps, the answer as text and as structured content,
-//!   and the connection reset.
+//! - `plain`: prepare, fetch, one `serde_json::Value` per cell, one text for the result; with sqlx
+//!   (`PostgreSQL`), `mysql_async` (`MariaDB`) and rusqlite (SQLite);
+//! - `query`: the whole path from JSON message to JSON message: guard, read-only transaction,
+//!   limits, the result as text and structured content, and the connection reset.
 //!
-//! Both say the same rows, which is compared. What counts is this process; what
-//! the servers spend is theirs. The target is that `query` costs at most twice
-//! as much as `plain`.
+//! Both must return the same rows. Only the CPU time of this process counts, not that of the
+//! database servers. The target is that `query` costs at most twice as much as `plain`.
 //!
 //! `eval "$(tests/servers start)"; cargo bench -p vademecum-benches --bench sql -- --rows 100k`
 
@@ -24,27 +22,27 @@ use serde_json::{Value, json};
 use sqlx::Row as _;
 use tempfile::TempDir;
 use vademecum::app::App;
-use vademecum_benches::{Cost, Figures, Options, Report};
+use vademecum_benches::{Options, Report, Timing, TimingSummary};
 use vademecum_core::config::Settings;
 
-/// Rounds, the first of which warms up.
+/// Number of rounds. The first one is a warm-up.
 const ROUNDS: usize = 8;
-/// How many times a plain loop a query may cost.
+/// Target: maximum ratio of the cost of `query` to that of `plain`.
 const TIMES: f64 = 2.0;
-/// Rows that are inserted by one statement.
-const BATCH: usize = 500;
+/// Rows per INSERT statement.
+const ROWS_PER_INSERT: usize = 500;
 
-/// What is read.
-const READ: &str = "SELECT id, sku, name, city, note, quantity, grams, price, is_new, made \
+/// The statement to measure.
+const SELECT_SQL: &str = "SELECT id, sku, name, city, note, quantity, grams, price, is_new, made \
      FROM vademecum_bench ORDER BY id";
-const MAKE: &str = "CREATE TABLE vademecum_bench (id BIGINT PRIMARY KEY, sku VARCHAR(40) NOT NULL, \
+const CREATE_TABLE_SQL: &str = "CREATE TABLE vademecum_bench (id BIGINT PRIMARY KEY, sku VARCHAR(40) NOT NULL, \
      name VARCHAR(80) NOT NULL, city VARCHAR(80), note TEXT NOT NULL, quantity INT NOT NULL, \
      grams BIGINT NOT NULL, price DOUBLE PRECISION NOT NULL, is_new SMALLINT NOT NULL, \
      made VARCHAR(40) NOT NULL)";
-const DROP: &str = "DROP TABLE IF EXISTS vademecum_bench";
+const DROP_TABLE_SQL: &str = "DROP TABLE IF EXISTS vademecum_bench";
 
 fn main() -> Result<()> {
-    let options = Options::read();
+    let options = Options::from_command_line();
     let mut report = Report::new("sql");
     actix::System::new().block_on(async {
         for rows in &options.rows {
@@ -56,7 +54,7 @@ fn main() -> Result<()> {
     })
 }
 
-/// Which kind of database.
+/// The database engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Engine {
     Postgres,
@@ -75,15 +73,18 @@ impl Engine {
         }
     }
 
-    /// Where it is.
+    /// Returns the connection string, or the path of the SQLite file.
     #[expect(clippy::disallowed_methods, reason = "benches have no settings")]
-    fn place(self, folder: &Path) -> Result<String> {
+    fn connection_string(self, folder: &Path) -> Result<String> {
         let named = match self {
             Self::Postgres => "VADEMECUM_POSTGRES",
             Self::MariaDb => "VADEMECUM_MARIADB",
             Self::Sqlite => {
                 let file = folder.join("bench.db");
-                return Ok(file.to_str().context("the folder is no UTF-8")?.to_owned());
+                return Ok(file
+                    .to_str()
+                    .context("the path of the folder is not UTF-8")?
+                    .to_owned());
             }
         };
         env::var(named).with_context(|| {
@@ -94,48 +95,51 @@ impl Engine {
     #[expect(clippy::print_stdout, reason = "a bench prints its figures")]
     async fn measure(self, rows: usize, report: &mut Report) -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let place = self.place(folder.path())?;
-        let mut plain = Plain::open(self, &place).await?;
-        plain.fill(rows).await?;
-        let app = self.app(&folder, &place, rows)?;
+        let place = self.connection_string(folder.path())?;
+        let mut plain = PlainDriver::open(self, &place).await?;
+        plain.fill_table(rows).await?;
+        let app = self.open_app(&folder, &place, rows)?;
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for round in 0..ROUNDS {
-            let (said, cost) = Cost::of(plain.read()).await;
-            let (answer, asked) = Cost::of(ask(&app)).await;
+            let (said, cost) = Timing::measure(plain.read_as_json()).await;
+            let (answer, asked) = Timing::measure(call_query(&app)).await;
             let (said, answer) = (said?, answer?);
             if round == 0 {
                 let (said, answer): (Value, Value) =
                     (serde_json::from_str(&said)?, serde_json::from_str(&answer)?);
                 let answer = &answer["result"]["structuredContent"];
                 let count = said["data"]["rows"].as_array().map(Vec::len);
-                ensure!(count == Some(rows), "the plain loop reads all rows");
-                ensure!(said["data"]["rows"] == answer["data"]["rows"], "both say the same");
-                ensure!(answer["data"]["truncated"] == false, "nothing is kept back");
+                ensure!(count == Some(rows), "the plain loop did not read all rows");
+                ensure!(
+                    said["data"]["rows"] == answer["data"]["rows"],
+                    "the rows of `plain` and `query` differ"
+                );
+                ensure!(answer["data"]["truncated"] == false, "the result of `query` is truncated");
             } else {
                 theirs.push(cost.cpu);
                 ours.push(asked.cpu);
             }
         }
-        plain.run(DROP).await?;
-        let [ours, theirs] = [ours, theirs].map(Figures::of);
+        plain.execute(DROP_TABLE_SQL).await?;
+        let [ours, theirs] = [ours, theirs].map(TimingSummary::from_durations);
         println!("{} ({rows} rows of ten columns)", self.name());
         println!("  plain  {:>9.1} ms median", theirs.median / 1e3);
         println!(
-            "  query  {:>9.1} ms median; {:.2} times (at most {TIMES} wanted)",
+            "  query  {:>9.1} ms median; {:.2} times (target: at most {TIMES})",
             ours.median / 1e3,
-            ours.to(theirs)
+            ours.ratio_to(theirs)
         );
-        report.add(json!({
+        report.add_entry(json!({
             "engine": self.name(), "rows": rows, "query": ours, "plain": theirs,
-            "to_plain": ours.to(theirs), "target": TIMES,
+            "to_plain": ours.ratio_to(theirs), "target": TIMES,
         }));
         Ok(())
     }
 
-    /// The program, with the database as a profile that may answer with all of it.
-    fn app(self, folder: &TempDir, place: &str, rows: usize) -> Result<App> {
+    /// Creates the application with the database as a profile that may return all rows.
+    fn open_app(self, folder: &TempDir, place: &str, rows: usize) -> Result<App> {
         let data = folder.path().join("data");
-        // What JSON writes as a string is one in TOML as well.
+        // A JSON string is also a valid TOML string.
         let settings = format!(
             "[storage]\ndata = {}\n[profiles.bench]\n{} = {}\nallow_plaintext = true\n\
              max_rows = {}\nmax_bytes = 1000000000\n",
@@ -148,14 +152,14 @@ impl Engine {
     }
 }
 
-/// Asks as a client does.
-async fn ask(app: &App) -> Result<String> {
+/// Calls the tool as a client does.
+async fn call_query(app: &App) -> Result<String> {
     let message = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "query", "arguments": { "profile": "bench", "sql": READ } },
+        "params": { "name": "query", "arguments": { "profile": "bench", "sql": SELECT_SQL } },
     });
-    let answer = app.ask(&message.to_string()).await.context("no answer")?;
-    // The end tells it, and costs nothing to look at.
+    let answer = app.handle_message(&message.to_string()).await.context("no answer")?;
+    // Checking the suffix is cheap and sufficient.
     ensure!(answer.ends_with("\"isError\":false}}"), "{}", tail(&answer));
     Ok(answer)
 }
@@ -165,14 +169,14 @@ fn tail(text: &str) -> &str {
     text.get(from..).unwrap_or_default()
 }
 
-/// A driver, and nothing else.
-enum Plain {
+/// A connection of the plain driver.
+enum PlainDriver {
     Postgres(Box<sqlx::PgConnection>),
     MariaDb(Box<mysql_async::Conn>),
     Sqlite(rusqlite::Connection),
 }
 
-impl Plain {
+impl PlainDriver {
     #[expect(clippy::disallowed_methods, reason = "a plain database is no store")]
     async fn open(engine: Engine, place: &str) -> Result<Self> {
         Ok(match engine {
@@ -185,8 +189,8 @@ impl Plain {
         })
     }
 
-    /// Runs a statement that gives nothing.
-    async fn run(&mut self, statement: &str) -> Result<()> {
+    /// Executes a statement without results.
+    async fn execute(&mut self, statement: &str) -> Result<()> {
         match self {
             Self::Postgres(connection) => {
                 use sqlx::Executor as _;
@@ -198,26 +202,28 @@ impl Plain {
         Ok(())
     }
 
-    async fn fill(&mut self, rows: usize) -> Result<()> {
-        self.run(DROP).await?;
-        self.run(MAKE).await?;
-        for begin in (0..rows).step_by(BATCH) {
-            let values: Vec<String> = (begin..rows.min(begin + BATCH)).map(row).collect();
-            self.run(&format!("INSERT INTO vademecum_bench VALUES {}", values.join(","))).await?;
+    async fn fill_table(&mut self, rows: usize) -> Result<()> {
+        self.execute(DROP_TABLE_SQL).await?;
+        self.execute(CREATE_TABLE_SQL).await?;
+        for begin in (0..rows).step_by(ROWS_PER_INSERT) {
+            let values: Vec<String> =
+                (begin..rows.min(begin + ROWS_PER_INSERT)).map(row_values).collect();
+            self.execute(&format!("INSERT INTO vademecum_bench VALUES {}", values.join(",")))
+                .await?;
         }
         Ok(())
     }
 
-    /// Reads the table and writes it as JSON.
-    async fn read(&mut self) -> Result<String> {
+    /// Reads the table and serializes it as JSON.
+    async fn read_as_json(&mut self) -> Result<String> {
         let mut rows: Vec<Vec<Value>> = Vec::new();
         let columns: Vec<String>;
         match self {
             Self::Postgres(connection) => {
                 use sqlx::{Column as _, Executor as _};
-                let described = (&mut **connection).describe(READ).await?;
+                let described = (&mut **connection).describe(SELECT_SQL).await?;
                 columns = described.columns.iter().map(|it| it.name().to_owned()).collect();
-                let mut stream = sqlx::query(READ).fetch(&mut **connection);
+                let mut stream = sqlx::query(SELECT_SQL).fetch(&mut **connection);
                 while let Some(row) = stream.try_next().await? {
                     rows.push(vec![
                         row.try_get::<i64, _>(0)?.into(),
@@ -234,25 +240,25 @@ impl Plain {
                 }
             }
             Self::MariaDb(connection) => {
-                let mut result = connection.exec_iter(READ, ()).await?;
+                let mut result = connection.exec_iter(SELECT_SQL, ()).await?;
                 columns = result.columns_ref().iter().map(|it| it.name_str().into()).collect();
                 while let Some(mut row) = result.next().await? {
                     rows.push(vec![
-                        taken::<i64>(&mut row, 0)?.into(),
-                        taken::<String>(&mut row, 1)?.into(),
-                        taken::<String>(&mut row, 2)?.into(),
-                        taken::<Option<String>>(&mut row, 3)?.into(),
-                        taken::<String>(&mut row, 4)?.into(),
-                        taken::<i32>(&mut row, 5)?.into(),
-                        taken::<i64>(&mut row, 6)?.into(),
-                        taken::<f64>(&mut row, 7)?.into(),
-                        taken::<i16>(&mut row, 8)?.into(),
-                        taken::<String>(&mut row, 9)?.into(),
+                        take_cell::<i64>(&mut row, 0)?.into(),
+                        take_cell::<String>(&mut row, 1)?.into(),
+                        take_cell::<String>(&mut row, 2)?.into(),
+                        take_cell::<Option<String>>(&mut row, 3)?.into(),
+                        take_cell::<String>(&mut row, 4)?.into(),
+                        take_cell::<i32>(&mut row, 5)?.into(),
+                        take_cell::<i64>(&mut row, 6)?.into(),
+                        take_cell::<f64>(&mut row, 7)?.into(),
+                        take_cell::<i16>(&mut row, 8)?.into(),
+                        take_cell::<String>(&mut row, 9)?.into(),
                     ]);
                 }
             }
             Self::Sqlite(connection) => {
-                let mut statement = connection.prepare(READ)?;
+                let mut statement = connection.prepare(SELECT_SQL)?;
                 columns = statement.column_names().into_iter().map(str::to_owned).collect();
                 let mut found = statement.query([])?;
                 while let Some(row) = found.next()? {
@@ -277,16 +283,16 @@ impl Plain {
     }
 }
 
-/// A cell of `MariaDB`.
-fn taken<T: mysql_async::prelude::FromValue>(
+/// Takes a cell of a `MariaDB` row.
+fn take_cell<T: mysql_async::prelude::FromValue>(
     row: &mut mysql_async::Row,
     index: usize,
 ) -> Result<T> {
     row.take(index).with_context(|| format!("column {index} is missing"))
 }
 
-/// A row as it stands behind VALUES.
-fn row(number: usize) -> String {
+/// Returns a row for the VALUES clause.
+fn row_values(number: usize) -> String {
     const CITIES: [&str; 7] =
         ["'Bergen'", "'Graz'", "'Izmir'", "'Lviv'", "NULL", "'Porto'", "'Turku'"];
     let city = CITIES[number % CITIES.len()];
@@ -299,7 +305,7 @@ fn row(number: usize) -> String {
         number % 613,
         number % 97,
         number * 31,
-        // Never whole: which JSON says of a whole one is a matter of taste.
+        // Never an integer, since JSON writers format integral floats differently.
         f64::from(u32::try_from(number % 100_000 * 2 + 1).unwrap_or_default()) / 16.0,
         number % 2,
     )

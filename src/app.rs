@@ -1,4 +1,4 @@
-//! Where everything is put together: settings → stores → actors → transports.
+//! Assembles the program from its settings: stores, actors, services and transports.
 
 mod monitoring;
 
@@ -11,76 +11,76 @@ use std::{
 
 use vademecum_tldw::TldwError;
 
-use self::monitoring::Watched;
+use self::monitoring::MonitoredComponents;
 use crate::{
-    actors::{Library, Roster, Shelf, Tldw},
-    collections::{Catalogue, CollectionError, Syncs, Tables},
+    actors::{Library, LibraryConfig, TldwDirectory, UserRegistry},
+    collections::{Catalogue, CollectionError, SyncJobs, TableDatabases},
     registry,
-    tools::Toolbox,
-    transport::{self, Connections, Door},
+    tools::ToolRegistry,
+    transport::{self, ConnectionCount, ServerState},
 };
 use vademecum_core::{
-    auth::{Accounts, AuthError, Authenticator, Principal, UserId, UserIdError, desktop},
-    config::{ConfigError, Mode, Settings, ToolNames, Tools},
-    telemetry::{Exporter, ExporterError, Metrics, MetricsError, Monitor},
+    auth::{Accounts, AuthError, Authenticator, Principal, UserId, UserIdError, local_principal},
+    config::{AuthMode, ConfigError, Settings, ToolNames, Tools},
+    telemetry::{ExporterError, Metrics, MetricsError, Monitor, SpanExporter},
 };
 use vademecum_embed::{Embeddings, SetupError};
 use vademecum_mcp::{
-    Capacity, Link, NameStyle, NotDisabled, Observer, Options, Peer, Rates, Service, Sessions,
-    Toolset,
+    AdmissionLimits, DisableToolError, NameStyle, Outbound, Peer, ProtocolSessions, RateLimits,
+    RequestObserver, Service, ServiceOptions, Toolset,
 };
 use vademecum_sql::{Databases, ProfileError, Profiles};
 
-/// How often idle sessions are looked for.
-const SWEEP: Duration = Duration::from_mins(1);
-/// How long closing the files may take at the end.
-const CLOSING: Duration = Duration::from_secs(2);
+/// Interval between searches for idle sessions.
+const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
+/// Maximum time to close the databases at shutdown.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The program, put together for one user.
+/// The assembled program: services, registries and settings.
 #[derive(Debug)]
 pub struct App {
     settings: Settings,
     principal: Principal,
-    roster: Arc<Roster>,
+    user_registry: Arc<UserRegistry>,
     collections: Arc<Catalogue>,
-    syncs: Syncs,
+    syncs: SyncJobs,
     profiles: Arc<Profiles>,
     service: Service,
-    connections: Connections,
+    connections: ConnectionCount,
     monitor: Monitor,
 }
 
-/// Why the program could not be put together or run.
+/// Error while assembling or running the program.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
-    /// The settings are not right.
+    /// The settings are invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The user cannot be called that.
+    /// The user id in the settings is invalid.
     #[error(transparent)]
     User(#[from] UserIdError),
-    /// Nobody can be let in.
+    /// The authentication settings are invalid or the accounts cannot be opened.
     #[error(transparent)]
     Auth(#[from] AuthError),
     /// The tldw directory cannot be served.
     #[error("`storage.tldw` cannot be served")]
     Tldw(#[from] TldwError),
-    /// A tool that is not there cannot be switched off.
-    #[error("`tools.disabled` is not right")]
-    Tools(#[from] NotDisabled),
-    /// Nobody can make vectors as the settings want it.
-    #[error("`embeddings` is not right")]
+    /// A tool that is to be disabled does not exist.
+    #[error("invalid `tools.disabled`")]
+    Tools(#[from] DisableToolError),
+    /// The configured embedding model cannot be set up.
+    #[error("invalid `embeddings`")]
     Embeddings(#[from] SetupError),
-    /// A collection cannot be as the settings want it.
-    #[error("`collections` is not right")]
+    /// A configured collection is invalid.
+    #[error("invalid `collections`")]
     Collections(#[from] CollectionError),
-    /// A profile cannot be as the settings want it.
+    /// A configured profile is invalid.
     #[error(transparent)]
     Profiles(#[from] ProfileError),
-    /// Nothing can be counted.
+    /// The metrics could not be registered.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// No spans can be sent.
+    /// The trace exporter could not be started.
     #[error(transparent)]
     Exporter(#[from] ExporterError),
     /// The server could not run.
@@ -88,35 +88,35 @@ pub enum AppError {
     Run(#[from] std::io::Error),
 }
 
-/// How much is worked on at the same time.
-fn capacity(settings: &Settings) -> Capacity {
+/// Returns the concurrency limits of the settings.
+fn call_capacity(settings: &Settings) -> AdmissionLimits {
     let limits = &settings.limits;
     let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-    Capacity {
-        running_per_user: count(limits.concurrent_calls_per_user.get()),
-        waiting_per_user: count(limits.waiting_calls_per_user),
-        running: count(limits.concurrent_calls_in_all.get()),
-        waiting: count(limits.waiting_calls_in_all),
-        patience: limits.wait(),
-        longest: limits.longest_call(),
-        connections_per_user: count(settings.server.connections_per_user.get()),
+    AdmissionLimits {
+        max_running_per_user: count(limits.concurrent_calls_per_user.get()),
+        max_waiting_per_user: count(limits.waiting_calls_per_user),
+        max_running: count(limits.concurrent_calls_in_all.get()),
+        max_waiting: count(limits.waiting_calls_in_all),
+        queue_timeout: limits.queue_timeout(),
+        call_timeout: limits.call_timeout(),
+        max_connections_per_user: count(settings.server.connections_per_user.get()),
     }
 }
 
-/// The tldw directory that is served, if one is.
-fn tldw(settings: &Settings, data: &Path) -> Result<Option<Tldw>, TldwError> {
+/// Opens the tldw directory of the settings, if there is one.
+fn open_tldw(settings: &Settings, data: &Path) -> Result<Option<TldwDirectory>, TldwError> {
     let storage = &settings.storage;
     let open = |folder: &PathBuf| match settings.auth.mode {
-        Mode::Single => Tldw::of_one(folder, data, storage.named_user()),
-        Mode::Multi => Tldw::of_many(folder, data),
+        AuthMode::Single => TldwDirectory::for_one_user(folder, data, storage.named_user()),
+        AuthMode::Multi => TldwDirectory::for_all_users(folder, data),
     };
     storage.tldw.as_ref().map(open).transpose()
 }
 
-/// What the protocol does where it has a choice.
-fn options(tools: &Tools) -> Options {
-    Options {
-        names: match tools.tool_names {
+/// Returns the protocol options of the settings: tool naming, toolsets and write access.
+fn protocol_options(tools: &Tools) -> ServiceOptions {
+    ServiceOptions {
+        name_style: match tools.tool_names {
             ToolNames::Auto => None,
             ToolNames::Dotted => Some(NameStyle::Dotted),
             ToolNames::Underscored => Some(NameStyle::Underscored),
@@ -130,63 +130,67 @@ fn options(tools: &Tools) -> Options {
             (Toolset::Databases, tools.databases),
         ]
         .into_iter()
-        .filter_map(|(toolset, shown)| Some((toolset, shown.decided()?)))
+        .filter_map(|(toolset, shown)| Some((toolset, shown.fixed_visibility()?)))
         .collect(),
-        write: tools.write,
+        list_write_tools: tools.write,
     }
 }
 
 impl App {
-    /// Puts the program together. Nothing is opened, nothing is started that
-    /// is not needed: a client that asks for a handshake is answered at once.
+    /// Assembles the program. Databases are opened on first use, so that the handshake of a client
+    /// is answered immediately.
     pub fn new(settings: Settings) -> Result<Self, AppError> {
-        let principal = desktop(settings.storage.user.parse()?);
-        let folder = settings.storage.folder()?;
+        let principal = local_principal(settings.storage.user.parse()?);
+        let folder = settings.storage.data_folder()?;
         let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let all_tools = registry::tools();
-        let metrics = Metrics::new(&monitoring::measured(&all_tools))?;
-        let roster = Roster::new(Shelf {
+        let metrics = Metrics::new(&monitoring::metric_labels(&all_tools))?;
+        let roster = UserRegistry::new(LibraryConfig {
             users: folder.join("users"),
-            tldw: tldw(&settings, &folder)?,
+            tldw: open_tldw(&settings, &folder)?,
             sources: registry::sources(),
             embeddings: embeddings.clone(),
-            open_libraries: settings.storage.open_libraries,
+            max_open_libraries: settings.storage.open_libraries,
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         });
-        let roster = Arc::new(roster.counted(metrics.clone()));
-        let (patience, tools) = (settings.limits.patience(), &settings.tools);
+        let roster = Arc::new(roster.with_metrics(metrics.clone()));
+        let (patience, tools) = (settings.limits.source_timeout(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
-        let profiles = Arc::new(Profiles::new(&settings.profiles, &settings.secrets.unlock())?);
+        let profiles =
+            Arc::new(Profiles::new(&settings.profiles, &settings.secrets.passphrase_source())?);
         let databases = Arc::new(Databases::new(Arc::clone(&profiles)));
-        let syncs = Syncs::new(Arc::clone(&collections))
-            .embedding_with(embeddings.clone())
-            .reading(Tables::new(Arc::clone(&databases), principal.clone()))
+        let syncs = SyncJobs::new(Arc::clone(&collections))
+            .with_embeddings(embeddings.clone())
+            .with_tables(TableDatabases::new(Arc::clone(&databases), principal.clone()))
             .configured(&settings.collections)?;
         let shared = Arc::clone(&collections);
-        let toolbox = Toolbox::new(Arc::clone(&roster), shared, all_tools, patience)
-            .embedding_with(embeddings)
-            .syncing_with(syncs.clone())
-            .without(&tools.disabled)?
-            .saying(tools.text)
+        let toolbox = ToolRegistry::new(Arc::clone(&roster), shared, all_tools, patience)
+            .with_embeddings(embeddings)
+            .with_syncs(syncs.clone())
+            .without_tools(&tools.disabled)?
+            .with_text_form(tools.text)
             .with_databases(Arc::clone(&databases))
-            .writing(tools.write)
+            .with_writes(tools.write)
             .with_segments(tools.rag_search_segments.get().into());
-        let sessions = Sessions::new(settings.sessions.idle(), settings.sessions.most)
-            .of_each(settings.sessions.most_per_user);
+        let sessions =
+            ProtocolSessions::new(settings.sessions.idle_timeout(), settings.sessions.most)
+                .with_max_per_user(settings.sessions.most_per_user);
         let limits = &settings.limits;
-        let rates = Rates::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
+        let rates =
+            RateLimits::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
         let exporter =
-            settings.telemetry.otlp_endpoint.as_ref().map(Exporter::start).transpose()?;
-        let observer = Observer { metrics, exporter };
-        let service = Service::new(Arc::new(toolbox), Arc::new(sessions), options(&settings.tools))
-            .limited(rates)
-            .with_capacity(capacity(&settings))
-            .observed_by(observer.clone());
-        let connections = Connections::default();
-        let monitor = monitoring::monitor(
+            settings.telemetry.otlp_endpoint.as_ref().map(SpanExporter::start).transpose()?;
+        let observer = RequestObserver { metrics, exporter };
+        let service =
+            Service::new(Arc::new(toolbox), Arc::new(sessions), protocol_options(&settings.tools))
+                .with_rates(rates)
+                .with_limits(call_capacity(&settings))
+                .with_observer(observer.clone());
+        let connections = ConnectionCount::default();
+        let monitor = monitoring::build_monitor(
             &observer,
-            Watched {
+            MonitoredComponents {
                 roster: Arc::clone(&roster),
                 service: service.clone(),
                 connections: connections.clone(),
@@ -197,7 +201,7 @@ impl App {
         Ok(Self {
             settings,
             principal,
-            roster,
+            user_registry: roster,
             collections,
             syncs,
             profiles,
@@ -207,116 +211,118 @@ impl App {
         })
     }
 
-    /// The user's library.
+    /// Returns the library of the user in the settings.
     pub fn library(&self) -> Library {
-        self.roster.library(&self.principal)
+        self.user_registry.library(&self.principal)
     }
 
-    /// The library of any user of this server, for whoever owns the machine.
+    /// Returns the library of any user of this server. For commands that the local user runs.
     pub fn library_of(&self, user: &UserId) -> Library {
-        self.roster.library(&desktop(user.clone()))
+        self.user_registry.library(&local_principal(user.clone()))
     }
 
-    /// The folder of a user's library.
+    /// Returns the folder of a user's library.
     pub fn library_folder(&self, user: &UserId) -> PathBuf {
-        self.roster.folder(user)
+        self.user_registry.library_folder(user)
     }
 
-    /// The collections of the server.
+    /// Returns the catalogue of collections.
     pub fn collections(&self) -> &Catalogue {
         &self.collections
     }
 
-    /// What brings collections up to date.
-    pub fn syncs(&self) -> &Syncs {
+    /// Returns the service that syncs collections.
+    pub fn syncs(&self) -> &SyncJobs {
         &self.syncs
     }
 
-    /// The databases that may be asked.
+    /// Returns the database profiles.
     pub fn profiles(&self) -> &Arc<Profiles> {
         &self.profiles
     }
 
-    /// The settings it was put together with.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Answers one message, as a client without a session would send it.
-    pub async fn ask(&self, message: &str) -> Option<String> {
+    /// Handles one JSON-RPC message as if sent by a client without a session, and returns the
+    /// reply.
+    pub async fn handle_message(&self, message: &str) -> Option<String> {
         let peer = Peer {
             principal: self.principal.clone(),
             session: None,
-            defaults: vademecum_mcp::Defaults::default(),
-            names: None,
-            mirror: None,
-            turns: None,
+            defaults: vademecum_mcp::RequestDefaults::default(),
+            name_style: None,
+            headers: None,
+            call_permits: None,
         };
-        self.service.handle(&peer, message, &Link::default()).await.message
+        self.service.handle(&peer, message, &Outbound::default()).await.message
     }
 
-    /// The users of this server and their keys.
+    /// Returns the users of this server and their keys.
     pub fn accounts(&self) -> Result<Accounts, AppError> {
-        Ok(Accounts::new(&self.settings.storage.folder()?))
+        Ok(Accounts::new(&self.settings.storage.data_folder()?))
     }
 
-    /// The way in for HTTP and WebSocket, if anybody could be let in.
-    pub fn door(&self) -> Result<Door, AppError> {
-        let folder = self.settings.storage.folder()?;
+    /// Returns the state of the HTTP and WebSocket server, or an error if authentication cannot be
+    /// set up.
+    pub fn server_state(&self) -> Result<ServerState, AppError> {
+        let folder = self.settings.storage.data_folder()?;
         let authenticator =
             Authenticator::open(&self.settings.auth, &folder, self.principal.clone())?;
-        Ok(self.door_with(authenticator))
+        Ok(self.server_state_with(authenticator))
     }
 
-    /// Serves HTTP and WebSocket until the process is told to stop.
-    pub async fn serve(&self, door: Door, listener: TcpListener) -> Result<(), AppError> {
-        let (service, roster) = (self.service.clone(), Arc::clone(&self.roster));
+    /// Serves HTTP and WebSocket until the process receives a stop signal.
+    pub async fn serve(&self, door: ServerState, listener: TcpListener) -> Result<(), AppError> {
+        let (service, roster) = (self.service.clone(), Arc::clone(&self.user_registry));
         let sweeper = actix::spawn(async move {
-            let mut rounds = tokio::time::interval(SWEEP);
+            let mut rounds = tokio::time::interval(SWEEP_INTERVAL);
             loop {
                 rounds.tick().await;
-                service.sweep();
-                roster.sweep();
+                service.remove_expired();
+                roster.remove_idle();
             }
         });
         let syncs = self.syncs.clone();
-        drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.sweep())));
+        drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.remove_unused_files())));
         let served = transport::serve(door, listener).await;
         sweeper.abort();
-        self.close().await;
+        self.close_libraries().await;
         Ok(served?)
     }
 
-    /// Closes all files, if that does not take long: what is written when it is cut
-    /// short is whole or not there, as after a crash.
-    async fn close(&self) {
-        let roster = Arc::clone(&self.roster);
-        let closed = tokio::task::spawn_blocking(move || roster.close());
-        if !matches!(tokio::time::timeout(CLOSING, closed).await, Ok(Ok(()))) {
-            tracing::warn!("not all files could be closed in time");
+    /// Closes the databases. After a timeout the rest is left open; interrupted writes are rolled
+    /// back on the next start, as after a crash.
+    async fn close_libraries(&self) {
+        let roster = Arc::clone(&self.user_registry);
+        let closed = tokio::task::spawn_blocking(move || roster.close_all());
+        if !matches!(tokio::time::timeout(CLOSE_TIMEOUT, closed).await, Ok(Ok(()))) {
+            tracing::warn!("could not close all databases in time");
         }
     }
 
-    /// Serves one client over standard input and output until it hangs up.
+    /// Serves one client over standard input and output until it closes the connection.
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
-        let door = self.door_with(Authenticator::single(self.principal.clone()));
+        let door = self.server_state_with(Authenticator::single(self.principal.clone()));
         let served = transport::serve_stdio(&door, self.principal.clone()).await;
-        self.close().await;
+        self.close_libraries().await;
         Ok(served?)
     }
 
-    fn door_with(&self, authenticator: Authenticator) -> Door {
+    fn server_state_with(&self, authenticator: Authenticator) -> ServerState {
         let (mut server, auth) = (self.settings.server.clone(), self.settings.auth.clone());
-        // Whoever is told to come to an address is served there.
+        // The host of the public resource address must be allowed too.
         server.allowed_hosts.extend(auth.resource.as_ref().map(|it| it.host().to_owned()));
-        Door {
+        ServerState {
             service: self.service.clone(),
             authenticator: Arc::new(authenticator),
             auth,
             server,
-            concurrent_calls: self.settings.limits.concurrent_calls,
-            longest_call: self.settings.limits.longest_call(),
-            connections: self.connections.clone(),
+            max_concurrent_calls: self.settings.limits.concurrent_calls,
+            call_timeout: self.settings.limits.call_timeout(),
+            connection_count: self.connections.clone(),
             monitor: self.monitor.clone(),
         }
     }

@@ -1,10 +1,10 @@
-//! Vademecum: one server that holds what a person knows and lets their AI
-//! agents find it.
+//! Vademecum: an MCP server that stores a person's documents, notes and chats, and lets AI agents
+//! search them.
 //!
-//! One request, room by room: [`transport`] turns bytes into a message and a
-//! credential into a principal; [`mcp`] reads the message; [`tools`] reads the
-//! arguments; a session in [`actors`] asks the aggregator, which asks the
-//! sources, each with a database of its own. Answers come back the same way.
+//! The path of a request through the modules: [`transport`] turns bytes into a message and a
+//! credential into a principal; [`mcp`] parses the message; [`tools`] parses the arguments; a
+//! session in [`actors`] queries the aggregator, which queries the sources, each with a database of
+//! its own. The reply takes the same path back.
 
 pub mod actors;
 pub mod app;

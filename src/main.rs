@@ -1,4 +1,4 @@
-//! The program: reads the command line and does what it says.
+//! The `vademecum` program; the command line is in `vademecum::cli`.
 
 use std::process::ExitCode;
 

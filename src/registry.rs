@@ -1,4 +1,4 @@
-//! The list: which sources and which tools exist.
+//! The list of all sources and tools.
 
 use std::sync::Arc;
 
@@ -9,58 +9,58 @@ use vademecum_media::Media;
 use vademecum_notes::Notes;
 use vademecum_prompts::Prompts;
 
-use crate::tools::{self, Tool};
+use crate::tools::{self, RegisteredTool};
 
-/// The sources of every library.
+/// Returns the sources of every library.
 pub fn sources() -> Vec<Arc<dyn Source>> {
     vec![Arc::new(Notes), Arc::new(Media), Arc::new(Chats), Arc::new(Characters), Arc::new(Prompts)]
 }
 
-/// The tools, in the order in which they are listed.
-pub fn tools() -> Vec<Tool> {
+/// Returns all tools, in the order in which they are listed.
+pub fn tools() -> Vec<RegisteredTool> {
     vec![
-        Tool::of::<tools::KnowledgeSearch>(),
-        Tool::of::<tools::KnowledgeGet>(),
-        Tool::of::<tools::KnowledgeRelated>(),
-        Tool::of::<tools::NotesSearch>(),
-        Tool::of::<tools::NotesGet>(),
-        Tool::of::<tools::MediaSearch>(),
-        Tool::of::<tools::MediaGet>(),
-        Tool::of::<tools::MediaTranscript>(),
-        Tool::of::<tools::ChatsSearch>(),
-        Tool::of::<tools::ChatsGet>(),
-        Tool::of::<tools::CharactersSearch>(),
-        Tool::of::<tools::CharactersGet>(),
-        Tool::of::<tools::PromptsSearch>(),
-        Tool::of::<tools::PromptsGet>(),
-        Tool::of::<tools::Search>(),
-        Tool::of::<tools::Fetch>(),
-        Tool::of::<tools::GenerateEmbedding>(),
-        Tool::of::<tools::RagSearchFts>(),
-        Tool::of::<tools::RagSearchVector>(),
-        Tool::of::<tools::RagSearchHybrid>(),
-        Tool::of::<tools::RagGetChunks>(),
-        Tool::of::<tools::RagGetDocs>(),
-        Tool::of::<tools::RagFetchFromSource>(),
-        Tool::of::<tools::RagAdminStats>(),
-        Tool::of::<tools::RagAdminSync>(),
-        Tool::of::<tools::SearchKnowledgebase>(),
-        Tool::of::<tools::RagSearch>(),
-        Tool::of::<tools::VerifyDocumentAccess>(),
-        Tool::of::<tools::Query>(),
-        Tool::of::<tools::ProfileList>(),
-        Tool::of::<tools::ProfileShow>(),
-        Tool::of::<tools::QueryDatabase>(),
-        Tool::of::<tools::CountRows>(),
-        Tool::of::<tools::ExecuteExplain>(),
-        Tool::of::<tools::GetSchemaInfo>(),
-        Tool::of::<tools::ReadResource>(),
-        Tool::of::<tools::SimilaritySearch>(),
-        Tool::of::<tools::NotesCreate>(),
-        Tool::of::<tools::NotesAppend>(),
-        Tool::of::<tools::NotesUpdate>(),
-        Tool::of::<tools::NotesDelete>(),
-        Tool::of::<tools::MediaAdd>(),
-        Tool::of::<tools::KnowledgeTag>(),
+        RegisteredTool::new::<tools::KnowledgeSearch>(),
+        RegisteredTool::new::<tools::KnowledgeGet>(),
+        RegisteredTool::new::<tools::KnowledgeRelated>(),
+        RegisteredTool::new::<tools::NotesSearch>(),
+        RegisteredTool::new::<tools::NotesGet>(),
+        RegisteredTool::new::<tools::MediaSearch>(),
+        RegisteredTool::new::<tools::MediaGet>(),
+        RegisteredTool::new::<tools::MediaTranscript>(),
+        RegisteredTool::new::<tools::ChatsSearch>(),
+        RegisteredTool::new::<tools::ChatsGet>(),
+        RegisteredTool::new::<tools::CharactersSearch>(),
+        RegisteredTool::new::<tools::CharactersGet>(),
+        RegisteredTool::new::<tools::PromptsSearch>(),
+        RegisteredTool::new::<tools::PromptsGet>(),
+        RegisteredTool::new::<tools::DeepResearchSearch>(),
+        RegisteredTool::new::<tools::DeepResearchFetch>(),
+        RegisteredTool::new::<tools::GenerateEmbedding>(),
+        RegisteredTool::new::<tools::RagSearchFts>(),
+        RegisteredTool::new::<tools::RagSearchVector>(),
+        RegisteredTool::new::<tools::RagSearchHybrid>(),
+        RegisteredTool::new::<tools::RagGetChunks>(),
+        RegisteredTool::new::<tools::RagGetDocs>(),
+        RegisteredTool::new::<tools::RagFetchFromSource>(),
+        RegisteredTool::new::<tools::RagAdminStats>(),
+        RegisteredTool::new::<tools::RagAdminSync>(),
+        RegisteredTool::new::<tools::SearchKnowledgebase>(),
+        RegisteredTool::new::<tools::RagSearch>(),
+        RegisteredTool::new::<tools::VerifyDocumentAccess>(),
+        RegisteredTool::new::<tools::Query>(),
+        RegisteredTool::new::<tools::ProfileList>(),
+        RegisteredTool::new::<tools::ProfileShow>(),
+        RegisteredTool::new::<tools::QueryDatabase>(),
+        RegisteredTool::new::<tools::CountRows>(),
+        RegisteredTool::new::<tools::ExecuteExplain>(),
+        RegisteredTool::new::<tools::GetSchemaInfo>(),
+        RegisteredTool::new::<tools::ReadResource>(),
+        RegisteredTool::new::<tools::SimilaritySearch>(),
+        RegisteredTool::new::<tools::NotesCreate>(),
+        RegisteredTool::new::<tools::NotesAppend>(),
+        RegisteredTool::new::<tools::NotesUpdate>(),
+        RegisteredTool::new::<tools::NotesDelete>(),
+        RegisteredTool::new::<tools::MediaAdd>(),
+        RegisteredTool::new::<tools::KnowledgeTag>(),
     ]
 }

@@ -1,43 +1,43 @@
-//! Time on the wall and on the processor.
+//! Measuring wall-clock and CPU time.
 
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What something took.
+/// The CPU and wall-clock time of some work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cost {
-    /// On all processors together.
+pub struct Timing {
+    /// CPU time of all threads of the process.
     pub cpu: Duration,
-    /// On the wall.
+    /// Wall-clock time.
     pub wall: Duration,
 }
 
-impl Cost {
-    /// Does something and tells what it took, with all threads of this process.
-    pub async fn of<T>(work: impl Future<Output = T>) -> (T, Self) {
-        let (wall, cpu) = (Instant::now(), time(ClockId::ProcessCPUTime));
+impl Timing {
+    /// Runs `work` and measures its time, including all threads of this process.
+    pub async fn measure<T>(work: impl Future<Output = T>) -> (T, Self) {
+        let (wall, cpu) = (Instant::now(), read_clock(ClockId::ProcessCPUTime));
         let done = work.await;
-        let cpu = time(ClockId::ProcessCPUTime).saturating_sub(cpu);
+        let cpu = read_clock(ClockId::ProcessCPUTime).saturating_sub(cpu);
         (done, Self { cpu, wall: wall.elapsed() })
     }
 }
 
-/// Does something and tells how long the processor was at it, in this thread.
-pub fn of_this_thread<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let before = time(ClockId::ThreadCPUTime);
+/// Runs `work` and returns its result and the CPU time of the current thread.
+pub fn measure_thread_cpu<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let before = read_clock(ClockId::ThreadCPUTime);
     let done = work();
-    (done, time(ClockId::ThreadCPUTime).saturating_sub(before))
+    (done, read_clock(ClockId::ThreadCPUTime).saturating_sub(before))
 }
 
-fn time(clock: ClockId) -> Duration {
+fn read_clock(clock: ClockId) -> Duration {
     let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The middle one, and the one that 99 of 100 do not exceed.
-pub fn median(mut durations: Vec<Duration>) -> (Duration, Duration) {
+/// Returns the median and the 99th percentile.
+pub fn median_and_p99(mut durations: Vec<Duration>) -> (Duration, Duration) {
     durations.sort_unstable();
     let at = |share: usize| {
         let index = (durations.len() * share / 100).min(durations.len().saturating_sub(1));

@@ -1,4 +1,4 @@
-//! Libraries of a given size, filled through their sources as an import does.
+//! Filling libraries of a given size through their sources, as an import does.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,31 +11,31 @@ use tempfile::TempDir;
 use vademecum::registry;
 use vademecum_kit::{
     model::{
-        Body, CharacterDraft, ChatDraft, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
-        SourceName, Timestamp,
+        CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft,
+        PromptDraft, SourceName, Timestamp,
     },
     source::{Source, SourceError},
     store::{Durability, Store},
 };
 
-use super::{Options, Passage, Passages, Sample, TantivyWriter, Text};
+use super::{Options, Passage, PassageSample, Passages, TantivyWriter, TextSource};
 
-/// Drafts that are saved in one transaction.
-const BATCH: usize = 1_000;
-/// Messages of a conversation.
-const MESSAGES: usize = 20;
+/// Number of drafts saved in one transaction.
+const BATCH_SIZE: usize = 1_000;
+/// Number of messages per conversation.
+const MESSAGES_PER_CONVERSATION: usize = 20;
 
-/// Where a filled library is.
+/// The folder of a benchmark library.
 #[derive(Debug)]
-pub struct Place {
+pub struct LibraryFolder {
     path: PathBuf,
-    /// Gone when the bench ends, unless it is to be kept.
+    /// Deletes the folder at the end of the bench, unless `--keep` is given.
     _temporary: Option<TempDir>,
 }
 
-impl Place {
-    /// The place for so many passages of the wanted text. What an earlier run
-    /// left half filled is removed.
+impl LibraryFolder {
+    /// Creates the folder for a library of this size and text. Removes an incomplete library of an
+    /// earlier run.
     pub fn new(options: &Options, bench: &str, rows: usize) -> Result<Self> {
         let Some(keep) = &options.keep else {
             let folder = tempfile::tempdir()?;
@@ -50,35 +50,35 @@ impl Place {
         Ok(place)
     }
 
-    /// Whether an earlier run has filled it: the queries are written last.
+    /// Returns `true` if an earlier run completed the library. The queries are written last.
     pub fn is_filled(&self) -> bool {
-        self.queries().exists()
+        self.queries_file().exists()
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.path
     }
 
-    /// The file with the queries.
-    pub fn queries(&self) -> PathBuf {
+    /// Returns the path of the query file.
+    pub fn queries_file(&self) -> PathBuf {
         self.path.join("queries.json")
     }
 
-    /// The folder of the library of a server whose data is here.
-    pub fn library(&self) -> PathBuf {
+    /// Returns the folder of the library for a server with its data in this folder.
+    pub fn library_folder(&self) -> PathBuf {
         self.path.join("users/local")
     }
 }
 
-/// How many passages each source has.
+/// The number of passages per source.
 #[derive(Clone, Copy, Debug)]
-pub struct Sizes {
+pub struct LibrarySizes {
     /// Notes.
     pub notes: usize,
     /// Media documents.
     pub media: usize,
-    /// Messages, twenty to a conversation.
+    /// Messages, twenty per conversation.
     pub messages: usize,
     /// Characters.
     pub characters: usize,
@@ -86,172 +86,185 @@ pub struct Sizes {
     pub prompts: usize,
 }
 
-impl Sizes {
-    /// So many passages in all, most of them in three sources.
-    pub fn of(rows: usize) -> Self {
+impl LibrarySizes {
+    /// Distributes `rows` passages over the sources: 5 % each to characters and prompts, the rest
+    /// equally.
+    pub fn for_total(rows: usize) -> Self {
         let small = rows / 20;
         let large = (rows - 2 * small) / 3;
         let notes = rows - 2 * small - 2 * large;
         Self { notes, media: large, messages: large, characters: small, prompts: small }
     }
 
-    fn in_source(&self, source: SourceName) -> usize {
+    fn for_source(&self, source: SourceName) -> usize {
         match source {
             SourceName::Notes => self.notes,
             SourceName::Media => self.media,
             SourceName::Chats => self.messages,
             SourceName::Characters => self.characters,
             SourceName::Prompts => self.prompts,
-            // They are no source of a library.
+            // Collections are not part of a library.
             SourceName::Collections => 0,
         }
     }
 }
 
-/// Fills every source of the library in this folder with text of its own;
-/// tells how many passages there were.
-pub fn fill(library: &Path, text: &Text, sizes: Sizes, sample: &mut Sample) -> Result<usize> {
+/// Fills every source of the library in this folder with its own text. Returns the number of
+/// passages.
+pub fn fill_library(
+    library: &Path,
+    text: &TextSource,
+    sizes: LibrarySizes,
+    sample: &mut PassageSample,
+) -> Result<usize> {
     let mut filled = 0;
     let sources = registry::sources();
-    for (source, passages) in sources.iter().zip(text.parts(sources.len())?) {
+    for (source, passages) in sources.iter().zip(text.split(sources.len())?) {
         let store = Store::new(source.database(), library);
-        let passages = passages.take(sizes.in_source(source.name())).inspect(|passage| {
+        let passages = passages.take(sizes.for_source(source.name())).inspect(|passage| {
             filled += 1;
-            sample.look(passage);
+            sample.add_passage(passage);
         });
-        save(&store, &**source, &mut drafts(source.name(), passages))?;
+        save_in_batches(&store, &**source, &mut to_drafts(source.name(), passages))?;
     }
     Ok(filled)
 }
 
-/// Fills the notes of the library in this folder and, beside it, an index of
-/// tantivy's with the same passages; tells how many there were.
+/// Fills the notes of the library in this folder and a tantivy index with the same passages.
+/// Returns their number.
 pub fn fill_notes(
     library: &Path,
     index: &mut TantivyWriter,
     passages: Passages,
-    sample: &mut Sample,
+    sample: &mut PassageSample,
 ) -> Result<usize> {
-    let notes = source(SourceName::Notes)?;
+    let notes = find_source(SourceName::Notes)?;
     let store = Store::new(notes.database(), library);
     thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(BATCH);
+        let (sender, receiver) = sync_channel(BATCH_SIZE);
         let beside = scope.spawn(move || {
             let mut filled = 0;
             for passage in passages {
                 filled += 1;
-                sample.look(&passage);
-                index.add(&passage)?;
-                // Nobody takes it if saving has failed, which is told below.
+                sample.add_passage(&passage);
+                index.add_passage(&passage)?;
+                // The receiver is gone only if saving failed, which is reported below.
                 if sender.send(passage).is_err() {
                     break;
                 }
             }
             Ok(filled)
         });
-        save(&store, &*notes, &mut drafts(SourceName::Notes, receiver.into_iter()))?;
-        beside.join().unwrap_or_else(|_| bail!("filling tantivy broke off"))
+        save_in_batches(&store, &*notes, &mut to_drafts(SourceName::Notes, receiver.into_iter()))?;
+        beside.join().unwrap_or_else(|_| bail!("filling the tantivy index panicked"))
     })
 }
 
-/// A source of the server.
-pub fn source(name: SourceName) -> Result<Arc<dyn Source>> {
+/// Returns the source with this name.
+pub fn find_source(name: SourceName) -> Result<Arc<dyn Source>> {
     let mut sources = registry::sources().into_iter();
-    sources.find(|source| source.name() == name).context("a source is missing")
+    sources.find(|source| source.name() == name).context("unknown source")
 }
 
-fn save(store: &Store, source: &dyn Source, drafts: &mut dyn Iterator<Item = Draft>) -> Result<()> {
+fn save_in_batches(
+    store: &Store,
+    source: &dyn Source,
+    drafts: &mut dyn Iterator<Item = Draft>,
+) -> Result<()> {
     loop {
-        let batch: Vec<Draft> = drafts.take(BATCH).collect();
+        let batch: Vec<Draft> = drafts.take(BATCH_SIZE).collect();
         if batch.is_empty() {
             break;
         }
         store.write(Durability::Bulk, |writer| {
             for draft in &batch {
-                source.save(writer, draft)?;
+                source.save_draft(writer, draft)?;
             }
             Ok::<_, SourceError>(())
         })?;
     }
-    Ok(store.settle()?)
+    Ok(store.checkpoint()?)
 }
 
-/// What passages are in a source: one item each, or one message.
-fn drafts<'a>(
+/// Converts passages to drafts: one item per passage, or one message per passage for chats.
+fn to_drafts<'a>(
     source: SourceName,
     passages: impl Iterator<Item = Passage> + 'a,
 ) -> Box<dyn Iterator<Item = Draft> + 'a> {
-    let one: fn(Passage, usize) -> Body = match source {
-        SourceName::Chats => return Box::new(Conversations { passages, number: 0 }),
-        SourceName::Notes | SourceName::Collections => note,
-        SourceName::Media => media,
-        SourceName::Characters => character,
-        SourceName::Prompts => prompt,
+    let one: fn(Passage, usize) -> DraftBody = match source {
+        SourceName::Chats => return Box::new(ConversationDrafts { passages, number: 0 }),
+        SourceName::Notes | SourceName::Collections => note_body,
+        SourceName::Media => media_body,
+        SourceName::Characters => character_body,
+        SourceName::Prompts => prompt_body,
     };
-    Box::new(passages.zip(0..).map(move |(passage, number)| draft(number, one(passage, number))))
+    Box::new(
+        passages.zip(0..).map(move |(passage, number)| unique_draft(number, one(passage, number))),
+    )
 }
 
-/// A draft whose origin and fingerprint no other has.
-fn draft(number: usize, body: Body) -> Draft {
+/// Creates a draft with a unique origin and digest.
+fn unique_draft(number: usize, body: DraftBody) -> Draft {
     let origin = format!("bench:{number}");
     Draft { digest: origin.clone(), origin, id: None, body }
 }
 
-/// A moment that is another one for every number.
-fn moment(number: usize) -> Option<Timestamp> {
+/// Returns a distinct timestamp for each number, one minute apart.
+fn timestamp(number: usize) -> Option<Timestamp> {
     let minutes = u32::try_from(number).unwrap_or(0);
     Timestamp::from_unix_seconds(1.7e9 + f64::from(minutes) * 60.0)
 }
 
-fn note(passage: Passage, number: usize) -> Body {
-    Body::Note(NoteDraft {
+fn note_body(passage: Passage, number: usize) -> DraftBody {
+    DraftBody::Note(NoteDraft {
         title: passage.title,
         content: passage.body,
-        modified_at: moment(number),
+        modified_at: timestamp(number),
         ..NoteDraft::default()
     })
 }
 
-fn media(passage: Passage, number: usize) -> Body {
-    Body::Media(MediaDraft {
+fn media_body(passage: Passage, number: usize) -> DraftBody {
+    DraftBody::Media(MediaDraft {
         title: passage.title,
         media_type: "txt".to_owned(),
         content: passage.body,
-        modified_at: moment(number),
+        modified_at: timestamp(number),
         ..MediaDraft::default()
     })
 }
 
-fn character(passage: Passage, number: usize) -> Body {
-    Body::Character(Box::new(CharacterDraft {
+fn character_body(passage: Passage, number: usize) -> DraftBody {
+    DraftBody::Character(Box::new(CharacterDraft {
         name: passage.title,
         description: Some(passage.body),
-        modified_at: moment(number),
+        modified_at: timestamp(number),
         ..CharacterDraft::default()
     }))
 }
 
-fn prompt(passage: Passage, number: usize) -> Body {
-    Body::Prompt(PromptDraft {
-        // Names are unique.
+fn prompt_body(passage: Passage, number: usize) -> DraftBody {
+    DraftBody::Prompt(PromptDraft {
+        // Names must be unique.
         name: format!("{} {number}", passage.title),
         user_prompt: Some(passage.body),
-        modified_at: moment(number),
+        modified_at: timestamp(number),
         ..PromptDraft::default()
     })
 }
 
-/// Passages as the messages of conversations.
-struct Conversations<I> {
+/// An iterator that groups passages into conversations.
+struct ConversationDrafts<I> {
     passages: I,
     number: usize,
 }
 
-impl<I: Iterator<Item = Passage>> Iterator for Conversations<I> {
+impl<I: Iterator<Item = Passage>> Iterator for ConversationDrafts<I> {
     type Item = Draft;
 
     fn next(&mut self) -> Option<Draft> {
-        let passages: Vec<Passage> = self.passages.by_ref().take(MESSAGES).collect();
+        let passages: Vec<Passage> =
+            self.passages.by_ref().take(MESSAGES_PER_CONVERSATION).collect();
         let title = passages.first()?.title.clone();
         let number = self.number;
         self.number += 1;
@@ -259,13 +272,13 @@ impl<I: Iterator<Item = Passage>> Iterator for Conversations<I> {
             origin: place.to_string(),
             sender: if place % 2 == 0 { "user" } else { "assistant" }.to_owned(),
             content: passage.body,
-            sent_at: moment(number * MESSAGES + place),
+            sent_at: timestamp(number * MESSAGES_PER_CONVERSATION + place),
             ..MessageDraft::default()
         });
         let messages = messages.collect();
-        Some(draft(
+        Some(unique_draft(
             number,
-            Body::Chat(ChatDraft { title: Some(title), messages, ..ChatDraft::default() }),
+            DraftBody::Chat(ChatDraft { title: Some(title), messages, ..ChatDraft::default() }),
         ))
     }
 }

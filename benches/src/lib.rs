@@ -1,38 +1,37 @@
-//! What the benches share: text, libraries filled with it, what they are
-//! measured against, and clocks.
+//! Shared parts of the benches: text, filled libraries, baselines and clocks.
 //!
-//! Start with [`Options`], which says what can be asked of a bench, and
-//! [`Text`], which says what the passages are.
+//! Start with [`Options`], the command line of a bench, and [`TextSource`], the source of the
+//! passages.
 
-mod agree;
-mod ask;
+mod agreement;
+mod client;
 mod clock;
-mod clusters;
-mod dial;
+mod combined_index;
 mod fill;
-mod one_index;
+mod fts5_baseline;
 mod options;
-mod plain;
 mod process;
-mod program;
 mod queries;
+mod rank_request;
 mod report;
+mod server_process;
 mod stems;
 mod tantivy_index;
 mod text;
+mod vectors;
 
-pub use agree::{Agreement, Scored, agree};
-pub use ask::{DEPTH, PATIENCE, WAYS, Way};
-pub use clock::{Cost, median, of_this_thread};
-pub use clusters::{DIMENSIONS, Vectors};
-pub use dial::{Http, Line, Socket};
-pub use fill::{Place, Sizes, fill, fill_notes, source};
-pub use one_index::OneIndex;
+pub use agreement::{Agreement, ScoredResult, compare_results};
+pub use client::{ClientConnection, HttpClient, WebSocketClient};
+pub use clock::{Timing, measure_thread_cpu, median_and_p99};
+pub use combined_index::CombinedIndex;
+pub use fill::{LibraryFolder, LibrarySizes, fill_library, fill_notes, find_source};
+pub use fts5_baseline::{Fts5Baseline, SOURCE_STATEMENTS, SourceStatement};
 pub use options::Options;
-pub use plain::{Plain, STATEMENTS, Statements};
 pub use process::Process;
-pub use program::{Program, bench_or_program, users};
-pub use queries::{Kind, Queries, Sample, Tallies};
-pub use report::{Figures, Report, mean};
+pub use queries::{PassageSample, QueryKind, QuerySet, WordCounts};
+pub use rank_request::{RANK_DEPTH, RANK_VARIANTS, RankVariant, TIMEOUT};
+pub use report::{Report, TimingSummary, mean};
+pub use server_process::{ServerProcess, create_users, run_bench_or_program};
 pub use tantivy_index::{TantivyIndex, TantivyWriter};
-pub use text::{Die, Passage, Passages, Text};
+pub use text::{Passage, Passages, SeededRng, TextSource};
+pub use vectors::{BenchVectors, DIMENSIONS};

@@ -1,53 +1,53 @@
-//! What can be asked of a bench.
+//! The command-line options of the benches.
 
 use std::path::PathBuf;
 
 use clap::Parser;
 
-use super::Text;
+use super::TextSource;
 
-/// Measures what finding costs.
+/// Measures the cost of searching.
 #[derive(Clone, Debug, Parser)]
 pub struct Options {
-    /// How many passages there are, in turn: `10k,100k,1m`.
+    /// Numbers of passages to measure in turn: `10k,100k,1m`.
     #[arg(long, value_delimiter = ',', default_value = "10k,100k", value_parser = rows)]
     pub rows: Vec<usize>,
 
-    /// Queries of each kind, at most 200; the bench knows how many it needs.
+    /// Queries of each kind, at most 200; the default depends on the bench.
     #[arg(long)]
     pub queries: Option<usize>,
 
-    /// A folder of .md, .txt, .rst, .html and .rs files to read instead of
-    /// inventing text: `~/docs`.
+    /// A folder of .md, .txt, .rst, .html and .rs files to read instead of generating text:
+    /// `~/docs`.
     #[arg(long, value_name = "FOLDER")]
     text: Option<PathBuf>,
 
-    /// Keeps what was filled in this folder, and uses it again the next time.
+    /// Keeps the filled libraries in this folder and reuses them in the next run.
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
 
-    /// Writes the figures to this file too.
+    /// Also writes the results to this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// What `cargo bench` says to every bench.
+    /// An argument that `cargo bench` adds; ignored.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 impl Options {
-    /// Reads the command line.
-    pub fn read() -> Self {
+    /// Parses the command line.
+    pub fn from_command_line() -> Self {
         Self::parse()
     }
 
-    /// The text to fill with.
-    pub fn text(&self) -> Text {
-        self.text.clone().map_or(Text::Invented, Text::Folder)
+    /// Returns the source of the text.
+    pub fn text(&self) -> TextSource {
+        self.text.clone().map_or(TextSource::Synthetic, TextSource::Folder)
     }
 }
 
-/// Reads `10k` and the like.
+/// Parses a number with an optional suffix `k` or `m`.
 fn rows(text: &str) -> Result<usize, String> {
     let lower = text.trim().to_ascii_lowercase();
     let (digits, factor) = match (lower.strip_suffix('k'), lower.strip_suffix('m')) {
@@ -55,11 +55,12 @@ fn rows(text: &str) -> Result<usize, String> {
         (_, Some(digits)) => (digits, 1_000_000),
         (None, None) => (lower.as_str(), 1),
     };
-    let count: usize = digits.parse().map_err(|_| format!("`{text}` is no number of passages"))?;
+    let count: usize =
+        digits.parse().map_err(|_| format!("`{text}` is not a number of passages"))?;
     count
         .checked_mul(factor)
         .filter(|count| *count > 0)
-        .ok_or_else(|| format!("`{text}` is no number of passages"))
+        .ok_or_else(|| format!("`{text}` is not a number of passages"))
 }
 
 #[cfg(test)]
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_and_millions_are_read() {
+    fn rows_parse_thousands_and_millions() {
         assert_eq!((rows("10k"), rows("1M"), rows("250")), (Ok(10_000), Ok(1_000_000), Ok(250)));
         assert!(rows("k").is_err() && rows("0").is_err());
     }

@@ -1,50 +1,51 @@
-//! Another process, as the system sees it.
+//! Resource usage of a process, read from `/proc`.
 
 use std::{fs, time::Duration};
 
 use anyhow::{Context, Result};
 
-/// A process that runs, or this one.
+/// A running process.
 #[derive(Clone, Copy, Debug)]
 pub struct Process(Option<u32>);
 
 impl Process {
-    /// This one.
-    pub const OWN: Self = Self(None);
+    /// The current process.
+    pub const CURRENT: Self = Self(None);
 
-    /// The one of that number.
-    pub fn of(id: u32) -> Self {
+    /// Returns the process with this id.
+    pub fn with_id(id: u32) -> Self {
         Self(Some(id))
     }
 
-    /// Bytes that it has in memory.
-    pub fn resident(self) -> Result<u64> {
-        let pages = self.read("statm")?;
+    /// Returns the resident memory, in bytes.
+    pub fn resident_bytes(self) -> Result<u64> {
+        let pages = self.read_proc_file("statm")?;
         let pages: u64 = pages.split(' ').nth(1).context("no pages")?.parse()?;
         Ok(pages * rustix::param::page_size() as u64)
     }
 
-    /// How long processors were at it, in hundredths of a second.
-    pub fn cpu(self) -> Result<Duration> {
-        let stat = self.read("stat")?;
+    /// Returns the CPU time used by all threads, with the resolution of a clock tick.
+    pub fn cpu_time(self) -> Result<Duration> {
+        let stat = self.read_proc_file("stat")?;
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();
         let ticks =
             |place: usize| -> Result<u64> { Ok(fields.get(place).context("ticks")?.parse()?) };
-        // Fields 14 and 15 of the whole line; the name in braces is the second.
+        // Fields 14 and 15 of the line, utime and stime. Splitting starts after field 2, the name
+        // in parentheses.
         let ticks = ticks(12)? + ticks(13)?;
         Ok(Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second()))
     }
 
-    /// Files and sockets that it has open.
-    pub fn open_files(self) -> Result<usize> {
-        Ok(fs::read_dir(self.path("fd"))?.count())
+    /// Counts the open files and sockets.
+    pub fn count_open_files(self) -> Result<usize> {
+        Ok(fs::read_dir(self.proc_path("fd"))?.count())
     }
 
-    fn read(self, name: &str) -> Result<String> {
-        Ok(fs::read_to_string(self.path(name))?)
+    fn read_proc_file(self, name: &str) -> Result<String> {
+        Ok(fs::read_to_string(self.proc_path(name))?)
     }
 
-    fn path(self, name: &str) -> String {
+    fn proc_path(self, name: &str) -> String {
         match self.0 {
             Some(id) => format!("/proc/{id}/{name}"),
             None => format!("/proc/self/{name}"),

@@ -1,4 +1,4 @@
-//! Queries of four kinds, made of the text that they are to find.
+//! Benchmark queries of four kinds, generated from the text that they search.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -9,36 +9,36 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use vademecum_kit::retrieve::FtsQuery;
+use vademecum_kit::search::FtsQuery;
 
-use super::{Passage, stems::stems, text::Die};
+use super::{Passage, stems::stem_text, text::SeededRng};
 
-/// Queries of each kind that are made.
-const EACH: usize = 200;
-/// Passages that queries are made of.
-const SAMPLE: usize = 5_000;
-/// Of a thousand passages, how many match a common query.
-const COMMON: RangeInclusive<usize> = 115..=145;
+/// Number of queries generated per kind.
+const QUERIES_PER_KIND: usize = 200;
+/// Number of passages sampled for queries.
+const SAMPLE_SIZE: usize = 5_000;
+/// Matching passages per thousand for a common query.
+const COMMON_PER_MILLE: RangeInclusive<usize> = 115..=145;
 
-/// What a query is made of.
+/// The word frequencies of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Words that tens of passages hold.
+pub enum QueryKind {
+    /// Two words that occur in 5 to 50 passages each.
     Rare,
-    /// One rare, one in the middle, one frequent.
+    /// One rare, one medium and one frequent word.
     Mixed,
-    /// Frequent words: an eighth of all passages match.
+    /// Frequent words: about an eighth of all passages match.
     Common,
-    /// Five to ten words of a sentence, with its stop words.
+    /// Five to ten consecutive words of a sentence, including stop words.
     Question,
 }
 
-impl Kind {
-    /// Every kind.
+impl QueryKind {
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Rare, Self::Mixed, Self::Common, Self::Question];
 
-    /// Its name in tables.
+    /// Returns the name used in tables.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rare => "rare",
@@ -49,68 +49,71 @@ impl Kind {
     }
 }
 
-/// Some of the passages of a library, evenly spread.
+/// An evenly spaced sample of the passages of a library.
 #[derive(Debug)]
-pub struct Sample {
-    every: usize,
+pub struct PassageSample {
+    stride: usize,
     seen: usize,
-    kept: Vec<Passage>,
+    passages: Vec<Passage>,
 }
 
-impl Sample {
-    /// A sample of so many passages.
-    pub fn of(rows: usize) -> Self {
-        Self { every: rows.div_ceil(SAMPLE).max(1), seen: 0, kept: Vec::new() }
+impl PassageSample {
+    /// Creates a sample of a library with `rows` passages.
+    pub fn for_rows(rows: usize) -> Self {
+        Self { stride: rows.div_ceil(SAMPLE_SIZE).max(1), seen: 0, passages: Vec::new() }
     }
 
-    /// Shows it a passage.
-    pub fn look(&mut self, passage: &Passage) {
-        if self.seen.is_multiple_of(self.every) {
-            self.kept.push(passage.clone());
+    /// Counts a passage and keeps it if it is part of the sample.
+    pub fn add_passage(&mut self, passage: &Passage) {
+        if self.seen.is_multiple_of(self.stride) {
+            self.passages.push(passage.clone());
         }
         self.seen += 1;
     }
 }
 
-/// How many rows of a full-text table hold each word.
+/// Document frequencies of the words of a full-text table.
 #[derive(Debug)]
-pub struct Tallies {
-    /// Rows in all.
+pub struct WordCounts {
+    /// Number of rows in the table.
     pub rows: usize,
-    /// Rows that hold a folded word.
-    pub words: HashMap<String, usize>,
+    /// Number of rows that contain each folded word.
+    pub rows_by_word: HashMap<String, usize>,
 }
 
-/// The queries of every kind.
+/// The generated queries of each kind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Queries(BTreeMap<Kind, Vec<String>>);
+pub struct QuerySet(BTreeMap<QueryKind, Vec<String>>);
 
-impl Queries {
-    /// Makes queries whose words are in the sample and as frequent as `tallies`
-    /// says; `count` tells how many rows match an expression.
-    pub fn make(
-        sample: &Sample,
-        tallies: &Tallies,
+impl QuerySet {
+    /// Generates queries from words of the sample, with the frequencies in `tallies`. `count`
+    /// returns the number of rows that match an expression.
+    pub fn generate(
+        sample: &PassageSample,
+        tallies: &WordCounts,
         count: impl Fn(&str) -> Result<usize>,
     ) -> Result<Self> {
-        let words = Words::of(sample, tallies);
-        let mut die = Die::new(sample.kept.len());
+        let words = WordsByFrequency::from_sample(sample, tallies);
+        let mut die = SeededRng::new(sample.passages.len());
         let mut queries = BTreeMap::new();
-        for kind in Kind::ALL {
+        for kind in QueryKind::ALL {
             let mut made = BTreeSet::new();
-            for _ in 0..EACH * 50 {
+            for _ in 0..QUERIES_PER_KIND * 50 {
                 let query = match kind {
-                    Kind::Rare => words.pick(&mut die, &[Band::Rare, Band::Rare])?,
-                    Kind::Mixed => {
-                        words.pick(&mut die, &[Band::Rare, Band::Middle, Band::Frequent])?
+                    QueryKind::Rare => {
+                        words.pick_query(&mut die, &[FrequencyBand::Rare, FrequencyBand::Rare])?
                     }
-                    Kind::Common => words.common(&mut die, tallies.rows, &count)?,
-                    Kind::Question => question(&mut die, sample).unwrap_or_default(),
+                    QueryKind::Mixed => words.pick_query(
+                        &mut die,
+                        &[FrequencyBand::Rare, FrequencyBand::Middle, FrequencyBand::Frequent],
+                    )?,
+                    QueryKind::Common => words.common(&mut die, tallies.rows, &count)?,
+                    QueryKind::Question => question_query(&mut die, sample).unwrap_or_default(),
                 };
                 if !query.is_empty() {
                     made.insert(query);
                 }
-                if made.len() == EACH {
+                if made.len() == QUERIES_PER_KIND {
                     break;
                 }
             }
@@ -126,46 +129,46 @@ impl Queries {
         Ok(Self(queries))
     }
 
-    /// Reads those that were made before.
+    /// Loads queries from a file.
     pub fn load(file: &Path) -> Result<Self> {
         let text = fs::read_to_string(file).context("cannot read the queries")?;
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Writes them to a file.
+    /// Saves the queries to a file.
     pub fn save(&self, file: &Path) -> Result<()> {
         fs::write(file, serde_json::to_string_pretty(self)?).context("cannot write the queries")
     }
 
-    /// So many of a kind, if there are.
-    pub fn of(&self, kind: Kind, count: usize) -> &[String] {
+    /// Returns up to `count` queries of a kind.
+    pub fn of_kind(&self, kind: QueryKind, count: usize) -> &[String] {
         let made = self.0.get(&kind).map_or(&[][..], Vec::as_slice);
         &made[..made.len().min(count)]
     }
 }
 
-/// How frequent a word is.
+/// A range of document frequencies.
 #[derive(Clone, Copy, Debug)]
-enum Band {
+enum FrequencyBand {
     Rare,
     Middle,
     Frequent,
     Common,
 }
 
-/// Words as they are written, by how frequent they are.
+/// Words in their original spelling, by frequency.
 #[derive(Debug, Default)]
-struct Words {
+struct WordsByFrequency {
     rare: Vec<String>,
     middle: Vec<String>,
     frequent: Vec<String>,
     common: Vec<String>,
 }
 
-impl Words {
-    fn of(sample: &Sample, tallies: &Tallies) -> Self {
+impl WordsByFrequency {
+    fn from_sample(sample: &PassageSample, tallies: &WordCounts) -> Self {
         let mut seen = BTreeSet::new();
-        for passage in &sample.kept {
+        for passage in &sample.passages {
             let letters = |letter: char| !letter.is_alphanumeric();
             let words = passage.title.split(letters).chain(passage.body.split(letters));
             seen.extend(words.filter(|word| {
@@ -174,11 +177,11 @@ impl Words {
         }
         let rows = tallies.rows;
         let mut words = Self::default();
-        // A stem that is written in several ways is one word.
+        // Only one spelling per stem is used.
         let mut known_stems = BTreeSet::new();
         for word in seen {
-            let stem = stems(word);
-            let known = tallies.words.get(&stem).copied().unwrap_or(0);
+            let stem = stem_text(word);
+            let known = tallies.rows_by_word.get(&stem).copied().unwrap_or(0);
             if is_stop_word(word) || !known_stems.insert(stem) {
                 continue;
             }
@@ -195,15 +198,15 @@ impl Words {
         words
     }
 
-    fn pick(&self, die: &mut Die, bands: &[Band]) -> Result<String> {
+    fn pick_query(&self, die: &mut SeededRng, bands: &[FrequencyBand]) -> Result<String> {
         let picked: Option<Vec<&str>> = bands
             .iter()
             .map(|band| {
                 let list = match band {
-                    Band::Rare => &self.rare,
-                    Band::Middle => &self.middle,
-                    Band::Frequent => &self.frequent,
-                    Band::Common => &self.common,
+                    FrequencyBand::Rare => &self.rare,
+                    FrequencyBand::Middle => &self.middle,
+                    FrequencyBand::Frequent => &self.frequent,
+                    FrequencyBand::Common => &self.common,
                 };
                 list.get(die.below(list.len())).map(String::as_str)
             })
@@ -211,26 +214,29 @@ impl Words {
         Ok(picked.context("the text has no words that are frequent enough")?.join(" "))
     }
 
-    /// Two to four words that an eighth of all rows match; nothing if a few
-    /// tries do not lead there.
+    /// Returns two to four words that match an eighth of all rows together, or an empty text if the
+    /// drawn words do not.
     fn common(
         &self,
-        die: &mut Die,
+        die: &mut SeededRng,
         rows: usize,
         count: impl Fn(&str) -> Result<usize>,
     ) -> Result<String> {
-        let bands = [Band::Common; 4];
+        let bands = [FrequencyBand::Common; 4];
         let count_of_words = 2 + die.below(3);
-        let query = self.pick(die, &bands[..count_of_words])?;
+        let query = self.pick_query(die, &bands[..count_of_words])?;
         let matching = count(&FtsQuery::parse(&query).expression())?;
-        Ok(if COMMON.contains(&(matching * 1_000 / rows.max(1))) { query } else { String::new() })
+        Ok(if COMMON_PER_MILLE.contains(&(matching * 1_000 / rows.max(1))) {
+            query
+        } else {
+            String::new()
+        })
     }
 }
 
-/// Five to ten neighbouring words of a sentence, some of which say something
-/// and some of which do not.
-fn question(die: &mut Die, sample: &Sample) -> Option<String> {
-    let passage = sample.kept.get(die.below(sample.kept.len()))?;
+/// Returns five to ten consecutive words of a sentence, with at least one stop word and two others.
+fn question_query(die: &mut SeededRng, sample: &PassageSample) -> Option<String> {
+    let passage = sample.passages.get(die.below(sample.passages.len()))?;
     let sentences: Vec<&str> = passage.body.split(['.', '?', '!', ';', ':', '\n']).collect();
     let sentence = sentences.get(die.below(sentences.len()))?;
     let letters = |letter: char| !letter.is_alphanumeric();
@@ -248,12 +254,12 @@ fn question(die: &mut Die, sample: &Sample) -> Option<String> {
 }
 
 fn is_stop_word(word: &str) -> bool {
-    // Beside a word that says something, one that says nothing is not looked for.
-    words_of(&FtsQuery::parse(&format!("{word} qqqqqq")).expression()).count() < 2
+    // The parser drops a stop word if another word is present.
+    expression_words(&FtsQuery::parse(&format!("{word} qqqqqq")).expression()).count() < 2
 }
 
-/// The words of a match expression.
-pub(crate) fn words_of(expression: &str) -> impl Iterator<Item = &str> {
+/// Returns the words of a match expression.
+pub(crate) fn expression_words(expression: &str) -> impl Iterator<Item = &str> {
     expression.split('"').skip(1).step_by(2)
 }
 
@@ -262,19 +268,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_an_expression_are_those_that_are_looked_for() {
+    fn expression_words_omit_stop_words() {
         let expression = FtsQuery::parse("How do I knead the dough?").expression();
-        assert_eq!(words_of(&expression).collect::<Vec<_>>(), ["knead", "dough"]);
+        assert_eq!(expression_words(&expression).collect::<Vec<_>>(), ["knead", "dough"]);
         assert!(is_stop_word("the") && !is_stop_word("dough"));
     }
 
     #[test]
-    fn a_question_keeps_its_stop_words() {
+    fn question_keeps_stop_words() {
         let body = "The dough rests on the warm table. ".repeat(20);
-        let mut sample = Sample::of(1);
-        sample.look(&Passage { title: String::new(), body });
-        let mut die = Die::new(1);
-        let made: Vec<String> = (0..50).filter_map(|_| question(&mut die, &sample)).collect();
+        let mut sample = PassageSample::for_rows(1);
+        sample.add_passage(&Passage { title: String::new(), body });
+        let mut die = SeededRng::new(1);
+        let made: Vec<String> = (0..50).filter_map(|_| question_query(&mut die, &sample)).collect();
         assert!(
             !made.is_empty() && made.iter().all(|it| it.contains("the ") || it.contains("The"))
         );

@@ -1,18 +1,18 @@
-//! The words of a text for an index that has not our tokenizer.
+//! Stemming of text for an index without our tokenizer.
 
 use std::ops::ControlFlow;
 
-use vademecum_fts5::{Kind, each_word, stem};
+use vademecum_fts5::{WordKind, for_each_word, with_stem};
 
-/// The stems of a text, apart by spaces.
-pub(crate) fn stems(text: &str) -> String {
+/// Returns the stems of a text, separated by spaces.
+pub(crate) fn stem_text(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
-    each_word(text, |word| {
-        if word.kind != Kind::Whole {
+    for_each_word(text, |word| {
+        if word.kind != WordKind::Name {
             if !words.is_empty() {
                 words.push(' ');
             }
-            stem(word.folded, |stem| words.push_str(stem));
+            with_stem(word.folded, |stem| words.push_str(stem));
         }
         ControlFlow::Continue(())
     });

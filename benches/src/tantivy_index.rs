@@ -1,9 +1,8 @@
-//! The same passages in tantivy, the full-text index that is fast.
+//! A tantivy index with the same passages, for comparison.
 //!
-//! It is given folded words, cut at spaces, as the full-text tables are: so
-//! both know the same words. It scores a title and a text each by its own
-//! statistics, FTS5 both together: so their first ten differ, most for frequent
-//! words, and only what they cost is to be compared.
+//! It receives stems separated by spaces, so both indexes contain the same terms. tantivy scores
+//! title and text with separate statistics, FTS5 with common ones. Their first ten results
+//! therefore differ, most for frequent words, and only their cost is comparable.
 
 use std::path::Path;
 
@@ -17,38 +16,38 @@ use tantivy::{
     tokenizer::{TextAnalyzer, WhitespaceTokenizer},
 };
 
-use super::{Passage, queries::words_of, stems::stems};
+use super::{Passage, queries::expression_words, stems::stem_text};
 
-/// Bytes that may be in memory before they are written.
-const BUFFER: usize = 200_000_000;
-/// What a word in the title counts, as in the notes.
-const TITLE: f32 = 2.0;
+/// Memory of the writer before it flushes, in bytes.
+const WRITER_BUFFER_BYTES: usize = 200_000_000;
+/// Boost of title matches, as for notes.
+const TITLE_BOOST: f32 = 2.0;
 const TOKENIZER: &str = "folded";
 
-/// An index that is being filled.
+/// An index being filled.
 pub struct TantivyWriter {
     writer: IndexWriter,
-    fields: Fields,
+    fields: IndexFields,
     rows: u64,
 }
 
-/// An index that can be searched.
+/// An index open for searching.
 pub struct TantivyIndex {
     searcher: Searcher,
-    fields: Fields,
-    /// For each segment, which row a passage is.
+    fields: IndexFields,
+    /// For each segment, the column with the row of each document.
     rows: Vec<Column<u64>>,
 }
 
 #[derive(Clone, Copy)]
-struct Fields {
+struct IndexFields {
     row: Field,
     title: Field,
     body: Field,
 }
 
 impl TantivyWriter {
-    /// An empty index in this folder.
+    /// Creates an empty index in this folder.
     pub fn new(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
         let words = TextFieldIndexing::default()
@@ -60,23 +59,23 @@ impl TantivyWriter {
         schema.add_text_field("title", text.clone());
         schema.add_text_field("body", text);
         let index = Index::create_in_dir(folder, schema.build())?;
-        register(&index);
-        let writer = index.writer_with_num_threads(1, BUFFER)?;
-        Ok(Self { writer, fields: fields(&index)?, rows: 0 })
+        register_tokenizer(&index);
+        let writer = index.writer_with_num_threads(1, WRITER_BUFFER_BYTES)?;
+        Ok(Self { writer, fields: index_fields(&index)?, rows: 0 })
     }
 
-    /// Adds a passage; the first is row 1.
-    pub fn add(&mut self, passage: &Passage) -> Result<()> {
+    /// Adds a passage. Rows start at 1.
+    pub fn add_passage(&mut self, passage: &Passage) -> Result<()> {
         self.rows += 1;
         let mut document = TantivyDocument::new();
         document.add_u64(self.fields.row, self.rows);
-        document.add_text(self.fields.title, stems(&passage.title));
-        document.add_text(self.fields.body, stems(&passage.body));
+        document.add_text(self.fields.title, stem_text(&passage.title));
+        document.add_text(self.fields.body, stem_text(&passage.body));
         self.writer.add_document(document)?;
         Ok(())
     }
 
-    /// Writes everything, and waits until nothing more is merged.
+    /// Commits and waits for all merges.
     pub fn finish(mut self) -> Result<()> {
         self.writer.commit()?;
         Ok(self.writer.wait_merging_threads()?)
@@ -87,19 +86,21 @@ impl TantivyIndex {
     /// Opens the index in this folder.
     pub fn open(folder: &Path) -> Result<Self> {
         let index = Index::open_in_dir(folder)?;
-        register(&index);
+        register_tokenizer(&index);
         let reader: IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let searcher = reader.searcher();
         let segments = searcher.segment_readers().iter();
         let rows = segments.map(|segment| segment.fast_fields().u64("row"));
         let rows = rows.collect::<tantivy::Result<_>>()?;
-        Ok(Self { searcher, fields: fields(&index)?, rows })
+        Ok(Self { searcher, fields: index_fields(&index)?, rows })
     }
 
-    /// The best rows of any of the words of a match expression.
-    pub fn best(&self, expression: &str, limit: usize) -> Result<Vec<i64>> {
-        let wanted = BooleanQuery::new(words_of(expression).flat_map(|it| self.word(it)).collect());
+    /// Returns the best rows that contain any word of a match expression.
+    pub fn best_rows(&self, expression: &str, limit: usize) -> Result<Vec<i64>> {
+        let wanted = BooleanQuery::new(
+            expression_words(expression).flat_map(|it| self.word_clauses(it)).collect(),
+        );
         let found = self.searcher.search(&wanted, &TopDocs::with_limit(limit).order_by_score())?;
         found
             .into_iter()
@@ -111,24 +112,24 @@ impl TantivyIndex {
             .collect()
     }
 
-    fn word(&self, word: &str) -> [(Occur, Box<dyn Query>); 2] {
+    fn word_clauses(&self, word: &str) -> [(Occur, Box<dyn Query>); 2] {
         let at = |field| -> Box<dyn Query> {
             let term = Term::from_field_text(field, word);
             Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs))
         };
-        let title = Box::new(BoostQuery::new(at(self.fields.title), TITLE));
+        let title = Box::new(BoostQuery::new(at(self.fields.title), TITLE_BOOST));
         [(Occur::Should, title), (Occur::Should, at(self.fields.body))]
     }
 }
 
-fn register(index: &Index) {
+fn register_tokenizer(index: &Index) {
     index.tokenizers().register(TOKENIZER, TextAnalyzer::from(WhitespaceTokenizer::default()));
 }
 
-fn fields(index: &Index) -> Result<Fields> {
+fn index_fields(index: &Index) -> Result<IndexFields> {
     let schema = index.schema();
-    let field = |name| schema.get_field(name).context("the index is another one");
-    Ok(Fields { row: field("row")?, title: field("title")?, body: field("body")? })
+    let field = |name| schema.get_field(name).context("the index has another schema");
+    Ok(IndexFields { row: field("row")?, title: field("title")?, body: field("body")? })
 }
 
 impl std::fmt::Debug for TantivyWriter {

@@ -1,7 +1,7 @@
-//! All sources of one user, asked at once and merged.
+//! Queries all sources of one user concurrently and merges the results.
 //!
-//! A source that fails or is late costs its own hits and is named in the
-//! answer; it never costs the whole answer.
+//! A source that fails or times out loses only its own hits and is listed in the reply; the search
+//! itself succeeds.
 
 use std::{cmp::Ordering, collections::HashMap, sync::Arc, time::Duration};
 
@@ -10,102 +10,111 @@ use futures_util::future::join_all;
 use tracing::Instrument as _;
 use vademecum_kit::{
     model::{
-        Ask, Cancel, Deadline, Floor, Get, Hit, Item, Order, Ranked, Ranking, ScoreType,
-        SourceName, Statistics, Uri, View,
+        CancelFlag, CorpusStatistics, Deadline, GetRequest, Hit, HitRequest, Item, Order,
+        RankRequest, RankedMatch, Ranking, ScoreThreshold, ScoreType, SourceName, Uri,
     },
-    retrieve::{FtsQuery, Similar},
+    search::{FtsQuery, SimilarWord},
     source::SourceError,
     store::StoreError,
 };
 
 use super::{
-    CallError, Failed, SourceHandle, Vectors, Waiting, Wanted,
-    desk::Desk,
-    error::chain,
-    indexer::Indexer,
-    spaces::{NearItem, Spaces},
+    CallContext, CallError, SourceFailure, SourceHandle, SourceSelection, VectorQuery,
+    blocking_pool::BlockingPool,
+    error::error_chain,
+    indexer::VectorIndexer,
+    vector_indexes::{VectorHit, VectorIndexes},
 };
 use crate::collections::CollectionSource;
 use vademecum_core::telemetry::Metrics;
 
-/// What the sources found, merged.
+/// Merged results of all sources.
 #[derive(Debug, Default)]
-pub(crate) struct Merged {
-    /// The matches that come first.
-    pub(crate) ranked: Vec<Ranked>,
-    /// How many matches there are in all.
+pub(crate) struct MergedResults {
+    /// Best matches, in order.
+    pub(crate) ranked: Vec<RankedMatch>,
+    /// Total number of matches.
     pub(crate) total: usize,
-    /// The statistics of all sources that answered.
-    pub(crate) statistics: Statistics,
-    /// The sources that gave no answer.
-    pub(crate) failed: Vec<Failed>,
-    /// What the scores were computed from.
+    /// Combined statistics of all sources that answered.
+    pub(crate) statistics: CorpusStatistics,
+    /// Sources that failed.
+    pub(crate) failed: Vec<SourceFailure>,
+    /// Kind of the scores.
     pub(crate) score_type: ScoreType,
-    /// What only its vector found, or everything where words were not asked.
-    pub(crate) near: HashMap<Uri, NearItem>,
-    /// Items whose vectors are not made yet.
-    pub(crate) vectors_missing: usize,
-    /// Why vectors had no part in it, if so.
-    pub(crate) without_vectors: Option<String>,
+    /// Vector hits that full text did not find, or all of them in a vector search.
+    pub(crate) vector_hits: HashMap<Uri, VectorHit>,
+    /// Number of items not embedded yet.
+    pub(crate) missing_vectors: usize,
+    /// Reason why vectors were not used.
+    pub(crate) vectors_skipped_reason: Option<String>,
 }
 
-impl Merged {
-    /// Whether there is nothing, and nobody failed who might have something.
-    pub(crate) fn finds_nothing(&self) -> bool {
+impl MergedResults {
+    /// Returns `true` if there are no matches and no source failed.
+    pub(crate) fn is_empty(&self) -> bool {
         self.total == 0 && self.failed.is_empty()
     }
 }
 
-/// All sources of one user.
+/// Aggregator of all sources of one user.
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregator {
     sources: Vec<SourceHandle>,
-    /// The vectors of the library, if there is somebody who makes them.
-    indexer: Option<Arc<Indexer>>,
-    /// Where the blocking work of collections is done.
-    desk: Arc<Desk>,
-    patience: Duration,
+    /// Vector indexer of the library, if embeddings are configured.
+    indexer: Option<Arc<VectorIndexer>>,
+    /// Pool for the blocking work of collections.
+    blocking_pool: Arc<BlockingPool>,
+    timeout: Duration,
     metrics: Metrics,
 }
 
 impl Aggregator {
     pub(crate) fn new(
         sources: Vec<SourceHandle>,
-        indexer: Option<Arc<Indexer>>,
-        desk: Arc<Desk>,
+        indexer: Option<Arc<VectorIndexer>>,
+        desk: Arc<BlockingPool>,
         patience: Duration,
     ) -> Self {
-        Self { sources, indexer, desk, patience, metrics: Metrics::default() }
+        Self {
+            sources,
+            indexer,
+            blocking_pool: desk,
+            timeout: patience,
+            metrics: Metrics::default(),
+        }
     }
 
-    /// The same, counting what collections are asked.
-    pub(crate) fn counted(self, metrics: &Metrics) -> Self {
+    /// Adds metrics of collection calls.
+    pub(crate) fn with_metrics(self, metrics: &Metrics) -> Self {
         Self { metrics: metrics.clone(), ..self }
     }
 
-    /// The same, with sources whose actors are on this event loop.
-    pub(crate) fn here(&self) -> Self {
-        let sources = self.sources.iter().map(|source| source.here(&self.desk)).collect();
+    /// Returns an aggregator whose source actors run on the current event loop.
+    pub(crate) fn on_current_loop(&self) -> Self {
+        let sources =
+            self.sources.iter().map(|source| source.on_current_loop(&self.blocking_pool)).collect();
         Self { sources, ..self.clone() }
     }
 
-    /// Whom it asks.
+    /// Returns the sources.
     pub(crate) fn sources(&self) -> &[SourceHandle] {
         &self.sources
     }
 
-    fn named(&self, name: SourceName) -> Option<SourceHandle> {
+    fn source_by_name(&self, name: SourceName) -> Option<SourceHandle> {
         self.sources.iter().find(|source| source.name() == name).cloned()
     }
 
-    /// Who is to be asked. What a caller may see of a collection differs from call
-    /// to call, so its actor lives as long as one.
-    fn find(&self, wanted: &Wanted) -> Option<SourceHandle> {
-        let Some(opened) = &wanted.collection else { return self.named(wanted.source) };
+    /// Returns the handle of a selected source. The visible part of a collection differs between
+    /// calls, so its actor lives for one call.
+    fn selected_source(&self, wanted: &SourceSelection) -> Option<SourceHandle> {
+        let Some(opened) = &wanted.from_collection else {
+            return self.source_by_name(wanted.from_source);
+        };
         let store = Arc::clone(opened.collection.store());
         let source = Arc::new(CollectionSource::new(opened.clone()));
-        let handle = SourceHandle::start(source, store, Arc::clone(&self.desk));
-        Some(handle.counted(&self.metrics))
+        let handle = SourceHandle::start(source, store, Arc::clone(&self.blocking_pool));
+        Some(handle.with_metrics(&self.metrics))
     }
 }
 
@@ -113,95 +122,96 @@ impl Actor for Aggregator {
     type Context = Context<Self>;
 }
 
-/// Finds the matches that come first, over all wanted sources.
+/// Ranks the matches of all selected sources.
 #[derive(Clone, Debug, Message)]
-#[rtype(result = "Merged")]
+#[rtype(result = "MergedResults")]
 pub(crate) struct RankAll {
     pub(crate) query: Arc<FtsQuery>,
-    pub(crate) wanted: Vec<Wanted>,
+    pub(crate) selections: Vec<SourceSelection>,
     pub(crate) order: Order,
     pub(crate) take: usize,
-    /// What vectors are to say, if anything.
-    pub(crate) vectors: Option<Vectors>,
-    pub(crate) waiting: Waiting,
+    /// Vector query, if vectors are used.
+    pub(crate) vectors: Option<VectorQuery>,
+    pub(crate) context: CallContext,
 }
 
 impl Handler<RankAll> for Aggregator {
-    type Result = ResponseFuture<Merged>;
+    type Result = ResponseFuture<MergedResults>;
 
     fn handle(&mut self, message: RankAll, _: &mut Self::Context) -> Self::Result {
-        let found = message.wanted.iter().filter_map(|wanted| {
-            let source = self.find(wanted)?;
-            let known = source.known(&message.query, &wanted.filters);
-            Some(Asked { source, wanted: wanted.clone(), known })
+        let found = message.selections.iter().filter_map(|wanted| {
+            let source = self.selected_source(wanted)?;
+            let known = source.cached_statistics(&message.query, &wanted.filters);
+            Some(SourceQuery { source, selection: wanted.clone(), cached_statistics: known })
         });
-        let asked: Vec<Asked> = found.collect();
+        let asked: Vec<SourceQuery> = found.collect();
         let (indexer, patience, desk) =
-            (self.indexer.clone(), self.patience, Arc::clone(&self.desk));
-        let span = message.waiting.span.clone();
+            (self.indexer.clone(), self.timeout, Arc::clone(&self.blocking_pool));
+        let span = message.context.span.clone();
         let ranked = async move {
             let (Some(indexer), Some(vectors)) = (indexer, message.vectors.clone()) else {
                 return rank_all(asked, message, patience).await;
             };
             let take = message.take;
-            let deadline = Deadline::after(patience).unless(&message.waiting.cancel);
-            let spaces = Spaces::of(indexer, &message.wanted, deadline);
-            let merged = match vectors.depth(take) {
-                0 => Merged::default(),
+            let deadline = Deadline::after(patience).with_cancellation(&message.context.cancel);
+            let spaces = VectorIndexes::for_sources(indexer, &message.selections, deadline);
+            let merged = match vectors.full_text_depth(take) {
+                0 => MergedResults::default(),
                 depth => rank_all(asked, RankAll { take: depth, ..message }, patience).await,
             };
-            vectors.bring_in(merged, spaces, take, &desk).await
+            vectors.fuse(merged, spaces, take, &desk).await
         };
         Box::pin(ranked.instrument(span))
     }
 }
 
-/// A source that is asked, and what is known of its statistics.
-struct Asked {
+/// Source to query, with its cached statistics.
+struct SourceQuery {
     source: SourceHandle,
-    wanted: Wanted,
-    known: Option<Statistics>,
+    selection: SourceSelection,
+    cached_statistics: Option<CorpusStatistics>,
 }
 
-/// Ranks all sources as one index would (`docs/adr/0008-one-ranking.md`).
+/// Ranks all sources as if they were one index (`docs/adr/0008-one-ranking.md`).
 ///
-/// Each source scores with the statistics of all, its own and those of the
-/// others as they were known. What is not known is asked for first; where what
-/// was known turns out to be stale, everything is ranked once more.
-async fn rank_all(asked: Vec<Asked>, message: RankAll, patience: Duration) -> Merged {
-    let cancel = &message.waiting.cancel;
-    let deadline = Deadline::after(patience).unless(cancel);
+/// Each source scores with the statistics of all sources, using cached statistics of the others.
+/// Missing statistics are fetched first; if cached ones turn out to be stale, all sources are
+/// ranked again.
+async fn rank_all(asked: Vec<SourceQuery>, message: RankAll, patience: Duration) -> MergedResults {
+    let cancel = &message.context.cancel;
+    let deadline = Deadline::after(patience).with_cancellation(cancel);
     let total = asked.len();
     let (mut asked, failed) = if total > 1 {
-        get_to_know(asked, &message, &Deadline::after(patience / 2).unless(cancel)).await
+        fetch_statistics(asked, &message, &Deadline::after(patience / 2).with_cancellation(cancel))
+            .await
     } else {
         (asked, Vec::new())
     };
-    for Failed { source, reason, .. } in &failed {
-        message.waiting.tell(*source, total, reason);
+    for SourceFailure { source, reason, .. } in &failed {
+        message.context.report_source(*source, total, reason);
     }
-    let mut answers = rank_once(&asked, &message, total, &deadline).await;
-    if refresh(&mut asked, &answers) && asked.len() > 1 {
-        answers = rank_once(&asked, &message, total, &deadline).await;
+    let mut answers = rank_sources(&asked, &message, total, &deadline).await;
+    if refresh_statistics(&mut asked, &answers) && asked.len() > 1 {
+        answers = rank_sources(&asked, &message, total, &deadline).await;
     }
     answers.extend(failed.into_iter().map(Err));
-    merge(answers, message.order, message.take)
+    merge_rankings(answers, message.order, message.take)
 }
 
-/// Asks for the statistics that are not known. Who does not tell them in half
-/// of the time is not asked for more: the others would have to wait.
-async fn get_to_know(
-    asked: Vec<Asked>,
+/// Fetches missing statistics. A source that does not return them within half of the time is
+/// dropped, so that the others need not wait.
+async fn fetch_statistics(
+    asked: Vec<SourceQuery>,
     message: &RankAll,
     deadline: &Deadline,
-) -> (Vec<Asked>, Vec<Failed>) {
+) -> (Vec<SourceQuery>, Vec<SourceFailure>) {
     let answers = asked.into_iter().map(|mut asked| async move {
-        if asked.known.is_none() {
+        if asked.cached_statistics.is_none() {
             let (_, ranking) =
-                asked.rank(message, 0, Statistics::default(), None, deadline).await?;
-            asked.known = Some(ranking.statistics);
+                asked.rank_matches(message, 0, CorpusStatistics::default(), None, deadline).await?;
+            asked.cached_statistics = Some(ranking.statistics);
         }
-        Ok::<_, Failed>(asked)
+        Ok::<_, SourceFailure>(asked)
     });
     let (mut told, mut failed) = (Vec::new(), Vec::new());
     for answer in join_all(answers).await {
@@ -213,24 +223,28 @@ async fn get_to_know(
     (told, failed)
 }
 
-async fn rank_once(
-    asked: &[Asked],
+async fn rank_sources(
+    asked: &[SourceQuery],
     message: &RankAll,
     total: usize,
     deadline: &Deadline,
-) -> Vec<Result<(SourceName, Ranking), Failed>> {
-    let same_order = asked.iter().all(|asked| asked.wanted.order.is_none());
-    let floor = same_order.then(|| Arc::new(Floor::new(message.take)));
+) -> Vec<Result<(SourceName, Ranking), SourceFailure>> {
+    let same_order = asked.iter().all(|asked| asked.selection.order.is_none());
+    let floor = same_order.then(|| Arc::new(ScoreThreshold::new(message.take)));
     let ranked = asked.iter().enumerate().map(|(index, one)| {
-        let mut others = Statistics::default();
+        let mut others = CorpusStatistics::default();
         let known = asked.iter().enumerate().filter(|(other, _)| *other != index);
-        known.filter_map(|(_, other)| other.known.as_ref()).for_each(|known| others += known);
-        let answer = one.rank(message, message.take, others, floor.clone(), deadline);
+        known
+            .filter_map(|(_, other)| other.cached_statistics.as_ref())
+            .for_each(|known| others += known);
+        let answer = one.rank_matches(message, message.take, others, floor.clone(), deadline);
         async move {
             let answer = answer.await;
             match &answer {
-                Ok((source, _)) => message.waiting.tell(*source, total, "answered"),
-                Err(Failed { source, reason, .. }) => message.waiting.tell(*source, total, reason),
+                Ok((source, _)) => message.context.report_source(*source, total, "answered"),
+                Err(SourceFailure { source, reason, .. }) => {
+                    message.context.report_source(*source, total, reason)
+                }
             }
             answer
         }
@@ -238,80 +252,84 @@ async fn rank_once(
     join_all(ranked).await
 }
 
-/// Takes the statistics from the answers; tells whether they were not what
-/// they had been taken for. A source without an answer has no part in it.
-fn refresh(asked: &mut [Asked], answers: &[Result<(SourceName, Ranking), Failed>]) -> bool {
+/// Updates the statistics from the replies. Returns `true` if cached ones were stale. Failed
+/// sources are skipped.
+fn refresh_statistics(
+    asked: &mut [SourceQuery],
+    answers: &[Result<(SourceName, Ranking), SourceFailure>],
+) -> bool {
     let mut stale = false;
     for (asked, answer) in asked.iter_mut().zip(answers) {
         if let Ok((_, ranking)) = answer {
-            stale |= asked.known.as_ref() != Some(&ranking.statistics);
-            asked.known = Some(ranking.statistics.clone());
+            stale |= asked.cached_statistics.as_ref() != Some(&ranking.statistics);
+            asked.cached_statistics = Some(ranking.statistics.clone());
         }
     }
     stale
 }
 
-impl Asked {
-    fn rank(
+impl SourceQuery {
+    fn rank_matches(
         &self,
         message: &RankAll,
         take: usize,
-        others: Statistics,
-        floor: Option<Arc<Floor>>,
+        others: CorpusStatistics,
+        floor: Option<Arc<ScoreThreshold>>,
         deadline: &Deadline,
-    ) -> impl Future<Output = Result<(SourceName, Ranking), Failed>> + use<> {
-        let ask = Ask {
+    ) -> impl Future<Output = Result<(SourceName, Ranking), SourceFailure>> + use<> {
+        let ask = RankRequest {
             query: Arc::clone(&message.query),
-            filters: self.wanted.filters.clone(),
-            order: self.wanted.order.unwrap_or(message.order),
-            take,
-            others,
-            floor,
+            filters: self.selection.filters.clone(),
+            order: self.selection.order.unwrap_or(message.order),
+            limit: take,
+            other_statistics: others,
+            threshold: floor,
         };
         let source = self.source.clone();
-        in_time(self.wanted.clone(), deadline.clone(), async move |deadline| {
-            source.rank(ask, deadline).await
+        within_deadline(self.selection.clone(), deadline.clone(), async move |deadline| {
+            source.rank_matches(ask, deadline).await
         })
     }
 }
 
-/// Finds out which stored words are meant by words that are not stored.
+/// Finds stored words for words that are not stored.
 #[derive(Debug, Message)]
 #[rtype(result = "HashMap<String, String>")]
-pub(crate) struct CorrectAll {
+pub(crate) struct CorrectWords {
     pub(crate) words: Vec<String>,
-    pub(crate) wanted: Vec<Wanted>,
-    pub(crate) cancel: Cancel,
+    pub(crate) selections: Vec<SourceSelection>,
+    pub(crate) cancel: CancelFlag,
 }
 
-impl Handler<CorrectAll> for Aggregator {
+impl Handler<CorrectWords> for Aggregator {
     type Result = ResponseFuture<HashMap<String, String>>;
 
-    fn handle(&mut self, message: CorrectAll, _: &mut Self::Context) -> Self::Result {
-        let deadline = Deadline::after(self.patience).unless(&message.cancel);
-        let found = message.wanted.iter().filter_map(|wanted| self.find(wanted));
+    fn handle(&mut self, message: CorrectWords, _: &mut Self::Context) -> Self::Result {
+        let deadline = Deadline::after(self.timeout).with_cancellation(&message.cancel);
+        let found = message.selections.iter().filter_map(|wanted| self.selected_source(wanted));
         let asked: Vec<_> = found
             .map(|source| {
                 let (words, deadline) = (message.words.clone(), deadline.clone());
-                let at = deadline.at.into();
-                let guess = async move { source.similar(words, deadline).await };
+                let at = deadline.expires_at.into();
+                let guess = async move { source.similar_words(words, deadline).await };
                 tokio::time::timeout_at(at, guess)
             })
             .collect();
         Box::pin(async move {
-            // Who has no guess, or none in time, does not help: that is all.
+            // A source without suggestions, or with late ones, contributes nothing.
             let guesses = join_all(asked).await.into_iter().flatten().flatten().flatten();
-            corrections(guesses.collect())
+            best_corrections(guesses.collect())
         })
     }
 }
 
-/// For each word the stored one that is nearest to it, and of several the one
-/// that is in most passages.
-fn corrections(guesses: Vec<Similar>) -> HashMap<String, String> {
+/// Returns for each word the closest stored word; among equally close ones, the one in the most
+/// passages.
+fn best_corrections(guesses: Vec<SimilarWord>) -> HashMap<String, String> {
     let mut stored: HashMap<(String, String), (usize, u64)> = HashMap::new();
     for guess in guesses {
-        let (_, rows) = stored.entry((guess.asked, guess.stored)).or_insert((guess.distance, 0));
+        let (_, rows) =
+            stored.entry((guess.query_word, guess.stored_word)).or_insert((guess.distance, 0));
         *rows += guess.rows;
     }
     let mut best: HashMap<String, (std::cmp::Reverse<usize>, u64, String)> = HashMap::new();
@@ -325,46 +343,46 @@ fn corrections(guesses: Vec<Similar>) -> HashMap<String, String> {
     best.into_iter().map(|(asked, (_, _, stored))| (asked, stored)).collect()
 }
 
-/// Reads matches of several sources, in the order they are given.
+/// Loads matches of several sources as hits, in the given order.
 #[derive(Debug, Message)]
-#[rtype(result = "(Vec<Hit>, Vec<Failed>)")]
-pub(crate) struct ShowAll {
+#[rtype(result = "(Vec<Hit>, Vec<SourceFailure>)")]
+pub(crate) struct LoadAllHits {
     pub(crate) query: Arc<FtsQuery>,
-    pub(crate) wanted: Vec<Wanted>,
-    pub(crate) ranked: Vec<Ranked>,
-    /// How much each phrase of the query counts in a snippet.
+    pub(crate) selections: Vec<SourceSelection>,
+    pub(crate) ranked: Vec<RankedMatch>,
+    /// Weight of each query phrase in snippets.
     pub(crate) weights: Arc<[f64]>,
     pub(crate) snippet_length: usize,
     pub(crate) highlight: bool,
-    pub(crate) waiting: Waiting,
+    pub(crate) context: CallContext,
 }
 
-impl Handler<ShowAll> for Aggregator {
-    type Result = ResponseFuture<(Vec<Hit>, Vec<Failed>)>;
+impl Handler<LoadAllHits> for Aggregator {
+    type Result = ResponseFuture<(Vec<Hit>, Vec<SourceFailure>)>;
 
-    fn handle(&mut self, message: ShowAll, _: &mut Self::Context) -> Self::Result {
-        let Waiting { cancel, span, .. } = message.waiting;
-        let deadline = Deadline::after(self.patience).unless(&cancel);
+    fn handle(&mut self, message: LoadAllHits, _: &mut Self::Context) -> Self::Result {
+        let CallContext { cancel, span, .. } = message.context;
+        let deadline = Deadline::after(self.timeout).with_cancellation(&cancel);
         let places: HashMap<Uri, usize> =
             message.ranked.iter().map(|ranked| ranked.uri.clone()).zip(0..).collect();
         let mut asked = Vec::new();
-        for wanted in message.wanted {
-            let of_this = |ranked: &&Ranked| wanted.holds(&ranked.uri);
+        for wanted in message.selections {
+            let of_this = |ranked: &&RankedMatch| wanted.contains_uri(&ranked.uri);
             let ranked: Vec<_> = message.ranked.iter().filter(of_this).cloned().collect();
             if ranked.is_empty() {
                 continue;
             }
-            let Some(source) = self.find(&wanted) else { continue };
-            let view = View {
+            let Some(source) = self.selected_source(&wanted) else { continue };
+            let view = HitRequest {
                 query: Arc::clone(&message.query),
                 weights: Arc::clone(&message.weights),
                 filters: wanted.filters.clone(),
                 snippet_length: message.snippet_length,
                 highlight: message.highlight,
-                wanted: ranked,
+                matches: ranked,
             };
-            asked.push(in_time(wanted, deadline.clone(), async move |deadline| {
-                source.show(view, deadline).await
+            asked.push(within_deadline(wanted, deadline.clone(), async move |deadline| {
+                source.load_hits(view, deadline).await
             }));
         }
         let shown = async move {
@@ -385,72 +403,75 @@ impl Handler<ShowAll> for Aggregator {
 /// Reads one item of one source.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Item, CallError>")]
-pub(crate) struct GetOne {
+pub(crate) struct ReadSourceItem {
     pub(crate) source: SourceName,
-    pub(crate) get: Get,
-    pub(crate) waiting: Waiting,
+    pub(crate) get: GetRequest,
+    pub(crate) context: CallContext,
 }
 
-impl Handler<GetOne> for Aggregator {
+impl Handler<ReadSourceItem> for Aggregator {
     type Result = ResponseFuture<Result<Item, CallError>>;
 
-    fn handle(&mut self, message: GetOne, _: &mut Self::Context) -> Self::Result {
-        let GetOne { source, get, waiting } = message;
-        let deadline = Deadline::after(self.patience).unless(&waiting.cancel);
-        let source = self.named(source);
+    fn handle(&mut self, message: ReadSourceItem, _: &mut Self::Context) -> Self::Result {
+        let ReadSourceItem { source, get, context: waiting } = message;
+        let deadline = Deadline::after(self.timeout).with_cancellation(&waiting.cancel);
+        let source = self.source_by_name(source);
         let read = async move {
             let source = source.ok_or(CallError::Unavailable)?;
-            let at = deadline.at.into();
-            match tokio::time::timeout_at(at, source.get(get, deadline)).await {
+            let at = deadline.expires_at.into();
+            match tokio::time::timeout_at(at, source.read_item(get, deadline)).await {
                 Ok(answer) => answer.map_err(CallError::from),
-                Err(_) => Err(CallError::TooLate),
+                Err(_) => Err(CallError::DeadlineExceeded),
             }
         };
         Box::pin(read.instrument(waiting.span))
     }
 }
 
-/// The answer of a source, or why there is none, logged once. What nobody waits
-/// for any more is no failure.
-async fn in_time<T>(
-    wanted: Wanted,
+/// Awaits a source within its deadline. Failures are logged once; cancelled calls are not logged.
+async fn within_deadline<T>(
+    wanted: SourceSelection,
     deadline: Deadline,
     ask: impl AsyncFnOnce(Deadline) -> Result<T, SourceError>,
-) -> Result<(SourceName, T), Failed> {
-    let answer = tokio::time::timeout_at(deadline.at.into(), ask(deadline.clone())).await;
-    let whom = || wanted.failed("").whom();
+) -> Result<(SourceName, T), SourceFailure> {
+    let answer = tokio::time::timeout_at(deadline.expires_at.into(), ask(deadline.clone())).await;
+    let whom = || wanted.to_failure("").display_name();
     let reason = match answer {
-        Ok(Ok(answer)) => return Ok((wanted.source, answer)),
-        Ok(Err(_)) | Err(_) if deadline.is_cancelled() => "was not waited for",
+        Ok(Ok(answer)) => return Ok((wanted.from_source, answer)),
+        Ok(Err(_)) | Err(_) if deadline.is_cancelled() => "was cancelled",
         Ok(Err(error)) => {
-            tracing::warn!(source = whom(), error = %chain(&error), "a source gave no answer");
+            tracing::warn!(source = whom(), error = %error_chain(&error), "source failed");
             match error {
-                SourceError::Store(StoreError::TimeIsUp) => "took too long",
+                SourceError::Store(StoreError::DeadlineExceeded) => "took too long",
                 SourceError::Store(StoreError::Damaged { .. }) => {
-                    "its database is damaged; `vademecum check` on the server says more"
+                    "its database is damaged; run `vademecum check` on the server"
                 }
                 SourceError::Store(_) => "its database cannot be read",
-                SourceError::NotFound { .. } => "cannot answer this",
-                // It was said so as to be told.
+                SourceError::NotFound { .. } => "does not support this query",
+                // These errors carry a message for the caller.
                 SourceError::Refused(reason) | SourceError::Unavailable(reason) => {
-                    return Err(wanted.failed(reason));
+                    return Err(wanted.to_failure(reason));
                 }
             }
         }
         Err(_) => {
-            tracing::warn!(source = whom(), "a source was too late");
+            tracing::warn!(source = whom(), "source timed out");
             "took too long"
         }
     };
-    Err(wanted.failed(reason))
+    Err(wanted.to_failure(reason))
 }
 
-/// Merges rankings by their heads: each keeps its own order, so that what
-/// comes first does not depend on how many were asked for.
-fn merge(answers: Vec<Result<(SourceName, Ranking), Failed>>, order: Order, take: usize) -> Merged {
-    let mut merged = Merged::default();
+/// Merges rankings by repeatedly taking the best head. Each ranking keeps its own order, so the
+/// first results do not depend on how many were requested.
+fn merge_rankings(
+    answers: Vec<Result<(SourceName, Ranking), SourceFailure>>,
+    order: Order,
+    take: usize,
+) -> MergedResults {
+    let mut merged = MergedResults::default();
     let mut queues = Vec::new();
-    let best = answers.iter().flatten().map(|(_, ranking)| ranking.best).fold(0.0, f64::max);
+    let best = answers.iter().flatten().map(|(_, ranking)| ranking.best_score).fold(0.0, f64::max);
     for answer in answers {
         match answer {
             Ok((_, mut ranking)) => {
@@ -466,15 +487,15 @@ fn merge(answers: Vec<Result<(SourceName, Ranking), Failed>>, order: Order, take
         let heads = queues.iter_mut().enumerate();
         let first = heads
             .filter_map(|(index, queue)| Some((index, queue.peek()?)))
-            .min_by(|(_, one), (_, other)| precedence(order, one, other));
+            .min_by(|(_, one), (_, other)| compare_matches(order, one, other));
         let Some((index, _)) = first else { break };
         merged.ranked.extend(queues.get_mut(index).and_then(Iterator::next));
     }
     merged
 }
 
-/// Which of two comes first; never undecided between two items.
-fn precedence(order: Order, one: &Ranked, other: &Ranked) -> Ordering {
+/// Compares two matches. The order is total: ties are broken by URI.
+fn compare_matches(order: Order, one: &RankedMatch, other: &RankedMatch) -> Ordering {
     let by_score = other.score.total_cmp(&one.score);
     let by_time = other.last_modified.cmp(&one.last_modified);
     let first = match order {
@@ -487,78 +508,91 @@ fn precedence(order: Order, one: &Ranked, other: &Ranked) -> Ordering {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{Draft, Filters, Saved, Timestamp},
+        model::{Draft, Filters, SaveOutcome, Timestamp},
         source::Source,
-        store::{Database, Reader, Store, Table, Writer},
+        store::{Database, FtsTable, Reader, Store, Writer},
     };
 
     use super::*;
 
-    fn ranked(source: SourceName, id: &str, score: f64, day: &str) -> Ranked {
+    fn ranked(source: SourceName, id: &str, score: f64, day: &str) -> RankedMatch {
         let last_modified = Timestamp::parse(day).ok();
-        Ranked { key: 1, uri: Uri::item(source, id), score, last_modified }
+        RankedMatch { key: 1, uri: Uri::item(source, id), score, last_modified }
     }
 
-    fn found(source: SourceName, list: &[(&str, f64, &str)]) -> (SourceName, Ranking) {
+    fn source_ranking(source: SourceName, list: &[(&str, f64, &str)]) -> (SourceName, Ranking) {
         let ranked: Vec<_> =
             list.iter().map(|(id, score, day)| ranked(source, id, *score, day)).collect();
-        let best = ranked.first().map_or(0.0, |first: &Ranked| first.score);
-        (source, Ranking { total: ranked.len(), ranked, best, ..Ranking::default() })
+        let best = ranked.first().map_or(0.0, |first: &RankedMatch| first.score);
+        (source, Ranking { total: ranked.len(), ranked, best_score: best, ..Ranking::default() })
     }
 
-    fn ids(merged: &Merged) -> Vec<&str> {
+    fn ids(merged: &MergedResults) -> Vec<&str> {
         merged.ranked.iter().map(|ranked| ranked.uri.id.as_str()).collect()
     }
 
-    fn two() -> Vec<Result<(SourceName, Ranking), Failed>> {
+    fn two_rankings() -> Vec<Result<(SourceName, Ranking), SourceFailure>> {
         let notes = [("a", 1.0, "2026-01-01"), ("b", 0.5, "2026-01-03"), ("c", 0.1, "2026-01-09")];
         let media = [("d", 1.0, "2026-01-02"), ("e", 0.5, "2026-01-03")];
-        vec![Ok(found(SourceName::Notes, &notes)), Ok(found(SourceName::Media, &media))]
+        vec![
+            Ok(source_ranking(SourceName::Notes, &notes)),
+            Ok(source_ranking(SourceName::Media, &media)),
+        ]
     }
 
     #[test]
-    fn best_comes_first_then_newest_then_by_uri() {
-        assert_eq!(ids(&merge(two(), Order::Relevance, 10)), ["d", "a", "b", "e", "c"]);
+    fn results_ordered_by_score_time_and_uri() {
+        assert_eq!(
+            ids(&merge_rankings(two_rankings(), Order::Relevance, 10)),
+            ["d", "a", "b", "e", "c"]
+        );
     }
 
     #[test]
-    fn what_comes_first_does_not_depend_on_how_many_are_taken() {
-        let all = merge(two(), Order::Relevance, 10);
+    fn first_results_do_not_depend_on_take() {
+        let all = merge_rankings(two_rankings(), Order::Relevance, 10);
         for take in 0..=5 {
-            let some = merge(two(), Order::Relevance, take);
+            let some = merge_rankings(two_rankings(), Order::Relevance, take);
             assert_eq!((ids(&some), some.total), (ids(&all)[..take].to_vec(), 5));
         }
     }
 
     #[test]
-    fn a_source_that_fails_is_named_and_costs_its_own_hits() {
-        let failed = Wanted::source(SourceName::Chats, Filters::default()).failed("took too long");
-        let mut answers = two();
+    fn failed_source_is_listed_others_keep_hits() {
+        let failed = SourceSelection::source(SourceName::Chats, Filters::default())
+            .to_failure("took too long");
+        let mut answers = two_rankings();
         answers.push(Err(failed.clone()));
-        let merged = merge(answers, Order::Relevance, 10);
+        let merged = merge_rankings(answers, Order::Relevance, 10);
         assert_eq!((merged.ranked.len(), merged.failed), (5, vec![failed]));
     }
 
-    const NOTHING: Table =
-        Table { name: "nothing", columns: &[], state: "", postings: "", lengths: "", words: "" };
+    const EMPTY_TABLE: FtsTable = FtsTable {
+        name: "nothing",
+        columns: &[],
+        state_sql: "",
+        postings_sql: "",
+        lengths_sql: "",
+        terms_sql: "",
+    };
 
-    /// A source that finds nothing; what has begun may be taken back.
+    /// Source that finds nothing. A rank that runs past the deadline cancels the call.
     #[derive(Debug)]
-    struct Empty {
+    struct EmptySource {
         name: SourceName,
-        way: Way,
-        cancel: Cancel,
+        way: TestBehaviour,
+        cancel: CancelFlag,
     }
 
-    /// How a source answers.
+    /// Behaviour of the test source.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    enum Way {
+    enum TestBehaviour {
         AtOnce,
         AfterTheDeadline,
         Panicking,
     }
 
-    impl Source for Empty {
+    impl Source for EmptySource {
         fn name(&self) -> SourceName {
             self.name
         }
@@ -567,16 +601,20 @@ mod tests {
             Database::Prompts
         }
 
-        fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
-            (&NOTHING, Vec::new())
+        fn searched_table(&self, _: &Filters) -> (&'static FtsTable, Vec<&'static str>) {
+            (&EMPTY_TABLE, Vec::new())
         }
 
-        fn rank(&self, reader: &Reader<'_>, _: &Ask) -> Result<Ranking, SourceError> {
-            assert_ne!(self.way, Way::Panicking, "on purpose");
-            if self.way == Way::AfterTheDeadline {
+        fn rank_matches(
+            &self,
+            reader: &Reader<'_>,
+            _: &RankRequest,
+        ) -> Result<Ranking, SourceError> {
+            assert_ne!(self.way, TestBehaviour::Panicking, "on purpose");
+            if self.way == TestBehaviour::AfterTheDeadline {
                 let count = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)
                              SELECT i FROM n";
-                reader.each(count, &[], |_| {
+                reader.for_each_row(count, &[], |_| {
                     self.cancel.cancel();
                     Ok(())
                 })?;
@@ -584,94 +622,107 @@ mod tests {
             Ok(Ranking::default())
         }
 
-        fn show(&self, _: &Reader<'_>, _: &View) -> Result<Vec<Hit>, SourceError> {
+        fn load_hits(&self, _: &Reader<'_>, _: &HitRequest) -> Result<Vec<Hit>, SourceError> {
             Ok(Vec::new())
         }
 
-        fn get(&self, _: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+        fn load_item(&self, _: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
             Err(SourceError::not_found("item", &get.id))
         }
 
-        fn draft(&self, _: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+        fn load_draft(&self, _: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
             Err(SourceError::not_found("item", id))
         }
 
-        fn save(&self, _: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
+        fn save_draft(&self, _: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
             Err(SourceError::not_found("item", &draft.origin))
         }
 
-        fn remove(&self, _: &Writer<'_>, _: &str) -> Result<bool, SourceError> {
+        fn remove_origin(&self, _: &Writer<'_>, _: &str) -> Result<bool, SourceError> {
             Ok(false)
         }
     }
 
-    /// Who fails of two sources, of which one never ends; `cancel` is said as
-    /// soon as that one has begun.
-    async fn failures(patience: Duration, cancel: &Cancel, waiting: Waiting) -> Vec<Failed> {
+    /// Returns the failures of two sources, one of which never finishes and triggers `cancel` once
+    /// it has started.
+    async fn failures(
+        patience: Duration,
+        cancel: &CancelFlag,
+        waiting: CallContext,
+    ) -> Vec<SourceFailure> {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::new(Database::Prompts, folder.path()));
-        // Opening the file is no part of what has to be in time.
-        store.check().unwrap();
-        let desk = Arc::new(Desk::default());
+        // Opening the file must not count against the deadline.
+        store.check_integrity().unwrap();
+        let desk = Arc::new(BlockingPool::default());
         let start = |name, way| {
-            let source = Arc::new(Empty { name, way, cancel: cancel.clone() });
+            let source = Arc::new(EmptySource { name, way, cancel: cancel.clone() });
             SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
         let sources = vec![
-            start(SourceName::Notes, Way::AfterTheDeadline),
-            start(SourceName::Media, Way::AtOnce),
+            start(SourceName::Notes, TestBehaviour::AfterTheDeadline),
+            start(SourceName::Media, TestBehaviour::AtOnce),
         ];
         let aggregator = Aggregator::new(sources, None, Arc::default(), patience).start();
-        aggregator.send(ask(&[SourceName::Notes, SourceName::Media], waiting)).await.unwrap().failed
+        aggregator
+            .send(rank_all_message(&[SourceName::Notes, SourceName::Media], waiting))
+            .await
+            .unwrap()
+            .failed
     }
 
-    fn ask(sources: &[SourceName], waiting: Waiting) -> RankAll {
-        let wanted = |source: &SourceName| Wanted::source(*source, Filters::default());
+    fn rank_all_message(sources: &[SourceName], waiting: CallContext) -> RankAll {
+        let wanted = |source: &SourceName| SourceSelection::source(*source, Filters::default());
         RankAll {
             query: Arc::new(FtsQuery::parse("anything")),
-            wanted: sources.iter().map(wanted).collect(),
+            selections: sources.iter().map(wanted).collect(),
             order: Order::Relevance,
             take: 10,
             vectors: None,
-            waiting,
+            context: waiting,
         }
     }
 
     #[actix::test]
-    async fn a_source_that_panics_costs_its_own_answer_each_time_and_nobody_elses() {
+    async fn panicking_source_fails_only_itself_each_time() {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::new(Database::Prompts, folder.path()));
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(BlockingPool::default());
         let start = |name, way| {
-            let source = Arc::new(Empty { name, way, cancel: Cancel::default() });
+            let source = Arc::new(EmptySource { name, way, cancel: CancelFlag::default() });
             SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
         };
-        let sources =
-            vec![start(SourceName::Notes, Way::Panicking), start(SourceName::Media, Way::AtOnce)];
+        let sources = vec![
+            start(SourceName::Notes, TestBehaviour::Panicking),
+            start(SourceName::Media, TestBehaviour::AtOnce),
+        ];
         let aggregator =
             Aggregator::new(sources, None, Arc::default(), Duration::from_hours(1)).start();
         let both = [SourceName::Notes, SourceName::Media];
-        // More often than there are threads that could be lost, and side by side.
-        let asked: Vec<_> =
-            (0..16).map(|_| aggregator.send(ask(&both, Waiting::default()))).collect();
-        let others = aggregator.send(ask(&both[1..], Waiting::default()));
+        // Run more often than there are threads, and concurrently.
+        let asked: Vec<_> = (0..16)
+            .map(|_| aggregator.send(rank_all_message(&both, CallContext::default())))
+            .collect();
+        let others = aggregator.send(rank_all_message(&both[1..], CallContext::default()));
         for answer in join_all(asked).await {
             let failed = answer.unwrap().failed;
             let whom: Vec<_> = failed.iter().map(|failed| failed.source).collect();
             assert_eq!(whom, [SourceName::Notes], "{failed:?}");
         }
         assert!(others.await.unwrap().failed.is_empty());
-        let again = aggregator.send(ask(&both[1..], Waiting::default())).await.unwrap();
+        let again =
+            aggregator.send(rank_all_message(&both[1..], CallContext::default())).await.unwrap();
         assert!(again.failed.is_empty(), "the thread and the actor go on");
     }
 
     #[actix::test]
-    async fn a_source_that_is_late_is_named_and_the_rest_answer() {
-        let late = Wanted::source(SourceName::Notes, Filters::default()).failed("took too long");
-        // How long the other one needs is for the machine to say.
+    async fn late_source_is_listed_others_answer() {
+        let late = SourceSelection::source(SourceName::Notes, Filters::default())
+            .to_failure("took too long");
+        // The time that the other source needs depends on the machine.
         for seconds in [1, 4, 16, 64] {
             let patience = Duration::from_secs(seconds);
-            let failed = failures(patience, &Cancel::default(), Waiting::default()).await;
+            let failed = failures(patience, &CancelFlag::default(), CallContext::default()).await;
             assert!(failed.contains(&late), "{failed:?}");
             if failed == [late.clone()] {
                 return;
@@ -681,10 +732,10 @@ mod tests {
     }
 
     #[actix::test]
-    async fn a_source_is_stopped_when_nobody_waits_any_more() {
-        let waiting = Waiting::default();
+    async fn source_stops_when_call_is_cancelled() {
+        let waiting = CallContext::default();
         let failed = failures(Duration::from_hours(1), &waiting.cancel.clone(), waiting).await;
         let reasons: Vec<_> = failed.iter().map(|failed| failed.reason.as_str()).collect();
-        assert!(reasons.contains(&"was not waited for"), "{reasons:?}");
+        assert!(reasons.contains(&"was cancelled"), "{reasons:?}");
     }
 }

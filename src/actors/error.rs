@@ -1,4 +1,4 @@
-//! What a caller is told when something cannot be done.
+//! Errors reported to the caller of a search or read.
 
 use std::io::ErrorKind;
 
@@ -6,65 +6,65 @@ use vademecum_kit::{source::SourceError, store::StoreError};
 
 use vademecum_sql::SqlError;
 
-/// Why a call could not be answered, in words that help and leak nothing.
+/// Error of a call. Its message helps the caller and discloses no internals.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
-    /// The arguments are not right.
+    /// The arguments are invalid.
     #[error("{0}")]
     Invalid(String),
-    /// There is no such thing.
-    #[error("{0}; search for it to learn its id")]
+    /// The item does not exist.
+    #[error("{0}; use search to find it")]
     NotFound(String),
-    /// More is asked for than one call may.
+    /// The request exceeds a limit.
     #[error("{0}")]
-    TooMuch(String),
-    /// It takes something that nobody has configured.
+    LimitExceeded(String),
+    /// The feature is not configured.
     #[error("{0}")]
     NotConfigured(String),
-    /// The thing is there, but not what was asked of it.
+    /// The item exists, but the operation is not possible.
     #[error("{0}")]
     Refused(String),
-    /// A database did not answer.
+    /// A database failed.
     #[error(transparent)]
     Sql(#[from] SqlError),
-    /// The handle is not one of this caller's, or no longer.
+    /// The session handle is unknown, expired or belongs to another principal.
     #[error(
-        "unknown session `{0}`: pass \"new\" as `session` to begin one, and use the handle that comes back"
+        "unknown session `{0}`: pass \"new\" as `session` to start one, and use the returned handle"
     )]
     UnknownSession(String),
-    /// No source could answer.
-    #[error("no source could answer: {0}")]
-    NoAnswer(String),
-    /// The time for this call is over.
-    #[error("this took too long and was stopped; ask for less, or try again")]
-    TooLate,
-    /// A file cannot be used as it is.
+    /// Every source failed.
+    #[error("every source failed: {0}")]
+    AllSourcesFailed(String),
+    /// The deadline has passed.
+    #[error("the call took too long and was stopped; request less, or try again")]
+    DeadlineExceeded,
+    /// A database file is unusable.
     #[error(transparent)]
     Store(#[from] StoreFault),
-    /// Something in the server is not working.
-    #[error("this cannot be answered right now; the server's log says why")]
+    /// Internal error.
+    #[error("internal server error; see the server log for details")]
     Unavailable,
 }
 
-/// What is the matter with a file, as a caller is told it: no path is named.
+/// State of a database file that prevents the operation. Its message names no path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreFault {
-    /// There is no room for what was to be written.
+    /// The disk is full.
     #[error(
-        "the disk is full, or takes no more: nothing was changed; make room on the server, then \
+        "the disk is full or over quota: nothing was changed; free space on the server, then \
          try again"
     )]
-    Full,
-    /// What was to be written may not be.
+    DiskFull,
+    /// The file or disk is read-only.
     #[error(
         "the library is on a disk, or in a file, that is read-only: nothing was changed; let the \
          server write there, then try again"
     )]
     ReadOnly,
-    /// A database is not what was written.
+    /// The database is damaged.
     #[error(
-        "a database of the library is damaged; `vademecum check` on the server says which, and \
-         what can be done"
+        "a database of the library is damaged; run `vademecum check` on the server to see which one and \
+         how to repair it"
     )]
     Damaged,
 }
@@ -76,12 +76,12 @@ impl From<SourceError> for CallError {
             SourceError::Refused(reason) | SourceError::Unavailable(reason) => {
                 Self::Refused(reason)
             }
-            SourceError::Store(StoreError::TimeIsUp) => Self::TooLate,
-            SourceError::Store(error) if error.is_locked() => Self::TooLate,
+            SourceError::Store(StoreError::DeadlineExceeded) => Self::DeadlineExceeded,
+            SourceError::Store(error) if error.is_locked() => Self::DeadlineExceeded,
             SourceError::Store(error) => {
-                tracing::error!(error = %chain(&error), "a store failed");
+                tracing::error!(error = %error_chain(&error), "store operation failed");
                 match error {
-                    StoreError::Full { .. } => StoreFault::Full.into(),
+                    StoreError::Full { .. } => StoreFault::DiskFull.into(),
                     StoreError::ReadOnly { .. } => StoreFault::ReadOnly.into(),
                     StoreError::Damaged { .. } => StoreFault::Damaged.into(),
                     StoreError::Folder { source, .. }
@@ -95,7 +95,7 @@ impl From<SourceError> for CallError {
                     | StoreError::Newer { .. }
                     | StoreError::Busy(_)
                     | StoreError::Statement(_)
-                    | StoreError::TimeIsUp
+                    | StoreError::DeadlineExceeded
                     | StoreError::Poisoned => Self::Unavailable,
                 }
             }
@@ -103,8 +103,8 @@ impl From<SourceError> for CallError {
     }
 }
 
-/// An error and what led to it, in one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
+/// Returns an error and its causes in one line, separated by `: `.
+pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,10 +1,9 @@
-//! The vectors of a library: `index.db` follows what the sources hold, and says
-//! which items lie near a vector.
+//! Vector index of a library: keeps `index.db` in sync with the sources and answers
+//! nearest-neighbour queries.
 //!
-//! It follows after every write and import, and when somebody searches by vectors,
-//! whoever has written meanwhile: what has changed is embedded and put in, item by
-//! item. A search waits a little for that, and then takes what there is; the rest
-//! comes in the background.
+//! Synchronization runs after every write and import and before vector searches, whichever process
+//! wrote. Changed items are embedded in batches. A search waits briefly for it and then uses what
+//! is indexed; the rest is indexed in the background.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,52 +18,53 @@ use std::{
 use sha2::{Digest, Sha256};
 use tokio::{sync::watch, time::timeout};
 use vademecum_collections::{
-    Access, Collection, Document, EmbeddingModel, Filter, NewSource, Passage, Put, Scope,
+    Access, Collection, Document, DocumentFilter, EmbeddingModel, NewSource, Passage, PutOutcome,
+    Scope,
 };
 use vademecum_kit::{
-    model::{Deadline, Filters, Loc, Ranked, SourceName, Stamped, Uri},
+    model::{Deadline, Filters, ItemVersion, Loc, RankedMatch, SourceName, Uri},
     source::{Source, SourceError},
-    store::{Durability, Store, Watch},
+    store::{ChangeDetector, Durability, Store},
 };
 
-use super::{error::chain, pieces::pieces, spaces::NearItem};
+use super::{chunks::chunk_item, error::error_chain, vector_indexes::VectorHit};
 use vademecum_embed::Embeddings;
 
-/// Raised when the same item becomes other pieces than before.
-const VERSION: u32 = 1;
-/// Items that are embedded and put in at once.
-const BATCH: usize = 16;
-/// How long a search waits until everything is in.
-const WAIT: Duration = Duration::from_secs(2);
-/// How long following may look at one source.
-const PATIENCE: Duration = Duration::from_mins(10);
-/// Pieces that are looked at for each item that is wanted, to begin with.
-const PIECES: usize = 4;
+/// Version of the chunking. Increment it when the same item gives different chunks.
+const CHUNKING_VERSION: u32 = 1;
+/// Number of items that are embedded and stored together.
+const EMBED_BATCH_ITEMS: usize = 16;
+/// Maximum time that a search waits for synchronization.
+const SEARCH_WAIT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Maximum time of one read during synchronization.
+const SYNC_READ_TIMEOUT: Duration = Duration::from_mins(10);
+/// Initial number of chunks to query per requested item.
+const CHUNKS_PER_ITEM: usize = 4;
 
-/// The vectors of one library.
+/// Vector index of one library.
 #[derive(Debug)]
-pub(crate) struct Indexer {
+pub(crate) struct VectorIndexer {
     sources: Vec<(Arc<dyn Source>, Arc<Store>)>,
     collection: Collection,
     embeddings: Arc<Embeddings>,
-    /// Items that are to be put in still.
+    /// Number of items still to be indexed.
     missing: AtomicUsize,
-    /// Tell whether anything was written since the last round.
-    watches: Mutex<Option<Vec<Watch>>>,
-    /// Tells when the round that is going on is over, if one is.
+    /// Watches that detect writes since the last round; `None` before the first round.
+    watches: Mutex<Option<Vec<ChangeDetector>>>,
+    /// Closes when the current round is over.
     round: Mutex<Option<watch::Receiver<()>>>,
 }
 
-/// What of a source is not as it is in the index.
-struct Behind {
-    /// New, or other than it was.
-    changed: Vec<Stamped>,
-    /// The names of what is not there any more.
-    gone: Vec<String>,
+/// Differences between a source and the index.
+struct IndexDiff {
+    /// New or changed items.
+    changed: Vec<ItemVersion>,
+    /// URIs of deleted items.
+    deleted: Vec<String>,
 }
 
-impl Indexer {
-    /// The vectors of the library in this folder.
+impl VectorIndexer {
+    /// Creates the indexer of the library in this folder.
     pub(crate) fn new(
         folder: &Path,
         sources: Vec<(Arc<dyn Source>, Arc<Store>)>,
@@ -72,7 +72,7 @@ impl Indexer {
     ) -> Self {
         Self {
             sources,
-            collection: Collection::index_of(folder),
+            collection: Collection::library_index(folder),
             embeddings,
             missing: AtomicUsize::new(0),
             watches: Mutex::new(None),
@@ -80,19 +80,18 @@ impl Indexer {
         }
     }
 
-    /// Follows what the sources hold, and waits a little for it. Tells how many
-    /// items are missing then.
-    pub(crate) async fn catch_up(self: &Arc<Self>) -> usize {
-        let mut over = self.begin();
-        // Who cannot wait that long takes what there is.
-        let _ = timeout(WAIT, over.changed()).await;
+    /// Starts synchronization and waits briefly for it. Returns the number of items still missing.
+    pub(crate) async fn sync_and_wait(self: &Arc<Self>) -> usize {
+        let mut over = self.start_sync();
+        // After the timeout, use what is indexed.
+        let _ = timeout(SEARCH_WAIT_TIMEOUT, over.changed()).await;
         self.missing.load(Ordering::Relaxed)
     }
 
-    /// Begins a round, or joins the one that is going on.
-    pub(super) fn begin(self: &Arc<Self>) -> watch::Receiver<()> {
+    /// Starts a round, or joins the current one.
+    pub(super) fn start_sync(self: &Arc<Self>) -> watch::Receiver<()> {
         let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
-        // A round whose sender is gone is over.
+        // A round whose sender was dropped is over.
         if let Some(going_on) = round.as_ref().filter(|it| it.has_changed().is_ok()) {
             return going_on.clone();
         }
@@ -100,16 +99,16 @@ impl Indexer {
         *round = Some(receiver.clone());
         let indexer = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = indexer.follow() {
-                tracing::warn!(error = %chain(&error), "vectors of a library are not up to date");
+            if let Err(error) = indexer.sync_all() {
+                tracing::warn!(error = %error_chain(&error), "vector index could not be updated");
             }
             drop(sender);
         });
         receiver
     }
 
-    /// What its vectors are of, if they have so many dimensions.
-    pub(crate) fn model(&self, dimensions: usize) -> EmbeddingModel {
+    /// Returns the embedding model with the given number of dimensions.
+    pub(crate) fn embedding_model(&self, dimensions: usize) -> EmbeddingModel {
         let model = self.embeddings.model();
         EmbeddingModel {
             provider: model.provider.to_owned(),
@@ -118,17 +117,17 @@ impl Indexer {
         }
     }
 
-    /// Whether no round is going on.
-    pub(crate) fn is_resting(&self) -> bool {
+    /// Returns `true` if no round is running.
+    pub(crate) fn is_idle(&self) -> bool {
         let round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         round.as_ref().is_none_or(|round| round.has_changed().is_err())
     }
 
-    /// Puts in what has changed, and takes out what is gone, until nothing is new.
-    fn follow(&self) -> Result<(), SourceError> {
-        while self.has_news() || self.missing.load(Ordering::Relaxed) > 0 {
-            if let Err(error) = self.follow_once() {
-                // Its news are news the next time again.
+    /// Indexes changed items and removes deleted ones until there are no more changes.
+    fn sync_all(&self) -> Result<(), SourceError> {
+        while self.has_changes() || self.missing.load(Ordering::Relaxed) > 0 {
+            if let Err(error) = self.sync_once() {
+                // Forget the watches, so that the next round sees these changes again.
                 *self.watches.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 return Err(error);
             }
@@ -136,114 +135,118 @@ impl Indexer {
         Ok(())
     }
 
-    fn follow_once(&self) -> Result<(), SourceError> {
+    fn sync_once(&self) -> Result<(), SourceError> {
         let mut todo = Vec::new();
         for (source, store) in &self.sources {
-            let Behind { changed, gone } = self.compare(&**source, store)?;
+            let IndexDiff { changed, deleted: gone } = self.diff_source(&**source, store)?;
             if !gone.is_empty() {
                 self.collection.write(Durability::Bulk, |writer| {
-                    gone.iter().try_for_each(|id| self.collection.remove(writer, id).map(drop))
+                    gone.iter()
+                        .try_for_each(|id| self.collection.remove_document(writer, id).map(drop))
                 })?;
             }
             todo.extend(changed.into_iter().map(|item| (source, store, item)));
         }
         self.missing.store(todo.len(), Ordering::Relaxed);
-        for batch in todo.chunks(BATCH) {
-            self.put_in(batch)?;
+        for batch in todo.chunks(EMBED_BATCH_ITEMS) {
+            self.index_batch(batch)?;
             self.missing.fetch_sub(batch.len(), Ordering::Relaxed);
         }
         Ok(())
     }
 
-    /// How many items it is behind. Makes no file.
-    pub(super) fn behind(&self) -> Result<usize, SourceError> {
+    /// Returns the number of items that differ from the index. Creates no file.
+    pub(super) fn count_outdated(&self) -> Result<usize, SourceError> {
         let mut behind = 0;
         for (source, store) in self.sources.iter().filter(|(_, store)| store.path().exists()) {
-            let Behind { changed, gone } = self.compare(&**source, store)?;
+            let IndexDiff { changed, deleted: gone } = self.diff_source(&**source, store)?;
             behind += changed.len() + gone.len();
         }
         Ok(behind)
     }
 
-    /// What of a source is not as it is in here.
-    fn compare(&self, source: &dyn Source, store: &Store) -> Result<Behind, SourceError> {
+    /// Compares a source with the index.
+    fn diff_source(&self, source: &dyn Source, store: &Store) -> Result<IndexDiff, SourceError> {
         let name = source.name();
-        let items = store.read(Deadline::after(PATIENCE), |reader| source.contents(reader))?;
-        let mut known = self.known(name)?;
+        let items = store
+            .read(Deadline::after(SYNC_READ_TIMEOUT), |reader| source.list_item_versions(reader))?;
+        let mut known = self.indexed_hashes(name)?;
         let mut changed = Vec::new();
         for item in items {
             let uri = Uri::item(name, item.id.as_str()).to_string();
-            if known.remove(&uri).as_ref() != Some(&self.hash(&item)) {
+            if known.remove(&uri).as_ref() != Some(&self.content_hash(&item)) {
                 changed.push(item);
             }
         }
-        Ok(Behind { changed, gone: known.into_keys().collect() })
+        Ok(IndexDiff { changed, deleted: known.into_keys().collect() })
     }
 
-    /// Whether anything was written since this was asked last, by whomever.
-    fn has_news(&self) -> bool {
+    /// Returns `true` if anything was written since the last call, by any process.
+    fn has_changes(&self) -> bool {
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         let first = watches.is_none();
-        let new = || self.sources.iter().map(|(_, store)| Watch::new(store)).collect();
+        let new = || self.sources.iter().map(|(_, store)| ChangeDetector::new(store)).collect();
         let watches = watches.get_or_insert_with(new);
-        // All are looked at: each has a count of its own.
-        watches.iter_mut().fold(first, |news, watch| watch.look() | news)
+        // Poll every watch, because each keeps its own counter.
+        watches.iter_mut().fold(first, |news, watch| watch.check_for_change() | news)
     }
 
-    fn known(&self, name: SourceName) -> Result<HashMap<String, String>, SourceError> {
-        // Who only looks whether there is something to do should not make a file.
+    fn indexed_hashes(&self, name: SourceName) -> Result<HashMap<String, String>, SourceError> {
+        // A comparison must not create the file.
         if !self.collection.store().path().exists() {
             return Ok(HashMap::new());
         }
-        self.collection
-            .read(Deadline::after(PATIENCE), |reader| self.collection.hashes(reader, number(name)))
+        self.collection.read(Deadline::after(SYNC_READ_TIMEOUT), |reader| {
+            self.collection.content_hashes(reader, source_id(name))
+        })
     }
 
-    /// What an item was made of: its state, and how it is cut and embedded.
-    fn hash(&self, item: &Stamped) -> String {
+    /// Returns the content hash of an item: its version, and how it is chunked and embedded.
+    fn content_hash(&self, item: &ItemVersion) -> String {
         let model = self.embeddings.model();
-        let Stamped { key, stamp, .. } = item;
-        format!("{VERSION} {} {} {key} {stamp}", model.provider, model.name)
+        let ItemVersion { key, stamp, .. } = item;
+        format!("{CHUNKING_VERSION} {} {} {key} {stamp}", model.provider, model.name)
     }
 
-    fn put_in(
+    fn index_batch(
         &self,
-        batch: &[(&Arc<dyn Source>, &Arc<Store>, Stamped)],
+        batch: &[(&Arc<dyn Source>, &Arc<Store>, ItemVersion)],
     ) -> Result<(), SourceError> {
         let mut documents = Vec::with_capacity(batch.len());
         for (source, store, item) in batch {
-            let read = store
-                .read(Deadline::after(PATIENCE), |reader| source.draft(reader, item.id.as_str()));
+            let read = store.read(Deadline::after(SYNC_READ_TIMEOUT), |reader| {
+                source.load_draft(reader, item.id.as_str())
+            });
             let draft = match read {
                 Ok(draft) => draft,
-                // It has vanished meanwhile.
+                // The item was deleted in the meantime.
                 Err(SourceError::NotFound { .. }) => continue,
                 Err(error) => return Err(error),
             };
-            let (title, chunks) = pieces(&draft.body);
+            let (title, chunks) = chunk_item(&draft.body);
             documents.push(Document {
                 doc_id: Uri::item(source.name(), item.id.as_str()).to_string(),
-                source_id: number(source.name()),
+                source_id: source_id(source.name()),
                 primary_key: [("key".to_owned(), item.key.into())].into_iter().collect(),
                 title,
-                content_hash: self.hash(item),
+                content_hash: self.content_hash(item),
                 chunks,
                 ..Document::default()
             });
         }
-        let texts: Vec<String> = documents.iter().flat_map(texts).collect();
-        let vectors = self.embeddings.documents(&texts);
+        let texts: Vec<String> = documents.iter().flat_map(embedding_texts).collect();
+        let vectors = self.embeddings.embed_documents(&texts);
         let vectors = vectors.map_err(|error| SourceError::Refused(error.to_string()))?;
         let Some(dimensions) = vectors.first().map(Vec::len).or(self.embeddings.dimensions())
         else {
             return Ok(());
         };
         self.collection.write(Durability::Bulk, |writer| {
-            self.collection.put_model(writer, &self.model(dimensions))?;
+            self.collection.put_model(writer, &self.embedding_model(dimensions))?;
             for (source, _) in &self.sources {
                 let name = source.name().to_string();
                 let source = NewSource {
-                    source_id: number(source.name()),
+                    source_id: source_id(source.name()),
                     backend_type: name.clone(),
                     name,
                     ..NewSource::default()
@@ -252,9 +255,9 @@ impl Indexer {
             }
             let mut made = texts.iter().zip(&vectors);
             for document in &documents {
-                let chunks = match self.collection.put(writer, document)? {
-                    Put::New(chunks) | Put::Updated(chunks) => chunks,
-                    Put::Unchanged => {
+                let chunks = match self.collection.put_document(writer, document)? {
+                    PutOutcome::New(chunks) | PutOutcome::Updated(chunks) => chunks,
+                    PutOutcome::Unchanged => {
                         made.by_ref().take(document.chunks.len()).for_each(drop);
                         continue;
                     }
@@ -268,52 +271,52 @@ impl Indexer {
         })
     }
 
-    /// The items nearest to a vector, best first, of these sources with these
-    /// filters. Blocks.
-    pub(crate) fn nearest(
+    /// Returns the items nearest to a vector, best first, from these sources with these filters.
+    /// Blocks.
+    pub(crate) fn nearest_items(
         &self,
         vector: &[f32],
         wanted: &[(SourceName, Filters)],
         take: usize,
         deadline: &Deadline,
-    ) -> Result<Vec<NearItem>, SourceError> {
+    ) -> Result<Vec<VectorHit>, SourceError> {
         if !self.collection.store().path().exists() {
             return Ok(Vec::new());
         }
         let names = wanted.iter().map(|(name, _)| name.to_string()).collect();
-        let filter = Filter { source_names: Some(names), ..Filter::default() };
+        let filter = DocumentFilter { source_names: Some(names), ..DocumentFilter::default() };
         let scope = Scope { filter, access: Access::Everything };
-        let mut pieces = take.saturating_mul(PIECES);
+        let mut pieces = take.saturating_mul(CHUNKS_PER_ITEM);
         loop {
             let (passages, more) = self.collection.read(deadline.clone(), |reader| {
                 let nearest = self.collection.nearest(reader, vector, pieces, &scope)?;
-                let keys: Vec<i64> = nearest.found.iter().map(|near| near.key).collect();
-                let passages = self.collection.passages(reader, &keys, &scope)?;
+                let keys: Vec<i64> = nearest.chunks.iter().map(|near| near.key).collect();
+                let passages = self.collection.read_passages(reader, &keys, &scope)?;
                 let near: HashMap<i64, f32> =
-                    nearest.found.iter().map(|near| (near.key, near.similarity)).collect();
+                    nearest.chunks.iter().map(|near| (near.key, near.similarity)).collect();
                 let found: Vec<(Passage, f32)> = passages
                     .into_iter()
                     .filter_map(|passage| Some((near.get(&passage.key).copied()?, passage)))
                     .map(|(similarity, passage)| (passage, similarity))
                     .collect();
-                Ok((found, nearest.more))
+                Ok((found, nearest.has_more))
             })?;
-            let items = self.items(passages, wanted, deadline)?;
+            let items = self.chunks_to_items(passages, wanted, deadline)?;
             if items.len() >= take || !more {
                 return Ok(items.into_iter().take(take).collect());
             }
-            // Many pieces of few items, or filters that few pass.
+            // There were many chunks of few items, or the filters exclude most.
             pieces = pieces.saturating_mul(4);
         }
     }
 
-    /// The items that pieces are of, each once, at its nearest piece.
-    fn items(
+    /// Converts chunks into items, each once, with its nearest chunk.
+    fn chunks_to_items(
         &self,
         passages: Vec<(Passage, f32)>,
         wanted: &[(SourceName, Filters)],
         deadline: &Deadline,
-    ) -> Result<Vec<NearItem>, SourceError> {
+    ) -> Result<Vec<VectorHit>, SourceError> {
         let mut known = HashSet::new();
         let mut items = Vec::new();
         for (passage, similarity) in passages {
@@ -322,21 +325,23 @@ impl Indexer {
             let Some(key) = key.filter(|_| known.insert(uri.clone())) else { continue };
             let filters = wanted.iter().find(|(name, _)| *name == uri.source);
             let Some((_, filters)) = filters else { continue };
-            if *filters != Filters::default() && !self.counts(&uri, filters, key, deadline)? {
+            if *filters != Filters::default()
+                && !self.matches_filters(&uri, filters, key, deadline)?
+            {
                 continue;
             }
-            let score = crate::collections::retrieve::score_of(similarity);
+            let score = crate::collections::retrieve::cosine_score(similarity);
             let metadata = serde_json::Value::Object(passage.metadata);
-            items.push(NearItem {
-                loc: loc(&uri, &metadata),
-                ranked: Ranked { key, uri, score, last_modified: None },
+            items.push(VectorHit {
+                loc: chunk_loc(&uri, &metadata),
+                ranked: RankedMatch { key, uri, score, last_modified: None },
                 text: passage.body,
             });
         }
         Ok(items)
     }
 
-    fn counts(
+    fn matches_filters(
         &self,
         uri: &Uri,
         filters: &Filters,
@@ -345,13 +350,14 @@ impl Indexer {
     ) -> Result<bool, SourceError> {
         let found = self.sources.iter().find(|(source, _)| source.name() == uri.source);
         let Some((source, store)) = found else { return Ok(false) };
-        let counts = store.read(deadline.clone(), |reader| source.counts(reader, filters, key))?;
-        // What depends on which words match cannot be said of a vector.
+        let counts =
+            store.read(deadline.clone(), |reader| source.passes_filters(reader, filters, key))?;
+        // A filter that depends on matching words cannot be evaluated for vectors.
         Ok(counts.unwrap_or(false))
     }
 
-    /// The mean vector of an item; `None` if it has none. Blocks.
-    pub(crate) fn vector_of(
+    /// Returns the mean vector of an item; `None` if it has none. Blocks.
+    pub(crate) fn item_vector(
         &self,
         uri: &Uri,
         deadline: &Deadline,
@@ -360,12 +366,13 @@ impl Indexer {
             return Ok(None);
         }
         let id = Uri::item(uri.source, uri.id.as_str()).to_string();
-        self.collection.read(deadline.clone(), |reader| self.collection.mean(reader, &id, None))
+        self.collection
+            .read(deadline.clone(), |reader| self.collection.mean_vector(reader, &id, None))
     }
 
-    /// How near an item's nearest piece is to a vector, (1 + cosine) / 2; `None` if
+    /// Returns the similarity of an item's nearest chunk to a vector, (1 + cosine) / 2; `None` if
     /// it has no vectors. Blocks.
-    pub(crate) fn similarity(
+    pub(crate) fn item_similarity(
         &self,
         uri: &Uri,
         vector: &[f32],
@@ -375,22 +382,22 @@ impl Indexer {
             return Ok(None);
         }
         let near = self.collection.read(deadline.clone(), |reader| {
-            let outline = self.collection.outline(reader, &uri.to_string())?;
+            let outline = self.collection.chunk_headings(reader, &uri.to_string())?;
             let keys: Vec<i64> = outline.into_iter().map(|(key, ..)| key).collect();
             self.collection.similarities(reader, vector, &keys)
         })?;
-        Ok(near.first().map(|near| crate::collections::retrieve::score_of(near.similarity)))
+        Ok(near.first().map(|near| crate::collections::retrieve::cosine_score(near.similarity)))
     }
 }
 
-/// What is embedded of a document: each piece under its title.
-fn texts(document: &Document) -> impl Iterator<Item = String> + '_ {
+/// Returns the texts to embed: each chunk prefixed with the title.
+fn embedding_texts(document: &Document) -> impl Iterator<Item = String> + '_ {
     let title = document.title.as_deref().unwrap_or_default();
     document.chunks.iter().map(move |chunk| format!("{title}\n{}", chunk.body))
 }
 
-/// The number of a source in the index.
-fn number(name: SourceName) -> i64 {
+/// Returns the id of a source in the index. The ids are stored; do not change them.
+fn source_id(name: SourceName) -> i64 {
     match name {
         SourceName::Notes => 1,
         SourceName::Media => 2,
@@ -401,8 +408,8 @@ fn number(name: SourceName) -> i64 {
     }
 }
 
-/// Where a piece is in its item.
-fn loc(uri: &Uri, metadata: &serde_json::Value) -> Loc {
+/// Returns the location of a chunk in its item.
+fn chunk_loc(uri: &Uri, metadata: &serde_json::Value) -> Loc {
     let number = |name: &str| {
         metadata.get(name).and_then(serde_json::Value::as_u64).and_then(|it| it.try_into().ok())
     };

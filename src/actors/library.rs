@@ -1,5 +1,4 @@
-//! One user's stores and actors. Nothing outside a user's library can open
-//! that user's files.
+//! Stores and actors of one user. Only the user's library can open the user's files.
 
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
@@ -12,35 +11,35 @@ use vademecum_kit::{
 };
 
 use super::{
-    SourceHandle, Tldw, aggregator::Aggregator, changes::Changes, desk::Desk, indexer::Indexer,
+    SourceHandle, TldwDirectory, aggregator::Aggregator, blocking_pool::BlockingPool,
+    change_notifier::ChangeNotifier, indexer::VectorIndexer,
 };
 use vademecum_core::telemetry::Metrics;
 use vademecum_embed::Embeddings;
 use vademecum_import::Ledger;
 
-/// One user's stores and actors. Starting it opens no file: a store is opened
-/// when it is first needed. There is one of each store and, on each event loop that
-/// serves the user, one of each actor (`docs/adr/0019-overload.md`).
+/// Stores and actors of one user. Starting it opens no file; stores open on first use. Each store
+/// exists once, each actor once per event loop that serves the user (`docs/adr/0019-overload.md`).
 #[derive(Clone, Debug)]
 pub struct Library {
     stores: Vec<Arc<Store>>,
-    /// What the aggregator is made of.
-    all: Aggregator,
+    /// Value that aggregator actors are started from.
+    aggregator_template: Aggregator,
     aggregator: Addr<Aggregator>,
-    desk: Arc<Desk>,
-    changes: Arc<Changes>,
+    blocking_pool: Arc<BlockingPool>,
+    change_notifier: Arc<ChangeNotifier>,
     ledger: Ledger,
-    indexer: Option<Arc<Indexer>>,
+    indexer: Option<Arc<VectorIndexer>>,
 }
 
 impl Library {
-    /// Starts the actors of the user whose folder this is. With `tldw`, what is in
-    /// the folder follows the databases of a user of it.
+    /// Starts the actors for the user with this folder. With `tldw`, the stores replicate the
+    /// databases of a tldw user.
     pub(crate) fn start(
         folder: &Path,
         sources: &[Arc<dyn Source>],
         patience: Duration,
-        tldw: Option<(&Tldw, &str)>,
+        tldw: Option<(&TldwDirectory, &str)>,
         embeddings: Option<&Arc<Embeddings>>,
         metrics: &Metrics,
     ) -> Self {
@@ -52,126 +51,133 @@ impl Library {
             let stores = stores.iter().map(|(database, store)| (*database, Arc::clone(store)));
             tldw.mirrors(id, stores, sources)
         });
-        let desk = Arc::new(Desk::default());
+        let desk = Arc::new(BlockingPool::default());
         let indexer = embeddings.map(|embeddings| {
             let indexed = sources.iter().filter_map(|source| {
                 Some((Arc::clone(source), Arc::clone(stores.get(&source.database())?)))
             });
-            Arc::new(Indexer::new(folder, indexed.collect(), Arc::clone(embeddings)))
+            Arc::new(VectorIndexer::new(folder, indexed.collect(), Arc::clone(embeddings)))
         });
         let sources = sources
             .iter()
             .filter_map(|source| Some((source, stores.get(&source.database())?)))
             .map(|(source, store)| {
-                let mirror = mirrors.iter().find(|mirror| mirror.is_of(store)).cloned();
+                let mirror = mirrors.iter().find(|mirror| mirror.feeds_store(store)).cloned();
                 SourceHandle::start(Arc::clone(source), Arc::clone(store), Arc::clone(&desk))
-                    .following(mirror)
-                    .counted(metrics)
+                    .with_replica(mirror)
+                    .with_metrics(metrics)
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
         let all = Aggregator::new(sources, indexer.clone(), Arc::clone(&desk), patience);
-        let all = all.counted(metrics);
+        let all = all.with_metrics(metrics);
         let aggregator = all.clone().start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
-        let changes = Arc::new(Changes::new(stores.clone(), mirrors));
-        // Nothing in it is knowledge: its changes are news to nobody.
+        let changes = Arc::new(ChangeNotifier::new(stores.clone(), mirrors));
+        // The ledger holds no items, so it is not watched for changes.
         stores.push(Arc::clone(&ledger));
         let ledger = Ledger::new(ledger);
-        Self { stores, all, aggregator, desk, changes, ledger, indexer }
+        Self {
+            stores,
+            aggregator_template: all,
+            aggregator,
+            blocking_pool: desk,
+            change_notifier: changes,
+            ledger,
+            indexer,
+        }
     }
 
-    /// The same library, with actors on this event loop.
-    pub(crate) fn here(&self) -> Self {
-        let all = self.all.here();
-        Self { aggregator: all.clone().start(), all, ..self.clone() }
+    /// Returns the library with actors on the current event loop.
+    pub(crate) fn on_current_loop(&self) -> Self {
+        let all = self.aggregator_template.on_current_loop();
+        Self { aggregator: all.clone().start(), aggregator_template: all, ..self.clone() }
     }
 
-    /// Whether all its actors are there. One that panicked is not any more.
+    /// Returns `true` while all actors run. A panic stops an actor.
     pub(crate) fn is_running(&self) -> bool {
-        self.aggregator.connected() && self.all.sources().iter().all(SourceHandle::is_running)
+        self.aggregator.connected()
+            && self.aggregator_template.sources().iter().all(SourceHandle::is_running)
     }
 
-    /// Does blocking work beside the event loop, in its turn. There is no answer if it
-    /// panics, or if too much is waiting already.
-    pub(crate) fn beside<T: Send + 'static>(
+    /// Runs blocking work on the pool. Returns `None` if it panics or the queue is full.
+    pub(crate) fn spawn_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = Option<T>> + 'static {
-        let done = self.desk.give(work);
+        let done = self.blocking_pool.spawn(work);
         async move { done.await.ok() }
     }
 
-    /// Where its blocking work is done.
-    pub(crate) fn desk(&self) -> &Arc<Desk> {
-        &self.desk
+    /// Returns the blocking pool.
+    pub(crate) fn desk(&self) -> &Arc<BlockingPool> {
+        &self.blocking_pool
     }
 
-    /// Closes its files: what was written lately is moved into them. What cannot be
-    /// moved now is when a file is opened the next time.
-    pub(crate) fn close(&self) {
+    /// Closes all files after a checkpoint. What cannot be moved now is moved when a file is opened
+    /// again.
+    pub(crate) fn close_stores(&self) {
         for store in &self.stores {
-            if let Err(error) = store.finish() {
+            if let Err(error) = store.checkpoint_and_close() {
                 tracing::warn!(path = %store.path().display(), %error, "a store was not closed well");
             }
         }
     }
 
-    /// One of its sources.
+    /// Returns a source by name.
     pub fn source(&self, name: SourceName) -> Option<&SourceHandle> {
-        self.all.sources().iter().find(|source| source.name() == name)
+        self.aggregator_template.sources().iter().find(|source| source.name() == name)
     }
 
-    /// What became of the files that were brought into it.
+    /// Returns the import ledger.
     pub fn ledger(&self) -> Ledger {
         self.ledger.clone()
     }
 
-    /// Its vectors, if there is somebody who makes them.
-    pub(crate) fn indexer(&self) -> Option<&Arc<Indexer>> {
+    /// Returns the vector indexer, if embeddings are configured.
+    pub(crate) fn indexer(&self) -> Option<&Arc<VectorIndexer>> {
         self.indexer.as_ref()
     }
 
-    /// Begins to make the vectors of what has changed, if there is somebody who
-    /// makes them. They are made in the background.
-    pub fn follow_vectors(&self) {
+    /// Starts indexing changed items in the background, if embeddings are configured.
+    pub fn start_indexing(&self) {
         if let Some(indexer) = &self.indexer {
-            // Nobody waits for it here.
-            drop(indexer.begin());
+            // The result is not awaited here.
+            drop(indexer.start_sync());
         }
     }
 
-    /// How many items its vectors are behind; `None` if nobody makes them. Looks into files.
-    pub fn vectors_behind(&self) -> Option<Result<usize, SourceError>> {
-        self.indexer.as_ref().map(|indexer| indexer.behind())
+    /// Returns the number of items that are not indexed; `None` without embeddings. Reads files.
+    pub fn count_outdated_vectors(&self) -> Option<Result<usize, SourceError>> {
+        self.indexer.as_ref().map(|indexer| indexer.count_outdated())
     }
 
-    /// Makes the vectors of all its items, however long that takes; `progress` is
-    /// told now and then how many are missing. Tells whether there is somebody who
-    /// makes them.
-    pub async fn make_vectors(&self, mut progress: impl FnMut(usize)) -> bool {
+    /// Indexes all items. `progress` receives the number of missing items now and then. Returns
+    /// `false` without embeddings.
+    pub async fn index_all(&self, mut progress: impl FnMut(usize)) -> bool {
         let Some(indexer) = &self.indexer else { return false };
         let mut missing = usize::MAX;
         loop {
-            let now = indexer.catch_up().await;
+            let now = indexer.sync_and_wait().await;
             progress(now);
-            // Whoever cannot make any more has said why in the log.
-            if now == 0 || (now == missing && indexer.is_resting()) {
+            // If indexing makes no progress, the reason is in the log.
+            if now == 0 || (now == missing && indexer.is_idle()) {
                 return true;
             }
             missing = now;
         }
     }
 
-    /// Its stores.
+    /// Returns the stores.
     pub fn stores(&self) -> &[Arc<Store>] {
         &self.stores
     }
 
-    /// Changes soon after something in it has changed, whoever changed it.
+    /// Returns a receiver that changes soon after data of the library changed, whichever process
+    /// changed them.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
+        self.change_notifier.subscribe()
     }
 
     pub(crate) fn aggregator(&self) -> &Addr<Aggregator> {

@@ -1,35 +1,34 @@
-//! Who does the work: one actor for each source of each user, one that merges
-//! them, one for each conversation.
+//! Actors of the search pipeline: one per source of each user, one aggregator that merges them, and
+//! one per conversation.
 //!
-//! Asking goes down (session → aggregator → source), answering goes up. From
-//! the roster on, whose data it is about is carried by which address is used,
-//! never by a field.
+//! Requests go down (session → aggregator → source) and replies go up. Below the user registry, the
+//! actor's address determines whose data is used; no message carries a user.
 
 mod aggregator;
-mod asked;
-mod awaited;
-mod changes;
-mod desk;
+mod blocking_pool;
+mod call_context;
+mod change_notifier;
+mod chunks;
 mod error;
-mod figures;
+mod gauges;
+mod hybrid;
 mod indexer;
-mod legs;
 mod library;
-mod mirror;
-mod pieces;
-mod roster;
-mod seen;
+mod replica;
+mod seen_uris;
 mod session;
 mod source;
-mod spaces;
-mod wanted;
+mod source_call;
+mod source_selection;
+mod user_registry;
+mod vector_indexes;
 
-pub use awaited::{Awaited, Waiting};
-pub use error::{CallError, StoreFault, chain};
-pub use legs::{Vectors, Way};
+pub use call_context::{CallContext, WithContext};
+pub use error::{CallError, StoreFault, error_chain};
+pub use hybrid::{SearchMode, VectorQuery};
 pub use library::Library;
-pub use mirror::Tldw;
-pub use roster::{Roster, Shelf};
-pub use session::{Page, Read, Search, Session};
-pub use source::{SourceHandle, Wish};
-pub use wanted::{Failed, Wanted};
+pub use replica::TldwDirectory;
+pub use session::{ReadRequest, SearchPage, SearchRequest, Session};
+pub use source::{CompletionKind, SourceHandle};
+pub use source_selection::{SourceFailure, SourceSelection};
+pub use user_registry::{LibraryConfig, UserRegistry};

@@ -1,5 +1,4 @@
-//! One conversation of one principal: what it has been shown and what it was
-//! looking for.
+//! Conversation of one principal: items shown and recent queries.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -9,63 +8,62 @@ use std::{
 use actix::prelude::*;
 use vademecum_kit::{
     model::{
-        Get, Hit, Item, ItemId, Order, PageOf, Preferences, Retrieval, RetrievalOptions, SourceName,
+        GetRequest, Hit, Item, ItemId, Order, PageRequest, Preferences, Retrieval,
+        RetrievalOptions, SourceName,
     },
-    retrieve::FtsQuery,
+    search::FtsQuery,
 };
 
 use super::{
-    Awaited, CallError, Failed, Vectors, Wanted,
-    aggregator::{Aggregator, CorrectAll, GetOne, Merged, RankAll, ShowAll},
-    legs::show_near,
-    seen::{More, Pick, Seen},
+    CallError, SourceFailure, SourceSelection, VectorQuery, WithContext,
+    aggregator::{Aggregator, CorrectWords, LoadAllHits, MergedResults, RankAll, ReadSourceItem},
+    hybrid::apply_vector_hit,
+    seen_uris::{HasMore, PageSelection, SeenUris},
 };
 
-/// Longest text that is read as a query, in bytes. What is longer is a
-/// document, not a question.
-const LONGEST_QUERY: usize = 64 * 1_024;
+/// Maximum length of a query, in bytes. Longer texts are documents.
+const MAX_QUERY_BYTES: usize = 64 * 1_024;
 
-/// The longest query that a conversation remembers, in bytes: it is kept for as long
-/// as the conversation.
-const LONGEST_REMEMBERED: usize = 4 * 1_024;
+/// Maximum length of a remembered query, in bytes. It is kept as long as the conversation.
+const MAX_REMEMBERED_QUERY_BYTES: usize = 4 * 1_024;
 
-/// A conversation, as an actor that is there while somebody talks to it. What is
-/// remembered in between is kept without it.
+/// Actor of a conversation that exists while a request is processed. Its state is stored
+/// separately.
 #[derive(Debug)]
 pub struct Session {
     aggregator: Addr<Aggregator>,
-    memory: Memory,
+    state: SharedSessionState,
 }
 
-/// What a conversation remembers: all that is kept of one that lies idle.
+/// Shared state of a conversation; all that is kept while it is idle.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory(Arc<Mutex<Remembered>>);
+pub(crate) struct SharedSessionState(Arc<Mutex<SessionState>>);
 
 #[derive(Debug)]
-struct Remembered {
-    seen: Seen,
-    recent: VecDeque<Arc<FtsQuery>>,
-    most_recent: usize,
+struct SessionState {
+    seen: SeenUris,
+    recent_queries: VecDeque<Arc<FtsQuery>>,
+    max_recent_queries: usize,
 }
 
-impl Memory {
-    /// Nothing yet, and never more than so many of each.
+impl SharedSessionState {
+    /// Creates an empty state with these limits.
     pub(crate) fn new(seen_uris: usize, recent_queries: usize) -> Self {
-        Self(Arc::new(Mutex::new(Remembered {
-            seen: Seen::new(seen_uris),
-            recent: VecDeque::new(),
-            most_recent: recent_queries,
+        Self(Arc::new(Mutex::new(SessionState {
+            seen: SeenUris::new(seen_uris),
+            recent_queries: VecDeque::new(),
+            max_recent_queries: recent_queries,
         })))
     }
 
-    fn get(&self) -> MutexGuard<'_, Remembered> {
+    fn lock(&self) -> MutexGuard<'_, SessionState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Session {
-    pub(crate) fn new(aggregator: Addr<Aggregator>, memory: Memory) -> Self {
-        Self { aggregator, memory }
+    pub(crate) fn new(aggregator: Addr<Aggregator>, memory: SharedSessionState) -> Self {
+        Self { aggregator, state: memory }
     }
 }
 
@@ -73,278 +71,296 @@ impl Actor for Session {
     type Context = Context<Self>;
 }
 
-/// Searches.
+/// Searches the selected sources.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Page, CallError>")]
-pub struct Search {
-    /// What is looked for.
+#[rtype(result = "Result<SearchPage, CallError>")]
+pub struct SearchRequest {
+    /// Query text.
     pub query: String,
-    /// Where.
-    pub wanted: Vec<Wanted>,
-    /// In which order, if the caller says so.
+    /// Sources to search.
+    pub selections: Vec<SourceSelection>,
+    /// Order of results, if given.
     pub order: Option<Order>,
-    /// How many results at most.
+    /// Maximum number of results.
     pub limit: usize,
-    /// From which place of the ranking on.
+    /// Offset in the ranking.
     pub offset: usize,
-    /// Longest snippet in characters, if the caller says so.
+    /// Maximum snippet length in characters, if given.
     pub snippet_length: Option<usize>,
-    /// Whether hits say what in them matches.
+    /// Return highlights of matches.
     pub highlight: bool,
-    /// What holds where the caller says nothing.
+    /// Defaults for values not given.
     pub preferences: Preferences,
-    /// Whether what this conversation was shown before is passed over.
-    pub fresh: bool,
-    /// What vectors are to say, if anything.
-    pub vectors: Option<Vectors>,
+    /// Skip results that this conversation was shown before.
+    pub skip_seen: bool,
+    /// Vector query, if vectors are used.
+    pub vector_query: Option<VectorQuery>,
 }
 
-/// A page of results.
+/// Page of search results.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
-    /// The results.
+pub struct SearchPage {
+    /// Results.
     pub hits: Vec<Hit>,
-    /// Where the next page begins, if there is one.
+    /// Offset of the next page, if there is one.
     pub next_offset: Option<usize>,
-    /// How many matches there are in all.
+    /// Total number of matches.
     pub total: usize,
-    /// How many were passed over because they had been shown before.
-    pub passed: usize,
-    /// Whether everything had been shown, and showing began again.
+    /// Number of matches skipped because they were shown before.
+    pub skipped: usize,
+    /// Set if all matches had been shown and the search started over.
     pub restarted: bool,
-    /// What was searched for instead, because what was asked for is nowhere.
+    /// Corrected query that was searched instead, because the original found nothing.
     pub searched_for: Option<String>,
-    /// The sources that gave no answer.
-    pub failed: Vec<Failed>,
-    /// Items whose vectors are not made yet, if vectors were asked for.
-    pub vectors_missing: usize,
-    /// Why vectors had no part in it, if they should have had.
-    pub without_vectors: Option<String>,
+    /// Sources that failed.
+    pub failed: Vec<SourceFailure>,
+    /// Number of items not embedded yet, if vectors were used.
+    pub missing_vectors: usize,
+    /// Reason why vectors were not used although requested.
+    pub vectors_skipped_reason: Option<String>,
 }
 
-impl Handler<Awaited<Search>> for Session {
-    type Result = ResponseFuture<Result<Page, CallError>>;
+impl Handler<WithContext<SearchRequest>> for Session {
+    type Result = ResponseFuture<Result<SearchPage, CallError>>;
 
-    fn handle(&mut self, search: Awaited<Search>, _: &mut Self::Context) -> Self::Result {
-        let (aggregator, memory) = (self.aggregator.clone(), self.memory.clone());
-        Box::pin(async move { run(search, &aggregator, &memory).await })
+    fn handle(
+        &mut self,
+        search: WithContext<SearchRequest>,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        let (aggregator, memory) = (self.aggregator.clone(), self.state.clone());
+        Box::pin(async move { run_search(search, &aggregator, &memory).await })
     }
 }
 
 /// Reads an item.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Item, CallError>")]
-pub struct Read {
-    /// Of which source.
+pub struct ReadRequest {
+    /// Source of the item.
     pub source: SourceName,
-    /// Which item.
+    /// Id of the item.
     pub id: ItemId,
-    /// Which part of it.
+    /// Part of the item.
     pub part: Option<String>,
-    /// How much of it.
+    /// Amount of text to return.
     pub options: RetrievalOptions,
-    /// Which page of it, for conversations.
-    pub page: Option<PageOf>,
-    /// What holds where the caller says nothing.
+    /// Page of a conversation.
+    pub page: Option<PageRequest>,
+    /// Defaults for values not given.
     pub preferences: Preferences,
 }
 
-impl Handler<Awaited<Read>> for Session {
+impl Handler<WithContext<ReadRequest>> for Session {
     type Result = ResponseFuture<Result<Item, CallError>>;
 
-    fn handle(&mut self, read: Awaited<Read>, _: &mut Self::Context) -> Self::Result {
-        let Awaited { request: read, waiting } = read;
+    fn handle(&mut self, read: WithContext<ReadRequest>, _: &mut Self::Context) -> Self::Result {
+        let WithContext { request: read, context: waiting } = read;
         let aggregator = self.aggregator.clone();
-        let about = self.memory.get().recent.iter().cloned().collect();
+        let about = self.state.lock().recent_queries.iter().cloned().collect();
         let retrieval = Retrieval::resolve(read.options, &read.preferences);
-        let get = Get { id: read.id, part: read.part, retrieval, page: read.page, about };
-        let message = GetOne { source: read.source, get, waiting };
+        let get = GetRequest {
+            id: read.id,
+            part: read.part,
+            retrieval,
+            page: read.page,
+            recent_queries: about,
+        };
+        let message = ReadSourceItem { source: read.source, get, context: waiting };
         Box::pin(
             async move { aggregator.send(message).await.unwrap_or(Err(CallError::Unavailable)) },
         )
     }
 }
 
-async fn run(
-    asked: Awaited<Search>,
+async fn run_search(
+    asked: WithContext<SearchRequest>,
     aggregator: &Addr<Aggregator>,
-    memory: &Memory,
-) -> Result<Page, CallError> {
-    let mut query = Arc::new(parse(&asked.request.query)?);
-    memory.get().look_for(&query);
-    let mut chosen = choose(&asked, &query, aggregator, memory).await?;
+    memory: &SharedSessionState,
+) -> Result<SearchPage, CallError> {
+    let mut query = Arc::new(parse_query(&asked.request.query)?);
+    memory.lock().remember_query(&query);
+    let mut chosen = rank_page(&asked, &query, aggregator, memory).await?;
     let mut searched_for = None;
-    if chosen.0.finds_nothing()
-        && let Some((other, instead)) = guess(&asked, &query, &chosen.0, aggregator, memory).await?
+    if chosen.0.is_empty()
+        && let Some((other, instead)) =
+            correct_query(&asked, &query, &chosen.0, aggregator, memory).await?
     {
-        searched_for = Some(other.words());
-        memory.get().look_for(&other);
+        searched_for = Some(other.stored_words());
+        memory.lock().remember_query(&other);
         (query, chosen) = (other, instead);
     }
     let (merged, pick, restarted) = chosen;
-    let Awaited { request: search, waiting } = asked;
+    let WithContext { request: search, context: waiting } = asked;
     let wish = search.snippet_length.or(search.preferences.snippet_length);
     let shown: Vec<_> = pick.shown.iter().map(|match_| match_.uri.clone()).collect();
     let (mut hits, failed) = if shown.is_empty() {
         (Vec::new(), Vec::new())
     } else {
-        let show = ShowAll {
+        let show = LoadAllHits {
             query,
-            wanted: search.wanted,
+            selections: search.selections,
             ranked: pick.shown,
-            weights: merged.statistics.weights().into(),
+            weights: merged.statistics.phrase_weights().into(),
             snippet_length: Retrieval::snippet_length(wish),
             highlight: search.highlight,
-            waiting,
+            context: waiting,
         };
         aggregator.send(show).await.map_err(|_| CallError::Unavailable)?
     };
     let length = Retrieval::snippet_length(wish);
     for hit in &mut hits {
         hit.score_type = merged.score_type;
-        if let Some(near) = merged.near.get(&hit.uri) {
-            show_near(hit, near, length);
+        if let Some(near) = merged.vector_hits.get(&hit.uri) {
+            apply_vector_hit(hit, near, length);
         }
     }
-    if search.fresh && hits.len() < shown.len() {
-        // Only what is returned counts as seen.
+    if search.skip_seen && hits.len() < shown.len() {
+        // Only returned hits count as shown.
         let returned: HashSet<_> = hits.iter().map(|hit| &hit.uri).collect();
         let missing = shown.iter().filter(|uri| !returned.contains(uri));
-        memory.get().seen.remove(missing);
+        memory.lock().seen.remove_all(missing);
     }
-    Ok(Page {
+    Ok(SearchPage {
         hits,
-        next_offset: (pick.more == More::Yes).then_some(pick.next),
+        next_offset: (pick.has_more == HasMore::Yes).then_some(pick.next_offset),
         total: merged.total,
-        passed: pick.passed,
+        skipped: pick.skipped,
         restarted,
         searched_for,
         failed: merged.failed.into_iter().chain(failed).collect(),
-        vectors_missing: merged.vectors_missing,
-        without_vectors: merged.without_vectors,
+        missing_vectors: merged.missing_vectors,
+        vectors_skipped_reason: merged.vectors_skipped_reason,
     })
 }
 
-/// What a search answers with.
-type Chosen = (Merged, Pick, bool);
+/// Ranked results, selected page and restart flag.
+type RankedPage = (MergedResults, PageSelection, bool);
 
-/// What was probably meant by a query that finds nothing: the words of a phrase
-/// that stands nowhere, or words that look like those that stand nowhere.
-async fn guess(
-    asked: &Awaited<Search>,
+/// Corrects a query that finds nothing: relaxes a phrase that does not occur, or replaces words by
+/// similar stored ones.
+async fn correct_query(
+    asked: &WithContext<SearchRequest>,
     query: &Arc<FtsQuery>,
-    merged: &Merged,
+    merged: &MergedResults,
     aggregator: &Addr<Aggregator>,
-    memory: &Memory,
-) -> Result<Option<(Arc<FtsQuery>, Chosen)>, CallError> {
+    memory: &SharedSessionState,
+) -> Result<Option<(Arc<FtsQuery>, RankedPage)>, CallError> {
     let mut statistics = merged.statistics.clone();
     let mut query = Arc::clone(query);
     if let Some(relaxed) = query.relaxed() {
         query = Arc::new(relaxed);
-        let chosen = choose(asked, &query, aggregator, memory).await?;
-        if !chosen.0.finds_nothing() {
+        let chosen = rank_page(asked, &query, aggregator, memory).await?;
+        if !chosen.0.is_empty() {
             return Ok(Some((query, chosen)));
         }
         statistics = chosen.0.statistics;
     }
-    let words = query.unmatched(&statistics);
+    let words = query.unmatched_words(&statistics);
     if words.is_empty() {
         return Ok(None);
     }
-    let wanted = asked.request.wanted.clone();
-    let message = CorrectAll { words, wanted, cancel: asked.waiting.cancel.clone() };
+    let wanted = asked.request.selections.clone();
+    let message = CorrectWords { words, selections: wanted, cancel: asked.context.cancel.clone() };
     let corrections = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
-    let Some(corrected) = query.corrected(&corrections) else { return Ok(None) };
+    let Some(corrected) = query.with_corrections(&corrections) else { return Ok(None) };
     let query = Arc::new(corrected);
-    let chosen = choose(asked, &query, aggregator, memory).await?;
-    Ok((!chosen.0.finds_nothing()).then_some((query, chosen)))
+    let chosen = rank_page(asked, &query, aggregator, memory).await?;
+    Ok((!chosen.0.is_empty()).then_some((query, chosen)))
 }
 
-fn parse(text: &str) -> Result<FtsQuery, CallError> {
+fn parse_query(text: &str) -> Result<FtsQuery, CallError> {
     if text.trim().is_empty() {
-        return Err(CallError::Invalid("query: is empty; say what to look for".to_owned()));
+        return Err(CallError::Invalid("query: is empty; enter search terms".to_owned()));
     }
-    if text.len() > LONGEST_QUERY {
+    if text.len() > MAX_QUERY_BYTES {
         return Err(CallError::Invalid(format!(
-            "query: has {} bytes, at most {LONGEST_QUERY} are read; say in a few words what to look for",
+            "query: has {} bytes, at most {MAX_QUERY_BYTES} are allowed; enter a few search terms",
             text.len()
         )));
     }
     Ok(FtsQuery::parse(text))
 }
 
-/// Ranks deep enough to know what to show, and remembers that it is shown.
-async fn choose(
-    Awaited { request: search, waiting }: &Awaited<Search>,
+/// Ranks deep enough to fill the page and records the shown results.
+async fn rank_page(
+    WithContext { request: search, context: waiting }: &WithContext<SearchRequest>,
     query: &Arc<FtsQuery>,
     aggregator: &Addr<Aggregator>,
-    memory: &Memory,
-) -> Result<Chosen, CallError> {
-    let nothing = Seen::new(0);
+    memory: &SharedSessionState,
+) -> Result<RankedPage, CallError> {
+    let nothing = SeenUris::new(0);
     let page = search.offset.saturating_add(search.limit).saturating_add(1);
-    let seen_count = if search.fresh { memory.get().seen.count() } else { 0 };
+    let seen_count = if search.skip_seen { memory.lock().seen.len() } else { 0 };
     let mut take = page.saturating_add(seen_count.min(search.limit));
     loop {
         let message = RankAll {
             query: Arc::clone(query),
-            wanted: search.wanted.clone(),
+            selections: search.selections.clone(),
             order: search.order.or(search.preferences.order_by).unwrap_or_default(),
             take,
-            vectors: search.vectors.clone(),
-            waiting: waiting.clone(),
+            vectors: search.vector_query.clone(),
+            context: waiting.clone(),
         };
         let merged = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
-        answered(&merged, &search.wanted)?;
-        let mut memory = memory.get();
-        let seen = if search.fresh { &memory.seen } else { &nothing };
-        let pick = seen.pick(&merged.ranked, merged.total, search.offset, search.limit);
+        require_answer(&merged, &search.selections)?;
+        let mut memory = memory.lock();
+        let seen = if search.skip_seen { &memory.seen } else { &nothing };
+        let pick = seen.select_page(&merged.ranked, merged.total, search.offset, search.limit);
         let deepest = merged.ranked.len() < take;
-        if pick.more == More::Unknown && !deepest {
+        if pick.has_more == HasMore::Unknown && !deepest {
             take = take.saturating_mul(4);
             continue;
         }
-        let (pick, restarted) = memory.remember(search, &merged, pick);
+        let (pick, restarted) = memory.record_shown(search, &merged, pick);
         return Ok((merged, pick, restarted));
     }
 }
 
-/// That at least one source answered.
-fn answered(merged: &Merged, wanted: &[Wanted]) -> Result<(), CallError> {
+/// Fails if no source answered.
+fn require_answer(merged: &MergedResults, wanted: &[SourceSelection]) -> Result<(), CallError> {
     if merged.failed.is_empty() || merged.failed.len() < wanted.len() {
         return Ok(());
     }
-    let reasons: Vec<String> =
-        merged.failed.iter().map(|failed| format!("{} {}", failed.whom(), failed.reason)).collect();
-    Err(CallError::NoAnswer(reasons.join("; ")))
+    let reasons: Vec<String> = merged
+        .failed
+        .iter()
+        .map(|failed| format!("{} {}", failed.display_name(), failed.reason))
+        .collect();
+    Err(CallError::AllSourcesFailed(reasons.join("; ")))
 }
 
-impl Remembered {
-    fn look_for(&mut self, query: &Arc<FtsQuery>) {
-        // What was typed may differ; what is looked for says whether it is known.
-        if query.typed().len() > LONGEST_REMEMBERED {
+impl SessionState {
+    fn remember_query(&mut self, query: &Arc<FtsQuery>) {
+        // Remembered queries are compared by expression, so the typed text may be longer.
+        if query.typed().len() > MAX_REMEMBERED_QUERY_BYTES {
             return;
         }
         let expression = query.expression();
-        self.recent.retain(|known| known.expression() != expression);
-        self.recent.push_front(Arc::clone(query));
-        self.recent.truncate(self.most_recent);
+        self.recent_queries.retain(|known| known.expression() != expression);
+        self.recent_queries.push_front(Arc::clone(query));
+        self.recent_queries.truncate(self.max_recent_queries);
     }
 
-    /// Remembers what is shown. When everything had been shown before, showing
-    /// begins again; tells whether it did.
-    fn remember(&mut self, search: &Search, merged: &Merged, pick: Pick) -> (Pick, bool) {
-        if !search.fresh {
+    /// Records the shown results. If all had been shown before, starts over and returns `true`.
+    fn record_shown(
+        &mut self,
+        search: &SearchRequest,
+        merged: &MergedResults,
+        pick: PageSelection,
+    ) -> (PageSelection, bool) {
+        if !search.skip_seen {
             return (pick, false);
         }
-        let nothing_new = pick.shown.is_empty() && pick.passed > 0;
-        let restart = nothing_new && self.seen.exhausts(&merged.ranked);
+        let nothing_new = pick.shown.is_empty() && pick.skipped > 0;
+        let restart = nothing_new && self.seen.covers_ranking(&merged.ranked);
         let pick = if restart {
-            self.seen.remove(merged.ranked.iter().map(|match_| &match_.uri));
-            self.seen.pick(&merged.ranked, merged.total, search.offset, search.limit)
+            self.seen.remove_all(merged.ranked.iter().map(|match_| &match_.uri));
+            self.seen.select_page(&merged.ranked, merged.total, search.offset, search.limit)
         } else {
             pick
         };
-        pick.shown.iter().for_each(|match_| self.seen.add(&match_.uri));
+        pick.shown.iter().for_each(|match_| self.seen.insert(&match_.uri));
         (pick, restart)
     }
 }

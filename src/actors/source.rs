@@ -1,215 +1,257 @@
-//! One source of one user, as an actor.
+//! Actor of one source of one user.
 //!
-//! The actor is born holding its user's database and nothing else, so no
-//! message needs to say whose data it is about, and none could ask for
-//! somebody else's. The blocking work runs beside the event loop.
+//! The actor is created with its user's database and nothing else, so messages carry no user and
+//! cannot reach the data of another one. Blocking work runs on the library's blocking pool.
 
-mod writing;
+mod write_messages;
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 use vademecum_kit::{
     model::{
-        Ask, Change, Deadline, Draft, Filters, Get, Hit, Holdings, Item, Ranking, Saved,
-        SourceName, Statistics, StoredPrompt, Suggestions, View, Written,
+        Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest, Hit,
+        HitRequest, Item, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, StoredPrompt,
+        Suggestions,
     },
-    retrieve::{FtsQuery, Similar},
+    search::{FtsQuery, SimilarWord},
     source::{Source, SourceError},
     store::Store,
 };
-use vademecum_tldw::{File, Followed, TldwError, User, Vanished, follow};
+use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, sync_source};
 
-use self::writing::{Alter, Remove, Rename, Save};
+use self::write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts};
 use super::{
-    asked::Asked,
-    desk::{Desk, Undone},
-    mirror::Mirror,
+    blocking_pool::{BlockingPool, PoolError},
+    replica::Replica,
+    source_call::SourceCall,
 };
 use vademecum_core::telemetry::{Meter, Metrics};
 
-/// The only place that knows that a source is an actor.
+/// Handle to a source actor. Callers need not know that a source is an actor.
 #[derive(Clone, Debug)]
 pub struct SourceHandle {
     source: Arc<dyn Source>,
     store: Arc<Store>,
     address: Addr<SourceActor>,
-    /// What the store follows, if it is not the truth itself.
-    mirror: Option<Arc<Mirror>>,
-    /// What counts what it is asked.
+    /// Replica that feeds the store, if its data come from tldw.
+    replica: Option<Arc<Replica>>,
+    /// Metrics of calls to this source.
     meter: Option<Arc<Meter>>,
 }
 
 impl SourceHandle {
-    /// Starts the actor of a source on one user's store; its blocking work is
-    /// done at the desk of the user's library.
-    pub(crate) fn start(source: Arc<dyn Source>, store: Arc<Store>, desk: Arc<Desk>) -> Self {
-        let actor = SourceActor { source: Arc::clone(&source), store: Arc::clone(&store), desk };
-        Self { source, store, address: actor.start(), mirror: None, meter: None }
+    /// Starts the actor of a source on one user's store. Its blocking work runs on the library's
+    /// pool.
+    pub(crate) fn start(
+        source: Arc<dyn Source>,
+        store: Arc<Store>,
+        desk: Arc<BlockingPool>,
+    ) -> Self {
+        let actor = SourceActor {
+            source: Arc::clone(&source),
+            store: Arc::clone(&store),
+            blocking_pool: desk,
+        };
+        Self { source, store, address: actor.start(), replica: None, meter: None }
     }
 
-    /// The same, with an actor on this event loop.
-    pub(crate) fn here(&self, desk: &Arc<Desk>) -> Self {
+    /// Returns a handle with an actor on the current event loop.
+    pub(crate) fn on_current_loop(&self, desk: &Arc<BlockingPool>) -> Self {
         let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
-        let actor = SourceActor { source, store, desk: Arc::clone(desk) };
+        let actor = SourceActor { source, store, blocking_pool: Arc::clone(desk) };
         Self { address: actor.start(), ..self.clone() }
     }
 
-    /// The same, counted there.
-    pub(crate) fn counted(self, metrics: &Metrics) -> Self {
-        Self { meter: metrics.source(self.name().as_str()), ..self }
+    /// Adds metrics of calls.
+    pub(crate) fn with_metrics(self, metrics: &Metrics) -> Self {
+        Self { meter: metrics.source_meter(self.name().as_str()), ..self }
     }
 
-    /// The same, for a store that follows something.
-    pub(crate) fn following(self, mirror: Option<Arc<Mirror>>) -> Self {
-        Self { mirror, ..self }
+    /// Sets the replica that feeds the store.
+    pub(crate) fn with_replica(self, mirror: Option<Arc<Replica>>) -> Self {
+        Self { replica: mirror, ..self }
     }
 
-    /// Says why nothing can be saved here, if so.
-    pub fn writable(&self) -> Result<(), SourceError> {
-        self.mirror.as_ref().map_or(Ok(()), |mirror| Err(mirror.refusal()))
+    /// Returns an error if the source is read-only.
+    pub fn check_writable(&self) -> Result<(), SourceError> {
+        self.replica.as_ref().map_or(Ok(()), |mirror| Err(mirror.read_only_error()))
     }
 
-    /// Copies what a user of tldw has of it, and tells what became of it.
-    /// `progress` is told how many items are done, of how many.
-    pub async fn copy(
+    /// Copies the data of a tldw user and returns a summary. `progress` receives the number of
+    /// items done and the total.
+    pub async fn copy_from_tldw(
         &self,
-        user: User,
+        user: TldwUser,
         mut progress: impl FnMut(usize, usize) + Send + 'static,
-    ) -> Result<Followed, TldwError> {
-        self.writable()?;
+    ) -> Result<SyncSummary, TldwError> {
+        self.check_writable()?;
         let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
         let copy = move || {
-            let Some(path) = user.file(source.database()) else { return Ok(Followed::default()) };
-            let file = File::open(&path, source.database())?;
-            follow(&user, &file, &store, &*source, Vanished::Keep, &mut progress)
+            let Some(path) = user.database_path(source.database()) else {
+                return Ok(SyncSummary::default());
+            };
+            let file = TldwFile::open(&path, source.database())?;
+            sync_source(&user, &file, &store, &*source, MissingItems::Keep, &mut progress)
         };
         let copied = tokio::task::spawn_blocking(copy).await;
-        copied.unwrap_or_else(|_| Err(broken(self.name()).into()))
+        copied.unwrap_or_else(|_| Err(actor_stopped(self.name()).into()))
     }
 
-    /// Whether its actor is there.
+    /// Returns `true` while the actor runs.
     pub(crate) fn is_running(&self) -> bool {
         self.address.connected()
     }
 
-    /// Which source it is.
+    /// Returns the name of the source.
     pub fn name(&self) -> SourceName {
         self.source.name()
     }
 
-    /// The statistics of a query as far as they are remembered: asks nobody.
-    pub(crate) fn known(&self, query: &FtsQuery, filters: &Filters) -> Option<Statistics> {
-        self.source.known(&self.store, query, filters)
+    /// Returns cached statistics of a query. It does not query the store.
+    pub(crate) fn cached_statistics(
+        &self,
+        query: &FtsQuery,
+        filters: &Filters,
+    ) -> Option<CorpusStatistics> {
+        self.source.cached_statistics(&self.store, query, filters)
     }
 
-    /// Finds the matches that come first.
-    pub async fn rank(&self, ask: Ask, deadline: Deadline) -> Result<Ranking, SourceError> {
-        self.asked(Some(&deadline.clone()), Rank { ask, deadline }).await
+    /// Returns the best matches of a query.
+    pub async fn rank_matches(
+        &self,
+        ask: RankRequest,
+        deadline: Deadline,
+    ) -> Result<Ranking, SourceError> {
+        self.send_message(Some(&deadline.clone()), RankMatches { ask, deadline }).await
     }
 
-    /// The stored words that look like any of these.
-    pub(crate) async fn similar(
+    /// Returns stored words that are similar to any of these.
+    pub(crate) async fn similar_words(
         &self,
         words: Vec<String>,
         deadline: Deadline,
-    ) -> Result<Vec<Similar>, SourceError> {
-        self.asked(Some(&deadline.clone()), Guess { words, deadline }).await
+    ) -> Result<Vec<SimilarWord>, SourceError> {
+        self.send_message(Some(&deadline.clone()), FindSimilarWords { words, deadline }).await
     }
 
-    /// Reads matches for a list of results.
-    pub async fn show(&self, view: View, deadline: Deadline) -> Result<Vec<Hit>, SourceError> {
-        self.asked(Some(&deadline.clone()), Show { view, deadline }).await
+    /// Loads matches as search hits.
+    pub async fn load_hits(
+        &self,
+        view: HitRequest,
+        deadline: Deadline,
+    ) -> Result<Vec<Hit>, SourceError> {
+        self.send_message(Some(&deadline.clone()), LoadHits { view, deadline }).await
     }
 
     /// Reads one item.
-    pub async fn get(&self, get: Get, deadline: Deadline) -> Result<Item, SourceError> {
-        self.asked(Some(&deadline.clone()), Fetch { get, deadline }).await
-    }
-
-    /// Tells which kinds of items there are.
-    pub async fn kinds(&self, deadline: Deadline) -> Result<Vec<(String, usize)>, SourceError> {
-        self.asked(Some(&deadline.clone()), Kinds { deadline }).await
-    }
-
-    /// What something that is being typed may become: `most` at most.
-    pub async fn suggest(
+    pub async fn read_item(
         &self,
-        wish: Wish,
+        get: GetRequest,
+        deadline: Deadline,
+    ) -> Result<Item, SourceError> {
+        self.send_message(Some(&deadline.clone()), ReadItem { get, deadline }).await
+    }
+
+    /// Returns the kinds of items with their counts.
+    pub async fn item_kinds(
+        &self,
+        deadline: Deadline,
+    ) -> Result<Vec<(String, usize)>, SourceError> {
+        self.send_message(Some(&deadline.clone()), ListKinds { deadline }).await
+    }
+
+    /// Returns at most `most` completions of a partial argument.
+    pub async fn suggest_completions(
+        &self,
+        wish: CompletionKind,
         typed: String,
         most: usize,
         deadline: Deadline,
     ) -> Result<Suggestions, SourceError> {
-        self.asked(Some(&deadline.clone()), Suggest { wish, typed, most, deadline }).await
+        self.send_message(
+            Some(&deadline.clone()),
+            SuggestCompletions { kind: wish, typed, most, deadline },
+        )
+        .await
     }
 
-    /// The prompts that can be filled in and sent.
-    pub async fn prompts(&self, deadline: Deadline) -> Result<Vec<StoredPrompt>, SourceError> {
-        self.asked(Some(&deadline.clone()), ListPrompts { deadline }).await
+    /// Returns the stored prompts that have a template.
+    pub async fn list_prompts(&self, deadline: Deadline) -> Result<Vec<StoredPrompt>, SourceError> {
+        self.send_message(Some(&deadline.clone()), ListPrompts { deadline }).await
     }
 
-    /// How much it holds.
-    pub async fn holdings(&self, deadline: Deadline) -> Result<Holdings, SourceError> {
-        self.asked(Some(&deadline.clone()), Count { deadline }).await
+    /// Returns the size of the source.
+    pub async fn stats(&self, deadline: Deadline) -> Result<SourceStats, SourceError> {
+        self.send_message(Some(&deadline.clone()), ReadStats { deadline }).await
     }
 
-    /// Saves drafts, in one transaction if all of them can be saved.
+    /// Saves drafts, in one transaction if all are valid.
     ///
-    /// One that cannot be saved is left out and keeps its reason; the rest go in.
-    pub async fn save(
+    /// An invalid draft is skipped and reported with its error; the others are saved.
+    pub async fn save_drafts(
         &self,
         drafts: Vec<Draft>,
-    ) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
-        self.writable()?;
-        self.asked(None, Save { drafts, keep: true }).await
+    ) -> Result<Vec<Result<SaveOutcome, SourceError>>, SourceError> {
+        self.check_writable()?;
+        self.send_message(None, SaveDrafts { drafts, commit: true }).await
     }
 
-    /// Tells what would become of drafts if they were saved; saves nothing.
-    pub async fn rehearse(
+    /// Returns the result of saving drafts without saving them.
+    pub async fn dry_run(
         &self,
         drafts: Vec<Draft>,
-    ) -> Result<Vec<Result<Saved, SourceError>>, SourceError> {
-        self.asked(None, Save { drafts, keep: false }).await
+    ) -> Result<Vec<Result<SaveOutcome, SourceError>>, SourceError> {
+        self.send_message(None, SaveDrafts { drafts, commit: false }).await
     }
 
-    /// Takes away what came from an origin or a part of it, unless it was changed
-    /// here since; tells how many items that are.
-    pub async fn remove(&self, origin: String) -> Result<usize, SourceError> {
-        self.writable()?;
-        self.asked(None, Remove { origin }).await
+    /// Removes items from an origin or a part of it, except those modified here since. Returns the
+    /// number of removed items.
+    pub async fn remove_origin(&self, origin: String) -> Result<usize, SourceError> {
+        self.check_writable()?;
+        self.send_message(None, RemoveOrigin { origin }).await
     }
 
-    /// What came from one origin comes from another from now on.
-    pub async fn rename(&self, from: String, to: String) -> Result<(), SourceError> {
-        self.writable()?;
-        self.asked(None, Rename { from, to }).await
+    /// Changes the origin of all items from one origin.
+    pub async fn rename_origin(&self, from: String, to: String) -> Result<(), SourceError> {
+        self.check_writable()?;
+        self.send_message(None, RenameOrigin { from, to }).await
     }
 
-    /// Changes something, as somebody asks for. It is on the disk when this answers.
-    pub async fn change(&self, change: Change, deadline: Deadline) -> Result<Written, SourceError> {
-        self.writable()?;
-        self.asked(Some(&deadline.clone()), Alter { change, deadline }).await
+    /// Applies a change. It is durable on disk when this returns.
+    pub async fn apply_change(
+        &self,
+        change: Change,
+        deadline: Deadline,
+    ) -> Result<ChangedItem, SourceError> {
+        self.check_writable()?;
+        self.send_message(Some(&deadline.clone()), ApplyChange { change, deadline }).await
     }
 
-    /// Asks the actor, for an answer that is worth nothing after the deadline.
-    async fn asked<M, T>(&self, deadline: Option<&Deadline>, message: M) -> Result<T, SourceError>
+    /// Sends a message to the actor and records its outcome. The deadline bounds the result's
+    /// usefulness.
+    async fn send_message<M, T>(
+        &self,
+        deadline: Option<&Deadline>,
+        message: M,
+    ) -> Result<T, SourceError>
     where
         M: Message<Result = Result<T, SourceError>> + Send + 'static,
         T: Send + 'static,
         SourceActor: Handler<M>,
     {
-        let asked = Asked::begin(self.meter.clone(), deadline);
+        let asked = SourceCall::start(self.meter.clone(), deadline);
         let answer = async {
-            if let Some(mirror) = &self.mirror {
-                mirror.ready().await?;
+            if let Some(mirror) = &self.replica {
+                mirror.wait_until_synced().await?;
             }
-            self.address.send(message).await.unwrap_or_else(|_| Err(broken(self.name())))
+            self.address.send(message).await.unwrap_or_else(|_| Err(actor_stopped(self.name())))
         };
-        asked.over(answer.await)
+        asked.finish(answer.await)
     }
 }
 
-fn broken(name: SourceName) -> SourceError {
+fn actor_stopped(name: SourceName) -> SourceError {
     SourceError::Unavailable(format!("source `{name}` is not running"))
 }
 
@@ -217,7 +259,7 @@ fn broken(name: SourceName) -> SourceError {
 struct SourceActor {
     source: Arc<dyn Source>,
     store: Arc<Store>,
-    desk: Arc<Desk>,
+    blocking_pool: Arc<BlockingPool>,
 }
 
 impl Actor for SourceActor {
@@ -225,20 +267,20 @@ impl Actor for SourceActor {
 }
 
 impl SourceActor {
-    /// Runs `work` beside the event loop. A panic costs this answer only.
-    fn beside<T: Send + 'static>(
+    /// Runs `work` on the blocking pool. A panic fails only this call.
+    fn spawn_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Source, &Store) -> Result<T, SourceError> + Send + 'static,
     ) -> ResponseFuture<Result<T, SourceError>> {
         let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
         let name = source.name();
-        let answer = self.desk.give(move || work(&*source, &store));
+        let answer = self.blocking_pool.spawn(move || work(&*source, &store));
         Box::pin(async move {
             answer.await.unwrap_or_else(|undone| {
                 Err(match undone {
-                    Undone::BrokenOff => broken(name),
-                    Undone::Full => SourceError::Unavailable(format!(
-                        "source `{name}` has too much to do: try again in a moment"
+                    PoolError::Panicked => actor_stopped(name),
+                    PoolError::QueueFull => SourceError::Unavailable(format!(
+                        "source `{name}` is overloaded: try again in a moment"
                     )),
                 })
             })
@@ -246,121 +288,145 @@ impl SourceActor {
     }
 }
 
-/// Finds the matches that come first.
+/// Returns the best matches of a query.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Ranking, SourceError>")]
-struct Rank {
-    ask: Ask,
+struct RankMatches {
+    ask: RankRequest,
     deadline: Deadline,
 }
 
-impl Handler<Rank> for SourceActor {
+impl Handler<RankMatches> for SourceActor {
     type Result = ResponseFuture<Result<Ranking, SourceError>>;
 
-    fn handle(&mut self, Rank { ask, deadline }: Rank, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| store.read(deadline, |reader| source.rank(reader, &ask)))
-    }
-}
-
-/// Finds stored words that look like some that are not stored.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<Similar>, SourceError>")]
-struct Guess {
-    words: Vec<String>,
-    deadline: Deadline,
-}
-
-impl Handler<Guess> for SourceActor {
-    type Result = ResponseFuture<Result<Vec<Similar>, SourceError>>;
-
-    fn handle(&mut self, Guess { words, deadline }: Guess, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| {
-            store.read(deadline, |reader| source.similar(reader, &words))
+    fn handle(
+        &mut self,
+        RankMatches { ask, deadline }: RankMatches,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.rank_matches(reader, &ask))
         })
     }
 }
 
-/// Reads matches for a list of results.
+/// Finds stored words that are similar to the given words.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<Hit>, SourceError>")]
-struct Show {
-    view: View,
+#[rtype(result = "Result<Vec<SimilarWord>, SourceError>")]
+struct FindSimilarWords {
+    words: Vec<String>,
     deadline: Deadline,
 }
 
-impl Handler<Show> for SourceActor {
+impl Handler<FindSimilarWords> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<SimilarWord>, SourceError>>;
+
+    fn handle(
+        &mut self,
+        FindSimilarWords { words, deadline }: FindSimilarWords,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.similar_words(reader, &words))
+        })
+    }
+}
+
+/// Loads matches as search hits.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<Hit>, SourceError>")]
+struct LoadHits {
+    view: HitRequest,
+    deadline: Deadline,
+}
+
+impl Handler<LoadHits> for SourceActor {
     type Result = ResponseFuture<Result<Vec<Hit>, SourceError>>;
 
-    fn handle(&mut self, Show { view, deadline }: Show, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| store.read(deadline, |reader| source.show(reader, &view)))
+    fn handle(
+        &mut self,
+        LoadHits { view, deadline }: LoadHits,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.load_hits(reader, &view))
+        })
     }
 }
 
 /// Reads one item.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Item, SourceError>")]
-struct Fetch {
-    get: Get,
+struct ReadItem {
+    get: GetRequest,
     deadline: Deadline,
 }
 
-impl Handler<Fetch> for SourceActor {
+impl Handler<ReadItem> for SourceActor {
     type Result = ResponseFuture<Result<Item, SourceError>>;
 
-    fn handle(&mut self, Fetch { get, deadline }: Fetch, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| store.read(deadline, |reader| source.get(reader, &get)))
+    fn handle(
+        &mut self,
+        ReadItem { get, deadline }: ReadItem,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.load_item(reader, &get))
+        })
     }
 }
 
-/// Tells which kinds of items there are.
+/// Returns the kinds of items.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Vec<(String, usize)>, SourceError>")]
-struct Kinds {
+struct ListKinds {
     deadline: Deadline,
 }
 
-impl Handler<Kinds> for SourceActor {
+impl Handler<ListKinds> for SourceActor {
     type Result = ResponseFuture<Result<Vec<(String, usize)>, SourceError>>;
 
-    fn handle(&mut self, Kinds { deadline }: Kinds, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| store.read(deadline, |reader| source.kinds(reader)))
+    fn handle(&mut self, ListKinds { deadline }: ListKinds, _: &mut Self::Context) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.item_kinds(reader))
+        })
     }
 }
 
-/// What is being typed.
+/// Type of a completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// The identifier of an item, or words of its title.
+pub enum CompletionKind {
+    /// Item id, or words of its title.
     Id,
-    /// A keyword.
+    /// Keyword.
     Keyword,
 }
 
-/// Tells what something that is being typed may become.
+/// Returns completions of a partial argument.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Suggestions, SourceError>")]
-struct Suggest {
-    wish: Wish,
+struct SuggestCompletions {
+    kind: CompletionKind,
     typed: String,
     most: usize,
     deadline: Deadline,
 }
 
-impl Handler<Suggest> for SourceActor {
+impl Handler<SuggestCompletions> for SourceActor {
     type Result = ResponseFuture<Result<Suggestions, SourceError>>;
 
-    fn handle(&mut self, suggest: Suggest, _: &mut Self::Context) -> Self::Result {
-        let Suggest { wish, typed, most, deadline } = suggest;
-        self.beside(move |source, store| {
+    fn handle(&mut self, suggest: SuggestCompletions, _: &mut Self::Context) -> Self::Result {
+        let SuggestCompletions { kind: wish, typed, most, deadline } = suggest;
+        self.spawn_blocking(move |source, store| {
             store.read(deadline, |reader| match wish {
-                Wish::Id => source.suggest(reader, &typed, most),
-                Wish::Keyword => source.keywords(reader, &typed, most),
+                CompletionKind::Id => source.suggest_items(reader, &typed, most),
+                CompletionKind::Keyword => source.suggest_keywords(reader, &typed, most),
             })
         })
     }
 }
 
-/// Lists the prompts that can be filled in and sent.
+/// Lists the stored prompts that have a template.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Vec<StoredPrompt>, SourceError>")]
 struct ListPrompts {
@@ -372,21 +438,25 @@ impl Handler<ListPrompts> for SourceActor {
 
     fn handle(&mut self, list: ListPrompts, _: &mut Self::Context) -> Self::Result {
         let ListPrompts { deadline } = list;
-        self.beside(move |source, store| store.read(deadline, |reader| source.prompts(reader)))
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.list_prompts(reader))
+        })
     }
 }
 
-/// Counts what there is.
+/// Returns the size of the source.
 #[derive(Debug, Message)]
-#[rtype(result = "Result<Holdings, SourceError>")]
-struct Count {
+#[rtype(result = "Result<SourceStats, SourceError>")]
+struct ReadStats {
     deadline: Deadline,
 }
 
-impl Handler<Count> for SourceActor {
-    type Result = ResponseFuture<Result<Holdings, SourceError>>;
+impl Handler<ReadStats> for SourceActor {
+    type Result = ResponseFuture<Result<SourceStats, SourceError>>;
 
-    fn handle(&mut self, Count { deadline }: Count, _: &mut Self::Context) -> Self::Result {
-        self.beside(move |source, store| store.read(deadline, |reader| source.holdings(reader)))
+    fn handle(&mut self, ReadStats { deadline }: ReadStats, _: &mut Self::Context) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.source_stats(reader))
+        })
     }
 }

@@ -1,75 +1,77 @@
-//! What is watched of a running server, for those who look after it.
+//! Gauges and health checks of a running server.
 
 use std::{path::Path, sync::Arc};
 
 use vademecum_kit::model::SourceName;
 
-use crate::{actors::Roster, collections::Catalogue, tools::Tool, transport::Connections};
-use vademecum_core::telemetry::{Figure, Measured, Monitor};
-use vademecum_mcp::{Observer, Service};
+use crate::{
+    actors::UserRegistry, collections::Catalogue, tools::RegisteredTool, transport::ConnectionCount,
+};
+use vademecum_core::telemetry::{Gauge, MetricLabels, Monitor};
+use vademecum_mcp::{RequestObserver, Service};
 use vademecum_sql::Databases;
 
-/// What is watched.
-pub(super) struct Watched {
-    pub(super) roster: Arc<Roster>,
+/// Components that gauges and health checks read.
+pub(super) struct MonitoredComponents {
+    pub(super) roster: Arc<UserRegistry>,
     pub(super) service: Service,
-    pub(super) connections: Connections,
+    pub(super) connections: ConnectionCount,
     pub(super) databases: Arc<Databases>,
     pub(super) catalogue: Arc<Catalogue>,
 }
 
-/// Everything that has a figure of its own.
-pub(super) fn measured(tools: &[Tool]) -> Measured {
+/// Returns the label values of the metrics: methods, tools and sources.
+pub(super) fn metric_labels(tools: &[RegisteredTool]) -> MetricLabels {
     let sources = SourceName::ALL.into_iter().chain([SourceName::Collections]);
-    Measured {
-        methods: Observer::METHODS.to_vec(),
+    MetricLabels {
+        methods: RequestObserver::METHOD_LABELS.to_vec(),
         tools: tools.iter().map(|tool| tool.entry().name).collect(),
         sources: sources.map(SourceName::as_str).collect(),
     }
 }
 
-/// Tells what there is to tell of all that.
-pub(super) fn monitor(observer: &Observer, watched: Watched) -> Monitor {
-    let Watched { roster, service, connections, databases, catalogue } = watched;
-    let (folder, exporter) = (catalogue.data().to_owned(), observer.exporter.clone());
+/// Builds the monitor: gauges of activity, libraries and databases, and the health checks `storage`
+/// and `accounts`.
+pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredComponents) -> Monitor {
+    let MonitoredComponents { roster, service, connections, databases, catalogue } = watched;
+    let (folder, exporter) = (catalogue.data_folder().to_owned(), observer.exporter.clone());
     Monitor::new(observer.metrics.clone())
-        .reading(move || {
-            [busy(&service, &connections), roster.figures(), databases.figures()].concat()
+        .with_gauges(move || {
+            [activity_gauges(&service, &connections), roster.read_gauges(), databases.gauges()]
+                .concat()
         })
-        .reading(move || exporter.iter().map(vademecum_core::telemetry::Exporter::figure).collect())
-        .checking("storage", move || can_write(&folder))
-        .checking("accounts", move || catalogue.list().is_ok())
+        .with_gauges(move || {
+            exporter.iter().map(vademecum_core::telemetry::SpanExporter::dropped_gauge).collect()
+        })
+        .with_readiness_check("storage", move || is_writable(&folder))
+        .with_readiness_check("accounts", move || catalogue.list_records().is_ok())
 }
 
-/// How much is going on.
-fn busy(service: &Service, connections: &Connections) -> Vec<Figure> {
-    let figure = |name, help, count| Figure::count(name, help, count);
+/// Returns the gauges of current activity: sessions, connections, streams and calls.
+fn activity_gauges(service: &Service, connections: &ConnectionCount) -> Vec<Gauge> {
+    let figure = |name, help, count| Gauge::from_count(name, help, count);
     vec![
         figure(
             "vademecum_sessions",
-            "Sessions of the protocol, connections included.",
+            "Open MCP sessions, connections included.",
             service.open_sessions(),
         ),
-        figure(
-            "vademecum_connections",
-            "Connections over HTTP that are open.",
-            connections.count(),
-        ),
+        figure("vademecum_connections", "Open HTTP connections.", connections.count()),
         figure(
             "vademecum_streams",
-            "WebSockets, streams of news and subscriptions that last.",
-            service.held(),
+            "Open WebSockets, event streams and subscriptions.",
+            service.open_connections(),
         ),
-        figure("vademecum_calls_running", "Calls that have their turn.", service.running()),
-        figure("vademecum_calls_waiting", "Calls that wait for their turn.", service.waiting()),
+        figure("vademecum_calls_running", "Calls that are running.", service.running_calls()),
+        figure("vademecum_calls_waiting", "Calls that wait for a permit.", service.queued_calls()),
     ]
 }
 
-/// Whether something can be written there. A folder that is still to be made counts
-/// by the one that it will be made in.
-fn can_write(folder: &Path) -> bool {
+/// Returns `true` if a file can be written in the folder. For a folder that does not exist yet, its
+/// nearest existing ancestor is checked.
+fn is_writable(folder: &Path) -> bool {
     let Some(there) = folder.ancestors().find(|folder| folder.exists()) else { return false };
-    // It has no name: whatever becomes of the process, nothing of it stays.
+    // The temporary file has no name, so nothing remains if the process dies.
     let file = tempfile::tempfile_in(there);
     file.and_then(|mut file| std::io::Write::write_all(&mut file, b"x")).is_ok()
 }
@@ -79,19 +81,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_can_be_written_below_a_file() {
+    fn path_below_a_file_is_not_writable() {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
-        assert!(can_write(folder.path()) && can_write(&data));
+        assert!(is_writable(folder.path()) && is_writable(&data));
         assert!(!data.exists());
         std::fs::write(&data, "no folder").unwrap();
-        assert!(!can_write(&data) && !can_write(&data.join("below")));
+        assert!(!is_writable(&data) && !is_writable(&data.join("below")));
     }
 
     #[test]
-    fn every_tool_and_every_source_is_counted() {
+    fn metric_labels_contain_every_tool_and_source() {
         let tools = crate::registry::tools();
-        let measured = measured(&tools);
+        let measured = metric_labels(&tools);
         assert_eq!(measured.tools.len(), tools.len());
         assert_eq!(measured.sources.last(), Some(&"collections"));
         assert!(measured.methods.contains(&"tools/call"));

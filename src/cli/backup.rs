@@ -10,22 +10,22 @@ use std::{
 use anyhow::{Context, Result, bail};
 use vademecum_kit::{
     model::Deadline,
-    store::{Database, Store, make_private_folder},
+    store::{Database, Store, create_private_folder},
 };
 
 use super::{
-    aside,
-    command::Common,
-    manifest::{Copied, MANIFEST, Manifest},
-    output::{self, count, say},
+    atomic_write,
+    command::CommonOptions,
+    manifest::{BackupFile, MANIFEST_FILE, Manifest},
+    output::{self, format_count, print_line},
 };
 use crate::registry;
 use vademecum_core::auth::UserId;
 
-/// How long counting one source may take.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// Maximum time to count the items of one source.
+const COUNT_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Copies the databases, also while a server uses them.
+/// Back up the databases, also while a server uses them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,9 +33,9 @@ Examples:
   vademecum backup /srv/backups/monday --all-users
   vademecum restore ~/backups/2026-01-31
 
-The folder must be empty or not there. It is complete when it is there: what is
-not finished has another name. The users and their keys are backed up with
---all-users only, so that restoring one library brings back no revoked key.")]
+The folder must be empty or new. It appears only when the backup is complete: until
+then it has another name. The users and their keys are backed up with
+--all-users only, so that restoring one library restores no revoked key.")]
 pub(super) struct Backup {
     /// The folder to write
     #[arg(value_name = "FOLDER")]
@@ -49,52 +49,57 @@ pub(super) struct Backup {
 }
 
 impl Backup {
-    pub(super) fn run(self, common: &Common) -> Result<ExitCode> {
-        let settings = common.settings()?;
-        let data = settings.storage.folder()?;
+    pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let settings = common.load_settings()?;
+        let data = settings.storage.data_folder()?;
         let users =
-            if self.all_users { all_users(&data)? } else { vec![settings.storage.user.parse()?] };
-        let target = aside::target(&self.folder)?;
-        if !aside::is_free(&target) {
-            bail!("{} is there already; name another folder", self.folder.display());
+            if self.all_users { list_users(&data)? } else { vec![settings.storage.user.parse()?] };
+        let target = atomic_write::prepare_target(&self.folder)?;
+        if !atomic_write::is_absent_or_empty(&target) {
+            bail!("{} exists already; choose another folder", self.folder.display());
         }
-        let draft = aside::beside(&target)?;
+        let draft = atomic_write::create_temporary_folder(&target)?;
         let mut manifest = Manifest::new();
         for user in &users {
-            library(&data, user, draft.path(), &mut manifest)?;
+            back_up_library(&data, user, draft.path(), &mut manifest)?;
         }
         if self.all_users {
             let server = Store::new(Database::Server, &data);
-            manifest.files.extend(copy(None, &server, Database::Server, draft.path())?);
+            manifest.files.extend(back_up_database(None, &server, Database::Server, draft.path())?);
         }
         if manifest.files.is_empty() {
-            bail!("there is nothing to back up in {}", data.display());
+            bail!("nothing to back up in {}", data.display());
         }
         let text = serde_json::to_string_pretty(&manifest)?;
-        aside::write(&draft.path().join(MANIFEST), (text.clone() + "\n").as_bytes())?;
-        aside::publish(draft, &target)?;
+        atomic_write::write_new_file(
+            &draft.path().join(MANIFEST_FILE),
+            (text.clone() + "\n").as_bytes(),
+        )?;
+        atomic_write::rename_to_target(draft, &target)?;
         if self.json {
-            say(&text);
+            print_line(&text);
         } else {
             for (user, items) in &manifest.items {
-                let counts: Vec<_> =
-                    items.iter().map(|(source, count)| output::items(*count, *source)).collect();
-                say(&format!("{user}: {}", counts.join(", ")));
+                let counts: Vec<_> = items
+                    .iter()
+                    .map(|(source, count)| output::format_item_count(*count, *source))
+                    .collect();
+                print_line(&format!("{user}: {}", counts.join(", ")));
             }
-            let databases = count(manifest.files.len(), "database");
-            say(&format!("backed up {databases} to {}", target.display()));
+            let databases = format_count(manifest.files.len(), "database");
+            print_line(&format!("backed up {databases} to {}", target.display()));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// All users who have a library.
-pub(super) fn all_users(data: &Path) -> Result<Vec<UserId>> {
+/// Returns all users who have a library, sorted.
+pub(super) fn list_users(data: &Path) -> Result<Vec<UserId>> {
     let folder = data.join("users");
     if !folder.exists() {
         return Ok(Vec::new());
     }
-    let failed = || format!("cannot look into {}", folder.display());
+    let failed = || format!("cannot read the folder {}", folder.display());
     let mut users = Vec::new();
     for entry in fs::read_dir(&folder).with_context(failed)? {
         users.extend(entry.with_context(failed)?.file_name().to_string_lossy().parse::<UserId>());
@@ -103,12 +108,17 @@ pub(super) fn all_users(data: &Path) -> Result<Vec<UserId>> {
     Ok(users)
 }
 
-/// Copies the databases of one user, and counts what is in the copies.
-fn library(data: &Path, user: &UserId, folder: &Path, manifest: &mut Manifest) -> Result<()> {
+/// Backs up the databases of one user, and counts the items in the copies.
+fn back_up_library(
+    data: &Path,
+    user: &UserId,
+    folder: &Path,
+    manifest: &mut Manifest,
+) -> Result<()> {
     let place = data.join("users").join(user.as_str());
     let to = folder.join("users").join(user.as_str());
     for database in Database::ALL {
-        let copied = copy(Some(user), &Store::new(database, &place), database, &to)?;
+        let copied = back_up_database(Some(user), &Store::new(database, &place), database, &to)?;
         if copied.is_none() {
             continue;
         }
@@ -116,27 +126,27 @@ fn library(data: &Path, user: &UserId, folder: &Path, manifest: &mut Manifest) -
         let store = Store::new(database, &to);
         let items = manifest.items.entry(user.to_string()).or_default();
         for source in registry::sources().iter().filter(|it| it.database() == database) {
-            let deadline = Deadline::after(PATIENCE);
-            let held = store.read(deadline, |reader| source.holdings(reader))?;
+            let deadline = Deadline::after(COUNT_TIMEOUT);
+            let held = store.read(deadline, |reader| source.source_stats(reader))?;
             items.insert(source.name(), held.items);
         }
     }
     Ok(())
 }
 
-/// Copies a database, if it is there.
-fn copy(
+/// Copies a database into `folder`. Returns `None` if the database does not exist.
+fn back_up_database(
     user: Option<&UserId>,
     store: &Store,
     database: Database,
     folder: &Path,
-) -> Result<Option<Copied>> {
+) -> Result<Option<BackupFile>> {
     if !store.path().exists() {
         return Ok(None);
     }
-    make_private_folder(folder)?;
+    create_private_folder(folder)?;
     let copy = Store::new(database, folder);
     let failed = || format!("cannot back up {}", store.path().display());
     store.copy_to(copy.path()).with_context(failed)?;
-    Ok(Some(Copied::describe(user, &copy).with_context(failed)?))
+    Ok(Some(BackupFile::describe(user, &copy).with_context(failed)?))
 }

@@ -11,21 +11,21 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
-use super::{command::Common, connect::Start, output::say};
-use crate::{registry, tools::Tool};
-use vademecum_mcp::{Effect, Toolset};
+use super::{command::CommonOptions, connect::LaunchCommand, output::print_line};
+use crate::{registry, tools::RegisteredTool};
+use vademecum_mcp::{ToolEffect, Toolset};
 
-/// The version of the manifest's specification.
+/// Version of the manifest's specification.
 const MANIFEST_VERSION: &str = "0.3";
 
-/// Where the user's home is, in the words of a manifest.
-const HOME: &str = "${HOME}";
+/// Placeholder for the user's home folder in a manifest.
+const HOME_PLACEHOLDER: &str = "${HOME}";
 
-/// Writes a bundle (.mcpb) that installs this program in a client.
+/// Write a bundle (.mcpb) that installs this program in a client
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The bundle is for machines of the same kind as this one. Open it, or drag it into the extensions
-of Claude Desktop. --data is the folder that is proposed there, --user and --config are built in.
+The bundle is for machines of the same platform. Open it, or drag it into the extensions
+of Claude Desktop. --data is the default folder there, --user and --config are built in.
 
 Examples:
   vademecum bundle
@@ -36,7 +36,7 @@ pub(super) struct Bundle {
     output: Option<PathBuf>,
 }
 
-/// A kind of machine.
+/// Operating system of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Platform {
     Darwin,
@@ -45,29 +45,29 @@ enum Platform {
 }
 
 impl Bundle {
-    pub(super) fn run(self, common: &Common) -> Result<ExitCode> {
-        let platform = Platform::HERE;
-        let folder = proposed(&common.settings()?.storage.folder()?)?;
-        let start = Start::of(&Common { data: None, ..common.clone() })?;
-        let manifest = manifest(platform, &start.arguments, &folder);
+    pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let platform = Platform::CURRENT;
+        let folder = default_data_folder(&common.load_settings()?.storage.data_folder()?)?;
+        let start = LaunchCommand::from_options(&CommonOptions { data: None, ..common.clone() })?;
+        let manifest = build_manifest(platform, &start.arguments, &folder);
         let manifest = serde_json::to_string_pretty(&manifest)? + "\n";
         let program = fs::read(&start.command)
             .with_context(|| format!("cannot read this program, {}", start.command))?;
         let output = self.output.unwrap_or_else(|| {
             format!("vademecum-{}-{}.mcpb", env!("CARGO_PKG_VERSION"), platform.name()).into()
         });
-        let packed = packed(&[
+        let packed = build_archive(&[
             ("manifest.json", 0o644, manifest.as_bytes()),
-            (platform.program(), 0o755, &program),
+            (platform.program_path(), 0o755, &program),
         ])?;
         fs::write(&output, packed).with_context(|| format!("cannot write {}", output.display()))?;
-        say(&format!("Wrote {}; open it with Claude Desktop.", output.display()));
+        print_line(&format!("Wrote {}; open it with Claude Desktop.", output.display()));
         Ok(ExitCode::SUCCESS)
     }
 }
 
 impl Platform {
-    const HERE: Self = if cfg!(windows) {
+    const CURRENT: Self = if cfg!(windows) {
         Self::Win32
     } else if cfg!(target_os = "macos") {
         Self::Darwin
@@ -83,8 +83,8 @@ impl Platform {
         }
     }
 
-    /// Where in the bundle the program is.
-    fn program(self) -> &'static str {
+    /// Path of the program in the bundle.
+    fn program_path(self) -> &'static str {
         match self {
             Self::Darwin | Self::Linux => "server/vademecum",
             Self::Win32 => "server/vademecum.exe",
@@ -92,19 +92,21 @@ impl Platform {
     }
 }
 
-/// The folder that is proposed for data. Below the home of whoever makes the
-/// bundle, it is proposed below the home of whoever installs it.
-fn proposed(folder: &Path) -> Result<String> {
+/// Returns the default data folder in the manifest. A folder below this user's home becomes one
+/// below the home of the user who installs the bundle.
+fn default_data_folder(folder: &Path) -> Result<String> {
     let folder = std::path::absolute(folder)?;
     let below = dirs::home_dir().and_then(|home| Some(folder.strip_prefix(home).ok()?.to_owned()));
-    let folder = below.map_or(folder, |below| Path::new(HOME).join(below));
+    let folder = below.map_or(folder, |below| Path::new(HOME_PLACEHOLDER).join(below));
     let text = folder.to_str().map(str::to_owned);
-    text.with_context(|| format!("{} is not Unicode, and a bundle is", folder.display()))
+    text.with_context(|| {
+        format!("{} is not valid Unicode, which a bundle requires", folder.display())
+    })
 }
 
-/// What the bundle says of itself.
-fn manifest(platform: Platform, arguments: &[String], folder: &str) -> Value {
-    let command = format!("${{__dirname}}/{}", platform.program());
+/// Returns the manifest of the bundle.
+fn build_manifest(platform: Platform, arguments: &[String], folder: &str) -> Value {
+    let command = format!("${{__dirname}}/{}", platform.program_path());
     let folder_arguments = ["--data".to_owned(), "${user_config.data}".to_owned()];
     let arguments = [arguments, &folder_arguments].concat();
     json!({
@@ -118,7 +120,7 @@ fn manifest(platform: Platform, arguments: &[String], folder: &str) -> Value {
         "keywords": ["knowledge", "notes", "search", "library", "personal"],
         "server": {
             "type": "binary",
-            "entry_point": platform.program(),
+            "entry_point": platform.program_path(),
             "mcp_config": {
                 "command": command,
                 "args": arguments,
@@ -132,25 +134,25 @@ fn manifest(platform: Platform, arguments: &[String], folder: &str) -> Value {
                 "type": "directory",
                 "title": "Folder of your library",
                 "description": "Where your notes, media, chats, characters and prompts are kept. \
-                                The command line uses the same folder unless told otherwise.",
-                // Asked for, not assumed: then the client shows the proposal with
-                // the user's home in it, and nothing is kept where nobody knows.
+                                The command line uses the same folder by default.",
+                // Required, so that the client shows the default with the user's home in it, and
+                // the user knows where the data is stored.
                 "required": true,
                 "default": folder,
             },
         },
-        "tools": tools(),
-        // The user's own come with the library.
+        "tools": tool_entries(),
+        // More prompts come from the user's library.
         "prompts_generated": true,
     })
 }
 
-/// The tools that a desktop client is shown, under the names that it accepts.
-fn tools() -> Vec<Value> {
+/// Returns the tools that a desktop client shows, under names that it accepts.
+fn tool_entries() -> Vec<Value> {
     let tools = registry::tools();
-    let entries = tools.iter().map(Tool::entry);
+    let entries = tools.iter().map(RegisteredTool::entry);
     let shown = entries
-        .filter(|entry| entry.toolset == Toolset::Knowledge && entry.effect == Effect::Reads);
+        .filter(|entry| entry.toolset == Toolset::Knowledge && entry.effect == ToolEffect::Reads);
     shown
         .map(|entry| {
             json!({ "name": entry.name.replace('.', "_"), "description": entry.description })
@@ -158,9 +160,9 @@ fn tools() -> Vec<Value> {
         .collect()
 }
 
-/// An archive of these files: path, rights and content. The same files make
-/// the same archive, whenever it is made.
-fn packed(files: &[(&str, u32, &[u8])]) -> Result<Vec<u8>> {
+/// Returns a ZIP archive of these files: path, permissions and content. The result is reproducible:
+/// it contains no current time.
+fn build_archive(files: &[(&str, u32, &[u8])]) -> Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, rights, content) in files {
         let options = SimpleFileOptions::default()
@@ -178,13 +180,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bundle_names_the_program_of_its_platform() {
+    fn manifest_names_program_of_platform() {
         for (platform, name, program) in [
             (Platform::Linux, "linux", "server/vademecum"),
             (Platform::Darwin, "darwin", "server/vademecum"),
             (Platform::Win32, "win32", "server/vademecum.exe"),
         ] {
-            let manifest = manifest(platform, &["mcp".to_owned()], "/data");
+            let manifest = build_manifest(platform, &["mcp".to_owned()], "/data");
             let command = format!("${{__dirname}}/{program}");
             let server = &manifest["server"];
             assert_eq!(server["entry_point"], program);
@@ -195,17 +197,17 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_below_the_home_is_proposed_below_any_home() {
+    fn folder_below_home_uses_home_placeholder() {
         let home = dirs::home_dir().unwrap();
-        let below = Path::new(HOME).join("a").join("b");
-        assert_eq!(proposed(&home.join("a/b")).unwrap(), below.to_str().unwrap());
+        let below = Path::new(HOME_PLACEHOLDER).join("a").join("b");
+        assert_eq!(default_data_folder(&home.join("a/b")).unwrap(), below.to_str().unwrap());
         let outside = tempfile::tempdir().unwrap();
-        assert_eq!(proposed(outside.path()).unwrap(), outside.path().to_str().unwrap());
+        assert_eq!(default_data_folder(outside.path()).unwrap(), outside.path().to_str().unwrap());
     }
 
     #[test]
-    fn the_same_files_make_the_same_archive() {
+    fn archive_is_reproducible() {
         let files: [(&str, u32, &[u8]); 2] = [("a", 0o644, b"one"), ("b/c", 0o755, b"two")];
-        assert_eq!(packed(&files).unwrap(), packed(&files).unwrap());
+        assert_eq!(build_archive(&files).unwrap(), build_archive(&files).unwrap());
     }
 }

@@ -6,27 +6,27 @@ use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 use indicatif::ProgressBar;
 use serde::Serialize;
-use vademecum_collections::Counts;
+use vademecum_collections::SourceCounts;
 use vademecum_kit::model::{Deadline, Timestamp};
 
 use super::{
-    command::Common,
-    import::progress,
-    output::{complain, plain, say},
+    command::CommonOptions,
+    import::progress_bar,
+    output::{print_error, print_line, sanitize},
 };
 use crate::{
     app::App,
-    collections::{Plan, Record, Report, Wanted},
+    collections::{CollectionPlan, CollectionRecord, CollectionSpec, SyncReport},
 };
 use vademecum_core::{
     auth::{AccessTag, UserId},
-    config::{Folder, Table},
+    config::{CollectionTable, Folder},
 };
 
-/// How long counting what is in a collection may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum time to count the contents of a collection.
+const COUNT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Collections of documents, such as knowledge bases.
+/// Build, sync, list and remove collections of documents, such as knowledge bases
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -37,46 +37,46 @@ Examples:
   vademecum collection remove postgres
 
 Documents are read from Markdown, HTML, reStructuredText, text, PDF, EPUB, office files and
-whatever else becomes media. Nothing in the folders is changed. A server that is running sees
-the collection as it was until all of it is there. Collections of tables are described in the
-settings ([[collections]] with profile and table) and made by `sync`; databases are only read.")]
-pub(super) enum Collection {
-    /// Make a collection of folders, or bring it up to date
-    Build(Build),
-    /// Bring collections of folders or of tables up to date: those named, or all
-    Sync(Sync),
+other media formats. Nothing in the folders is changed. A running server sees the previous
+state of the collection until the new one is complete. Collections of tables are defined in the
+settings ([[collections]] with profile and table) and built by `sync`; databases are only read.")]
+pub(super) enum CollectionCommand {
+    /// Create or update a collection of folders
+    Build(BuildCollection),
+    /// Update collections of folders or of tables: the named ones, or all
+    Sync(SyncCollections),
     /// List the collections
     List {
         /// Print the list as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show what a collection is made of, and how much is in it
+    /// Show the folders or table and the size of a collection
     Show {
-        /// Its name
+        /// Name of the collection
         name: String,
         /// Print it as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Remove a collection; what it was made of stays
+    /// Remove a collection; its source folders and tables are not changed
     Remove {
-        /// Its name
+        /// Name of the collection
         name: String,
     },
 }
 
-/// Makes a collection of folders.
+/// Create or update a collection of folders
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is not said stays as it was: a collection that has an owner or access tags keeps them.
-Building it again reads only what has changed; a document whose file is gone goes too, but
-not if its folder is missing or empty. Ends with 0 if anything is in the collection
-afterwards, with 1 if nothing could be read.")]
-pub(super) struct Build {
-    /// What it is called: letters, digits, `.`, `-` and `_`
+Omitted options keep their values: a collection that has an owner or access tags keeps them.
+Building it again reads only changed files. Documents of deleted files are removed, but
+not if their folder is missing or empty. Exit codes: 0 if the collection has any documents
+afterwards, 1 if nothing could be read.")]
+pub(super) struct BuildCollection {
+    /// Name of the collection: letters, digits, `.`, `-` and `_`
     name: String,
-    /// The folders that it is made of, from now on
+    /// Folders of the collection; they replace the previous ones
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// The project that the folders document
@@ -85,37 +85,37 @@ pub(super) struct Build {
     /// The version of that project
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
-    /// The user whose it is [default: everybody's]
+    /// User who owns the collection [default: shared by all users]
     #[arg(long, value_name = "USER")]
     owner: Option<UserId>,
-    /// An access tag that one must have to see its documents; may be repeated
+    /// Access tag that a user needs to see the documents; can be repeated
     #[arg(long = "access-tag", value_name = "TAG")]
     access_tags: Vec<AccessTag>,
-    /// Make all of it anew
+    /// Rebuild the whole collection
     #[arg(long)]
     rebuild: bool,
-    /// Print what became of it as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Brings collections up to date.
+/// Update collections
 #[derive(Debug, clap::Args)]
-pub(super) struct Sync {
-    /// Their names; without any, all
+pub(super) struct SyncCollections {
+    /// Names of the collections [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Make all of them anew
+    /// Rebuild the whole collections
     #[arg(long)]
     rebuild: bool,
-    /// Print what became of each as JSON
+    /// Print the reports as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A collection as it is listed.
+/// A collection in the output of `list` and `show`.
 #[derive(Serialize)]
-struct Listed {
+struct CollectionOutput {
     name: String,
     owner: Option<String>,
     documents: u64,
@@ -123,48 +123,47 @@ struct Listed {
     vectors: u64,
     last_ok_at: Option<Timestamp>,
     last_error: Option<String>,
-    plan: Plan,
+    plan: CollectionPlan,
 }
 
-impl Collection {
-    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
-        let app = common.app()?;
+impl CollectionCommand {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let app = common.create_app()?;
         match self {
             Self::Build(build) => build.run(&app).await,
             Self::Sync(sync) => sync.run(&app).await,
-            Self::List { json } => list(&app, json),
-            Self::Show { name, json } => show(&app, &name, json),
+            Self::List { json } => list_collections(&app, json),
+            Self::Show { name, json } => show_collection(&app, &name, json),
             Self::Remove { name } => {
-                app.syncs().remove(&name)?;
-                say(&format!("removed {name}; what it was made of is as it was"));
+                app.syncs().remove_collection(&name)?;
+                print_line(&format!("removed {name}; its source folders and tables are unchanged"));
                 Ok(ExitCode::SUCCESS)
             }
         }
     }
 }
 
-impl Build {
+impl BuildCollection {
     async fn run(self, app: &App) -> Result<ExitCode> {
         let (rebuild, json) = (self.rebuild, self.json);
-        let wanted = self.wanted(app)?;
-        let report = bring_up_to_date(app, wanted, rebuild).await?;
-        tell(std::slice::from_ref(&report), json.then_some(&report))?;
+        let wanted = self.collection_spec(app)?;
+        let report = sync_collection(app, wanted, rebuild).await?;
+        print_report(std::slice::from_ref(&report), json.then_some(&report))?;
         Ok(if report.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    /// What is wanted. What is not said stays as it was.
-    fn wanted(self, app: &App) -> Result<Wanted> {
-        let before = app.collections().named(&self.name)?;
-        let before = before.as_ref().map(Wanted::recorded).transpose()?;
+    /// Returns the specification of the collection. Omitted options keep their previous values.
+    fn collection_spec(self, app: &App) -> Result<CollectionSpec> {
+        let before = app.collections().find_record(&self.name)?;
+        let before = before.as_ref().map(CollectionSpec::from_record).transpose()?;
         let (owner, mut plan) = before.map(|it| (it.owner, it.plan)).unwrap_or_default();
         plan.folders = self
             .folders
             .iter()
             .map(|path| {
                 let folder = fs::canonicalize(path).ok().filter(|path| path.is_dir());
-                let path = folder.with_context(|| {
-                    format!("{} is not a folder that can be read", path.display())
-                })?;
+                let path = folder
+                    .with_context(|| format!("{} is not a readable folder", path.display()))?;
                 let known = plan.folders.iter().find(|folder| folder.path == path);
                 Ok(Folder {
                     project: self.project.clone().or_else(|| known?.project.clone()),
@@ -177,16 +176,16 @@ impl Build {
         if !self.access_tags.is_empty() {
             plan.access_tags = self.access_tags.iter().map(ToString::to_string).collect();
         }
-        Ok(Wanted { name: self.name, owner: self.owner.or(owner), plan })
+        Ok(CollectionSpec { name: self.name, owner: self.owner.or(owner), plan })
     }
 }
 
-impl Sync {
+impl SyncCollections {
     async fn run(self, app: &App) -> Result<ExitCode> {
-        let all = app.syncs().wanted()?;
+        let all = app.syncs().list_specs()?;
         let of_name = |name: &String| {
             let found = all.iter().find(|wanted| wanted.name.eq_ignore_ascii_case(name));
-            found.with_context(|| format!("there is no collection `{name}` that could be synced"))
+            found.with_context(|| format!("no collection `{name}` to sync"))
         };
         let chosen = match self.names.as_slice() {
             [] => all.iter().collect(),
@@ -194,33 +193,33 @@ impl Sync {
         };
         let (mut reports, mut failed) = (Vec::new(), chosen.is_empty());
         if failed {
-            complain("there is no collection that could be synced");
+            print_error("no collection to sync");
         }
         for wanted in chosen {
-            match bring_up_to_date(app, wanted.clone(), self.rebuild).await {
+            match sync_collection(app, wanted.clone(), self.rebuild).await {
                 Ok(report) => {
                     failed |= report.is_failure();
                     reports.push(report);
                 }
                 Err(error) => {
                     failed = true;
-                    complain(&plain(&format!("{}: {error:#}", wanted.name)));
+                    print_error(&sanitize(&format!("{}: {error:#}", wanted.name)));
                 }
             }
         }
-        tell(&reports, self.json.then_some(&reports))?;
+        print_report(&reports, self.json.then_some(&reports))?;
         Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
 
-/// Works beside the runtime, where databases are waited for.
-async fn bring_up_to_date(app: &App, wanted: Wanted, rebuild: bool) -> Result<Report> {
+/// Syncs a collection on a blocking thread, where waiting for a database is allowed.
+async fn sync_collection(app: &App, wanted: CollectionSpec, rebuild: bool) -> Result<SyncReport> {
     let syncs = app.syncs().clone();
     let work = move || {
         let things = if wanted.plan.table.is_some() { "rows" } else { "files" };
-        let bar: ProgressBar = progress(0, things);
+        let bar: ProgressBar = progress_bar(0, things);
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-        let report = syncs.ingest().bring_up_to_date(&wanted, rebuild, &|done, of| {
+        let report = syncs.ingest().sync(&wanted, rebuild, &|done, of| {
             bar.set_length(count(of));
             bar.set_position(count(done));
         });
@@ -230,28 +229,31 @@ async fn bring_up_to_date(app: &App, wanted: Wanted, rebuild: bool) -> Result<Re
     Ok(tokio::task::spawn_blocking(work).await??)
 }
 
-/// Tells what became of collections: as JSON, if that is wanted.
-fn tell(reports: &[Report], json: Option<&impl Serialize>) -> Result<()> {
+/// Prints sync reports as text, or `json` if given.
+fn print_report(reports: &[SyncReport], json: Option<&impl Serialize>) -> Result<()> {
     if let Some(json) = json {
-        say(&serde_json::to_string_pretty(json)?);
+        print_line(&serde_json::to_string_pretty(json)?);
         return Ok(());
     }
     for report in reports {
         for warning in &report.warnings {
-            complain(&plain(&format!("{}: {warning}", report.name)));
+            print_error(&sanitize(&format!("{}: {warning}", report.name)));
         }
         for problem in &report.skipped {
-            complain(&plain(&format!("skipped {problem}")));
+            print_error(&sanitize(&format!("skipped {problem}")));
         }
         if let Some(error) = &report.embedding_error {
-            let line =
-                format!("{}: vectors are missing and come the next time: {error}", report.name);
-            complain(&plain(&line));
+            let line = format!(
+                "{}: vectors are missing and will be added by the next sync: {error}",
+                report.name
+            );
+            print_error(&sanitize(&line));
         }
-        let Report { name, new, updated, unchanged, gone, documents, chunks, vectors, .. } = report;
-        let made = if report.rebuilt { "made anew; " } else { "" };
-        say(&format!(
-            "{name}: {made}{new} new, {updated} updated, {unchanged} unchanged, {gone} gone, \
+        let SyncReport { name, new, updated, unchanged, gone, documents, chunks, vectors, .. } =
+            report;
+        let made = if report.rebuilt { "rebuilt; " } else { "" };
+        print_line(&format!(
+            "{name}: {made}{new} new, {updated} updated, {unchanged} unchanged, {gone} removed, \
              {} skipped; {documents} documents in {chunks} chunks, {vectors} with vectors; {:.1} s",
             report.skipped.len(),
             report.seconds
@@ -260,45 +262,49 @@ fn tell(reports: &[Report], json: Option<&impl Serialize>) -> Result<()> {
     Ok(())
 }
 
-fn list(app: &App, json: bool) -> Result<ExitCode> {
-    let records = app.collections().list()?;
-    let listed = records.iter().map(|record| listed(app, record)).collect::<Result<Vec<_>>>()?;
+fn list_collections(app: &App, json: bool) -> Result<ExitCode> {
+    let records = app.collections().list_records()?;
+    let listed =
+        records.iter().map(|record| collection_output(app, record)).collect::<Result<Vec<_>>>()?;
     if json {
-        say(&serde_json::to_string_pretty(&listed)?);
+        print_line(&serde_json::to_string_pretty(&listed)?);
         return Ok(ExitCode::SUCCESS);
     }
-    for Listed { name, owner, documents, chunks, vectors, last_ok_at, last_error, .. } in listed {
-        let owner = owner.map_or_else(|| "everybody's".to_owned(), |owner| format!("{owner}'s"));
+    for CollectionOutput {
+        name, owner, documents, chunks, vectors, last_ok_at, last_error, ..
+    } in listed
+    {
+        let owner = owner.map_or_else(|| "shared".to_owned(), |owner| format!("{owner}'s"));
         let synced = last_ok_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
-        say(&format!(
+        print_line(&format!(
             "{name}\t{owner}\t{documents} documents\t{chunks} chunks\t{vectors} vectors\t{synced}"
         ));
         if let Some(error) = last_error {
-            complain(&plain(&format!("{name}: {error}")));
+            print_error(&sanitize(&format!("{name}: {error}")));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(app: &App, name: &str, json: bool) -> Result<ExitCode> {
-    let Some(record) = app.collections().named(name)? else {
-        bail!("there is no collection `{name}`");
+fn show_collection(app: &App, name: &str, json: bool) -> Result<ExitCode> {
+    let Some(record) = app.collections().find_record(name)? else {
+        bail!("no collection `{name}`");
     };
-    let listed = listed(app, &record)?;
+    let listed = collection_output(app, &record)?;
     if json {
-        say(&serde_json::to_string_pretty(&listed)?);
+        print_line(&serde_json::to_string_pretty(&listed)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let line = |name: &str, said: String| say(&plain(&format!("{name}: {said}")));
+    let line = |name: &str, said: String| print_line(&sanitize(&format!("{name}: {said}")));
     let or = |said: Option<String>, without: &str| said.unwrap_or_else(|| without.to_owned());
     line("name", listed.name);
-    line("owner", or(listed.owner, "everybody's"));
+    line("owner", or(listed.owner, "shared"));
     for Folder { path, project, version } in listed.plan.folders {
         let about = [project, version].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let about = if about.is_empty() { about } else { format!(" ({about})") };
         line("folder", format!("{}{about}", path.display()));
     }
-    if let Some(Table { profile, table, .. }) = listed.plan.table {
+    if let Some(CollectionTable { profile, table, .. }) = listed.plan.table {
         line("table", format!("{table} (profile {profile})"));
     }
     line("access tags", listed.plan.access_tags.join(", "));
@@ -312,11 +318,12 @@ fn show(app: &App, name: &str, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn listed(app: &App, record: &Record) -> Result<Listed> {
+fn collection_output(app: &App, record: &CollectionRecord) -> Result<CollectionOutput> {
     let collection = app.collections().open(&record.file);
-    let counts = collection.read(Deadline::after(PATIENCE), |reader| collection.counts(reader))?;
-    let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum();
-    Ok(Listed {
+    let counts = collection
+        .read(Deadline::after(COUNT_TIMEOUT), |reader| collection.count_by_source(reader))?;
+    let sum = |of: fn(&SourceCounts) -> u64| counts.iter().map(of).sum();
+    Ok(CollectionOutput {
         name: record.name.clone(),
         owner: record.owner.clone(),
         documents: sum(|it| it.documents),
@@ -324,6 +331,6 @@ fn listed(app: &App, record: &Record) -> Result<Listed> {
         vectors: sum(|it| it.vectors),
         last_ok_at: counts.iter().filter_map(|it| it.last_ok_at).max(),
         last_error: counts.iter().find_map(|it| it.last_error.clone()),
-        plan: Plan::parse(&record.name, &record.plan)?,
+        plan: CollectionPlan::parse(&record.name, &record.plan)?,
     })
 }

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! Definition and dispatch of the command line.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -15,95 +15,96 @@ use vademecum_core::{config::Settings, telemetry};
 /// One server that holds what you know, and lets your AI agents find it.
 #[derive(Debug, Parser)]
 #[command(name = "vademecum", version, about, after_help = EXAMPLES)]
-struct Line {
+struct CommandLine {
     #[command(flatten)]
-    common: Common,
+    common: CommonOptions,
     #[command(subcommand)]
     command: Command,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  vademecum demo                            try it on a small library that comes along
-  vademecum import ~/Documents/Vault        bring in files of any known kind
+  vademecum demo                            try it on a small built-in library
+  vademecum import ~/Documents/Vault        import files of any supported format
   vademecum serve                           serve HTTP and WebSocket at 127.0.0.1:7744/mcp
   vademecum connect cursor --write          let a client use it (also: claude-desktop, vscode, …)
   vademecum mcp                             serve one client over standard input and output
   vademecum search \"when does rye bread rise\"";
 
-/// What every command takes.
+/// Options that every command accepts.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct Common {
-    /// Folder that knowledge is kept in [default: the platform's folder for application data]
+pub(super) struct CommonOptions {
+    /// Folder for databases and settings [default: the platform's folder for application data]
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// Whose library is meant [default: local]
+    /// User whose library to use [default: local]
     #[arg(long, global = true, value_name = "NAME")]
     pub(super) user: Option<String>,
-    /// File with settings; config.example.toml names them all
+    /// File with settings; config.example.toml lists all of them
     #[arg(long, global = true, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// What is logged to standard error: error, warn, info, debug or trace [default: warn]
+    /// Minimum level of messages logged to standard error: error, warn, info, debug or trace
+    /// [default: warn]
     #[arg(long, global = true, value_name = "LEVEL")]
     pub(super) log: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Try it: a small library, one search through the server, and how to connect
+    /// Try the server: import a small library, search it, and show how to connect a client
     Demo(demo::Demo),
     /// Serve HTTP and WebSocket
     Serve(serve::Serve),
-    /// Serve one MCP client over standard input and output, or what mcp.transport says
+    /// Serve one MCP client over standard input and output, or over the transport in mcp.transport
     Mcp(mcp::Mcp),
-    /// Connect a client: show what to put into its settings, or put it there
+    /// Connect a client: show the settings it needs, or write them with --write
     Connect(connect::Connect),
-    /// Take the server out of a client's settings again
+    /// Remove the server from a client's settings
     Disconnect(connect::Disconnect),
-    /// Write a file that installs the server in Claude Desktop with one click
+    /// Write a bundle that installs the server in Claude Desktop with one click
     Bundle(bundle::Bundle),
-    /// Bring files in; bringing them in again updates what they became
+    /// Import files; importing a file again updates its items
     Import(import::Import),
-    /// Tell what became of every file that was brought in
+    /// Show the import status of each file
     Sources(sources::Sources),
     /// Build, sync, list and remove collections of documents, such as knowledge bases
     #[command(subcommand)]
-    Collection(collection::Collection),
-    /// List, show and test the databases of the settings
+    Collection(collection::CollectionCommand),
+    /// List, show and test the database profiles of the settings
     #[command(subcommand)]
-    Profile(profile::Profile),
+    Profile(profile::ProfileCommand),
     /// Run one statement on the database of a profile
     Query(query::Query),
-    /// Tell which tables the database of a profile has
+    /// Show the tables of the database of a profile
     Schema(schema::Schema),
-    /// Tell how the database of a profile would run a query
+    /// Show the execution plan of a query on the database of a profile
     Explain(explain::Explain),
     /// Write the library as Markdown and JSON files
     Export(export::Export),
-    /// Copy the databases, also while a server uses them
+    /// Back up the databases, also while a server uses them
     Backup(backup::Backup),
-    /// Put a backup back in its place
+    /// Restore a backup
     Restore(restore::Restore),
     /// Search the library
     Search(search::Search),
-    /// Read an item of the library
+    /// Print an item of the library
     Get(get::Get),
-    /// Look whether settings, databases, disk, clock and profiles are sound, and mend what is derived
+    /// Check settings and databases; rebuild indexes
     #[command(visible_alias = "doctor")]
     Check(check::Check),
-    /// Add and list the users of a server for many
+    /// Add and list the users of a multi-user server
     #[command(subcommand)]
-    User(user::User),
-    /// Make, list and revoke API keys
+    User(user::UserCommand),
+    /// Create, list and revoke API keys
     #[command(subcommand)]
-    Key(key::Key),
-    /// Measure search on a judged collection
+    Key(key::KeyCommand),
+    /// Measure search quality on a judged collection
     Eval(eval::Eval),
 }
 
-impl Common {
-    /// The settings in the file, and what the command line says instead.
-    pub(super) fn settings(&self) -> Result<Settings> {
+impl CommonOptions {
+    /// Loads the settings file and applies the options of the command line over it.
+    pub(super) fn load_settings(&self) -> Result<Settings> {
         let mut settings = Settings::load(self.config.as_deref())?;
         if let Some(data) = &self.data {
             settings.storage.data = Some(data.clone());
@@ -117,18 +118,18 @@ impl Common {
         Ok(settings)
     }
 
-    /// The program, put together.
-    pub(super) fn app(&self) -> Result<App> {
-        Ok(App::new(self.settings()?)?)
+    /// Creates the application from these settings.
+    pub(super) fn create_app(&self) -> Result<App> {
+        Ok(App::new(self.load_settings()?)?)
     }
 }
 
-/// Does what the command line says.
+/// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
-    let line = Line::parse();
-    // What is wrong with the settings is said by the command that takes them.
-    let log = line.common.settings().map(|settings| settings.log);
-    telemetry::start(&log.unwrap_or_default());
+    let line = CommandLine::parse();
+    // The command itself reports invalid settings.
+    let log = line.common.load_settings().map(|settings| settings.log);
+    telemetry::init_logging(&log.unwrap_or_default());
     let done = actix::System::new().block_on(async {
         match line.command {
             Command::Demo(command) => command.run(&line.common).await,
@@ -156,7 +157,7 @@ pub fn main() -> ExitCode {
         }
     });
     done.unwrap_or_else(|error| {
-        output::complain(&format!("error: {error:#}"));
+        output::print_error(&format!("error: {error:#}"));
         ExitCode::FAILURE
     })
 }
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_makes_sense() {
-        Line::command().debug_assert();
+    fn command_line_definition_is_valid() {
+        CommandLine::command().debug_assert();
     }
 }

@@ -1,4 +1,4 @@
-//! What commands that ask the database of a profile have in common.
+//! Shared by the commands that use the database of a profile.
 
 use std::{
     io::{self, Read as _},
@@ -9,48 +9,50 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{
-    command::Common,
-    output::say,
-    profile::{Desk, failed},
+    command::CommonOptions,
+    output::print_line,
+    profile::{ProfileAccess, report_failure},
 };
-use vademecum_sql::{Connection, Databases};
+use vademecum_sql::{Databases, ProfileConnection};
 
-/// Does something with the database of a profile; without a name, of the only one. What
-/// goes wrong is told, as JSON too if that is what the answer is, and ends with its code.
-pub(super) async fn with(
-    common: &Common,
+/// Runs `work` with a connection to the database of a profile and returns the exit code. Without a
+/// name, the only profile is used. Errors are printed, as JSON too if `is_json` is set.
+pub(super) async fn run_with_connection(
+    common: &CommonOptions,
     profile: Option<&str>,
     is_json: bool,
-    work: impl AsyncFnOnce(Connection) -> Result<()>,
+    work: impl AsyncFnOnce(ProfileConnection) -> Result<()>,
 ) -> Result<ExitCode> {
     let done = async { work(connect(common, profile).await?).await };
-    // Boxed: what talks to databases is large, and commands are rare.
+    // Boxed, because the futures of database clients are large.
     match Box::pin(done).await {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(error) => failed(&error, is_json),
+        Err(error) => report_failure(&error, is_json),
     }
 }
 
-async fn connect(common: &Common, profile: Option<&str>) -> Result<Connection> {
-    let settings = common.settings()?;
+async fn connect(common: &CommonOptions, profile: Option<&str>) -> Result<ProfileConnection> {
+    let settings = common.load_settings()?;
     let needed: Vec<String> = match profile {
         Some(name) => vec![name.to_owned()],
         None => settings.profiles.keys().map(|name| name.as_str().to_owned()).collect(),
     };
-    let desk = Desk::of(settings, &needed.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let desk =
+        ProfileAccess::open(settings, &needed.iter().map(String::as_str).collect::<Vec<_>>())?;
     let databases = Databases::new(desk.profiles);
     Ok(databases.connect(&desk.owner, profile).await?)
 }
 
-/// Prints something in the envelope of the tool `query`.
-pub(super) fn tell_json(data: &Value) -> Result<()> {
+/// Prints `data` in the same JSON envelope as the tool `query`.
+pub(super) fn print_json_envelope(data: &Value) -> Result<()> {
     let answer = json!({ "ok": true, "schema_version": 1, "data": data });
-    say(&serde_json::to_string_pretty(&answer)?);
+    print_line(&serde_json::to_string_pretty(&answer)?);
     Ok(())
 }
 
-/// A statement as it is written on the command line; `-` is all of standard input.
-pub(super) fn statement(words: &[String]) -> Result<String> {
+/// Joins the words of a statement on the command line; a single `-` reads standard input instead.
+/// An empty statement is an error.
+pub(super) fn read_statement(words: &[String]) -> Result<String> {
     let text = match words {
         [dash] if dash == "-" => {
             let mut text = String::new();
@@ -61,7 +63,7 @@ pub(super) fn statement(words: &[String]) -> Result<String> {
         words => words.join(" "),
     };
     if text.trim().is_empty() {
-        bail!("there is no statement; write one in quotes, or send it to `-`");
+        bail!("no statement given; write one in quotes, or use `-` and standard input");
     }
     Ok(text)
 }

@@ -11,20 +11,20 @@ use serde_json::json;
 use vademecum_kit::model::SourceName;
 
 use super::{
-    command::Common,
-    get::answer_of,
-    import::{Wish, bring_in},
-    output::{count, say},
+    command::CommonOptions,
+    get::parse_tool_reply,
+    import::{ImportOptions, import_files},
+    output::{format_count, print_line},
     search,
 };
 use crate::app::App;
 use vademecum_core::config::{Auth, Settings};
 
-/// What the demo looks for.
-const QUESTION: &str = "how do I keep a sourdough starter alive?";
+/// Query that the demo runs.
+const DEMO_QUERY: &str = "how do I keep a sourdough starter alive?";
 
-/// The files of the demo's library: where each goes and what it says.
-const FILES: [(SourceName, &str, &str); 9] = [
+/// Files of the demo library: source, path and content.
+const DEMO_FILES: [(SourceName, &str, &str); 9] = [
     (SourceName::Notes, "notes/Sourdough.md", include_str!("demo_library/sourdough.md")),
     (SourceName::Notes, "notes/Rye bread.md", include_str!("demo_library/rye_bread.md")),
     (SourceName::Notes, "notes/Balcony.md", include_str!("demo_library/balcony.md")),
@@ -36,12 +36,12 @@ const FILES: [(SourceName, &str, &str); 9] = [
     (SourceName::Prompts, "prompts/prompts.csv", include_str!("demo_library/prompts.csv")),
 ];
 
-/// Shows what it does, on a small library.
+/// Try the server on a small library
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without --data, the library is made in a temporary folder and removed again.")]
+Without --data, the library is created in a temporary folder and removed on exit.")]
 pub(super) struct Demo {
-    /// End after the search instead of serving on
+    /// Exit after the search instead of serving
     #[arg(long)]
     once: bool,
     /// Address to listen on [default: 127.0.0.1:7744, or a free port if that is taken]
@@ -50,35 +50,35 @@ pub(super) struct Demo {
 }
 
 impl Demo {
-    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
-        let mut settings = common.settings()?;
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let mut settings = common.load_settings()?;
         let temporary = tempfile::Builder::new().prefix("vademecum-demo-").tempdir()?;
         let folder = match &settings.storage.data {
             Some(folder) => folder.clone(),
             None => temporary.path().to_owned(),
         };
         settings.storage.data = Some(folder.clone());
-        // A try is for whoever tries.
+        // The demo serves only the person who runs it, so authentication is off.
         settings.auth = Auth::default();
         let listener = self.listen(&mut settings)?;
         let address = listener.local_addr()?;
         let app = App::new(settings)?;
-        seed(&app, &folder.join("demo")).await?;
-        say(&format!("\nServing at http://{address}/mcp. Asking it: {QUESTION}\n"));
-        let serving = app.serve(app.door()?, listener);
-        let asking = ask(address);
+        import_demo_library(&app, &folder.join("demo")).await?;
+        print_line(&format!("\nServing at http://{address}/mcp. Searching for: {DEMO_QUERY}\n"));
+        let serving = app.serve(app.server_state()?, listener);
+        let asking = search_over_http(address);
         tokio::pin!(serving, asking);
         let found = tokio::select! {
             served = &mut serving => return Ok(served.map(|()| ExitCode::SUCCESS)?),
             found = &mut asking => found?,
         };
-        search::print(&found);
+        search::print_results(&found);
         if self.once {
             return Ok(ExitCode::SUCCESS);
         }
-        explain(address, common.data.as_deref());
+        print_connection_help(address, common.data.as_deref());
         serving.await?;
-        say("Stopped.");
+        print_line("Stopped.");
         Ok(ExitCode::SUCCESS)
     }
 
@@ -86,23 +86,23 @@ impl Demo {
         if let Some(listen) = self.listen {
             settings.server.listen = listen;
         }
-        let address = settings.server.loopback()?;
+        let address = settings.server.loopback_address()?;
         match TcpListener::bind(address) {
             Ok(listener) => Ok(listener),
             Err(_) if self.listen.is_none() => {
-                Ok(TcpListener::bind((address.ip(), 0)).context("no port is free")?)
+                Ok(TcpListener::bind((address.ip(), 0)).context("no free port")?)
             }
             Err(error) => Err(error).with_context(|| format!("cannot listen on {address}")),
         }
     }
 }
 
-/// Writes the files of the library and imports them, as a user would.
-async fn seed(app: &App, folder: &Path) -> Result<()> {
+/// Writes the files of the demo library and imports them, one source at a time.
+async fn import_demo_library(app: &App, folder: &Path) -> Result<()> {
     let library = app.library();
     for source in SourceName::ALL {
         let mut paths: Vec<PathBuf> = Vec::new();
-        for (_, name, text) in FILES.iter().filter(|(kind, ..)| *kind == source) {
+        for (_, name, text) in DEMO_FILES.iter().filter(|(kind, ..)| *kind == source) {
             let path = folder.join(name);
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent)?;
@@ -110,32 +110,33 @@ async fn seed(app: &App, folder: &Path) -> Result<()> {
             std::fs::write(&path, text)?;
             paths.push(path);
         }
-        let files = count(paths.len(), "file");
-        let wish = Wish { kind: Some(source), paths, dry_run: false, follow: false };
-        let items = bring_in(&library, &wish).await?.items();
-        say(&format!("{source}: {items} from {files}"));
+        let files = format_count(paths.len(), "file");
+        let wish =
+            ImportOptions { kind: Some(source), paths, dry_run: false, follow_deletions: false };
+        let items = import_files(&library, &wish).await?.items();
+        print_line(&format!("{source}: {items} from {files}"));
     }
     Ok(())
 }
 
-/// Searches through the server, as a client without a session does.
-async fn ask(address: SocketAddr) -> Result<serde_json::Value> {
+/// Searches over HTTP, as a client without a session does.
+async fn search_over_http(address: SocketAddr) -> Result<serde_json::Value> {
     let message = json!({
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": { "name": "knowledge.search", "arguments": { "query": QUESTION, "limit": 5 } },
+        "params": { "name": "knowledge.search", "arguments": { "query": DEMO_QUERY, "limit": 5 } },
     });
     let url = format!("http://{address}/mcp");
     let sent = awc::Client::default().post(url).send_json(&message).await;
-    let mut answer = sent.map_err(|error| anyhow::anyhow!("the server gave no answer: {error}"))?;
-    let body = answer.body().await.context("the answer broke off")?;
-    answer_of(std::str::from_utf8(&body)?)
+    let mut answer = sent.map_err(|error| anyhow::anyhow!("the server sent no reply: {error}"))?;
+    let body = answer.body().await.context("the reply was incomplete")?;
+    parse_tool_reply(std::str::from_utf8(&body)?)
 }
 
-fn explain(address: SocketAddr, data: Option<&Path>) {
+fn print_connection_help(address: SocketAddr, data: Option<&Path>) {
     let data = data.map(|folder| format!(" --data {}", folder.display())).unwrap_or_default();
-    say(&format!(
+    print_line(&format!(
         "
 Connect a client while this runs:
   Claude Code   claude mcp add --transport http vademecum http://{address}/mcp
@@ -145,7 +146,7 @@ Connect a client while this runs:
                 '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":\
                  {{\"name\":\"knowledge.search\",\"arguments\":{{\"query\":\"rye bread\"}}}}}}'
 
-Then install it (cargo install --path .), bring in what is yours, and let clients start it:
+Then install it (cargo install --path .), import your own files, and let clients start it:
   vademecum import notes ~/Documents/Vault{data}
   {{ \"mcpServers\": {{ \"vademecum\": {{ \"command\": \"vademecum\", \"args\": [\"mcp\"] }} }} }}
 

@@ -1,135 +1,142 @@
-//! What `vademecum profile doctor` finds.
+//! Findings of `vademecum profile doctor`.
 
 use std::{net::IpAddr, sync::Arc};
 
 use serde::Serialize;
 
 use super::probe;
-use vademecum_core::config::{self, Mode, Place, Tls};
+use vademecum_core::config::{self, AuthMode, DatabaseLocation, TlsMode};
 use vademecum_sql::{ErrorCode, Profile, SqlError};
 
-const PLAIN_TEXT: &str = "a secret stands in the settings in plain text; move it to \"file:PATH\" \
-                          or \"encrypted:PATH\", and take allow_plaintext out";
-const WRITES: &str = "unsafe_allow_write is on: whoever may use the profile may change the \
+const PLAIN_TEXT_SECRET: &str = "the settings contain a plain-text secret; move it to \"file:PATH\" \
+                          or \"encrypted:PATH\", and remove allow_plaintext";
+const WRITES_ALLOWED: &str = "unsafe_allow_write is on: any user of the profile may change the \
                       database, if the server allows it as well";
-const NOBODY: &str = "auth.mode is \"multi\" and `users` is empty: no user can use the profile; \
-                      name those who may";
-const UNENCRYPTED: &str = "the connection leads to another machine and may be unencrypted; set \
+const NO_USERS: &str = "auth.mode is \"multi\" and `users` is empty: no user can use the profile; \
+                      add the users of the profile";
+const MAYBE_UNENCRYPTED: &str = "the connection leads to another machine and may be unencrypted; set \
                            tls = \"verify-full\"";
-const ANYBODY: &str = "the connection is encrypted, and could be with anybody; set \
-                       tls = \"verify-full\", with ca_file if need be";
+const UNVERIFIED_SERVER: &str = "the connection is encrypted, but the server is not verified; set \
+                       tls = \"verify-full\", with ca_file if necessary";
 
-/// What was found with one profile.
+/// Findings about one profile.
 #[derive(Debug, Serialize)]
-pub(super) struct Diagnosis {
-    /// Which profile.
+pub(super) struct ProfileDiagnosis {
+    /// Name of the profile.
     pub(super) name: String,
-    /// Whether it can be used.
+    /// `false` if the profile cannot be used.
     pub(super) ok: bool,
-    /// What was found, in the order in which it was looked at.
-    pub(super) findings: Vec<Finding>,
+    /// Findings, in the order of the checks.
+    pub(super) findings: Vec<ProfileFinding>,
 }
 
-/// Something that was found.
+/// Result of one check.
 #[derive(Debug, Serialize)]
 #[serde(tag = "level", rename_all = "lowercase")]
-pub(super) enum Finding {
-    /// It is as it should be.
+pub(super) enum ProfileFinding {
+    /// The check passed.
     Sound {
-        /// What is.
+        /// Description of the passed check.
         what: String,
     },
-    /// It works, and should be otherwise.
+    /// A problem that does not prevent the use of the profile.
     #[serde(rename = "warning")]
     Unsafe {
-        /// What, and what to do.
+        /// Description and remedy.
         what: String,
     },
-    /// It does not work.
+    /// A problem that prevents the use of the profile.
     #[serde(rename = "error")]
     Wrong {
-        /// Which kind of error.
+        /// Error code.
         code: ErrorCode,
-        /// What, and what to do.
+        /// Description and remedy.
         what: String,
-        /// Where and why, for whoever owns the machine.
+        /// Location and cause, for the local user only.
         detail: Option<String>,
     },
 }
 
-impl Diagnosis {
-    /// Looks at what the settings say.
-    pub(super) fn of_settings(name: &str, settings: Option<&config::Profile>, mode: Mode) -> Self {
+impl ProfileDiagnosis {
+    /// Checks the settings of a profile.
+    pub(super) fn check_settings(
+        name: &str,
+        settings: Option<&config::Profile>,
+        mode: AuthMode,
+    ) -> Self {
         let mut found = Self { name: name.to_owned(), ok: true, findings: Vec::new() };
         let Some(settings) = settings else { return found };
-        let nobody = mode == Mode::Multi && settings.users.is_empty();
+        let nobody = mode == AuthMode::Multi && settings.users.is_empty();
         let warnings = [
-            (settings.has_plain_text(), PLAIN_TEXT),
-            (settings.unsafe_allow_write, WRITES),
-            (nobody, NOBODY),
+            (settings.has_plaintext_secret(), PLAIN_TEXT_SECRET),
+            (settings.unsafe_allow_write, WRITES_ALLOWED),
+            (nobody, NO_USERS),
         ];
-        warnings.iter().filter(|(is_so, _)| *is_so).for_each(|(_, warning)| found.warn(warning));
-        if let Place::Server(server) = &settings.place
+        warnings
+            .iter()
+            .filter(|(is_so, _)| *is_so)
+            .for_each(|(_, warning)| found.add_warning(warning));
+        if let DatabaseLocation::Server(server) = &settings.location
             && settings.ssh.is_none()
-            && !is_here(&server.host)
+            && !is_local_host(&server.host)
         {
             match server.tls {
-                Tls::Disable | Tls::Prefer => found.warn(UNENCRYPTED),
-                Tls::Require => found.warn(ANYBODY),
-                Tls::VerifyFull => {}
+                TlsMode::Disable | TlsMode::Prefer => found.add_warning(MAYBE_UNENCRYPTED),
+                TlsMode::Require => found.add_warning(UNVERIFIED_SERVER),
+                TlsMode::VerifyFull => {}
             }
         }
-        found.findings.push(Finding::Sound { what: "the settings are sound".to_owned() });
+        found.findings.push(ProfileFinding::Sound { what: "the settings are valid".to_owned() });
         found
     }
 
-    /// Looks whether the database can be reached, and what its user could do.
-    pub(super) async fn connect(&mut self, profile: &Arc<Profile>) {
-        let database = match probe::open(profile).await {
+    /// Checks the connection to the database, and the rights of its user.
+    pub(super) async fn check_connection(&mut self, profile: &Arc<Profile>) {
+        let database = match probe::open_database(profile).await {
             Ok(database) => database,
-            Err(error) => return self.fail(error),
+            Err(error) => return self.add_error(error),
         };
-        self.sound(if profile.has_tunnel() {
-            "secrets are there, and the SSH server lets us in"
+        self.add_passed(if profile.has_tunnel() {
+            "secrets are available, and the SSH login succeeded"
         } else {
-            "secrets are there"
+            "secrets are available"
         });
-        match probe::version(&database, profile).await {
-            Ok(version) => self.sound(&format!("{} {version} answers", profile.engine())),
-            Err(error) => return self.fail(error),
+        match probe::query_version(&database, profile).await {
+            Ok(version) => self.add_passed(&format!("{} {version} answers", profile.engine())),
+            Err(error) => return self.add_error(error),
         }
-        match probe::rights(&database, profile).await {
-            Ok(warnings) if warnings.is_empty() => self.sound("its user can only read"),
-            Ok(warnings) => warnings.iter().for_each(|warning| self.warn(warning)),
-            Err(error) => self.fail(error),
+        match probe::excess_rights(&database, profile).await {
+            Ok(warnings) if warnings.is_empty() => self.add_passed("its user can only read"),
+            Ok(warnings) => warnings.iter().for_each(|warning| self.add_warning(warning)),
+            Err(error) => self.add_error(error),
         }
     }
 
-    /// What does not work, if anything does not.
-    pub(super) fn failure(&self) -> Option<ErrorCode> {
+    /// Returns the code of the first error, if there is any.
+    pub(super) fn first_error(&self) -> Option<ErrorCode> {
         self.findings.iter().find_map(|finding| match finding {
-            Finding::Wrong { code, .. } => Some(*code),
-            Finding::Sound { .. } | Finding::Unsafe { .. } => None,
+            ProfileFinding::Wrong { code, .. } => Some(*code),
+            ProfileFinding::Sound { .. } | ProfileFinding::Unsafe { .. } => None,
         })
     }
 
-    fn sound(&mut self, what: &str) {
-        self.findings.push(Finding::Sound { what: what.to_owned() });
+    fn add_passed(&mut self, what: &str) {
+        self.findings.push(ProfileFinding::Sound { what: what.to_owned() });
     }
 
-    fn warn(&mut self, what: &str) {
-        self.findings.push(Finding::Unsafe { what: what.to_owned() });
+    fn add_warning(&mut self, what: &str) {
+        self.findings.push(ProfileFinding::Unsafe { what: what.to_owned() });
     }
 
-    fn fail(&mut self, error: SqlError) {
+    fn add_error(&mut self, error: SqlError) {
         self.ok = false;
         let SqlError { code, message, detail, .. } = error;
-        self.findings.push(Finding::Wrong { code, what: message, detail });
+        self.findings.push(ProfileFinding::Wrong { code, what: message, detail });
     }
 }
 
-/// Whether a server is this machine: nobody is in between.
-fn is_here(host: &str) -> bool {
+/// Returns `true` if the host is this machine, so that the connection does not leave it.
+fn is_local_host(host: &str) -> bool {
     host == "localhost"
         || host.starts_with('/')
         || host.parse().is_ok_and(|it: IpAddr| it.is_loopback())

@@ -6,41 +6,41 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    command::Common,
-    database::{statement, tell_json, with},
-    output::{plain, say},
+    command::CommonOptions,
+    database::{print_json_envelope, read_statement, run_with_connection},
+    output::{print_line, sanitize},
 };
 use vademecum_sql::{
-    Connection,
-    plan::{Body, Explaining, Plan, PlanForm, explain},
+    ProfileConnection,
+    plan::{ExplainOptions, PlanBody, PlanFormat, QueryPlan, explain_query},
 };
 
-/// Tells how the database of a profile would run a query.
+/// Show the execution plan of a query on the database of a profile
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   vademecum explain --config settings.toml --profile shop \"SELECT * FROM orders\"
   vademecum explain --config settings.toml --profile shop --analyze \"SELECT * FROM orders\"
 
-Ends with the codes of `vademecum query`.")]
+Exit codes are those of `vademecum query`.")]
 pub(super) struct Explain {
-    /// The profile of the database; not needed where there is only one
+    /// Profile of the database; optional if there is only one
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// What the plan looks like
+    /// Output format of the plan
     #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
-    format: Format,
-    /// Run the query as well, in a transaction that cannot write, and tell what that took
+    format: OutputFormat,
+    /// Also run the query, in a transaction that cannot write, and show its measurements
     #[arg(long)]
     analyze: bool,
-    /// The query, or `-` for all of standard input
+    /// The query, or `-` to read it from standard input
     #[arg(required = true, value_name = "SQL")]
     sql: Vec<String>,
 }
 
-/// What an answer looks like.
+/// Output format of a command: text or JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     /// For people
     Text,
     /// For programs
@@ -48,35 +48,35 @@ pub(super) enum Format {
 }
 
 impl Explain {
-    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
-        let is_json = self.format == Format::Json;
-        let answer = async |connection| self.answer(&connection).await;
-        with(common, self.profile.as_deref(), is_json, answer).await
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let is_json = self.format == OutputFormat::Json;
+        let answer = async |connection| self.print_plan(&connection).await;
+        run_with_connection(common, self.profile.as_deref(), is_json, answer).await
     }
 
-    async fn answer(&self, connection: &Connection) -> Result<()> {
+    async fn print_plan(&self, connection: &ProfileConnection) -> Result<()> {
         let form = match self.format {
-            Format::Text => PlanForm::Text,
-            Format::Json => PlanForm::Json,
+            OutputFormat::Text => PlanFormat::Text,
+            OutputFormat::Json => PlanFormat::Json,
         };
-        let wanted = Explaining { analyze: self.analyze, buffers: self.analyze, form };
-        let explained = explain(connection, &statement(&self.sql)?, wanted).await?;
-        let Plan { is_analyzed, body, notes } = explained;
+        let wanted = ExplainOptions { analyze: self.analyze, buffers: self.analyze, format: form };
+        let explained = explain_query(connection, &read_statement(&self.sql)?, wanted).await?;
+        let QueryPlan { is_analyzed, body, notes } = explained;
         let plan = match body {
-            Body::Json(plan) => plan,
-            // Some engines have no other form of what they measured.
-            Body::Text(plan) => plan.into(),
+            PlanBody::Json(plan) => plan,
+            // Some engines return the plan of an executed query as text only.
+            PlanBody::Text(plan) => plan.into(),
         };
-        if self.format == Format::Json {
+        if self.format == OutputFormat::Json {
             let data = json!({ "analyzed": is_analyzed, "plan": plan, "analysis": notes });
-            return tell_json(&data);
+            return print_json_envelope(&data);
         }
         for line in plan.as_str().unwrap_or_default().lines() {
-            say(&plain(line));
+            print_line(&sanitize(line));
         }
-        say("");
+        print_line("");
         for note in notes {
-            say(&plain(&format!("- {note}")));
+            print_line(&sanitize(&format!("- {note}")));
         }
         Ok(())
     }

@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use vademecum_kit::model::Uri;
 
-use super::{command::Common, output::say};
+use super::{command::CommonOptions, output::print_line};
 use crate::app::App;
 
-/// Reads an item of the library.
+/// Print an item of the library
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,15 +17,15 @@ Examples:
   vademecum get --mode snippet media://3
   vademecum get --json prompts://7")]
 pub(super) struct Get {
-    /// What to read: the URI of a search result
+    /// URI of the item, as in a search result
     uri: Uri,
-    /// How much: snippet, chunk, `chunk_with_siblings`, full or auto
+    /// Part to print: snippet, chunk, `chunk_with_siblings`, full or auto
     #[arg(long, default_value = "full")]
     mode: String,
-    /// Budget in tokens
+    /// Maximum number of tokens
     #[arg(long)]
     max_tokens: Option<usize>,
-    /// Where to begin to read, in characters
+    /// Number of characters to skip
     #[arg(long, default_value_t = 0)]
     offset: usize,
     /// Print the answer as JSON
@@ -34,7 +34,7 @@ pub(super) struct Get {
 }
 
 impl Get {
-    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let mut retrieval = json!({ "mode": self.mode, "offset": self.offset });
         if let Some(tokens) = self.max_tokens {
             retrieval["max_tokens"] = tokens.into();
@@ -44,30 +44,33 @@ impl Get {
             "id": self.uri.to_string(),
             "retrieval": retrieval,
         });
-        let item = call(&common.app()?, "knowledge.get", &arguments).await?;
+        let item = call_tool(&common.create_app()?, "knowledge.get", &arguments).await?;
         if self.json {
-            say(&serde_json::to_string_pretty(&item)?);
+            print_line(&serde_json::to_string_pretty(&item)?);
             return Ok(ExitCode::SUCCESS);
         }
         match &item["content"] {
-            Value::String(text) => say(text),
-            object => say(&serde_json::to_string_pretty(object)?),
+            Value::String(text) => print_line(text),
+            object => print_line(&serde_json::to_string_pretty(object)?),
         }
         if let Some(next) = item["range"]["next_offset"].as_u64() {
-            say(&format!("… go on with --offset {next}"));
+            print_line(&format!("… continue with --offset {next}"));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Calls a tool as a client does, and gives back its answer.
-pub(super) async fn call(app: &App, tool: &str, arguments: &Value) -> Result<Value> {
-    let answer = app.ask(&message(tool, arguments)).await.context("the server gave no answer")?;
-    answer_of(&answer)
+/// Calls a tool through the protocol, as a client does, and returns its structured content.
+pub(super) async fn call_tool(app: &App, tool: &str, arguments: &Value) -> Result<Value> {
+    let answer = app
+        .handle_message(&tool_call_message(tool, arguments))
+        .await
+        .context("the server sent no reply")?;
+    parse_tool_reply(&answer)
 }
 
-/// The message that calls a tool.
-pub(super) fn message(tool: &str, arguments: &Value) -> String {
+/// Returns the JSON-RPC message of a tool call.
+pub(super) fn tool_call_message(tool: &str, arguments: &Value) -> String {
     let message = json!({
         "jsonrpc": "2.0",
         "id": 1,
@@ -77,8 +80,8 @@ pub(super) fn message(tool: &str, arguments: &Value) -> String {
     message.to_string()
 }
 
-/// The structured answer in a message, or what went wrong.
-pub(super) fn answer_of(message: &str) -> Result<Value> {
+/// Returns the structured content of a reply. A protocol error or a tool error becomes an error.
+pub(super) fn parse_tool_reply(message: &str) -> Result<Value> {
     let mut message: Value = serde_json::from_str(message)?;
     if let Some(problem) = message["error"]["message"].as_str() {
         bail!("{problem}");

@@ -8,88 +8,89 @@ use secrecy::ExposeSecret as _;
 use vademecum_kit::model::Timestamp;
 
 use super::{
-    command::Common,
-    output::{complain, say},
+    command::CommonOptions,
+    output::{print_error, print_line},
 };
 use vademecum_core::auth::{Accounts, KeyId, KeyRecord, KeyRequest, Right, UserId};
 
-/// API keys.
+/// Create, list and revoke API keys
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
   vademecum key create --user ada --name laptop --expires 90d
   vademecum key list
   vademecum key revoke 0123456789abcdef")]
-pub(super) enum Key {
-    /// Make a key and print it, once: only its hash is kept
-    Create(Create),
-    /// List the keys: id, user, scopes, state, since when, name
+pub(super) enum KeyCommand {
+    /// Create a key and print it once: only its hash is stored
+    Create(CreateKey),
+    /// List the keys: id, user, scopes, validity, creation time, name
     List,
-    /// Revoke a key; a running server refuses it from the next request on
+    /// Revoke a key; a running server rejects it from the next request on
     Revoke {
-        /// The id, as `key list` shows it
+        /// Key id, as shown by `key list`
         id: KeyId,
     },
 }
 
-/// What a key is to be.
+/// Options of `vademecum key create`.
 #[derive(Debug, Args)]
-pub(super) struct Create {
-    /// What the key allows: read, write (and read) or admin (and all); may be given again
+pub(super) struct CreateKey {
+    /// Scope of the key: read, write (includes read) or admin (includes all); can be repeated
     #[arg(long, value_name = "SCOPE", default_value = "read")]
     scope: Vec<Right>,
-    /// How long the key is valid, such as 12h, 90d or 1y [default: until it is revoked]
+    /// Lifetime of the key, such as 12h, 90d or 1y [default: until it is revoked]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires: Option<Duration>,
-    /// What the key is for, to tell keys apart
+    /// Name of the key, to tell keys apart
     #[arg(long, default_value = "")]
     name: String,
-    /// Let the key speak for any user (x-user-id) and bring access tags (x-session-tags):
-    /// for a program that has found out itself who is there
+    /// Let the key act for any user (header x-user-id) and add access tags (header x-session-tags):
+    /// for a program that authenticates its users itself
     #[arg(long)]
     delegating: bool,
 }
 
-impl Key {
-    pub(super) fn run(self, common: &Common) -> Result<ExitCode> {
-        let accounts = common.app()?.accounts()?;
+impl KeyCommand {
+    pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let accounts = common.create_app()?.accounts()?;
         match self {
             Self::Create(create) => create.run(&accounts, common)?,
-            Self::List => accounts.keys()?.iter().for_each(|key| say(&line(key))),
+            Self::List => accounts.list_keys()?.iter().for_each(|key| print_line(&format_key(key))),
             Self::Revoke { id } => {
-                accounts.revoke(&id)?;
-                say(&format!("revoked {id}"));
+                accounts.revoke_key(&id)?;
+                print_line(&format!("revoked {id}"));
             }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl Create {
-    fn run(self, accounts: &Accounts, common: &Common) -> Result<()> {
-        let user = common.user.as_deref().context("whose key is it? say --user NAME")?;
+impl CreateKey {
+    fn run(self, accounts: &Accounts, common: &CommonOptions) -> Result<()> {
+        let user =
+            common.user.as_deref().context("a key needs a user; name one with --user NAME")?;
         let user: UserId = user.parse()?;
         let request = KeyRequest {
             user,
             name: self.name,
             rights: self.scope.into_iter().collect(),
             delegating: self.delegating,
-            expires_at: self.expires.map(from_now).transpose()?,
+            expires_at: self.expires.map(expiry_from_now).transpose()?,
         };
         let (id, key) = accounts.create_key(&request)?;
-        complain(&format!("key {id} of {}; it is shown only now:", request.user));
-        say(key.expose_secret());
+        print_error(&format!("key {id} of {}; it is shown only once:", request.user));
+        print_line(key.expose_secret());
         Ok(())
     }
 }
 
-fn from_now(time: Duration) -> Result<Timestamp> {
+fn expiry_from_now(time: Duration) -> Result<Timestamp> {
     let end = Timestamp::now().as_unix_milliseconds() / 1_000.0 + time.as_secs_f64();
-    Timestamp::from_unix_seconds(end).context("--expires: no calendar goes that far")
+    Timestamp::from_unix_seconds(end).context("--expires is too far in the future")
 }
 
-/// A key in one line.
-fn line(key: &KeyRecord) -> String {
+/// Formats a key as one line with tab-separated columns.
+fn format_key(key: &KeyRecord) -> String {
     let state = match (key.revoked_at, key.expires_at) {
         (Some(moment), _) => format!("revoked {moment}"),
         (None, Some(moment)) if key.has_expired(Timestamp::now()) => format!("expired {moment}"),

@@ -1,4 +1,4 @@
-//! What a backup says of itself: which files it has, and how they must look.
+//! The manifest of a backup: its databases with size and checksum, and item counts.
 
 use std::{
     collections::BTreeMap,
@@ -18,31 +18,31 @@ use vademecum_kit::{
 
 use vademecum_core::auth::UserId;
 
-/// The file in a backup that describes it.
-pub(super) const MANIFEST: &str = "manifest.json";
-/// The form of a backup. One that is newer is refused.
-const FORMAT: u32 = 1;
-/// How much of a file is read at once, in bytes.
-const PIECE: usize = 64 * 1_024;
-/// Longest manifest that is read, in bytes.
-const MAX_BYTES: u64 = 64 * 1_024 * 1_024;
+/// Name of the manifest file in a backup.
+pub(super) const MANIFEST_FILE: &str = "manifest.json";
+/// Format version of a backup. Newer versions are rejected.
+const FORMAT_VERSION: u32 = 1;
+/// Size of the copy buffer, in bytes.
+const COPY_BUFFER_BYTES: usize = 64 * 1_024;
+/// Maximum size of a manifest, in bytes.
+const MAX_MANIFEST_BYTES: u64 = 64 * 1_024 * 1_024;
 
-/// What a backup says of itself.
+/// The manifest of a backup.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Manifest {
     vademecum_backup: u32,
     program: String,
     made_at: Timestamp,
-    /// Its databases.
-    pub(super) files: Vec<Copied>,
-    /// How many items each user has in each source.
+    /// The databases in the backup.
+    pub(super) files: Vec<BackupFile>,
+    /// Number of items per user and source.
     pub(super) items: BTreeMap<String, BTreeMap<SourceName, usize>>,
 }
 
-/// A database in a backup.
+/// A database file in a backup.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Copied {
-    /// Whose it is; nobody's for that of the server.
+pub(super) struct BackupFile {
+    /// User who owns it; `None` for the server's database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) user: Option<String>,
     file: String,
@@ -51,10 +51,10 @@ pub(super) struct Copied {
 }
 
 impl Manifest {
-    /// That of a backup that is made now, and is empty yet.
+    /// Creates an empty manifest with the current time.
     pub(super) fn new() -> Self {
         Self {
-            vademecum_backup: FORMAT,
+            vademecum_backup: FORMAT_VERSION,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             made_at: Timestamp::now(),
             files: Vec::new(),
@@ -62,17 +62,21 @@ impl Manifest {
         }
     }
 
-    /// Reads that of a backup.
+    /// Reads the manifest of a backup. Fails if its format is newer or it names an unknown
+    /// database.
     pub(super) fn read(backup: &Path) -> Result<Self> {
-        let path = backup.join(MANIFEST);
+        let path = backup.join(MANIFEST_FILE);
         let mut text = Vec::new();
         File::open(&path)
-            .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text))
-            .with_context(|| format!("{} is no backup", backup.display()))?;
+            .and_then(|file| file.take(MAX_MANIFEST_BYTES).read_to_end(&mut text))
+            .with_context(|| format!("{} is not a backup", backup.display()))?;
         let manifest: Self = serde_json::from_slice(&text)
-            .with_context(|| format!("cannot understand {}", path.display()))?;
-        if manifest.vademecum_backup > FORMAT {
-            bail!("{} was made by a newer program; use that", backup.display());
+            .with_context(|| format!("cannot parse {}", path.display()))?;
+        if manifest.vademecum_backup > FORMAT_VERSION {
+            bail!(
+                "{} was made by a newer version of the program; use that version",
+                backup.display()
+            );
         }
         for file in &manifest.files {
             file.database()?;
@@ -81,33 +85,33 @@ impl Manifest {
     }
 }
 
-impl Copied {
-    /// Describes the file of a database that was just written.
+impl BackupFile {
+    /// Describes a copied database: name, size and SHA-256.
     pub(super) fn describe(user: Option<&UserId>, store: &Store) -> Result<Self> {
         let file = store.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (bytes, sha256) = pour(store.path(), &mut std::io::sink())?;
+        let (bytes, sha256) = copy_and_hash(store.path(), &mut std::io::sink())?;
         Ok(Self { user: user.map(ToString::to_string), file, bytes, sha256 })
     }
 
-    /// Copies it into `folder`, and fails if it is not as it was described.
-    pub(super) fn copy(&self, backup: &Path, folder: &Path) -> Result<()> {
+    /// Copies the database into `folder`. Fails if its size or checksum differs from the manifest.
+    pub(super) fn copy_verified(&self, backup: &Path, folder: &Path) -> Result<()> {
         let (from, to) = (self.path(backup), self.path(folder));
         let failed = || format!("cannot write {}", to.display());
         let mut file = File::create_new(&to).with_context(failed)?;
-        let (bytes, sha256) = pour(&from, &mut file)?;
+        let (bytes, sha256) = copy_and_hash(&from, &mut file)?;
         file.sync_all().with_context(failed)?;
         if bytes != self.bytes || sha256 != self.sha256 {
-            bail!("{} is damaged: it is not what was backed up", from.display());
+            bail!("{} is damaged: its checksum is wrong", from.display());
         }
         Ok(())
     }
 
-    /// Where it is in a backup, or below the folder that knowledge is kept in.
+    /// Returns its path in a backup, or below the data folder.
     pub(super) fn path(&self, folder: &Path) -> PathBuf {
         self.folder(folder).join(&self.file)
     }
 
-    /// The folder that it is in.
+    /// Returns the folder of its path.
     pub(super) fn folder(&self, folder: &Path) -> PathBuf {
         match &self.user {
             Some(user) => folder.join("users").join(user),
@@ -115,26 +119,26 @@ impl Copied {
         }
     }
 
-    /// Which database it is; refuses names that are none's, for they could lead
-    /// anywhere.
+    /// Returns the database. Rejects unknown file names and invalid users, which could lead to
+    /// other paths.
     pub(super) fn database(&self) -> Result<Database> {
         let possible = match &self.user {
             Some(user) => {
-                user.parse::<UserId>().context("the backup is of nobody")?;
+                user.parse::<UserId>().context("the backup names an invalid user")?;
                 &Database::ALL[..]
             }
             None => &[Database::Server],
         };
         let found = possible.iter().copied().find(|it| it.file_name() == self.file);
-        found.with_context(|| format!("`{}` in the backup is no database of ours", self.file))
+        found.with_context(|| format!("unknown database `{}` in the backup", self.file))
     }
 }
 
-/// Reads a file to its end into another; its length and its fingerprint.
-fn pour(from: &Path, to: &mut impl Write) -> Result<(u64, String)> {
+/// Copies a file into a writer and returns its length and SHA-256 in hexadecimal.
+fn copy_and_hash(from: &Path, to: &mut impl Write) -> Result<(u64, String)> {
     let failed = || format!("cannot read {}", from.display());
     let mut file = File::open(from).with_context(failed)?;
-    let mut piece = vec![0; PIECE];
+    let mut piece = vec![0; COPY_BUFFER_BYTES];
     let (mut length, mut hash) = (0, Sha256::new());
     loop {
         let read = file.read(&mut piece).with_context(failed)?;
@@ -159,10 +163,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_leads_elsewhere_is_refused() {
+    fn database_name_outside_backup_is_rejected() {
         let refused = |user: Option<&str>, file: &str| {
             let user = user.map(str::to_owned);
-            let file = Copied { user, file: file.to_owned(), bytes: 0, sha256: String::new() };
+            let file = BackupFile { user, file: file.to_owned(), bytes: 0, sha256: String::new() };
             file.database().is_err()
         };
         assert!(!refused(Some("ada"), "chacha.db") && !refused(None, "server.db"));

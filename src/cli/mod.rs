@@ -1,6 +1,6 @@
-//! The command line, one command a file; a large one is a folder.
+//! The command line. Each command is a file; a large command is a folder.
 
-mod aside;
+mod atomic_write;
 mod backup;
 mod bundle;
 mod check;
@@ -26,8 +26,8 @@ mod restore;
 mod schema;
 mod search;
 mod serve;
-mod sheet;
 mod sources;
+mod table_format;
 mod user;
 
 pub use command::main;

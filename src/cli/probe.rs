@@ -1,45 +1,48 @@
-//! Connecting to the database of a profile, to see whether it answers.
+//! Test connections to the database of a profile.
 
 use std::sync::Arc;
 
 use vademecum_sql::{
-    Caps, Parameter, Profile, SqlError,
-    driver::{Database, Rights},
+    Parameter, Profile, QueryCaps, SqlError,
+    driver::{Database, DatabaseRights},
     guard,
 };
 
-/// The database, with its secrets read and its tunnel open.
-pub(super) async fn open(profile: &Arc<Profile>) -> Result<Database, SqlError> {
-    let target = profile.target().await?;
-    Database::open(target, profile.pool(), profile.connect_timeout())
+/// Opens the database: reads its secrets and opens its tunnel, if it has one.
+pub(super) async fn open_database(profile: &Arc<Profile>) -> Result<Database, SqlError> {
+    let target = profile.resolve_target().await?;
+    Database::open(target, profile.max_connections(), profile.connect_timeout())
 }
 
-/// What the engine calls its version. It has answered a query by then.
-pub(super) async fn version(database: &Database, profile: &Profile) -> Result<String, SqlError> {
-    let query = guard::read(profile.engine(), "SELECT 1")?;
-    let caps: Caps = profile.caps();
+/// Runs a test query and returns the version of the database engine.
+pub(super) async fn query_version(
+    database: &Database,
+    profile: &Profile,
+) -> Result<String, SqlError> {
+    let query = guard::check_query(profile.engine(), "SELECT 1")?;
+    let caps: QueryCaps = profile.query_caps();
     let none: [Parameter; 0] = [];
-    database.read(&query, &none, caps).await?;
-    database.version(caps.timeout).await
+    database.run_query(&query, &none, caps).await?;
+    database.server_version(caps.timeout).await
 }
 
-/// What the database's user could do besides reading, each with a remedy.
-pub(super) async fn rights(
+/// Returns a warning with a remedy for each right of the database user beyond reading.
+pub(super) async fn excess_rights(
     database: &Database,
     profile: &Profile,
 ) -> Result<Vec<&'static str>, SqlError> {
-    let Rights { can_write, is_superuser, can_use_files, can_create, owns_tables } =
-        database.rights(profile.caps().timeout).await?;
+    let DatabaseRights { can_write, is_superuser, can_use_files, can_create, owns_tables } =
+        database.fetch_rights(profile.query_caps().timeout).await?;
     let warnings = [
-        (is_superuser, "its user is a superuser; make one that has only CONNECT and SELECT"),
-        (can_write, "its user can change rows; take INSERT, UPDATE and DELETE from them"),
+        (is_superuser, "its user is a superuser; create a user with only CONNECT and SELECT"),
+        (can_write, "its user can change rows; revoke INSERT, UPDATE and DELETE"),
         (
             can_use_files,
-            "its user can use files of the database server; take FILE, or pg_read_server_files and \
-             the like, from them",
+            "its user can use files of the database server; revoke FILE, or pg_read_server_files and \
+             similar roles",
         ),
-        (can_create, "its user can create tables; take CREATE from them"),
-        (owns_tables, "its user owns tables, and can do anything with these; use another one"),
+        (can_create, "its user can create tables; revoke CREATE"),
+        (owns_tables, "its user owns tables and has all rights on them; use another user"),
     ];
     Ok(warnings.into_iter().filter_map(|(is_so, warning)| is_so.then_some(warning)).collect())
 }

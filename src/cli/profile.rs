@@ -16,19 +16,19 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    aside,
-    command::Common,
-    diagnosis::{Diagnosis, Finding},
-    output::{complain, plain, say},
+    atomic_write,
+    command::CommonOptions,
+    diagnosis::{ProfileDiagnosis, ProfileFinding},
+    output::{print_error, print_line, sanitize},
     probe,
 };
 use vademecum_core::{
-    auth::{Principal, desktop},
-    config::{self, Settings, Unlock},
+    auth::{Principal, local_principal},
+    config::{self, PassphraseSource, Settings},
 };
 use vademecum_sql::{ErrorCode, Profile as Database, Profiles, SqlError};
 
-/// Databases of your own.
+/// List, show and test the database profiles of the settings
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -37,18 +37,18 @@ Examples:
   vademecum profile doctor --config settings.toml
   vademecum profile encrypt /etc/vademecum/shop.sealed
 
-Ends with 0 if all is well, with 2 if the settings or a secret are not right, with 3 if the
-database cannot be reached, with 5 if it does not answer, with 10 for a fault of this program.")]
-pub(super) enum Profile {
+Exit codes: 0 success, 2 invalid settings or secret, 3 connection to the database failed,
+5 statement failed, 10 internal error.")]
+pub(super) enum ProfileCommand {
     /// List the profiles
     List {
         /// Print the list as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Show what a profile says; secrets are not shown
+    /// Show the settings of a profile; secrets are not shown
     Show {
-        /// Its name
+        /// Name of the profile
         name: String,
         /// Print it as JSON
         #[arg(long)]
@@ -56,44 +56,44 @@ pub(super) enum Profile {
     },
     /// Connect to the database of a profile
     Test {
-        /// Its name
+        /// Name of the profile
         name: String,
-        /// Print what came of it as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Look for what is wrong or unsafe with a profile, or with all
+    /// Check one profile, or all of them, for errors and unsafe settings
     Doctor {
-        /// Its name
+        /// Name of the profile [default: all]
         name: Option<String>,
-        /// Print what was found as JSON
+        /// Print the findings as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Encrypt a secret into a file that profiles name as "encrypted:FILE"
+    /// Encrypt a secret into a file that profiles refer to as "encrypted:FILE"
     ///
-    /// The secret is asked for on the terminal, or is all of standard input. The passphrase
-    /// is that of secrets.passphrase, or is asked for as well.
+    /// The secret is read from the terminal, or else from standard input. The passphrase is that of
+    /// secrets.passphrase, or is read from the terminal as well.
     Encrypt {
-        /// The file to write; it must not be there yet
+        /// The file to write; it must not exist yet
         file: PathBuf,
     },
 }
 
-/// The profiles of the settings, and who asks for them: whoever owns the machine.
-pub(super) struct Desk {
+/// The profiles of the settings, and the principal that uses them: the local user.
+pub(super) struct ProfileAccess {
     settings: Settings,
     pub(super) profiles: Arc<Profiles>,
     pub(super) owner: Principal,
 }
 
-impl Profile {
-    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
+impl ProfileCommand {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let json = self.is_json();
-        // Boxed: what talks to databases is large, and commands are rare.
-        match Box::pin(self.done(common)).await {
+        // Boxed, because the futures of database clients are large.
+        match Box::pin(self.execute(common)).await {
             Ok(code) => Ok(code),
-            Err(error) => failed(&error, json),
+            Err(error) => report_failure(&error, json),
         }
     }
 
@@ -107,14 +107,16 @@ impl Profile {
         }
     }
 
-    async fn done(self, common: &Common) -> Result<ExitCode> {
-        let settings = common.settings()?;
+    async fn execute(self, common: &CommonOptions) -> Result<ExitCode> {
+        let settings = common.load_settings()?;
         match self {
-            Self::List { json } => list(&Desk::of(settings, &[])?, json),
-            Self::Show { name, json } => show(&Desk::of(settings, &[])?, &name, json),
+            Self::List { json } => list_profiles(&ProfileAccess::open(settings, &[])?, json),
+            Self::Show { name, json } => {
+                show_profile(&ProfileAccess::open(settings, &[])?, &name, json)
+            }
             Self::Test { name, json } => {
-                let desk = Desk::of(settings, &[&name])?;
-                test(desk.profile(&name)?, json).await
+                let desk = ProfileAccess::open(settings, &[&name])?;
+                test_profile(desk.find_profile(&name)?, json).await
             }
             Self::Doctor { name, json } => {
                 let names = name.as_deref().map_or_else(
@@ -122,141 +124,147 @@ impl Profile {
                     |name| vec![name.to_owned()],
                 );
                 let asked: Vec<&str> = names.iter().map(String::as_str).collect();
-                doctor(&Desk::of(settings, &asked)?, &asked, json).await
+                diagnose_profiles(&ProfileAccess::open(settings, &asked)?, &asked, json).await
             }
-            Self::Encrypt { file } => encrypt(&settings, &file),
+            Self::Encrypt { file } => encrypt_secret(&settings, &file),
         }
     }
 }
 
-/// Tells why a command that asks a database has failed, and ends with its code.
-pub(super) fn failed(error: &anyhow::Error, json: bool) -> Result<ExitCode> {
+/// Prints the error of a database command, as JSON too if `json` is set, and returns its exit code.
+pub(super) fn report_failure(error: &anyhow::Error, json: bool) -> Result<ExitCode> {
     let known = error.downcast_ref::<SqlError>();
-    // Whatever else went wrong was wrong in the settings or on the command line.
+    // Any other error is one of the settings or of the command line.
     let code = known.map_or(ErrorCode::XsqlCfgInvalid, |error| error.code);
     if json {
         let error = json!({ "code": code, "message": format!("{error:#}") });
-        say(&serde_json::to_string_pretty(&json!({ "ok": false, "error": error }))?);
+        print_line(&serde_json::to_string_pretty(&json!({ "ok": false, "error": error }))?);
     }
-    complain(&plain(&format!("error: {error:#}")));
+    print_error(&sanitize(&format!("error: {error:#}")));
     if let Some(detail) = known.and_then(|it| it.detail.as_deref()) {
-        complain(&plain(detail));
+        print_error(&sanitize(detail));
     }
     Ok(ExitCode::from(code.exit_code()))
 }
 
-impl Desk {
-    /// The profiles. A passphrase is asked for if one of these needs one that the
-    /// settings do not name.
-    pub(super) fn of(settings: Settings, needed: &[&str]) -> Result<Self> {
+impl ProfileAccess {
+    /// Opens the profiles. Prompts for the passphrase if one of the profiles in `needed` has an
+    /// encrypted secret and the settings have no passphrase.
+    pub(super) fn open(settings: Settings, needed: &[&str]) -> Result<Self> {
         let is_needed = |name: &config::ProfileName| needed.contains(&name.as_str());
         let mut needed = settings.profiles.iter().filter(|(name, _)| is_needed(name));
         let is_locked = settings.secrets.passphrase.is_none();
-        let is_asked = is_locked && needed.any(|(_, profile)| profile.is_encrypted());
+        let is_asked = is_locked && needed.any(|(_, profile)| profile.needs_passphrase());
         let unlock = if is_asked && Term::stderr().is_term() {
-            Unlock::With(ask("passphrase")?.into())
+            PassphraseSource::Passphrase(prompt_secret("passphrase")?.into())
         } else {
-            settings.secrets.unlock()
+            settings.secrets.passphrase_source()
         };
         let profiles = Arc::new(Profiles::new(&settings.profiles, &unlock)?);
-        let owner = desktop(settings.storage.user.parse()?);
+        let owner = local_principal(settings.storage.user.parse()?);
         Ok(Self { settings, profiles, owner })
     }
 
-    fn profile(&self, name: &str) -> Result<Arc<Database>, SqlError> {
-        self.profiles.get(&self.owner, name)
+    fn find_profile(&self, name: &str) -> Result<Arc<Database>, SqlError> {
+        self.profiles.find_profile(&self.owner, name)
     }
 }
 
-fn list(desk: &Desk, json: bool) -> Result<ExitCode> {
+fn list_profiles(desk: &ProfileAccess, json: bool) -> Result<ExitCode> {
     let listed: Vec<_> =
-        desk.profiles.for_principal(&desk.owner).map(|profile| profile.listed()).collect();
+        desk.profiles.visible_profiles(&desk.owner).map(|profile| profile.to_listed()).collect();
     if json {
-        say(&serde_json::to_string_pretty(&listed)?);
+        print_line(&serde_json::to_string_pretty(&listed)?);
         return Ok(ExitCode::SUCCESS);
     }
     if listed.is_empty() {
-        complain("there is no profile; config.example.toml shows how one is written");
+        print_error("the settings have no profile; config.example.toml has an example");
     }
     for it in listed {
-        say(&format!("{}\t{}\t{}\t{}", it.name, it.db, it.mode, plain(&it.description)));
+        print_line(&format!("{}\t{}\t{}\t{}", it.name, it.db, it.mode, sanitize(&it.description)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(desk: &Desk, name: &str, json: bool) -> Result<ExitCode> {
-    let shown = serde_json::to_value(desk.profile(name)?.shown())?;
+fn show_profile(desk: &ProfileAccess, name: &str, json: bool) -> Result<ExitCode> {
+    let shown = serde_json::to_value(desk.find_profile(name)?.to_shown())?;
     if json {
-        say(&serde_json::to_string_pretty(&shown)?);
+        print_line(&serde_json::to_string_pretty(&shown)?);
         return Ok(ExitCode::SUCCESS);
     }
     for (key, value) in shown.as_object().into_iter().flatten() {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        say(&plain(&format!("{}: {value}", key.replace('_', " "))));
+        print_line(&sanitize(&format!("{}: {value}", key.replace('_', " "))));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came of a test.
+/// Result of `vademecum profile test`.
 #[derive(Serialize)]
-struct Tested<'a> {
+struct ConnectionTest<'a> {
     ok: bool,
     name: &'a str,
     version: &'a str,
     duration_ms: u128,
 }
 
-async fn test(profile: Arc<Database>, json: bool) -> Result<ExitCode> {
+async fn test_profile(profile: Arc<Database>, json: bool) -> Result<ExitCode> {
     let start = Instant::now();
-    let version = probe::version(&probe::open(&profile).await?, &profile).await?;
+    let version = probe::query_version(&probe::open_database(&profile).await?, &profile).await?;
     let duration_ms = start.elapsed().as_millis();
     let (name, version) = (profile.name(), version.as_str());
     if json {
-        let tested = Tested { ok: true, name, version, duration_ms };
-        say(&serde_json::to_string_pretty(&tested)?);
+        let tested = ConnectionTest { ok: true, name, version, duration_ms };
+        print_line(&serde_json::to_string_pretty(&tested)?);
     } else {
-        say(&plain(&format!("{name}: {} {version}, {duration_ms} ms", profile.engine())));
+        print_line(&sanitize(&format!("{name}: {} {version}, {duration_ms} ms", profile.engine())));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn doctor(desk: &Desk, names: &[&str], json: bool) -> Result<ExitCode> {
+async fn diagnose_profiles(desk: &ProfileAccess, names: &[&str], json: bool) -> Result<ExitCode> {
     let mut diagnoses = Vec::new();
     for name in names {
-        let profile = desk.profile(name)?;
+        let profile = desk.find_profile(name)?;
         let settings = desk.settings.profiles.iter().find(|(it, _)| it.as_str() == *name);
-        let mut diagnosis =
-            Diagnosis::of_settings(name, settings.map(|(_, it)| it), desk.settings.auth.mode);
-        diagnosis.connect(&profile).await;
+        let mut diagnosis = ProfileDiagnosis::check_settings(
+            name,
+            settings.map(|(_, it)| it),
+            desk.settings.auth.mode,
+        );
+        diagnosis.check_connection(&profile).await;
         diagnoses.push(diagnosis);
     }
-    let code = diagnoses.iter().find_map(Diagnosis::failure).map_or(0, ErrorCode::exit_code);
+    let code =
+        diagnoses.iter().find_map(ProfileDiagnosis::first_error).map_or(0, ErrorCode::exit_code);
     if json {
-        say(&serde_json::to_string_pretty(&diagnoses)?);
+        print_line(&serde_json::to_string_pretty(&diagnoses)?);
         return Ok(ExitCode::from(code));
     }
-    for Diagnosis { name, findings, .. } in &diagnoses {
+    for ProfileDiagnosis { name, findings, .. } in &diagnoses {
         for finding in findings {
             let line = match finding {
-                Finding::Sound { what } => format!("{name}: {what}"),
-                Finding::Unsafe { what } => format!("{name}: warning: {what}"),
-                Finding::Wrong { code: _, what, detail: None } => format!("{name}: error: {what}"),
-                Finding::Wrong { code: _, what, detail: Some(detail) } => {
+                ProfileFinding::Sound { what } => format!("{name}: {what}"),
+                ProfileFinding::Unsafe { what } => format!("{name}: warning: {what}"),
+                ProfileFinding::Wrong { code: _, what, detail: None } => {
+                    format!("{name}: error: {what}")
+                }
+                ProfileFinding::Wrong { code: _, what, detail: Some(detail) } => {
                     format!("{name}: error: {what}; {detail}")
                 }
             };
-            say(&plain(&line));
+            print_line(&sanitize(&line));
         }
     }
     Ok(ExitCode::from(code))
 }
 
-fn encrypt(settings: &Settings, file: &std::path::Path) -> Result<ExitCode> {
-    if !aside::is_free(file) {
-        bail!("{} is there already; remove it, or name another file", file.display());
+fn encrypt_secret(settings: &Settings, file: &std::path::Path) -> Result<ExitCode> {
+    if !atomic_write::is_absent_or_empty(file) {
+        bail!("{} exists already; remove it, or choose another file", file.display());
     }
     let secret = if Term::stderr().is_term() && io::IsTerminal::is_terminal(&io::stdin()) {
-        ask("secret")?
+        prompt_secret("secret")?
     } else {
         let mut text = Zeroizing::new(String::new());
         io::stdin()
@@ -265,27 +273,32 @@ fn encrypt(settings: &Settings, file: &std::path::Path) -> Result<ExitCode> {
         text.trim_end_matches(['\r', '\n']).into()
     };
     if secret.expose_secret().is_empty() {
-        bail!("the secret is empty; type it, or send it to standard input");
+        bail!("the secret is empty; type it, or pass it on standard input");
     }
     let passphrase = match &settings.secrets.passphrase {
-        Some(passphrase) => passphrase.read("secrets.passphrase", &Unlock::Nothing)?,
+        Some(passphrase) => {
+            passphrase.read_secret("secrets.passphrase", &PassphraseSource::Unset)?
+        }
         None if Term::stderr().is_term() => {
-            let (once, again) = (ask("passphrase")?, ask("passphrase, again")?);
+            let (once, again) = (prompt_secret("passphrase")?, prompt_secret("passphrase, again")?);
             if once.expose_secret() != again.expose_secret() {
-                bail!("the two passphrases are not the same; nothing was written");
+                bail!("the two passphrases differ; nothing was written");
             }
             once
         }
-        None => bail!("no terminal to ask for a passphrase; set secrets.passphrase"),
+        None => bail!("no terminal to read a passphrase from; set secrets.passphrase"),
     };
-    let sealed = config::seal(&secret, &passphrase)?;
-    aside::write_private(file, sealed.as_bytes())?;
-    say(&format!("wrote {0}; name it in a profile as \"encrypted:{0}\"", file.display()));
+    let sealed = config::encrypt_secret(&secret, &passphrase)?;
+    atomic_write::write_new_private_file(file, sealed.as_bytes())?;
+    print_line(&format!(
+        "wrote {0}; refer to it in a profile as \"encrypted:{0}\"",
+        file.display()
+    ));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks for something that is not shown while it is typed.
-fn ask(what: &str) -> Result<SecretString> {
+/// Prompts for a secret on the terminal, without echo.
+fn prompt_secret(what: &str) -> Result<SecretString> {
     let terminal = Term::stderr();
     terminal.write_str(&format!("{what}: "))?;
     Ok(Zeroizing::new(terminal.read_secure_line()?).as_str().into())

@@ -7,53 +7,52 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    command::Common,
-    database::{tell_json, with},
-    explain::Format,
-    output::{complain, plain, say},
+    command::CommonOptions,
+    database::{print_json_envelope, run_with_connection},
+    explain::OutputFormat,
+    output::{print_error, print_line, sanitize},
 };
 use vademecum_sql::{
-    Connection,
+    ProfileConnection,
     keys::{self, ForeignKey, Index},
-    schema::{self, Part, Table, Which},
+    schema::{self, ColumnFilter, SchemaFilter, Table},
 };
 
-/// Tells which tables the database of a profile has.
+/// Show the tables of the database of a profile
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   vademecum schema --config settings.toml --profile shop
   vademecum schema --config settings.toml --profile shop --format json 'order*' public.customer
 
-Ends with the codes of `vademecum query`.")]
+Exit codes are those of `vademecum query`.")]
 pub(super) struct Schema {
-    /// The profile of the database; not needed where there is only one
+    /// Profile of the database; optional if there is only one
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// What the answer looks like
+    /// Output format
     #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
-    format: Format,
-    /// Only the tables of these names, or of the form `schema.name`; `*` is anything and `?`
-    /// is one letter
+    format: OutputFormat,
+    /// Show only tables with these names, or `schema.name`; `*` matches any text, `?` one character
     #[arg(value_name = "TABLE-GLOB")]
     tables: Vec<String>,
 }
 
-/// A table as it is printed.
+/// A table in the output.
 #[derive(Serialize)]
-struct Printed {
+struct TableOutput {
     schema: String,
     name: String,
     #[serde(rename = "type")]
     kind: &'static str,
     comment: String,
-    columns: Vec<PrintedColumn>,
-    indexes: Vec<PrintedIndex>,
-    foreign_keys: Vec<PrintedKey>,
+    columns: Vec<ColumnOutput>,
+    indexes: Vec<IndexOutput>,
+    foreign_keys: Vec<ForeignKeyOutput>,
 }
 
 #[derive(Serialize)]
-struct PrintedColumn {
+struct ColumnOutput {
     name: String,
     #[serde(rename = "type")]
     kind: String,
@@ -64,14 +63,14 @@ struct PrintedColumn {
 }
 
 #[derive(Serialize)]
-struct PrintedIndex {
+struct IndexOutput {
     name: String,
     columns: Vec<String>,
     unique: bool,
 }
 
 #[derive(Serialize)]
-struct PrintedKey {
+struct ForeignKeyOutput {
     name: String,
     columns: Vec<String>,
     referenced_schema: String,
@@ -80,52 +79,52 @@ struct PrintedKey {
 }
 
 impl Schema {
-    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
-        let is_json = self.format == Format::Json;
-        let answer = async |connection| self.answer(&connection).await;
-        with(common, self.profile.as_deref(), is_json, answer).await
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let is_json = self.format == OutputFormat::Json;
+        let answer = async |connection| self.print_tables(&connection).await;
+        run_with_connection(common, self.profile.as_deref(), is_json, answer).await
     }
 
-    async fn answer(&self, connection: &Connection) -> Result<()> {
-        let part = Part::default();
-        let found = schema::read(connection, &part, Which::All).await?;
-        let indexes = keys::indexes(connection, &part).await?;
-        let foreign_keys = keys::foreign_keys(connection, &part).await?;
-        let tables = found.tables.into_iter().filter(|table| self.wants(table));
-        let tables: Vec<Printed> =
-            tables.map(|table| Printed::of(table, &indexes, &foreign_keys)).collect();
-        if self.format == Format::Json {
-            return tell_json(&json!({ "tables": tables, "truncated": found.truncated }));
+    async fn print_tables(&self, connection: &ProfileConnection) -> Result<()> {
+        let part = SchemaFilter::default();
+        let found = schema::read_schema(connection, &part, ColumnFilter::All).await?;
+        let indexes = keys::fetch_indexes(connection, &part).await?;
+        let foreign_keys = keys::fetch_foreign_keys(connection, &part).await?;
+        let tables = found.tables.into_iter().filter(|table| self.is_selected(table));
+        let tables: Vec<TableOutput> =
+            tables.map(|table| TableOutput::from_table(table, &indexes, &foreign_keys)).collect();
+        if self.format == OutputFormat::Json {
+            return print_json_envelope(&json!({ "tables": tables, "truncated": found.truncated }));
         }
         for table in &tables {
-            table.say();
+            table.print_text();
         }
         if tables.is_empty() {
-            complain("there is no such table");
+            print_error("no matching table");
         }
         if found.truncated {
-            complain("there are more tables than can be looked at");
+            print_error("the database has more tables than can be shown");
         }
         Ok(())
     }
 
-    fn wants(&self, table: &Table) -> bool {
+    fn is_selected(&self, table: &Table) -> bool {
         let whole = format!("{}.{}", table.schema, table.name);
-        let matches = |glob: &String| is_like(&table.name, glob) || is_like(&whole, glob);
+        let matches = |glob: &String| matches_glob(&table.name, glob) || matches_glob(&whole, glob);
         self.tables.is_empty() || self.tables.iter().any(matches)
     }
 }
 
-impl Printed {
-    fn of(table: Table, indexes: &[Index], foreign_keys: &[ForeignKey]) -> Self {
+impl TableOutput {
+    fn from_table(table: Table, indexes: &[Index], foreign_keys: &[ForeignKey]) -> Self {
         let Table { schema, name, kind, description, is_partition: _, columns } = table;
         let is_here = |it: &(String, String)| (&it.0, &it.1) == (&schema, &name);
-        let indexes = indexes.iter().filter(|it| is_here(&it.table)).map(|it| PrintedIndex {
+        let indexes = indexes.iter().filter(|it| is_here(&it.table)).map(|it| IndexOutput {
             name: it.name.clone(),
             columns: it.columns.clone(),
             unique: it.is_unique,
         });
-        let keys = foreign_keys.iter().filter(|it| is_here(&it.table)).map(|it| PrintedKey {
+        let keys = foreign_keys.iter().filter(|it| is_here(&it.table)).map(|it| ForeignKeyOutput {
             name: it.name.clone(),
             columns: it.columns.clone(),
             referenced_schema: it.target.0.clone(),
@@ -133,7 +132,7 @@ impl Printed {
             referenced_columns: it.target_columns.clone(),
         });
         let (indexes, foreign_keys) = (indexes.collect(), keys.collect());
-        let columns = columns.into_iter().map(|column| PrintedColumn {
+        let columns = columns.into_iter().map(|column| ColumnOutput {
             name: column.name,
             kind: column.data_type,
             nullable: column.nullable,
@@ -142,13 +141,13 @@ impl Printed {
             primary_key: column.is_pk,
         });
         let columns = columns.collect();
-        let (kind, comment) = (kind.name(), description);
+        let (kind, comment) = (kind.as_str(), description);
         Self { schema, name, kind, comment, columns, indexes, foreign_keys }
     }
 
-    /// Prints it for people.
-    fn say(&self) {
-        let line = |text: String| say(&plain(text.trim_end()));
+    /// Prints the table as text.
+    fn print_text(&self) {
+        let line = |text: String| print_line(&sanitize(text.trim_end()));
         let remark =
             |text: &str| if text.is_empty() { String::new() } else { format!("  -- {text}") };
         line(format!("{}.{} ({}){}", self.schema, self.name, self.kind, remark(&self.comment)));
@@ -180,21 +179,21 @@ impl Printed {
     }
 }
 
-/// Whether a name is of a form: `*` is anything, `?` is one letter.
-fn is_like(name: &str, glob: &str) -> bool {
+/// Returns `true` if the name matches the glob: `*` matches any text, `?` one character.
+fn matches_glob(name: &str, glob: &str) -> bool {
     let mut signs = glob.chars();
     match signs.next() {
         None => name.is_empty(),
         Some('*') => {
             let rest = signs.as_str();
             let mut ends = name.char_indices().map(|(at, _)| at).chain([name.len()]);
-            ends.any(|at| name.get(at..).is_some_and(|name| is_like(name, rest)))
+            ends.any(|at| name.get(at..).is_some_and(|name| matches_glob(name, rest)))
         }
         Some(sign) => {
             let mut letters = name.chars();
             let first = letters.next();
             first.is_some_and(|it| sign == '?' || it == sign)
-                && is_like(letters.as_str(), signs.as_str())
+                && matches_glob(letters.as_str(), signs.as_str())
         }
     }
 }
@@ -204,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_glob_is_of_a_whole_name() {
+    fn glob_matches_the_complete_name() {
         for (name, glob, expected) in [
             ("orders", "orders", true),
             ("orders", "order", false),
@@ -215,7 +214,7 @@ mod tests {
             ("größe", "gr??e", true),
             ("", "?", false),
         ] {
-            assert_eq!(is_like(name, glob), expected, "{name} {glob}");
+            assert_eq!(matches_glob(name, glob), expected, "{name} {glob}");
         }
     }
 }

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{command::Common, get::call, output::say};
+use super::{command::CommonOptions, get::call_tool, output::print_line};
 
-/// Searches the library.
+/// Search the library
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,13 +21,13 @@ pub(super) struct Search {
     /// Search this source or collection only; may be repeated
     #[arg(long, value_name = "SOURCE")]
     source: Vec<String>,
-    /// How many results, 1 to 100
+    /// Maximum number of results, 1 to 100
     #[arg(long, default_value_t = 20)]
     limit: usize,
-    /// Where to begin
+    /// Number of results to skip
     #[arg(long, default_value_t = 0)]
     offset: usize,
-    /// Newest first instead of best first
+    /// Sort by date, newest first, instead of by relevance
     #[arg(long)]
     recent: bool,
     /// Print the answer as JSON
@@ -36,7 +36,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let mut arguments = json!({
             "query": self.query.join(" "),
             "limit": self.limit,
@@ -46,40 +46,46 @@ impl Search {
         if !self.source.is_empty() {
             arguments["sources"] = json!(self.source);
         }
-        let found = call(&common.app()?, "knowledge.search", &arguments).await?;
+        let found = call_tool(&common.create_app()?, "knowledge.search", &arguments).await?;
         if self.json {
-            say(&serde_json::to_string_pretty(&found)?);
+            print_line(&serde_json::to_string_pretty(&found)?);
         } else {
-            print(&found);
+            print_results(&found);
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Prints results as a person reads them.
-pub(super) fn print(found: &Value) {
+/// Prints search results as text.
+pub(super) fn print_results(found: &Value) {
     let results = found["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     for hit in results {
         let score = hit["score"].as_f64().unwrap_or_default();
         let title = hit["title"].as_str().unwrap_or("(no title)");
-        say(&format!("{score:.2}  {title}  [{}]", text(&hit["uri"])));
-        say(&format!("      {}", text(&hit["snippet"])));
+        print_line(&format!("{score:.2}  {title}  [{}]", str_or_empty(&hit["uri"])));
+        print_line(&format!("      {}", str_or_empty(&hit["snippet"])));
     }
     let total = found["total_estimated"].as_u64().unwrap_or_default();
     match (results.len(), found["next_offset"].as_u64()) {
-        (0, _) => say("Nothing was found."),
-        (shown, Some(next)) => say(&format!("{shown} of {total}; go on with --offset {next}")),
-        (shown, None) => say(&format!("{shown} of {total}")),
+        (0, _) => print_line("Nothing was found."),
+        (shown, Some(next)) => {
+            print_line(&format!("{shown} of {total}; continue with --offset {next}"))
+        }
+        (shown, None) => print_line(&format!("{shown} of {total}")),
     }
     if let Some(instead) = found["_meta"]["searched_for"].as_str() {
-        say(&format!("That stands nowhere as it was asked for; searched for: {instead}"));
+        print_line(&format!("No result for the original query; searched for: {instead}"));
     }
     let failed = found["_meta"]["failed_sources"].as_array();
     for source in failed.into_iter().flatten() {
-        say(&format!("No answer from {}: {}", text(&source["source"]), text(&source["reason"])));
+        print_line(&format!(
+            "Source {} failed: {}",
+            str_or_empty(&source["source"]),
+            str_or_empty(&source["reason"])
+        ));
     }
 }
 
-fn text(value: &Value) -> &str {
+fn str_or_empty(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

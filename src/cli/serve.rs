@@ -8,31 +8,31 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::{command::Common, output::complain};
+use super::{command::CommonOptions, output::print_error};
 use crate::app::App;
 use vademecum_core::config::{Settings, ToolNames};
 
-/// Serves HTTP and WebSocket until it is stopped.
+/// Serve HTTP and WebSocket
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   vademecum serve
   vademecum serve --listen 127.0.0.1:9000 --config vademecum.toml")]
 pub(super) struct Serve {
-    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:7744]
+    /// Address to listen on; port 0 selects a free port [default: 127.0.0.1:7744]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
-    /// How tool names are listed [default: auto]
+    /// Naming style of the listed tools [default: auto]
     #[arg(long, value_enum, value_name = "FORM")]
     tool_names: Option<ToolNames>,
-    /// Serve the users of a tldw directory as they are; nothing in it is changed
+    /// Serve the users of a tldw directory; nothing in it is changed
     #[arg(long, value_name = "DIR")]
     tldw: Option<PathBuf>,
 }
 
 impl Serve {
-    pub(super) async fn run(self, common: &Common) -> Result<ExitCode> {
-        let mut settings = common.settings()?;
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let mut settings = common.load_settings()?;
         if let Some(listen) = self.listen {
             settings.server.listen = listen;
         }
@@ -42,27 +42,27 @@ impl Serve {
         if let Some(folder) = self.tldw {
             settings.storage.tldw = Some(folder);
         }
-        settings.serving()?;
-        over_http(settings).await?;
+        settings.check_mcp_enabled()?;
+        serve_http(settings).await?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// Serves HTTP and WebSocket at the address of the settings.
-pub(super) async fn over_http(settings: Settings) -> Result<()> {
-    allow_open_files();
-    let address = settings.listen()?;
+pub(super) async fn serve_http(settings: Settings) -> Result<()> {
+    raise_open_file_limit();
+    let address = settings.listen_address()?;
     let app = App::new(settings)?;
-    let door = app.door()?;
+    let door = app.server_state()?;
     let listener =
         TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-    complain(&format!("listening on http://{}/mcp", listener.local_addr()?));
+    print_error(&format!("listening on http://{}/mcp", listener.local_addr()?));
     Ok(app.serve(door, listener).await?)
 }
 
-/// Lets this process have as many files open as it may: each connection and each
-/// database is one or more, and what systems begin with is for programs with few.
-fn allow_open_files() {
+/// Raises the limit of open files to the maximum that the system allows. Each connection and each
+/// database needs one or more, and the default limit is too low for that.
+fn raise_open_file_limit() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -70,7 +70,7 @@ fn allow_open_files() {
         if current != maximum
             && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
         {
-            tracing::debug!(%error, "as few files may be open as before");
+            tracing::debug!(%error, "cannot raise the limit of open files");
         }
     }
 }

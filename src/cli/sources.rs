@@ -5,12 +5,12 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::{Context, Result};
 
 use super::{
-    command::Common,
-    output::{count, plain, say},
+    command::CommonOptions,
+    output::{format_count, print_line, sanitize},
 };
-use vademecum_import::{Entry, Outcome};
+use vademecum_import::{ImportOutcome, LedgerEntry};
 
-/// Tells what became of every file that was brought in.
+/// Show the import status of each file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -18,59 +18,59 @@ Examples:
   vademecum sources ~/Documents/Vault --only skipped
   vademecum sources --json
 
-A file is imported, skipped (with the reason), passed (it is nothing for this
-program, such as a picture beside notes; of JSON it is said why) or missing (it
-was imported and is not there any more; its items are).")]
+A file is imported, skipped (with the reason), passed (its format is not
+supported, such as a picture next to notes; for JSON the reason is shown) or missing (it
+was imported and then deleted; its items are kept).")]
 pub(super) struct Sources {
-    /// Only this file, or the files of this folder
+    /// Show only this file, or the files in this folder
     path: Option<PathBuf>,
-    /// Only files of which that became
+    /// Show only files with this outcome
     #[arg(long, value_name = "OUTCOME")]
-    only: Option<Outcome>,
-    /// Print all that is known, as JSON
+    only: Option<ImportOutcome>,
+    /// Print all details as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Sources {
-    pub(super) fn run(self, common: &Common) -> Result<ExitCode> {
-        let ledger = common.app()?.library().ledger();
+    pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let ledger = common.create_app()?.library().ledger();
         let mut files = match &self.path {
-            None => ledger.all()?,
+            None => ledger.all_entries()?,
             Some(path) => {
-                // What is not there any more is asked for by its name.
+                // A deleted file cannot be canonicalized, so its absolute path is used.
                 let path = path.canonicalize().or_else(|_| std::path::absolute(path));
-                ledger.below(&path.context("this is no path")?)?
+                ledger.entries_below(&path.context("invalid path")?)?
             }
         };
         files.retain(|file| self.only.is_none_or(|outcome| file.outcome == outcome));
         if self.json {
-            say(&serde_json::to_string_pretty(&files)?);
+            print_line(&serde_json::to_string_pretty(&files)?);
         } else {
             for file in &files {
-                say(&plain(&line(file)));
+                print_line(&sanitize(&format_entry(file)));
             }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// A file in one line.
-fn line(file: &Entry) -> String {
+/// Formats the import status of a file as one line.
+fn format_entry(file: &LedgerEntry) -> String {
     let path = file.path.display();
     let reasons: Vec<String> = file.problems.iter().map(ToString::to_string).collect();
     let reasons = reasons.join("; ");
     match (file.outcome, file.source) {
-        (Outcome::Imported, Some(source)) => {
-            let items = count(file.items.len(), "item");
+        (ImportOutcome::Imported, Some(source)) => {
+            let items = format_count(file.items.len(), "item");
             let but = if reasons.is_empty() { String::new() } else { format!(", but {reasons}") };
             format!("imported  {path}: {items} in {source}{but}")
         }
-        (Outcome::Imported, None) => format!("imported  {path}"),
-        (Outcome::Skipped, _) => format!("skipped   {path}: {reasons}"),
-        (Outcome::Passed, _) if reasons.is_empty() => format!("passed    {path}"),
-        (Outcome::Passed, _) => format!("passed    {path}: {reasons}"),
-        (Outcome::Missing, _) => match file.items.len() {
+        (ImportOutcome::Imported, None) => format!("imported  {path}"),
+        (ImportOutcome::Skipped, _) => format!("skipped   {path}: {reasons}"),
+        (ImportOutcome::Passed, _) if reasons.is_empty() => format!("passed    {path}"),
+        (ImportOutcome::Passed, _) => format!("passed    {path}: {reasons}"),
+        (ImportOutcome::Missing, _) => match file.items.len() {
             1 => format!("missing   {path}: its item is kept"),
             count => format!("missing   {path}: its {count} items are kept"),
         },

@@ -6,39 +6,39 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::{
-    command::Common,
-    output::{count, say},
+    command::CommonOptions,
+    output::{format_count, print_line},
 };
 use vademecum_core::auth::UserId;
 
-/// The users of a server for many.
+/// Add and list the users of a multi-user server
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
   vademecum user add ada
   vademecum user list")]
-pub(super) enum User {
+pub(super) enum UserCommand {
     /// Add a user
     Add {
-        /// The name: letters, digits, `.`, `-` and `_`
+        /// Name of the user: letters, digits, `.`, `-` and `_`
         name: UserId,
     },
-    /// List the users, and how many keys each has in force
+    /// List the users, with the number of valid keys of each
     List,
 }
 
-impl User {
-    pub(super) fn run(self, common: &Common) -> Result<ExitCode> {
-        let accounts = common.app()?.accounts()?;
+impl UserCommand {
+    pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let accounts = common.create_app()?.accounts()?;
         match self {
             Self::Add { name } => {
                 accounts.add_user(&name)?;
-                say(&format!("added {name}"));
+                print_line(&format!("added {name}"));
             }
             Self::List => {
-                for user in accounts.users()? {
-                    let keys = count(usize::try_from(user.keys).unwrap_or(0), "key");
-                    say(&format!("{}\t{}\t{keys}", user.name, user.created_at));
+                for user in accounts.list_users()? {
+                    let keys = format_count(usize::try_from(user.active_keys).unwrap_or(0), "key");
+                    print_line(&format!("{}\t{}\t{keys}", user.name, user.created_at));
                 }
             }
         }

@@ -1,8 +1,7 @@
-//! Which collections there are, and who may see them.
+//! The catalogue of collections, and their visibility to users.
 //!
-//! The catalogue is a table of `server.db`: which file holds a collection is
-//! read there for every request, so that all processes change to a new file at
-//! the same moment.
+//! The catalogue is a table of `server.db`. The file of a collection is looked up there for every
+//! request, so that all processes switch to a new file at the same moment.
 
 use std::{
     collections::HashMap,
@@ -12,154 +11,167 @@ use std::{
 };
 
 use rusqlite::{Row, named_params};
-use vademecum_collections::{Access, Collection, Filter, Scope};
+use vademecum_collections::{Access, Collection, DocumentFilter, Scope};
 use vademecum_kit::{
     model::{Deadline, SourceName, Timestamp},
     store::{Database, Durability, Store},
 };
 
-use super::{CollectionError, files, sql};
+use super::{CollectionError, collection_files, sql};
 use vademecum_core::auth::{Principal, UserId};
 
-/// How long a look at the catalogue may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// For how long it is taken for known whether there are any collections.
-const MOMENT: Duration = Duration::from_secs(1);
+/// Timeout of reading the catalogue.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time for which it is cached whether there are any collections.
+const EXISTENCE_CACHE_TTL: Duration = Duration::from_secs(1);
 
 /// The collections of a server.
 #[derive(Debug)]
 pub struct Catalogue {
     store: Store,
-    folder: PathBuf,
-    /// Those that were opened, by file.
-    open: Mutex<HashMap<String, Collection>>,
-    /// Whether there were any, and when that was.
-    some: Mutex<Option<(bool, Instant)>>,
+    collections_folder: PathBuf,
+    /// Open collections, by file name.
+    open_file: Mutex<HashMap<String, Collection>>,
+    /// Whether there were any collections, and when that was determined.
+    cached_existence: Mutex<Option<(bool, Instant)>>,
 }
 
-/// A collection as the catalogue has it.
+/// The row of a collection in the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Its number, which is that of its source.
+pub struct CollectionRecord {
+    /// Number of the collection, also used as that of its source.
     pub source_id: i64,
-    /// Its name, which is that of its source.
+    /// Name of the collection, also used as that of its source.
     pub name: String,
-    /// Whose it is; everybody's, if nobody's.
+    /// Owner; without one, all users see the collection.
     pub owner: Option<String>,
-    /// The file that holds it, in the folder of collections.
+    /// Name of its database file, in the folder of collections.
     pub file: String,
-    /// What it is made of and how, as JSON.
+    /// Its [`super::CollectionPlan`], as JSON.
     pub plan: String,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Option<Timestamp>,
 }
 
-/// A collection that a principal may see, and what of it.
+/// A collection that a principal may see, with the access rights to its documents.
 #[derive(Clone, Debug)]
-pub struct Opened {
-    /// What the catalogue says.
-    pub record: Record,
+pub struct VisibleCollection {
+    /// Row of the catalogue.
+    pub record: CollectionRecord,
     /// The collection.
     pub collection: Collection,
-    /// What of it may be seen.
+    /// Access rights of the principal.
     pub access: Access,
 }
 
-impl Opened {
-    /// What of it counts, with a filter.
-    pub fn scope(&self, filter: &Filter) -> Scope {
+impl VisibleCollection {
+    /// Returns the search scope: the filter and the access rights.
+    pub fn scope(&self, filter: &DocumentFilter) -> Scope {
         Scope { filter: filter.clone(), access: self.access.clone() }
     }
 }
 
 impl Catalogue {
-    /// The collections in this data folder. Nothing is opened yet.
+    /// Creates the catalogue of a data folder. No file is opened yet.
     pub fn new(data: &Path) -> Self {
         Self {
             store: Store::new(Database::Server, data),
-            folder: data.join("collections"),
-            open: Mutex::default(),
-            some: Mutex::default(),
+            collections_folder: data.join("collections"),
+            open_file: Mutex::default(),
+            cached_existence: Mutex::default(),
         }
     }
 
-    /// The data folder that they belong to.
-    pub fn data(&self) -> &Path {
-        self.folder.parent().unwrap_or(&self.folder)
+    /// Returns the data folder.
+    pub fn data_folder(&self) -> &Path {
+        self.collections_folder.parent().unwrap_or(&self.collections_folder)
     }
 
-    /// The folder that the files are in.
+    /// Returns the folder with the databases of the collections.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.collections_folder
     }
 
-    /// All collections, by number. Looks into a file.
-    pub fn list(&self) -> Result<Vec<Record>, CollectionError> {
-        // Who only reads should not make a file.
+    /// Returns all collections, ordered by number. Reads a database.
+    pub fn list_records(&self) -> Result<Vec<CollectionRecord>, CollectionError> {
+        // A read must not create the database.
         if !self.store.path().exists() {
             return Ok(Vec::new());
         }
-        self.store
-            .read(Deadline::after(PATIENCE), |reader| Ok(reader.all(sql::LIST, &[], record)?))
+        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            Ok(reader.query_all(sql::LIST, &[], parse_record)?)
+        })
     }
 
-    /// The collection of that name, whoever may see it. Looks into a file.
-    pub fn named(&self, name: &str) -> Result<Option<Record>, CollectionError> {
-        let mut records = self.list()?.into_iter();
+    /// Returns the collection of that name, ignoring case and visibility. Reads a database.
+    pub fn find_record(&self, name: &str) -> Result<Option<CollectionRecord>, CollectionError> {
+        let mut records = self.list_records()?.into_iter();
         Ok(records.find(|record| record.name.eq_ignore_ascii_case(name)))
     }
 
-    /// The collections that a principal may see, by number. Looks into a file.
-    pub fn visible(&self, principal: &Principal) -> Result<Vec<Opened>, CollectionError> {
-        let records = self.list()?;
-        self.forget_all_but(&records);
-        let mine = |record: &Record| {
+    /// Returns the collections that a principal may see, ordered by number. Reads a database.
+    pub fn list_visible(
+        &self,
+        principal: &Principal,
+    ) -> Result<Vec<VisibleCollection>, CollectionError> {
+        let records = self.list_records()?;
+        self.close_unlisted(&records);
+        let mine = |record: &CollectionRecord| {
             record.owner.as_ref().is_none_or(|owner| owner == principal.user().as_str())
         };
-        let open = |record: Record| Opened {
+        let open = |record: CollectionRecord| VisibleCollection {
             collection: self.open(&record.file),
-            access: access(principal),
+            access: access_rights(principal),
             record,
         };
         Ok(records.into_iter().filter(mine).map(open).collect())
     }
 
-    /// Whether there are any collections, as of a moment ago.
-    pub fn has_some(&self) -> bool {
+    /// Returns whether there are any collections. The result is cached for one second.
+    pub fn has_collections(&self) -> bool {
         let now = Instant::now();
-        let mut some = self.some.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut some = self.cached_existence.lock().unwrap_or_else(PoisonError::into_inner);
         match *some {
-            Some((known, at)) if now.duration_since(at) < MOMENT => known,
+            Some((known, at)) if now.duration_since(at) < EXISTENCE_CACHE_TTL => known,
             Some(_) | None => {
-                let known = self.list().is_ok_and(|records| !records.is_empty());
+                let known = self.list_records().is_ok_and(|records| !records.is_empty());
                 *some = Some((known, now));
                 known
             }
         }
     }
 
-    /// A collection that a principal may see, by name.
-    pub fn find(&self, principal: &Principal, name: &str) -> Result<Opened, CollectionError> {
-        let mut visible = self.visible(principal)?.into_iter();
+    /// Returns a collection that a principal may see, by name, ignoring case.
+    pub fn find_visible(
+        &self,
+        principal: &Principal,
+        name: &str,
+    ) -> Result<VisibleCollection, CollectionError> {
+        let mut visible = self.list_visible(principal)?.into_iter();
         visible
             .find(|opened| opened.record.name.eq_ignore_ascii_case(name))
             .ok_or_else(|| CollectionError::Unknown(name.to_owned()))
     }
 
-    /// The files that no collection uses, but for those being built. Looks into files.
-    pub fn unused(&self) -> Result<Vec<PathBuf>, CollectionError> {
-        files::unused(&self.folder, &self.list()?, Timestamp::now())
+    /// Returns the database files that no collection uses, except those of running builds. Reads
+    /// the folder and the catalogue.
+    pub fn unused_files(&self) -> Result<Vec<PathBuf>, CollectionError> {
+        collection_files::unused_files(
+            &self.collections_folder,
+            &self.list_records()?,
+            Timestamp::now(),
+        )
     }
 
-    /// The collection in a file of the folder. Nothing is opened yet.
+    /// Returns the collection in a file of the folder. The file is not opened yet.
     pub fn open(&self, file: &str) -> Collection {
-        let mut open = self.lock();
-        let new = || Collection::at(self.folder.join(file));
+        let mut open = self.lock_open();
+        let new = || Collection::at(self.collections_folder.join(file));
         open.entry(file.to_owned()).or_insert_with(new).clone()
     }
 
-    /// Adds a collection, and tells its number.
-    pub fn add(
+    /// Inserts a collection and returns its number. Fails if the name is invalid or taken.
+    pub fn insert_record(
         &self,
         name: &str,
         owner: Option<&UserId>,
@@ -173,45 +185,46 @@ impl Catalogue {
         };
         let added = self.store.write(Durability::Full, |writer| {
             Ok::<_, CollectionError>(
-                writer.first(sql::INSERT, parameters, |row| row.get("source_id"))?,
+                writer.query_first(sql::INSERT, parameters, |row| row.get("source_id"))?,
             )
         })?;
-        added.ok_or_else(|| CollectionError::Taken(name.to_owned()))
+        added.ok_or_else(|| CollectionError::NameTaken(name.to_owned()))
     }
 
-    /// From now on the collection is what its record says: all processes see
-    /// the new file from their next request on.
-    pub fn swap(&self, record: &Record) -> Result<(), CollectionError> {
+    /// Updates file, owner and plan of a collection. All processes use the new file from their next
+    /// request on.
+    pub fn update_record(&self, record: &CollectionRecord) -> Result<(), CollectionError> {
         let parameters = named_params! {
             ":source_id": record.source_id, ":owner": record.owner, ":file": record.file,
             ":plan": record.plan, ":now": Timestamp::now(),
         };
         self.store.write(Durability::Full, |writer| {
-            writer.run(sql::SWAP, parameters)?;
+            writer.execute(sql::UPDATE, parameters)?;
             Ok(())
         })
     }
 
-    /// Takes a collection out of the catalogue. Its file stays.
-    pub fn remove(&self, source_id: i64) -> Result<(), CollectionError> {
+    /// Removes a collection from the catalogue. Its file stays.
+    pub fn remove_record(&self, source_id: i64) -> Result<(), CollectionError> {
         self.store.write(Durability::Full, |writer| {
-            writer.run(sql::DELETE, named_params! { ":source_id": source_id })?;
+            writer.execute(sql::DELETE, named_params! { ":source_id": source_id })?;
             Ok(())
         })
     }
 
-    /// Closes files that no collection is in any more, once nobody reads them.
-    fn forget_all_but(&self, records: &[Record]) {
-        self.lock().retain(|file, _| records.iter().any(|record| record.file == *file));
+    /// Drops collections whose file is no longer in the catalogue; each file is closed after its
+    /// last reader.
+    fn close_unlisted(&self, records: &[CollectionRecord]) {
+        self.lock_open().retain(|file, _| records.iter().any(|record| record.file == *file));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Collection>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_open(&self) -> MutexGuard<'_, HashMap<String, Collection>> {
+        self.open_file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What of a collection a principal may see.
-fn access(principal: &Principal) -> Access {
+/// Returns the access rights of a principal to the documents of a collection.
+fn access_rights(principal: &Principal) -> Access {
     if principal.sees_everything() {
         return Access::Everything;
     }
@@ -219,13 +232,13 @@ fn access(principal: &Principal) -> Access {
 }
 
 pub(super) fn check_name(name: &str) -> Result<(), CollectionError> {
-    // A user's name leads out of no folder either.
+    // The rules for user names also exclude path traversal.
     let safe = name.parse::<UserId>().is_ok() && name.parse::<SourceName>().is_err();
-    if safe { Ok(()) } else { Err(CollectionError::Name(name.chars().take(100).collect())) }
+    if safe { Ok(()) } else { Err(CollectionError::InvalidName(name.chars().take(100).collect())) }
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
-    Ok(Record {
+fn parse_record(row: &Row<'_>) -> rusqlite::Result<CollectionRecord> {
+    Ok(CollectionRecord {
         source_id: row.get("source_id")?,
         name: row.get("name")?,
         owner: row.get("owner")?,
@@ -238,25 +251,25 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vademecum_core::auth::desktop;
+    use vademecum_core::auth::local_principal;
 
     #[test]
-    fn a_catalogue_that_is_only_read_makes_no_file() {
+    fn catalogue_read_creates_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        let ada = desktop("ada".parse().unwrap());
-        assert!(Catalogue::new(folder.path()).visible(&ada).unwrap().is_empty());
+        let ada = local_principal("ada".parse().unwrap());
+        assert!(Catalogue::new(folder.path()).list_visible(&ada).unwrap().is_empty());
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 
     #[test]
-    fn a_collection_is_its_owners_or_everybodys() {
+    fn collection_is_visible_to_owner_or_all() {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::new(folder.path());
         let (ada, bob) = ("ada".parse().unwrap(), "bob".parse().unwrap());
-        catalogue.add("docs", None, "docs.1.db", "{}").unwrap();
-        catalogue.add("adas", Some(&ada), "adas.1.db", "{}").unwrap();
+        catalogue.insert_record("docs", None, "docs.1.db", "{}").unwrap();
+        catalogue.insert_record("adas", Some(&ada), "adas.1.db", "{}").unwrap();
         let names = |user: &UserId| -> Vec<String> {
-            let visible = catalogue.visible(&desktop(user.clone())).unwrap();
+            let visible = catalogue.list_visible(&local_principal(user.clone())).unwrap();
             visible.into_iter().map(|opened| opened.record.name).collect()
         };
         assert_eq!(
@@ -264,12 +277,15 @@ mod tests {
             (vec!["docs".into(), "adas".into()], vec!["docs".to_owned()])
         );
         assert!(matches!(
-            catalogue.add("DOCS", None, "x.db", "{}"),
-            Err(CollectionError::Taken(_))
+            catalogue.insert_record("DOCS", None, "x.db", "{}"),
+            Err(CollectionError::NameTaken(_))
         ));
-        assert!(matches!(catalogue.find(&desktop(bob), "adas"), Err(CollectionError::Unknown(_))));
+        assert!(matches!(
+            catalogue.find_visible(&local_principal(bob), "adas"),
+            Err(CollectionError::Unknown(_))
+        ));
         for name in ["", "../x", "notes", "collections", "a b"] {
-            assert!(catalogue.add(name, None, "x.db", "{}").is_err(), "{name}");
+            assert!(catalogue.insert_record(name, None, "x.db", "{}").is_err(), "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How long chunks are, and where a text is cut into windows of that length.
+//! Chunk sizes, and the division of a text into overlapping windows.
 
 use std::ops::Range;
 
@@ -6,49 +6,52 @@ use text_splitter::{Characters, ChunkConfig, TextSplitter};
 
 use vademecum_core::config;
 
-/// How far beyond a window one looks, to know whether a word or a sentence ends
-/// there; in characters.
-const AHEAD: usize = 64;
+/// Number of characters after the window limit that are inspected to detect the end of a word or a
+/// sentence.
+const LOOKAHEAD_CHARS: usize = 64;
 
-/// How documents are cut.
+/// Division of documents into chunks.
+///
+/// The `Debug` text is part of content hashes: renaming a variant, a field or `Windows` updates
+/// every document of existing collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
-    /// Each is one chunk.
+pub(super) enum ChunkingMode {
+    /// Each document is a single chunk.
     Whole,
-    /// At headings, where there are some.
+    /// Documents are divided at headings, where there are some.
     Headings,
-    /// Into windows.
+    /// Documents are divided into windows.
     Windows(Windows),
 }
 
-/// Windows over a text, in characters (code points).
+/// Sizes of windows over a text, in characters (code points).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Windows {
-    /// A window, at most. Never 0.
+    /// Maximum size of a window. Never 0.
     size: usize,
-    /// What neighbours share, at most. Less than the size.
+    /// Maximum overlap of neighbouring windows. Less than the size.
     overlap: usize,
-    /// A last window that is smaller becomes part of the one before it.
+    /// Minimum size of the last window; a smaller one is merged into the one before it.
     least: usize,
 }
 
-impl Cut {
-    /// How a plan has documents cut, and what had to be mended in it.
-    pub(super) fn of(chunking: Option<&config::Chunking>) -> (Self, Vec<String>) {
+impl ChunkingMode {
+    /// Returns the mode for the settings of a plan, and warnings about values that were replaced.
+    pub(super) fn from_settings(chunking: Option<&config::Chunking>) -> (Self, Vec<String>) {
         let Some(chunking) = chunking else { return (Self::Headings, Vec::new()) };
-        let (windows, warnings) = Windows::mended(chunking);
+        let (windows, warnings) = Windows::from_settings(chunking);
         (if chunking.enabled { Self::Windows(windows) } else { Self::Whole }, warnings)
     }
 }
 
 impl Windows {
-    /// The windows that are meant, and what had to be mended.
-    fn mended(written: &config::Chunking) -> (Self, Vec<String>) {
+    /// Returns the windows for the settings, and warnings about values that were replaced.
+    fn from_settings(written: &config::Chunking) -> (Self, Vec<String>) {
         let default = config::Chunking::default();
         let mut warnings = Vec::new();
         let mut mend =
             |name: &str, found: &dyn std::fmt::Display, taken: &dyn std::fmt::Display| {
-                warnings.push(format!("chunking.{name} is {found}: {taken} is taken"));
+                warnings.push(format!("chunking.{name} is {found}; using {taken}"));
             };
         if written.unit != default.unit {
             mend("unit", &format_args!("`{}`", written.unit), &default.unit);
@@ -78,18 +81,19 @@ impl Windows {
         (Self { size: count(size), overlap: count(overlap), least: count(least) }, warnings)
     }
 
-    /// The places of the windows over a text, in bytes. They cover it without a
-    /// gap. A window ends at a paragraph, a sentence or a word, if one ends in its
-    /// second half, and begins at a word.
-    pub(super) fn over(self, text: &str) -> Vec<Range<usize>> {
+    /// Returns the byte ranges of the windows over a text. They cover it without gaps.
+    ///
+    /// A window ends after a paragraph, a sentence or a word that ends in its second half, if there
+    /// is one, and begins at a word.
+    pub(super) fn split_ranges(self, text: &str) -> Vec<Range<usize>> {
         let mut places: Vec<Range<usize>> = Vec::new();
         let mut start = 0;
         while start < text.len() {
-            let limit = forward(text, start, self.size);
+            let limit = advance_chars(text, start, self.size);
             if limit == text.len() {
                 let rest = text.get(start..).unwrap_or_default();
                 match places.last_mut() {
-                    // What both share is in the one before already.
+                    // The overlap already belongs to the previous window.
                     Some(last) if rest.chars().take(self.least).count() < self.least => {
                         last.end = limit;
                     }
@@ -97,32 +101,32 @@ impl Windows {
                 }
                 break;
             }
-            let end = self.end(text, start, limit);
+            let end = self.window_end(text, start, limit);
             places.push(start..end);
-            start = self.next(text, end);
+            start = self.next_start(text, end);
         }
         places
     }
 
-    /// Where a window ends that may reach to `limit`.
-    fn end(self, text: &str, start: usize, limit: usize) -> usize {
-        // Shorter than this it would hold little more than what it shares.
+    /// Returns the end of the window that begins at `start` and may reach to `limit`.
+    fn window_end(self, text: &str, start: usize, limit: usize) -> usize {
+        // A shorter window would hold little more than the overlap.
         let least = (self.size / 2).max(self.overlap + 1).max(self.least.min(self.size));
-        let least = forward(text, start, least.min(self.size));
+        let least = advance_chars(text, start, least.min(self.size));
         let room = text.get(least..limit).map_or(0, |part| part.chars().count());
         if room == 0 {
             return limit;
         }
-        let part = text.get(least..forward(text, limit, AHEAD)).unwrap_or_default();
+        let part = text.get(least..advance_chars(text, limit, LOOKAHEAD_CHARS)).unwrap_or_default();
         let splitter: TextSplitter<Characters> =
             TextSplitter::new(ChunkConfig::new(room).with_trim(false));
         let first = splitter.chunks(part).next().map_or(0, str::len);
         if first == 0 { limit } else { (least + first).min(limit) }
     }
 
-    /// Where the window begins that follows one that ends there.
-    fn next(self, text: &str, end: usize) -> usize {
-        let earliest = backward(text, end, self.overlap);
+    /// Returns the start of the window that follows one that ends at `end`.
+    fn next_start(self, text: &str, end: usize) -> usize {
+        let earliest = rewind_chars(text, end, self.overlap);
         let before = text.get(..earliest).and_then(|before| before.chars().next_back());
         if before.is_none_or(char::is_whitespace) {
             return earliest;
@@ -135,14 +139,14 @@ impl Windows {
     }
 }
 
-/// The place so many characters after another, or the end.
-pub(super) fn forward(text: &str, at: usize, characters: usize) -> usize {
+/// Returns the byte offset `characters` characters after `at`, or the end of the text.
+pub(super) fn advance_chars(text: &str, at: usize, characters: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     rest.char_indices().nth(characters).map_or(text.len(), |(beyond, _)| at + beyond)
 }
 
-/// The place so many characters before another, or the beginning.
-fn backward(text: &str, at: usize, characters: usize) -> usize {
+/// Returns the byte offset `characters` characters before `at`, or 0.
+fn rewind_chars(text: &str, at: usize, characters: usize) -> usize {
     let before = text.get(..at).unwrap_or_default().char_indices();
     match characters {
         0 => at,
@@ -159,12 +163,12 @@ mod tests {
     }
 
     fn lengths(text: &str, windows: Windows) -> Vec<usize> {
-        windows.over(text).into_iter().map(|place| text[place].chars().count()).collect()
+        windows.split_ranges(text).into_iter().map(|place| text[place].chars().count()).collect()
     }
 
     #[test]
-    fn a_run_without_a_gap_is_cut_into_the_sizes_of_the_contract() {
-        let (default, warnings) = Windows::mended(&config::Chunking::default());
+    fn windows_have_contract_sizes_without_word_boundaries() {
+        let (default, warnings) = Windows::from_settings(&config::Chunking::default());
         assert_eq!((default, warnings), (windows(4_000, 400, 800), vec![]));
         for (length, expected) in [
             (1, vec![1]),
@@ -179,18 +183,18 @@ mod tests {
                 assert_eq!(lengths(&unit.repeat(length), default), expected, "{length} {unit}");
             }
         }
-        assert!(default.over("").is_empty());
+        assert!(default.split_ranges("").is_empty());
     }
 
     #[test]
-    fn sizes_are_counted_in_code_points() {
+    fn window_sizes_count_code_points() {
         let text = format!("x{}", "é".repeat(3_000));
         assert_eq!(lengths(&text, windows(4_000, 400, 800)), [3_001]);
         assert_eq!(lengths(&text, windows(1_000, 0, 0)), [1_000, 1_000, 1_000, 1]);
     }
 
     #[test]
-    fn what_is_not_right_is_mended_with_a_warning() {
+    fn invalid_sizes_are_replaced_with_warning() {
         let written = config::Chunking {
             chunk_size: 0,
             overlap: -1,
@@ -198,42 +202,45 @@ mod tests {
             unit: "tokens".to_owned(),
             ..config::Chunking::default()
         };
-        let (mended, warnings) = Windows::mended(&written);
+        let (mended, warnings) = Windows::from_settings(&written);
         assert_eq!(mended, windows(4_000, 0, 0));
         assert_eq!(
             warnings,
             [
-                "chunking.unit is `tokens`: chars is taken",
-                "chunking.chunk_size is 0: 4000 is taken",
-                "chunking.overlap is -1: 0 is taken",
-                "chunking.min_chunk_size is -5: 0 is taken",
+                "chunking.unit is `tokens`; using chars",
+                "chunking.chunk_size is 0; using 4000",
+                "chunking.overlap is -1; using 0",
+                "chunking.min_chunk_size is -5; using 0",
             ]
         );
         for (overlap, expected) in [(1_000, 250), (5_000, 250), (999, 999)] {
             let written = config::Chunking { chunk_size: 1_000, overlap, ..written.clone() };
-            assert_eq!(Windows::mended(&written).0.overlap, expected);
+            assert_eq!(Windows::from_settings(&written).0.overlap, expected);
         }
         let off = config::Chunking { enabled: false, ..config::Chunking::default() };
-        assert_eq!(Cut::of(Some(&off)), (Cut::Whole, vec![]));
-        assert_eq!(Cut::of(None), (Cut::Headings, vec![]));
+        assert_eq!(ChunkingMode::from_settings(Some(&off)), (ChunkingMode::Whole, vec![]));
+        assert_eq!(ChunkingMode::from_settings(None), (ChunkingMode::Headings, vec![]));
     }
 
     #[test]
-    fn prose_is_cut_where_it_reads_well() {
+    fn windows_end_at_sentence_boundaries() {
         let sentence = "The dough rests until it has doubled. ";
         let text = format!("{}\n\n{}", sentence.repeat(4).trim_end(), sentence.repeat(5));
-        let texts: Vec<&str> =
-            windows(200, 40, 20).over(&text).into_iter().map(|place| &text[place]).collect();
+        let texts: Vec<&str> = windows(200, 40, 20)
+            .split_ranges(&text)
+            .into_iter()
+            .map(|place| &text[place])
+            .collect();
         assert!(texts[0].ends_with("doubled.\n\n"), "{texts:?}");
         assert!(texts.iter().all(|it| it.trim_end().ends_with("doubled.")), "{texts:?}");
         let begins = |it: &&str| text.contains(&format!(" {it}")) || text.starts_with(*it);
         assert!(texts.iter().all(begins), "{texts:?}");
     }
 
-    /// Numbers that look random and are always the same.
-    struct Dice(u64);
+    /// A deterministic pseudo-random generator (linear congruential).
+    struct SeededRng(u64);
 
-    impl Dice {
+    impl SeededRng {
         fn below(&mut self, most: usize) -> usize {
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             usize::try_from(self.0 >> 33).unwrap() % most
@@ -241,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_text_windows_cover_it_and_keep_to_their_size() {
+    fn windows_cover_any_text_within_size() {
         let parts = [
             "word ",
             "Ein Satz. ",
@@ -254,13 +261,13 @@ mod tests {
             "\u{a0}",
             "| a | b |\n",
         ];
-        let mut dice = Dice(7);
+        let mut dice = SeededRng(7);
         for _ in 0..400 {
             let text: String =
                 (0..dice.below(60)).map(|_| parts[dice.below(parts.len())]).collect();
             let size = 1 + dice.below(90);
             let windows = windows(size, dice.below(size), dice.below(size + 20));
-            let places = windows.over(&text);
+            let places = windows.split_ranges(&text);
             let mut covered = 0;
             for (index, place) in places.iter().enumerate() {
                 let said = text.get(place.clone()).expect("whole code points");

@@ -1,83 +1,83 @@
-//! What can go wrong with collections.
+//! Errors of collections.
 
 use std::path::PathBuf;
 
 use vademecum_kit::{source::SourceError, store::StoreError};
 
-/// Why something could not be done with a collection.
+/// The reason why an operation on a collection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectionError {
-    /// There is no such collection, or none that this principal may see.
+    /// The collection does not exist, or this principal may not see it.
     #[error("there is no collection `{0}`")]
     Unknown(String),
-    /// There is one of that name already.
-    #[error("there is a collection `{0}` already")]
-    Taken(String),
-    /// A collection cannot be called that.
+    /// The name is already taken.
+    #[error("a collection `{0}` already exists")]
+    NameTaken(String),
+    /// The name is invalid.
     #[error(
         "`{0}` cannot be a collection's name: use 1 to 64 letters (a-z, A-Z), digits, `.`, `-` or \
          `_`, beginning with a letter or a digit; `notes`, `media`, `chats`, `characters`, \
          `prompts` and `collections` are taken"
     )]
-    Name(String),
-    /// The settings want something that cannot be.
-    #[error("the collection `{name}` in the settings is not right: {reason}")]
-    Settings {
-        /// Which collection.
+    InvalidName(String),
+    /// The collection has an invalid setting.
+    #[error("the collection `{name}` in the settings is invalid: {reason}")]
+    InvalidSettings {
+        /// Name of the collection.
         name: String,
-        /// What is wrong.
+        /// Description of the problem.
         reason: String,
     },
-    /// What the catalogue says it is made of cannot be read.
-    #[error("what the collection `{name}` is made of cannot be read; build it again")]
-    Plan {
-        /// Which collection.
+    /// The plan in the catalogue cannot be parsed.
+    #[error("the plan of the collection `{name}` cannot be read; build it again")]
+    UnreadablePlan {
+        /// Name of the collection.
         name: String,
-        /// Why.
+        /// Cause.
         source: serde_json::Error,
     },
-    /// There is nothing that it could be made of.
-    #[error("there is nothing to make the collection `{name}` of: {reason}")]
-    Nothing {
-        /// Which collection.
+    /// The source has no documents.
+    #[error("the collection `{name}` would have no documents: {reason}")]
+    NoDocuments {
+        /// Name of the collection.
         name: String,
-        /// What is wrong with each folder.
+        /// Description of the problem with each folder.
         reason: String,
     },
-    /// A folder that it is made of cannot be read, and so it cannot be made anew.
+    /// A rebuild is impossible because a folder is missing.
     #[error(
         "the collection `{name}` stays as it was: {reason}; make the folder readable, or build \
          the collection from the others"
     )]
-    Incomplete {
-        /// Which collection.
+    MissingFolder {
+        /// Name of the collection.
         name: String,
-        /// What is wrong with which folder.
+        /// Description of the problem with the folder.
         reason: String,
     },
-    /// The rows that it is made of cannot be read, or cannot become documents.
+    /// The rows of the table cannot be read or converted to documents.
     #[error("the collection `{name}` stays as it was: {reason}")]
     Rows {
-        /// Which collection.
+        /// Name of the collection.
         name: String,
-        /// What is wrong, and what to do.
+        /// Description of the problem, and the remedy.
         reason: String,
     },
-    /// Somebody else is at it.
+    /// Another process builds the collection.
     #[error("the collection `{0}` is being built already; try again when that is done")]
     Busy(String),
-    /// The folder of collections cannot be used.
+    /// A file or folder cannot be used.
     #[error("cannot use {}", path.display())]
     Files {
-        /// Which file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// A database could not be opened, read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A collection could not do what it was asked.
+    /// An operation inside the collection failed.
     #[error(transparent)]
     Source(#[from] SourceError),
 }

@@ -1,10 +1,8 @@
-//! Bringing a collection up to date.
+//! Synchronisation of a collection with its folders or its table.
 //!
-//! What has changed goes into the collection in one transaction. If all of it
-//! changes, because it is cut another way or another model makes its vectors,
-//! it is made anew in a file of its own, which then takes the place of the old
-//! one. Either way whoever searches sees the old collection or the new one,
-//! whole, and so does whoever comes after a crash.
+//! Changes are applied in one transaction. If everything changes, because of another chunking or
+//! another embedding model, the collection is rebuilt in a new file that then replaces the old one.
+//! In both cases readers see either the old or the new collection completely, even after a crash.
 
 use std::{
     collections::HashSet,
@@ -12,7 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
-use vademecum_collections::{Collection, Document, NewSource, Put, SyncState};
+use vademecum_collections::{Collection, Document, NewSource, PutOutcome, SyncState};
 use vademecum_kit::{
     model::{Deadline, Timestamp},
     source::SourceError,
@@ -20,156 +18,170 @@ use vademecum_kit::{
 };
 
 use super::{
-    Catalogue, CollectionError, Plan, Record, Report, Tables, Wanted,
+    Catalogue, CollectionError, CollectionPlan, CollectionRecord, CollectionSpec, SyncReport,
+    TableDatabases,
     catalogue::check_name,
-    chunking::Cut,
-    files::{self, Lock},
-    origin::{Known, Origin, Pass, Portion},
-    rows::TableRows,
-    vectors::{self, Made, Vectors},
-    walk::Walk,
+    chunk_vectors::{self, ChunkEmbedder, ChunkVector},
+    chunking::ChunkingMode,
+    collection_files::{self, CollectionLock},
+    document_source::{Batch, DocumentSource, KnownHashes, SyncPass},
+    folder_source::FolderSource,
+    table_source::TableSource,
 };
 use vademecum_embed::Embeddings;
 
-/// Chunks that are changed in one transaction. If there are more, it takes less
-/// memory to make the collection anew.
-const MOST_IN_PLACE: usize = 20_000;
-/// Vectors that are caught up with in one transaction.
-const CAUGHT_UP: usize = 1_024;
-/// How long a look into a collection may take.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// Maximum number of chunks that are changed in one transaction. Beyond, a rebuild needs less
+/// memory.
+const MAX_INCREMENTAL_CHUNKS: usize = 20_000;
+/// Number of missing vectors that are added in one transaction.
+const MISSING_VECTOR_BATCH: usize = 1_024;
+/// Timeout of reading the state of a collection.
+const READ_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Hears how many files or rows were read, of how many.
-pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+/// Callback that receives the number of files or rows read so far, and their total.
+pub type ProgressCallback<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
-/// Brings collections up to date.
+/// Synchronises collections.
 #[derive(Clone, Copy, Debug)]
 pub struct Ingest<'a> {
-    /// Where they are.
+    /// Catalogue of the collections.
     pub catalogue: &'a Catalogue,
-    /// Who makes vectors, if anybody does.
+    /// Embedding service; without one, chunks get no vectors.
     pub embeddings: Option<&'a Embeddings>,
-    /// The databases, if there are any.
-    pub tables: Option<&'a Tables>,
+    /// Databases for collections of tables.
+    pub tables: Option<&'a TableDatabases>,
 }
 
-/// One that is under way.
-struct Intake<'a> {
+/// The synchronisation of one collection.
+struct IngestJob<'a> {
     ingest: Ingest<'a>,
-    record: Record,
-    wanted: &'a Wanted,
-    origin: Box<dyn Origin + 'a>,
-    cut: Cut,
-    vectors: Vectors<'a>,
-    known: Known,
-    /// How far its origin was read the last time, if that can be gone on from.
+    record: CollectionRecord,
+    spec: &'a CollectionSpec,
+    document_source: Box<dyn DocumentSource + 'a>,
+    chunking_mode: ChunkingMode,
+    vectors: ChunkEmbedder<'a>,
+    known_hashes: KnownHashes,
+    /// Position where the previous pass ended, if a pass can continue there.
     cursor: Option<Value>,
-    report: Report,
-    progress: Progress<'a>,
+    report: SyncReport,
+    progress: ProgressCallback<'a>,
 }
 
-/// Documents with the vectors of their chunks.
-type Embedded = (Vec<Document>, Vec<Vec<Option<Made>>>);
+/// Documents, with the vectors of their chunks.
+type EmbeddedDocuments = (Vec<Document>, Vec<Vec<Option<ChunkVector>>>);
 
-/// What makes a collection what its origin is.
+/// The difference between a collection and its source.
 struct Changes {
-    /// The documents that are not what is known of them.
+    /// New and changed documents.
     documents: Vec<Document>,
-    /// The names of those that are gone.
-    gone: Vec<String>,
+    /// Identifiers of removed documents.
+    removed: Vec<String>,
 }
 
 impl Ingest<'_> {
-    /// Makes a collection what it is wanted to be. It blocks, for as long as that
-    /// takes, and must not be called where others wait for a runtime. Only one process
-    /// at a time may do so with a collection. Why it could not be done is written into
-    /// the collection as well.
-    pub fn bring_up_to_date(
+    /// Synchronises a collection with `wanted`, and creates it if necessary. With `rebuild` all of
+    /// it is built again.
+    ///
+    /// Blocks, and must not be called on a thread of the async runtime. Fails with
+    /// [`CollectionError::Busy`] if another process builds the same collection. Failures are also
+    /// recorded in the collection.
+    pub fn sync(
         &self,
-        wanted: &Wanted,
+        wanted: &CollectionSpec,
         rebuild: bool,
-        progress: Progress<'_>,
-    ) -> Result<Report, CollectionError> {
+        progress: ProgressCallback<'_>,
+    ) -> Result<SyncReport, CollectionError> {
         let begun = Instant::now();
         check_name(&wanted.name)?;
         let folder = self.catalogue.folder();
-        let _lock = Lock::take(folder, &wanted.name)?;
-        let before = self.catalogue.named(&wanted.name)?;
-        let done = self.build(wanted, before.as_ref(), rebuild, progress);
+        let _lock = CollectionLock::acquire(folder, &wanted.name)?;
+        let before = self.catalogue.find_record(&wanted.name)?;
+        let done = self.run_build(wanted, before.as_ref(), rebuild, progress);
         if let (Err(error), Some(record)) = (&done, &before) {
-            self.remember(record, error);
+            self.record_failure(record, error);
         }
         let mut report = done?;
         report.seconds = begun.elapsed().as_secs_f64();
         Ok(report)
     }
 
-    fn build(
+    fn run_build(
         &self,
-        wanted: &Wanted,
-        before: Option<&Record>,
+        wanted: &CollectionSpec,
+        before: Option<&CollectionRecord>,
         rebuild: bool,
-        progress: Progress<'_>,
-    ) -> Result<Report, CollectionError> {
+        progress: ProgressCallback<'_>,
+    ) -> Result<SyncReport, CollectionError> {
         let name = before.map_or(&wanted.name, |record| &record.name);
-        let (cut, warnings) = Cut::of(wanted.plan.chunking.as_ref());
-        let origin = self.origin(name, &wanted.plan, cut)?;
-        files::sweep(self.catalogue.folder(), name, before, Timestamp::now())?;
+        let (cut, warnings) = ChunkingMode::from_settings(wanted.plan.chunking.as_ref());
+        let origin = self.open_document_source(name, &wanted.plan, cut)?;
+        collection_files::remove_unused(self.catalogue.folder(), name, before, Timestamp::now())?;
         let record = match before {
             Some(record) => record.clone(),
-            None => self.add(wanted, &*origin)?,
+            None => self.insert_collection(wanted, &*origin)?,
         };
         let source_id = record.source_id;
-        let vectors = Vectors::new(self.embeddings.filter(|_| wanted.plan.embedding.enabled));
-        let report = Report { name: name.clone(), warnings, ..Report::default() };
-        let (known, cursor) = (Known::new(), None);
+        let vectors = ChunkEmbedder::new(self.embeddings.filter(|_| wanted.plan.embedding.enabled));
+        let report = SyncReport { name: name.clone(), warnings, ..SyncReport::default() };
+        let (known, cursor) = (KnownHashes::new(), None);
         let ingest = *self;
-        let mut intake = Intake {
+        let mut intake = IngestJob {
             ingest,
             record,
-            wanted,
-            origin,
-            cut,
+            spec: wanted,
+            document_source: origin,
+            chunking_mode: cut,
             vectors,
-            known,
+            known_hashes: known,
             cursor,
             report,
             progress,
         };
-        let done = intake.prepare(rebuild).and_then(|()| intake.run());
+        let done = intake.load_or_rebuild(rebuild).and_then(|()| intake.run());
         if done.is_err() && before.is_none() {
-            self.catalogue.remove(source_id)?;
+            self.catalogue.remove_record(source_id)?;
         }
         done
     }
 
-    /// What the documents are read from.
-    fn origin<'p>(
+    /// Opens the folders or the table of the plan.
+    fn open_document_source<'p>(
         &self,
         name: &'p str,
-        plan: &'p Plan,
-        cut: Cut,
-    ) -> Result<Box<dyn Origin + 'p>, CollectionError> {
-        let Some(table) = &plan.table else { return Ok(Box::new(Walk::new(name, plan, cut))) };
+        plan: &'p CollectionPlan,
+        cut: ChunkingMode,
+    ) -> Result<Box<dyn DocumentSource + 'p>, CollectionError> {
+        let Some(table) = &plan.table else {
+            return Ok(Box::new(FolderSource::new(name, plan, cut)));
+        };
         let tables = self.tables.ok_or_else(|| CollectionError::Rows {
             name: name.to_owned(),
-            reason: "there are no databases here".to_owned(),
+            reason: "no databases are configured".to_owned(),
         })?;
-        Ok(Box::new(TableRows::new(name, plan, table, cut, tables)?))
+        Ok(Box::new(TableSource::new(name, plan, table, cut, tables)?))
     }
 
-    /// Adds a collection that stands for nothing yet.
-    fn add(&self, wanted: &Wanted, origin: &dyn Origin) -> Result<Record, CollectionError> {
-        let Wanted { name, owner, plan } = wanted;
-        if let Some(reason) = origin.nothing() {
-            return Err(CollectionError::Nothing { name: name.clone(), reason });
+    /// Inserts an empty collection into the catalogue.
+    fn insert_collection(
+        &self,
+        wanted: &CollectionSpec,
+        origin: &dyn DocumentSource,
+    ) -> Result<CollectionRecord, CollectionError> {
+        let CollectionSpec { name, owner, plan } = wanted;
+        if let Some(reason) = origin.unusable_reason() {
+            return Err(CollectionError::NoDocuments { name: name.clone(), reason });
         }
-        self.catalogue.add(name, owner.as_ref(), &files::first(name), &plan.to_json())?;
-        self.catalogue.named(name)?.ok_or_else(|| CollectionError::Unknown(name.clone()))
+        self.catalogue.insert_record(
+            name,
+            owner.as_ref(),
+            &collection_files::initial_file_name(name),
+            &plan.to_json(),
+        )?;
+        self.catalogue.find_record(name)?.ok_or_else(|| CollectionError::Unknown(name.clone()))
     }
 
-    /// Writes down why a collection could not be brought up to date.
-    fn remember(&self, record: &Record, error: &CollectionError) {
+    /// Records in the collection why it could not be synchronised.
+    fn record_failure(&self, record: &CollectionRecord, error: &CollectionError) {
         if !self.catalogue.folder().join(&record.file).exists() {
             return;
         }
@@ -180,126 +192,136 @@ impl Ingest<'_> {
         });
         if let Err(error) = written {
             let name = &record.name;
-            tracing::warn!(source = %name, %error, "nor could that be written down");
+            tracing::warn!(source = %name, %error, "cannot record the failure in the collection");
         }
     }
 }
 
-impl Intake<'_> {
-    /// Learns what is there.
-    fn prepare(&mut self, rebuild: bool) -> Result<(), CollectionError> {
-        self.report.rebuilt = rebuild || !self.is_there();
-        match self.look() {
+impl IngestJob<'_> {
+    /// Loads the state of the collection and decides whether to rebuild it.
+    fn load_or_rebuild(&mut self, rebuild: bool) -> Result<(), CollectionError> {
+        self.report.rebuilt = rebuild || !self.database_exists();
+        match self.load_state() {
             Ok(anew) => self.report.rebuilt |= anew,
-            // Whoever wants it made anew may want that because it cannot be read.
+            // A rebuild is the remedy for a collection that cannot be read.
             Err(_) if self.report.rebuilt => {}
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    fn run(mut self) -> Result<Report, CollectionError> {
-        for missing in self.origin.missing() {
-            self.report.skip(String::new(), missing.reason.clone());
+    fn run(mut self) -> Result<SyncReport, CollectionError> {
+        for missing in self.document_source.missing_folders() {
+            self.report.add_skipped(String::new(), missing.reason.clone());
         }
         let before = self.report.clone();
-        if before.rebuilt || !self.in_place()? {
-            self.report = Report { rebuilt: true, ..before };
-            self.anew()?;
+        if before.rebuilt || !self.sync_incremental()? {
+            self.report = SyncReport { rebuilt: true, ..before };
+            self.rebuild()?;
         }
         self.report.embedding_error = self.vectors.problem().map(str::to_owned);
         Ok(self.report)
     }
 
-    fn collection(&self) -> Collection {
+    fn open_collection(&self) -> Collection {
         self.ingest.catalogue.open(&self.record.file)
     }
 
-    fn is_there(&self) -> bool {
+    fn database_exists(&self) -> bool {
         self.ingest.catalogue.folder().join(&self.record.file).exists()
     }
 
-    /// Learns what is in the collection; tells whether it must be made anew.
-    fn look(&mut self) -> Result<bool, CollectionError> {
-        if !self.is_there() {
+    /// Loads the hashes and the cursor of the collection. Returns whether it must be rebuilt.
+    fn load_state(&mut self) -> Result<bool, CollectionError> {
+        if !self.database_exists() {
             return Ok(true);
         }
-        let before = Plan::parse(&self.record.name, &self.record.plan).ok();
-        let same_cut =
-            before.as_ref().is_some_and(|before| Cut::of(before.chunking.as_ref()).0 == self.cut);
-        let collection = self.collection();
-        let (hashes, model, state) = collection.read(Deadline::after(PATIENCE), |reader| {
+        let before = CollectionPlan::parse(&self.record.name, &self.record.plan).ok();
+        let same_cut = before.as_ref().is_some_and(|before| {
+            ChunkingMode::from_settings(before.chunking.as_ref()).0 == self.chunking_mode
+        });
+        let collection = self.open_collection();
+        let (hashes, model, state) = collection.read(Deadline::after(READ_TIMEOUT), |reader| {
             let source_id = self.record.source_id;
-            let hashes = collection.hashes(reader, source_id)?;
-            Ok((hashes, collection.model(reader)?, collection.sync_state(reader, source_id)?))
+            let hashes = collection.content_hashes(reader, source_id)?;
+            Ok((
+                hashes,
+                collection.embedding_model(reader)?,
+                collection.sync_state(reader, source_id)?,
+            ))
         })?;
-        self.known = hashes.into_iter().collect();
-        // Of another table or by another map, all rows are read.
-        if before.is_some_and(|before| before == self.wanted.plan) {
+        self.known_hashes = hashes.into_iter().collect();
+        // The cursor is valid only for the same plan; otherwise all rows are read.
+        if before.is_some_and(|before| before == self.spec.plan) {
             let cursor = state.cursor_json.and_then(|it| serde_json::from_str(&it).ok());
             self.cursor = cursor.filter(|it: &Value| it.get("value").is_some());
         }
-        let wanted = self.wanted.plan.embedding.enabled;
-        let same_model = model.is_none_or(|model| wanted && self.vectors.are_of(&model));
+        let wanted = self.spec.plan.embedding.enabled;
+        let same_model = model.is_none_or(|model| wanted && self.vectors.matches_model(&model));
         Ok(!same_cut || !same_model)
     }
 
-    /// Puts what has changed into the collection, unless it is very much: tells
-    /// whether that was done.
-    fn in_place(&mut self) -> Result<bool, CollectionError> {
-        let Some(Changes { documents, gone }) = self.changes()? else { return Ok(false) };
-        let made = self.vectors.of(&documents);
-        let collection = self.collection();
-        self.catch_up(&collection)?;
-        let source = self.source();
+    /// Applies the changes in one transaction. Returns `false` without applying them if there are
+    /// too many.
+    fn sync_incremental(&mut self) -> Result<bool, CollectionError> {
+        let Some(Changes { documents, removed: gone }) = self.find_changes()? else {
+            return Ok(false);
+        };
+        let made = self.vectors.embed_chunks(&documents);
+        let collection = self.open_collection();
+        self.add_missing_vectors(&collection)?;
+        let source = self.source_row();
         let (report, vectors) = (&mut self.report, &self.vectors);
-        let state = state(&*self.origin, vectors);
+        let state = sync_state(&*self.document_source, vectors);
         collection.write(Durability::Bulk, |writer| {
             collection.put_source(writer, &source)?;
             for doc_id in &gone {
-                report.gone += usize::from(collection.remove(writer, doc_id)?);
+                report.gone += usize::from(collection.remove_document(writer, doc_id)?);
             }
-            let puts = put(&collection, writer, vectors, &(documents, made))?;
+            let puts = put_documents(&collection, writer, vectors, &(documents, made))?;
             for put in &puts {
-                report.put(put);
+                report.count_document(put);
             }
             collection.put_sync_state(writer, source.source_id, &state)
         })?;
-        collection.store().settle()?;
-        self.count(&collection)?;
-        let (plan, owner) = (self.wanted.plan.to_json(), self.owner());
+        collection.store().checkpoint()?;
+        self.count_contents(&collection)?;
+        let (plan, owner) = (self.spec.plan.to_json(), self.owner_name());
         if plan != self.record.plan || owner != self.record.owner {
-            let record = Record { owner, plan, ..self.record.clone() };
-            self.ingest.catalogue.swap(&record)?;
+            let record = CollectionRecord { owner, plan, ..self.record.clone() };
+            self.ingest.catalogue.update_record(&record)?;
         }
         Ok(true)
     }
 
-    /// The documents that are not what is known of them, and the names of those
-    /// that are gone; nothing, if it is too much for one transaction.
-    fn changes(&mut self) -> Result<Option<Changes>, CollectionError> {
+    /// Returns the changed and the removed documents, or `None` if they are too many for one
+    /// transaction.
+    fn find_changes(&mut self) -> Result<Option<Changes>, CollectionError> {
         let mut kept = HashSet::new();
         let (mut documents, mut chunks) = (Vec::new(), 0);
-        self.origin.begin(self.cursor.take().map_or(Pass::Everything, Pass::Since))?;
-        while let Some(portion) = self.origin.next(Some(&self.known))? {
-            let read = self.take(portion, &mut kept);
+        self.document_source
+            .begin_pass(self.cursor.take().map_or(SyncPass::Full, SyncPass::Since))?;
+        while let Some(portion) = self.document_source.next_batch(Some(&self.known_hashes))? {
+            let read = self.collect_batch(portion, &mut kept);
             chunks += read.iter().map(|it| it.chunks.len()).sum::<usize>();
             documents.extend(read);
-            // Without its folders a collection cannot be made anew.
-            if chunks > MOST_IN_PLACE && self.origin.missing().is_empty() {
+            // A rebuild is impossible while folders are missing.
+            if chunks > MAX_INCREMENTAL_CHUNKS && self.document_source.missing_folders().is_empty()
+            {
                 return Ok(None);
             }
         }
-        let missing = self.origin.missing();
-        let is_missed = |id: &str| missing.iter().any(|missing| missing.holds(id));
+        let missing = self.document_source.missing_folders();
+        let is_missed = |id: &str| missing.iter().any(|missing| missing.owns_document(id));
         let is_gone = |id: &&String| !kept.contains(*id) && !is_missed(id);
-        let gone = self.known.keys().filter(is_gone).cloned().collect();
-        Ok(Some(Changes { documents, gone }))
+        let gone = self.known_hashes.keys().filter(is_gone).cloned().collect();
+        Ok(Some(Changes { documents, removed: gone }))
     }
 
-    /// Takes in what was read; gives back what is to be put.
-    fn take(&mut self, portion: Portion, kept: &mut HashSet<String>) -> Vec<Document> {
-        let Portion { mut documents, unchanged, passed, skipped, progress: (done, of) } = portion;
+    /// Counts a batch in the report. Returns its new and changed documents.
+    fn collect_batch(&mut self, portion: Batch, kept: &mut HashSet<String>) -> Vec<Document> {
+        let Batch { mut documents, unchanged, unsupported: passed, skipped, progress: (done, of) } =
+            portion;
         self.report.passed += passed;
         self.report.unchanged += unchanged.len();
         self.report.skipped.extend(skipped);
@@ -312,89 +334,91 @@ impl Intake<'_> {
         documents
     }
 
-    /// Makes the collection anew, in a file that takes the place of the old one.
-    fn anew(&mut self) -> Result<(), CollectionError> {
-        let lost =
-            |missing: &&super::folder::Missing| self.known.keys().any(|id| missing.holds(id));
-        if let Some(missing) = self.origin.missing().iter().find(lost) {
+    /// Rebuilds the collection in a new file, which then replaces the old one. Fails if a missing
+    /// folder would lose documents.
+    fn rebuild(&mut self) -> Result<(), CollectionError> {
+        let lost = |missing: &&super::folder_scan::MissingFolder| {
+            self.known_hashes.keys().any(|id| missing.owns_document(id))
+        };
+        if let Some(missing) = self.document_source.missing_folders().iter().find(lost) {
             let (name, reason) = (self.record.name.clone(), missing.reason.clone());
-            return Err(CollectionError::Incomplete { name, reason });
+            return Err(CollectionError::MissingFolder { name, reason });
         }
         let catalogue = self.ingest.catalogue;
-        self.origin.begin(Pass::Everything)?;
-        let file = files::next(catalogue.folder(), &self.record)?;
+        self.document_source.begin_pass(SyncPass::Full)?;
+        let file = collection_files::next_file_name(catalogue.folder(), &self.record)?;
         let collection = Collection::at(catalogue.folder().join(&file));
-        let source = self.source();
+        let source = self.source_row();
         collection.write(Durability::Bulk, |writer| collection.put_source(writer, &source))?;
         let mut kept = HashSet::new();
-        while let Some(portion) = self.origin.next(None)? {
-            let documents = self.take(portion, &mut kept);
-            let made = self.vectors.of(&documents);
+        while let Some(portion) = self.document_source.next_batch(None)? {
+            let documents = self.collect_batch(portion, &mut kept);
+            let made = self.vectors.embed_chunks(&documents);
             let embedded = (documents, made);
             collection.write(Durability::Bulk, |writer| {
-                put(&collection, writer, &self.vectors, &embedded).map(drop)
+                put_documents(&collection, writer, &self.vectors, &embedded).map(drop)
             })?;
             for document in &embedded.0 {
-                let before = self.known.get(&document.doc_id);
-                self.report.put(&match before {
-                    None => Put::New(Vec::new()),
-                    Some(hash) if *hash == document.content_hash => Put::Unchanged,
-                    Some(_) => Put::Updated(Vec::new()),
+                let before = self.known_hashes.get(&document.doc_id);
+                self.report.count_document(&match before {
+                    None => PutOutcome::New(Vec::new()),
+                    Some(hash) if *hash == document.content_hash => PutOutcome::Unchanged,
+                    Some(_) => PutOutcome::Updated(Vec::new()),
                 });
             }
         }
-        self.report.gone = self.known.keys().filter(|id| !kept.contains(*id)).count();
-        let state = state(&*self.origin, &self.vectors);
+        self.report.gone = self.known_hashes.keys().filter(|id| !kept.contains(*id)).count();
+        let state = sync_state(&*self.document_source, &self.vectors);
         collection.write(Durability::Full, |writer| {
             collection.put_sync_state(writer, source.source_id, &state)
         })?;
-        self.count(&collection)?;
-        // All of it is in the file itself before anybody is sent there.
-        collection.store().settle()?;
+        self.count_contents(&collection)?;
+        // The write-ahead log is merged into the file before the catalogue refers to it.
+        collection.store().checkpoint()?;
         collection.store().close();
-        let (plan, owner) = (self.wanted.plan.to_json(), self.owner());
-        catalogue.swap(&Record { owner, file, plan, ..self.record.clone() })
+        let (plan, owner) = (self.spec.plan.to_json(), self.owner_name());
+        catalogue.update_record(&CollectionRecord { owner, file, plan, ..self.record.clone() })
     }
 
-    /// Makes the vectors that were missing before, as far as that works.
-    fn catch_up(&mut self, collection: &Collection) -> Result<(), CollectionError> {
+    /// Adds vectors that are missing from previous runs, as far as the provider works.
+    fn add_missing_vectors(&mut self, collection: &Collection) -> Result<(), CollectionError> {
         let mut from = 0;
-        while self.vectors.can_be_made() {
-            let missing = collection.read(Deadline::after(PATIENCE), |reader| {
-                collection.without_vector(reader, from, CAUGHT_UP)
+        while self.vectors.is_available() {
+            let missing = collection.read(Deadline::after(READ_TIMEOUT), |reader| {
+                collection.chunks_without_vector(reader, from, MISSING_VECTOR_BATCH)
             })?;
             let Some((last, _)) = missing.last() else { break };
             from = last + 1;
             let (keys, texts): (Vec<i64>, Vec<String>) = missing.into_iter().unzip();
-            let made = self.vectors.of_texts(&texts);
+            let made = self.vectors.embed_texts(&texts);
             collection.write(Durability::Bulk, |writer| {
-                self.vectors.announce(collection, writer, &made)?;
-                vectors::put(collection, writer, &keys, &made)
+                self.vectors.record_model(collection, writer, &made)?;
+                chunk_vectors::put_vectors(collection, writer, &keys, &made)
             })?;
         }
         Ok(())
     }
 
-    fn count(&mut self, collection: &Collection) -> Result<(), CollectionError> {
-        let counts =
-            collection.read(Deadline::after(PATIENCE), |reader| collection.counts(reader))?;
-        self.report.hold(&counts);
+    fn count_contents(&mut self, collection: &Collection) -> Result<(), CollectionError> {
+        let counts = collection
+            .read(Deadline::after(READ_TIMEOUT), |reader| collection.count_by_source(reader))?;
+        self.report.set_totals(&counts);
         Ok(())
     }
 
-    fn owner(&self) -> Option<String> {
-        self.wanted.owner.as_ref().map(ToString::to_string)
+    fn owner_name(&self) -> Option<String> {
+        self.spec.owner.as_ref().map(ToString::to_string)
     }
 
-    fn source(&self) -> NewSource {
-        let plan = &self.wanted.plan;
+    fn source_row(&self) -> NewSource {
+        let plan = &self.spec.plan;
         let json = |written: Option<serde_json::Value>| {
             written.map(|it| it.to_string()).unwrap_or_default()
         };
         NewSource {
             source_id: self.record.source_id,
             name: self.record.name.clone(),
-            backend_type: self.origin.backend_type().to_owned(),
+            backend_type: self.document_source.backend_type().to_owned(),
             doc_map_json: json(
                 plan.table.as_ref().and_then(|it| serde_json::to_value(&it.doc_map).ok()),
             ),
@@ -406,9 +430,9 @@ impl Intake<'_> {
     }
 }
 
-/// How far the collection follows its origin afterwards.
-fn state(origin: &dyn Origin, vectors: &Vectors<'_>) -> SyncState {
-    let missing: Vec<&str> = origin.missing().iter().map(|it| it.reason.as_str()).collect();
+/// Returns the state to be recorded after a successful run.
+fn sync_state(origin: &dyn DocumentSource, vectors: &ChunkEmbedder<'_>) -> SyncState {
+    let missing: Vec<&str> = origin.missing_folders().iter().map(|it| it.reason.as_str()).collect();
     let complete = missing.is_empty();
     let problem =
         if complete { vectors.problem().map(str::to_owned) } else { Some(missing.join("; ")) };
@@ -416,19 +440,19 @@ fn state(origin: &dyn Origin, vectors: &Vectors<'_>) -> SyncState {
     SyncState { cursor_json, last_ok_at: complete.then(Timestamp::now), last_error: problem }
 }
 
-/// Puts documents in, with the vectors of their chunks.
-fn put(
+/// Writes documents with the vectors of their chunks. Returns the outcome for each document.
+fn put_documents(
     collection: &Collection,
     writer: &Writer<'_>,
-    vectors: &Vectors<'_>,
-    (documents, made): &Embedded,
-) -> Result<Vec<Put>, SourceError> {
-    vectors.announce(collection, writer, made.iter().flatten())?;
+    vectors: &ChunkEmbedder<'_>,
+    (documents, made): &EmbeddedDocuments,
+) -> Result<Vec<PutOutcome>, SourceError> {
+    vectors.record_model(collection, writer, made.iter().flatten())?;
     let mut puts = Vec::with_capacity(documents.len());
     for (document, made) in documents.iter().zip(made) {
-        let put = collection.put(writer, document)?;
-        if let Put::New(keys) | Put::Updated(keys) = &put {
-            vectors::put(collection, writer, keys, made)?;
+        let put = collection.put_document(writer, document)?;
+        if let PutOutcome::New(keys) | PutOutcome::Updated(keys) = &put {
+            chunk_vectors::put_vectors(collection, writer, keys, made)?;
         }
         puts.push(put);
     }

@@ -1,36 +1,37 @@
-//! Collections: documents that come from elsewhere, shared or of one user.
+//! Collections: documents from folders and database tables, shared or owned by one user.
 //!
-//! [`Catalogue`] knows which there are and who may see them; [`Ingest`] makes
-//! them what a [`Plan`] says, of folders or of [`Tables`]; [`retrieve`] searches them;
-//! [`CollectionSource`] is one of them as a source like those of a library.
+//! [`Catalogue`] lists the collections and decides who may see them. [`Ingest`] synchronises a
+//! collection with the folders or [`TableDatabases`] of its [`CollectionPlan`]. [`retrieve`]
+//! searches several collections; [`CollectionSource`] exposes one as a source like those of a
+//! library.
 
 mod catalogue;
+mod chunk_vectors;
 mod chunking;
+mod collection_files;
+mod document_source;
 mod error;
-mod files;
-mod folder;
+mod folder_scan;
+mod folder_source;
 mod ingest;
-mod mapping;
-mod origin;
 mod plan;
 mod report;
 pub mod retrieve;
-mod rows;
+mod row_mapping;
 mod sections;
 mod source;
 mod sql;
-mod statement;
 mod sync;
+mod table_source;
+mod table_sql;
 mod tables;
-mod vectors;
-mod walk;
 
-pub use catalogue::{Catalogue, Opened, Record};
+pub use catalogue::{Catalogue, CollectionRecord, VisibleCollection};
 pub use error::CollectionError;
-pub use ingest::{Ingest, Progress};
-pub use plan::{Plan, Wanted};
-pub use report::Report;
+pub use ingest::{Ingest, ProgressCallback};
+pub use plan::{CollectionPlan, CollectionSpec};
+pub use report::SyncReport;
 pub use source::CollectionSource;
-pub(crate) use statement::{TableSql, parameter};
-pub use sync::{Begun, SyncError, Syncs};
-pub use tables::Tables;
+pub use sync::{SyncError, SyncJobs, SyncStart};
+pub(crate) use table_sql::{TableSql, to_parameter};
+pub use tables::TableDatabases;

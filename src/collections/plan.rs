@@ -1,80 +1,82 @@
-//! What a collection is made of.
+//! The plan of a collection: the source of its documents and their processing.
 
 use serde::{Deserialize, Serialize};
 
-use super::{CollectionError, Record};
+use super::{CollectionError, CollectionRecord};
 use vademecum_core::{
     auth::{AccessTag, UserId, UserIdError},
-    config::{self, Chunking, Embedding, Folder, Table},
+    config::{self, Chunking, CollectionTable, EmbeddingOptions, Folder},
 };
 
-/// What a collection is made of and how, as the catalogue keeps it.
+/// The plan of a collection, stored as JSON in the catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
-    /// The folders whose files it is made of.
+pub struct CollectionPlan {
+    /// Folders whose files become documents.
     #[serde(default)]
     pub folders: Vec<Folder>,
-    /// The table whose rows it is made of, if it is not made of folders.
+    /// Table whose rows become documents, if there are no folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub table: Option<Table>,
-    /// The access tags that one must have to see its documents.
+    pub table: Option<CollectionTable>,
+    /// Access tags that a user needs in order to see the documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub access_tags: Vec<String>,
-    /// How documents are cut. Without it, at their headings.
+    /// Division of documents into chunks; by default, at headings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunking: Option<Chunking>,
-    /// Whether it can be searched by meaning.
+    /// Whether chunks get vectors for semantic search.
     #[serde(default)]
-    pub embedding: Embedding,
+    pub embedding: EmbeddingOptions,
 }
 
-/// A collection as somebody wants it to be.
+/// The desired state of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// What it is called.
+pub struct CollectionSpec {
+    /// Name of the collection.
     pub name: String,
-    /// Whose it is; everybody's, if nobody's.
+    /// Owner; without one, all users see the collection.
     pub owner: Option<UserId>,
-    /// What it is made of.
-    pub plan: Plan,
+    /// Source and processing of its documents.
+    pub plan: CollectionPlan,
 }
 
-impl Plan {
-    /// Whether it is made of anything that can be read again.
-    pub fn has_origin(&self) -> bool {
+impl CollectionPlan {
+    /// Returns whether the plan has a source that can be read again.
+    pub fn has_source(&self) -> bool {
         !self.folders.is_empty() || self.table.is_some()
     }
 
-    /// Reads the plan of a collection of that name.
+    /// Parses the plan of the collection `name`.
     pub fn parse(name: &str, json: &str) -> Result<Self, CollectionError> {
         serde_json::from_str(json)
-            .map_err(|source| CollectionError::Plan { name: name.to_owned(), source })
+            .map_err(|source| CollectionError::UnreadablePlan { name: name.to_owned(), source })
     }
 
-    /// The plan as the catalogue keeps it.
+    /// Returns the plan as JSON.
     pub fn to_json(&self) -> String {
-        // Nothing in it can fail to be written: no map, no number that is none.
+        // Serialization cannot fail: there are no maps with keys other than strings.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-impl Wanted {
-    /// The collection that the settings describe.
-    pub fn configured(written: &config::Collection) -> Result<Self, CollectionError> {
-        let wrong =
-            |reason: String| CollectionError::Settings { name: written.name.clone(), reason };
+impl CollectionSpec {
+    /// Creates the specification from the settings. Fails if they are invalid.
+    pub fn from_settings(written: &config::Collection) -> Result<Self, CollectionError> {
+        let wrong = |reason: String| CollectionError::InvalidSettings {
+            name: written.name.clone(),
+            reason,
+        };
         let owner = written.owner.as_deref().map(str::parse).transpose();
-        let plan = Plan {
+        let plan = CollectionPlan {
             folders: written.folders.clone(),
             table: written.table.clone(),
             access_tags: written.access_tags.clone(),
             chunking: written.chunking.clone(),
             embedding: written.embedding,
         };
-        if !plan.has_origin() {
-            return Err(wrong("`folders` names none".to_owned()));
+        if !plan.has_source() {
+            return Err(wrong("`folders` is empty".to_owned()));
         }
-        if let Some(problem) = plan.table.as_ref().and_then(Table::problem) {
+        if let Some(problem) = plan.table.as_ref().and_then(CollectionTable::find_problem) {
             return Err(wrong(problem));
         }
         if let Some(error) = plan.access_tags.iter().find_map(|tag| tag.parse::<AccessTag>().err())
@@ -85,16 +87,16 @@ impl Wanted {
         Ok(Self { name: written.name.clone(), owner, plan })
     }
 
-    /// The collection that the catalogue has, as it wants to be.
-    pub fn recorded(record: &Record) -> Result<Self, CollectionError> {
-        let wrong = |error: UserIdError| CollectionError::Settings {
+    /// Creates the specification from a record of the catalogue.
+    pub fn from_record(record: &CollectionRecord) -> Result<Self, CollectionError> {
+        let wrong = |error: UserIdError| CollectionError::InvalidSettings {
             name: record.name.clone(),
             reason: error.to_string(),
         };
         Ok(Self {
             name: record.name.clone(),
             owner: record.owner.as_deref().map(str::parse).transpose().map_err(wrong)?,
-            plan: Plan::parse(&record.name, &record.plan)?,
+            plan: CollectionPlan::parse(&record.name, &record.plan)?,
         })
     }
 }
@@ -105,23 +107,23 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_plan_is_read_as_it_was_written() {
+    fn plan_survives_json_round_trip() {
         let written: config::Collection = toml::from_str(
             "name = \"docs\"\nfolders = [{ path = \"/srv/docs\", project = \"P\" }]\n\
              owner = \"ada\"\naccess_tags = [\"team:a\"]\nchunking = { chunk_size = 100 }\n\
              embedding = { enabled = false }",
         )
         .unwrap();
-        let wanted = Wanted::configured(&written).unwrap();
+        let wanted = CollectionSpec::from_settings(&written).unwrap();
         assert_eq!(wanted.owner.as_ref().map(UserId::as_str), Some("ada"));
-        assert_eq!(Plan::parse("docs", &wanted.plan.to_json()).unwrap(), wanted.plan);
-        assert!(Plan::parse("docs", "{}").unwrap().folders.is_empty());
-        let error = Plan::parse("docs", "[").unwrap_err().to_string();
+        assert_eq!(CollectionPlan::parse("docs", &wanted.plan.to_json()).unwrap(), wanted.plan);
+        assert!(CollectionPlan::parse("docs", "{}").unwrap().folders.is_empty());
+        let error = CollectionPlan::parse("docs", "[").unwrap_err().to_string();
         assert!(error.contains("`docs`"), "{error}");
     }
 
     #[test]
-    fn the_plan_of_a_table_is_kept_with_all_that_it_says() {
+    fn table_plan_survives_json_round_trip() {
         let written: config::Collection = toml::from_str(
             "name = \"posts\"\nprofile = \"shop\"\ntable = \"posts\"\npk_column = \"Id\"\n\
              where = \"Score > 3\"\ncursor = { column = \"Id\" }\n[doc_map]\n\
@@ -129,14 +131,14 @@ mod tests {
              metadata = { pick = [\"Id\"], rename = { Id = \"key\" } }",
         )
         .unwrap();
-        let plan = Wanted::configured(&written).unwrap().plan;
-        assert_eq!(Plan::parse("posts", &plan.to_json()).unwrap(), plan);
+        let plan = CollectionSpec::from_settings(&written).unwrap().plan;
+        assert_eq!(CollectionPlan::parse("posts", &plan.to_json()).unwrap(), plan);
         assert!(plan.to_json().contains("\"where\":\"Score > 3\""), "{}", plan.to_json());
-        assert!(plan.has_origin() && !Plan::default().has_origin());
+        assert!(plan.has_source() && !CollectionPlan::default().has_source());
     }
 
     #[test]
-    fn what_cannot_be_is_refused_by_the_name_of_the_collection() {
+    fn invalid_spec_is_rejected_with_collection_name() {
         let base = config::Collection {
             name: "docs".to_owned(),
             folders: Vec::new(),
@@ -144,7 +146,7 @@ mod tests {
             owner: None,
             access_tags: Vec::new(),
             chunking: None,
-            embedding: config::Embedding::default(),
+            embedding: config::EmbeddingOptions::default(),
         };
         let folders = vec![config::Folder { path: "/a".into(), project: None, version: None }];
         for (written, reason) in [
@@ -162,7 +164,7 @@ mod tests {
                 "access tag",
             ),
         ] {
-            let error = Wanted::configured(&written).unwrap_err().to_string();
+            let error = CollectionSpec::from_settings(&written).unwrap_err().to_string();
             assert!(error.contains("`docs`") && error.contains(reason), "{error}");
         }
     }

@@ -1,65 +1,65 @@
-//! What became of a collection that was brought up to date.
+//! The report of a synchronised collection.
 
 use serde::Serialize;
-use vademecum_collections::{Counts, Put};
+use vademecum_collections::{PutOutcome, SourceCounts};
 
 use vademecum_import::Problem;
 
-/// What became of a collection.
+/// The result of synchronising a collection.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Report {
-    /// What it is called.
+pub struct SyncReport {
+    /// Name of the collection.
     pub name: String,
-    /// Whether it was made anew, and has taken the place of what was there.
+    /// Whether the collection was rebuilt in a new file.
     pub rebuilt: bool,
-    /// Documents that were not there.
+    /// Number of added documents.
     pub new: usize,
-    /// Documents that were others.
+    /// Number of changed documents.
     pub updated: usize,
-    /// Documents that are as they were.
+    /// Number of unchanged documents.
     pub unchanged: usize,
-    /// Documents whose files or rows are gone, and which are gone with them.
+    /// Number of documents that were removed because their file or row is gone.
     pub gone: usize,
-    /// Files of kinds that are not read.
+    /// Number of files in unsupported formats.
     pub passed: usize,
-    /// What was left out, and why.
+    /// Files, rows and folders that were skipped, with the reason.
     pub skipped: Vec<Problem>,
-    /// What had to be mended in the plan.
+    /// Settings of the plan that were replaced.
     pub warnings: Vec<String>,
-    /// Why vectors are missing, if they are. They come the next time.
+    /// Reason why vectors are missing, if any. The next synchronisation adds them.
     pub embedding_error: Option<String>,
-    /// Documents that are in it now.
+    /// Number of documents in the collection.
     pub documents: u64,
-    /// Chunks that are in it now.
+    /// Number of chunks in the collection.
     pub chunks: u64,
-    /// Chunks that have a vector.
+    /// Number of chunks that have a vector.
     pub vectors: u64,
-    /// How long it took.
+    /// Duration, in seconds.
     pub seconds: f64,
 }
 
-impl Report {
-    /// Whether nothing came of it.
+impl SyncReport {
+    /// Returns whether the collection is empty.
     pub fn is_failure(&self) -> bool {
         self.documents == 0
     }
 
-    pub(super) fn skip(&mut self, place: String, reason: String) {
+    pub(super) fn add_skipped(&mut self, place: String, reason: String) {
         self.skipped.push(Problem { place, reason });
     }
 
-    /// Counts a document.
-    pub(super) fn put(&mut self, put: &Put) {
+    /// Counts the outcome of writing a document.
+    pub(super) fn count_document(&mut self, put: &PutOutcome) {
         match put {
-            Put::New(_) => self.new += 1,
-            Put::Updated(_) => self.updated += 1,
-            Put::Unchanged => self.unchanged += 1,
+            PutOutcome::New(_) => self.new += 1,
+            PutOutcome::Updated(_) => self.updated += 1,
+            PutOutcome::Unchanged => self.unchanged += 1,
         }
     }
 
-    /// Takes over how much there is now.
-    pub(super) fn hold(&mut self, counts: &[Counts]) {
-        let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum();
+    /// Sets the total numbers of documents, chunks and vectors.
+    pub(super) fn set_totals(&mut self, counts: &[SourceCounts]) {
+        let sum = |of: fn(&SourceCounts) -> u64| counts.iter().map(of).sum();
         self.documents = sum(|it| it.documents);
         self.chunks = sum(|it| it.chunks);
         self.vectors = sum(|it| it.vectors);

@@ -1,95 +1,94 @@
-//! Searching several collections at once: by words, by vectors, by both.
+//! Search over several collections: full-text, vector and hybrid.
 //!
-//! Everything here blocks and is called beside the event loop. Filters and
-//! access are asked inside each leg, before anything is limited. A collection
-//! that fails costs its own hits and is named.
+//! All functions block and must run on the blocking pool. Filters and access rights apply inside
+//! each search, before its limit. A collection that fails costs only its own hits and is named in
+//! the result.
 
 use std::{cmp::Ordering, collections::HashMap, sync::Arc};
 
-use vademecum_collections::{EmbeddingModel, Filter, Near, Passage, Scope};
+use vademecum_collections::{DocumentFilter, EmbeddingModel, Passage, Scope, SimilarChunk};
 use vademecum_kit::{
-    model::{Ask, Deadline, Ranked, Ranking, Statistics},
-    retrieve::{FtsQuery, Fusion, ReciprocalRank, vector::Metric},
+    model::{CorpusStatistics, Deadline, RankRequest, RankedMatch, Ranking},
+    search::{FtsQuery, Fusion, ReciprocalRank, vector::DistanceMetric},
     source::SourceError,
     store::StoreError,
 };
 
-use super::Opened;
+use super::VisibleCollection;
 
-/// A chunk that was found.
+/// A chunk that matches a search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// The collection it is in: its place in the list that was searched.
-    pub place: usize,
-    /// The chunk's row.
+pub struct ChunkHit {
+    /// Index of its collection in the list that was searched.
+    pub collection_index: usize,
+    /// Row id of the chunk.
     pub key: i64,
-    /// How well it fits: 0 to 1, higher is better.
+    /// Relevance from 0 to 1, higher is better.
     pub score: f64,
-    /// What its words said, if it was found by them.
-    pub fts: Option<Leg>,
-    /// What its vector said, if it was found by that.
-    pub vector: Option<Leg>,
+    /// Result of the full-text search, if it found the chunk.
+    pub fts: Option<ModeScore>,
+    /// Result of the vector search, if it found the chunk.
+    pub vector: Option<ModeScore>,
 }
 
-/// What one way of searching said of a chunk.
+/// Rank and score of a chunk in one search mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Leg {
-    /// Its rank, counted from 1.
+pub struct ModeScore {
+    /// Rank, counted from 1.
     pub rank: usize,
-    /// How well it fits: 0 to 1, higher is better.
+    /// Relevance from 0 to 1, higher is better.
     pub score: f64,
-    /// The same before it was brought into that range: BM25, higher is better;
-    /// or a distance, lower is better.
+    /// Unscaled score: BM25, higher is better; or a distance, lower is better.
     pub raw: f64,
 }
 
-/// What was found, best first.
+/// Search hits, best first.
 #[derive(Clone, Debug, Default)]
-pub struct List {
-    /// The best.
-    pub found: Vec<Found>,
-    /// Whether there are more.
-    pub more: bool,
-    /// How much each phrase of the query counts, for snippets.
-    pub weights: Arc<[f64]>,
-    /// Collections that gave no answer, and why.
-    pub failed: Vec<Missing>,
+pub struct HitList {
+    /// The best hits.
+    pub hits: Vec<ChunkHit>,
+    /// Whether there are more matches.
+    pub has_more: bool,
+    /// Weight of each phrase of the query, for snippets.
+    pub phrase_weights: Arc<[f64]>,
+    /// Collections that failed.
+    pub failed: Vec<FailedCollection>,
 }
 
-/// A collection that gave no answer.
+/// A collection that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// Its name.
+pub struct FailedCollection {
+    /// Name of the collection.
     pub name: String,
-    /// Why, in a few words.
+    /// Reason, in a few words.
     pub reason: String,
 }
 
-/// A cosine as a score: 0 to 1.
-pub fn score_of(similarity: f32) -> f64 {
+/// Scales a cosine similarity from −1…1 to 0…1.
+pub fn cosine_score(similarity: f32) -> f64 {
     f64::midpoint(1.0, f64::from(similarity).clamp(-1.0, 1.0))
 }
 
-/// Searches by words. All collections are ranked as one index would rank them
-/// (`docs/adr/0008-one-ranking.md`).
-pub fn words(
-    opened: &[Opened],
+/// Searches full-text. Ranks are those of a single index over all collections, because term
+/// statistics are summed before ranking (`docs/adr/0008-one-ranking.md`).
+pub fn search_full_text(
+    opened: &[VisibleCollection],
     query: &Arc<FtsQuery>,
-    filter: &Filter,
+    filter: &DocumentFilter,
     take: usize,
     deadline: &Deadline,
-) -> List {
-    let mut list = List::default();
+) -> HitList {
+    let mut list = HitList::default();
     let mut asked = Vec::new();
     for (place, one) in opened.iter().enumerate() {
-        let known = match one.collection.known(query) {
+        let known = match one.collection.cached_statistics(query) {
             Some(known) => Ok(known),
-            None => rank(one, query, filter, 0, Statistics::default(), deadline)
+            None => rank_collection(one, query, filter, 0, CorpusStatistics::default(), deadline)
                 .map(|ranking| ranking.statistics),
         };
         match known {
             Ok(known) => asked.push((place, known)),
-            Err(error) => list.failed.push(missing(one, &error)),
+            Err(error) => list.failed.push(failed_collection(one, &error)),
         }
     }
     let mut answers = rank_all(opened, &mut asked, query, filter, take, deadline);
@@ -97,27 +96,27 @@ pub fn words(
         answers = rank_all(opened, &mut asked, query, filter, take, deadline);
     }
     list.failed.extend(answers.failed);
-    let mut all = Statistics::default();
+    let mut all = CorpusStatistics::default();
     for (_, known) in &asked {
         all += known;
     }
-    list.weights = all.weights().into();
-    list.more = answers.total > take;
+    list.phrase_weights = all.phrase_weights().into();
+    list.has_more = answers.total > take;
     let best = answers.best;
     let mut ranked = answers.ranked;
-    ranked.sort_by(|one, other| first(&one.1, &other.1).then_with(|| one.0.cmp(&other.0)));
+    ranked.sort_by(|one, other| compare_ranked(&one.1, &other.1).then_with(|| one.0.cmp(&other.0)));
     ranked.truncate(take);
     let found = ranked.into_iter().enumerate().map(|(index, (place, ranked))| {
         let score = if best > 0.0 { (ranked.score / best).clamp(0.0, 1.0) } else { 1.0 };
-        let leg = Leg { rank: index + 1, score, raw: ranked.score };
-        Found { place, key: ranked.key, score, fts: Some(leg), vector: None }
+        let leg = ModeScore { rank: index + 1, score, raw: ranked.score };
+        ChunkHit { collection_index: place, key: ranked.key, score, fts: Some(leg), vector: None }
     });
-    list.found = found.collect();
+    list.hits = found.collect();
     list
 }
 
-/// The order of one ranking, over several.
-fn first(one: &Ranked, other: &Ranked) -> Ordering {
+/// Orders hits by score, then by date, newest first, then by URI.
+fn compare_ranked(one: &RankedMatch, other: &RankedMatch) -> Ordering {
     other
         .score
         .total_cmp(&one.score)
@@ -126,109 +125,115 @@ fn first(one: &Ranked, other: &Ranked) -> Ordering {
 }
 
 #[derive(Default)]
-struct Answers {
-    ranked: Vec<(usize, Ranked)>,
+struct RankedCollections {
+    ranked: Vec<(usize, RankedMatch)>,
     total: usize,
     best: f64,
-    /// Whether statistics were not what they had been taken for.
+    /// Whether statistics differ from the cached ones that were used.
     stale: bool,
-    failed: Vec<Missing>,
+    failed: Vec<FailedCollection>,
 }
 
 fn rank_all(
-    opened: &[Opened],
-    asked: &mut [(usize, Statistics)],
+    opened: &[VisibleCollection],
+    asked: &mut [(usize, CorpusStatistics)],
     query: &Arc<FtsQuery>,
-    filter: &Filter,
+    filter: &DocumentFilter,
     take: usize,
     deadline: &Deadline,
-) -> Answers {
-    let mut answers = Answers::default();
+) -> RankedCollections {
+    let mut answers = RankedCollections::default();
     for index in 0..asked.len() {
-        let mut others = Statistics::default();
+        let mut others = CorpusStatistics::default();
         for (_, (_, known)) in asked.iter().enumerate().filter(|(other, _)| *other != index) {
             others += known;
         }
         let Some((place, known)) = asked.get_mut(index) else { continue };
         let Some(one) = opened.get(*place) else { continue };
-        match rank(one, query, filter, take, others, deadline) {
+        match rank_collection(one, query, filter, take, others, deadline) {
             Ok(ranking) => {
                 answers.stale |= *known != ranking.statistics;
                 *known = ranking.statistics;
                 answers.total += ranking.total;
-                answers.best = answers.best.max(ranking.best);
+                answers.best = answers.best.max(ranking.best_score);
                 answers.ranked.extend(ranking.ranked.into_iter().map(|ranked| (*place, ranked)));
             }
-            Err(error) => answers.failed.push(missing(one, &error)),
+            Err(error) => answers.failed.push(failed_collection(one, &error)),
         }
     }
     answers
 }
 
-fn rank(
-    one: &Opened,
+fn rank_collection(
+    one: &VisibleCollection,
     query: &Arc<FtsQuery>,
-    filter: &Filter,
+    filter: &DocumentFilter,
     take: usize,
-    others: Statistics,
+    others: CorpusStatistics,
     deadline: &Deadline,
 ) -> Result<Ranking, SourceError> {
-    let ask = Ask { query: Arc::clone(query), take, others, ..Ask::default() };
+    let ask = RankRequest {
+        query: Arc::clone(query),
+        limit: take,
+        other_statistics: others,
+        ..RankRequest::default()
+    };
     let scope = one.scope(filter);
-    one.collection.read(deadline.clone(), |reader| one.collection.rank(reader, &ask, &scope))
+    one.collection
+        .read(deadline.clone(), |reader| one.collection.rank_matches(reader, &ask, &scope))
 }
 
-/// Searches by vectors. Collections whose vectors are of another model than
-/// `model`, or have another length, are left out and named.
-pub fn near(
-    opened: &[Opened],
+/// Searches by vector. Collections with vectors of a model other than `model`, or of another
+/// length, are left out and named as failed.
+pub fn search_vectors(
+    opened: &[VisibleCollection],
     vector: &[f32],
     model: Option<&EmbeddingModel>,
-    filter: &Filter,
+    filter: &DocumentFilter,
     take: usize,
-    metric: Metric,
+    metric: DistanceMetric,
     deadline: &Deadline,
-) -> List {
-    let mut list = List::default();
-    let mut all: Vec<(usize, Near)> = Vec::new();
+) -> HitList {
+    let mut list = HitList::default();
+    let mut all: Vec<(usize, SimilarChunk)> = Vec::new();
     for (place, one) in opened.iter().enumerate() {
         let scope = one.scope(filter);
         let found = one.collection.read(deadline.clone(), |reader| {
-            match one.collection.model(reader)? {
+            match one.collection.embedding_model(reader)? {
                 None => return Err(SourceError::Refused("it has no vectors".to_owned())),
-                Some(own) => fits(&own, model)?,
+                Some(own) => check_model(&own, model)?,
             }
             one.collection.nearest(reader, vector, take, &scope)
         });
         match found {
             Ok(nearest) => {
-                list.more |= nearest.more;
-                all.extend(nearest.found.into_iter().map(|near| (place, near)));
+                list.has_more |= nearest.has_more;
+                all.extend(nearest.chunks.into_iter().map(|near| (place, near)));
             }
-            Err(error) => list.failed.push(missing(one, &error)),
+            Err(error) => list.failed.push(failed_collection(one, &error)),
         }
     }
-    nearest_first(&mut all);
-    list.more |= all.len() > take;
+    sort_by_similarity(&mut all);
+    list.has_more |= all.len() > take;
     all.truncate(take);
-    list.found = as_found(all, metric);
+    list.hits = to_hits(all, metric);
     list
 }
 
-/// Makes one list of two, by ranks. A chunk that is first in both has the score 1.
-pub fn fuse(words: &List, near: &List, fusion: ReciprocalRank) -> List {
-    type Named<'l> = HashMap<(usize, i64), &'l Found>;
-    fn named(list: &List) -> Named<'_> {
-        list.found.iter().map(|found| ((found.place, found.key), found)).collect()
+/// Fuses two result lists by reciprocal rank. A chunk that is first in both has the score 1.
+pub fn fuse_rankings(words: &HitList, near: &HitList, fusion: ReciprocalRank) -> HitList {
+    type Named<'l> = HashMap<(usize, i64), &'l ChunkHit>;
+    fn named(list: &HitList) -> Named<'_> {
+        list.hits.iter().map(|found| ((found.collection_index, found.key), found)).collect()
     }
-    let scored = |list: &List| -> Vec<((usize, i64), f64)> {
-        list.found.iter().map(|found| ((found.place, found.key), found.score)).collect()
+    let scored = |list: &HitList| -> Vec<((usize, i64), f64)> {
+        list.hits.iter().map(|found| ((found.collection_index, found.key), found.score)).collect()
     };
     let (by_words, by_vector) = (named(words), named(near));
-    let first = fusion.highest();
+    let first = fusion.max_score();
     let fused = Fusion::ReciprocalRank(fusion).fuse(&scored(words), &scored(near));
-    let found = fused.into_iter().map(|one| Found {
-        place: one.key.0,
+    let found = fused.into_iter().map(|one| ChunkHit {
+        collection_index: one.key.0,
         key: one.key.1,
         score: if first > 0.0 { (one.score / first).clamp(0.0, 1.0) } else { 0.0 },
         fts: by_words.get(&one.key).and_then(|found| found.fts),
@@ -236,32 +241,32 @@ pub fn fuse(words: &List, near: &List, fusion: ReciprocalRank) -> List {
     });
     let mut failed = words.failed.clone();
     failed.extend(near.failed.iter().filter(|it| !words.failed.contains(it)).cloned());
-    List {
-        found: found.collect(),
-        more: words.more || near.more,
-        weights: Arc::clone(&words.weights),
+    HitList {
+        hits: found.collect(),
+        has_more: words.has_more || near.has_more,
+        phrase_weights: Arc::clone(&words.phrase_weights),
         failed,
     }
 }
 
-/// Puts what was found by words in the order of the vectors. What has none comes
-/// last, in the order it had.
-pub fn rerank(
-    opened: &[Opened],
-    candidates: &List,
+/// Reorders the hits of a full-text search by vector similarity. Hits without a vector come last,
+/// with score 0, in their previous order.
+pub fn rerank_by_vector(
+    opened: &[VisibleCollection],
+    candidates: &HitList,
     vector: &[f32],
-    metric: Metric,
+    metric: DistanceMetric,
     deadline: &Deadline,
-) -> List {
-    let mut list = List {
-        more: candidates.more,
-        weights: Arc::clone(&candidates.weights),
+) -> HitList {
+    let mut list = HitList {
+        has_more: candidates.has_more,
+        phrase_weights: Arc::clone(&candidates.phrase_weights),
         failed: candidates.failed.clone(),
-        found: Vec::new(),
+        hits: Vec::new(),
     };
-    let mut all: Vec<(usize, Near)> = Vec::new();
+    let mut all: Vec<(usize, SimilarChunk)> = Vec::new();
     for (place, one) in opened.iter().enumerate() {
-        let here = candidates.found.iter().filter(|found| found.place == place);
+        let here = candidates.hits.iter().filter(|found| found.collection_index == place);
         let keys: Vec<i64> = here.map(|found| found.key).collect();
         if keys.is_empty() {
             continue;
@@ -271,44 +276,49 @@ pub fn rerank(
             .read(deadline.clone(), |reader| one.collection.similarities(reader, vector, &keys));
         match read {
             Ok(found) => all.extend(found.into_iter().map(|near| (place, near))),
-            Err(error) => list.failed.push(missing(one, &error)),
+            Err(error) => list.failed.push(failed_collection(one, &error)),
         }
     }
-    nearest_first(&mut all);
-    let mut by_words: HashMap<(usize, i64), Option<Leg>> =
-        candidates.found.iter().map(|found| ((found.place, found.key), found.fts)).collect();
-    list.found = as_found(all, metric);
-    for found in &mut list.found {
-        found.fts = by_words.remove(&(found.place, found.key)).flatten();
+    sort_by_similarity(&mut all);
+    let mut by_words: HashMap<(usize, i64), Option<ModeScore>> = candidates
+        .hits
+        .iter()
+        .map(|found| ((found.collection_index, found.key), found.fts))
+        .collect();
+    list.hits = to_hits(all, metric);
+    for found in &mut list.hits {
+        found.fts = by_words.remove(&(found.collection_index, found.key)).flatten();
     }
-    let rest = candidates.found.iter().filter(|it| by_words.contains_key(&(it.place, it.key)));
-    list.found.extend(rest.map(|found| Found { score: 0.0, ..found.clone() }));
+    let rest =
+        candidates.hits.iter().filter(|it| by_words.contains_key(&(it.collection_index, it.key)));
+    list.hits.extend(rest.map(|found| ChunkHit { score: 0.0, ..found.clone() }));
     list
 }
 
-fn nearest_first(all: &mut [(usize, Near)]) {
+fn sort_by_similarity(all: &mut [(usize, SimilarChunk)]) {
     all.sort_by(|(place, one), (other_place, other)| {
         let nearer = other.similarity.total_cmp(&one.similarity);
         nearer.then_with(|| place.cmp(other_place)).then_with(|| one.key.cmp(&other.key))
     });
 }
 
-fn as_found(all: Vec<(usize, Near)>, metric: Metric) -> Vec<Found> {
+fn to_hits(all: Vec<(usize, SimilarChunk)>, metric: DistanceMetric) -> Vec<ChunkHit> {
     let found = all.into_iter().enumerate().map(|(index, (place, near))| {
-        let score = score_of(near.similarity);
-        let leg = Leg { rank: index + 1, score, raw: f64::from(metric.distance(near.similarity)) };
-        Found { place, key: near.key, score, fts: None, vector: Some(leg) }
+        let score = cosine_score(near.similarity);
+        let leg =
+            ModeScore { rank: index + 1, score, raw: f64::from(metric.distance(near.similarity)) };
+        ChunkHit { collection_index: place, key: near.key, score, fts: None, vector: Some(leg) }
     });
     found.collect()
 }
 
-/// Refuses vectors that cannot be compared.
-fn fits(own: &EmbeddingModel, wanted: Option<&EmbeddingModel>) -> Result<(), SourceError> {
+/// Fails if the vectors are of another model than the query's.
+fn check_model(own: &EmbeddingModel, wanted: Option<&EmbeddingModel>) -> Result<(), SourceError> {
     match wanted {
         Some(wanted) if (&wanted.provider, &wanted.model) != (&own.provider, &own.model) => {
             Err(SourceError::Refused(format!(
-                "its vectors are of {} `{}`, the query's of {} `{}`: bring the collection up to \
-                 date with the model that is configured",
+                "its vectors are of {} `{}`, the query's of {} `{}`: sync the collection \
+                 with the configured model",
                 own.provider, own.model, wanted.provider, wanted.model
             )))
         }
@@ -316,15 +326,15 @@ fn fits(own: &EmbeddingModel, wanted: Option<&EmbeddingModel>) -> Result<(), Sou
     }
 }
 
-/// Reads what was found, in order. What has vanished meanwhile is missing.
-pub fn read(
-    opened: &[Opened],
-    found: &[Found],
+/// Loads the passages of hits, in their order. A passage is `None` if it was removed meanwhile.
+pub fn load_passages(
+    opened: &[VisibleCollection],
+    found: &[ChunkHit],
     deadline: &Deadline,
 ) -> Result<Vec<Option<Passage>>, SourceError> {
     let mut passages: Vec<Option<Passage>> = vec![None; found.len()];
     for (place, one) in opened.iter().enumerate() {
-        let here = found.iter().enumerate().filter(|(_, found)| found.place == place);
+        let here = found.iter().enumerate().filter(|(_, found)| found.collection_index == place);
         let places: HashMap<i64, usize> = here.map(|(index, found)| (found.key, index)).collect();
         if places.is_empty() {
             continue;
@@ -333,7 +343,7 @@ pub fn read(
         let scope = Scope::of(one.access.clone());
         let read = one
             .collection
-            .read(deadline.clone(), |reader| one.collection.passages(reader, &keys, &scope))?;
+            .read(deadline.clone(), |reader| one.collection.read_passages(reader, &keys, &scope))?;
         for passage in read {
             let slot = places.get(&passage.key).and_then(|index| passages.get_mut(*index));
             if let Some(slot) = slot {
@@ -344,18 +354,18 @@ pub fn read(
     Ok(passages)
 }
 
-fn missing(one: &Opened, error: &SourceError) -> Missing {
+fn failed_collection(one: &VisibleCollection, error: &SourceError) -> FailedCollection {
     let reason = match error {
-        // It was said so as to be told.
+        // These reasons are worded for the caller.
         SourceError::Refused(reason) | SourceError::Unavailable(reason) => reason.clone(),
-        SourceError::Store(StoreError::TimeIsUp) => "took too long".to_owned(),
+        SourceError::Store(StoreError::DeadlineExceeded) => "took too long".to_owned(),
         SourceError::Store(_) | SourceError::NotFound { .. } => {
             tracing::warn!(
-                collection = %one.record.name, %error, "collection `{}` gave no answer",
+                collection = %one.record.name, %error, "search in collection `{}` failed",
                 one.record.name
             );
             "its database cannot be read".to_owned()
         }
     };
-    Missing { name: one.record.name.clone(), reason }
+    FailedCollection { name: one.record.name.clone(), reason }
 }

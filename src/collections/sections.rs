@@ -1,40 +1,40 @@
-//! A document in chunks, each with the headings above it.
+//! Division of a document into chunks, each with the path of headings above it.
 
 use std::ops::Range;
 
 use vademecum_collections::NewChunk;
 use vademecum_kit::{
     model::Heading,
-    retrieve::{Chunk, Sizes, chunks, headings},
+    search::{Chunk, ChunkSizes, parse_headings, split_into_chunks},
 };
 
-use super::chunking::{Cut, forward};
+use super::chunking::{ChunkingMode, advance_chars};
 
-/// How long chunks are that keep to headings, in characters. Tables and code
-/// stay whole up to twice that.
-const SIZES: Sizes = Sizes { chunk: 1_500, overlap: 150, whole: 3_000 };
-/// Between a heading and one below it.
-const BELOW: &str = " › ";
-/// The longest line of headings, in characters.
-const LONGEST: usize = 500;
+/// Sizes of chunks that are divided at headings, in characters. Tables and code up to `whole`
+/// characters are not divided.
+const HEADING_CHUNK_SIZES: ChunkSizes = ChunkSizes { chunk: 1_500, overlap: 150, max_block: 3_000 };
+/// Separator between the headings of a path.
+const HEADING_SEPARATOR: &str = " › ";
+/// Maximum length of a path of headings, in characters.
+const MAX_PATH_CHARS: usize = 500;
 
-/// Cuts a text. `named` are its headings, if it does not say so itself. What is
-/// blank is no chunk.
-pub(super) fn cut(text: &str, named: &[Heading], cut: Cut) -> Vec<NewChunk> {
+/// Divides a text into chunks and leaves out blank ones. `named` are the headings; if it is empty,
+/// those of the Markdown text are used.
+pub(super) fn cut_chunks(text: &str, named: &[Heading], cut: ChunkingMode) -> Vec<NewChunk> {
     let places = match cut {
-        Cut::Whole => std::iter::once(0..text.len()).collect(),
-        Cut::Windows(windows) => windows.over(text),
-        Cut::Headings => at_headings(text),
+        ChunkingMode::Whole => std::iter::once(0..text.len()).collect(),
+        ChunkingMode::Windows(windows) => windows.split_ranges(text),
+        ChunkingMode::Headings => heading_ranges(text),
     };
     let said;
     let headings = if named.is_empty() {
-        said = headings(text);
+        said = parse_headings(text);
         said.as_slice()
     } else {
         named
     };
     let (mut at, mut start) = (0, 0);
-    let mut outline = Outline { text, headings, open: Vec::new() };
+    let mut outline = HeadingTracker { text, upcoming: headings, open: Vec::new() };
     let mut made = Vec::with_capacity(places.len());
     for place in places {
         let (Some(body), Some(passed)) = (text.get(place.clone()), text.get(at..place.start))
@@ -43,7 +43,7 @@ pub(super) fn cut(text: &str, named: &[Heading], cut: Cut) -> Vec<NewChunk> {
         };
         start += passed.chars().count();
         at = place.start;
-        let section = outline.above(&place);
+        let section = outline.section_path(&place);
         if !body.trim().is_empty() {
             let end = start + body.chars().count();
             made.push(NewChunk {
@@ -58,50 +58,51 @@ pub(super) fn cut(text: &str, named: &[Heading], cut: Cut) -> Vec<NewChunk> {
     made
 }
 
-fn at_headings(text: &str) -> Vec<Range<usize>> {
+fn heading_ranges(text: &str) -> Vec<Range<usize>> {
     let (mut at, mut start) = (0, 0);
     let in_bytes = |chunk: Chunk<'_>| {
-        at = forward(text, at, chunk.start - start);
+        at = advance_chars(text, at, chunk.start - start);
         start = chunk.start;
         at..at + chunk.text.len()
     };
-    chunks(text, SIZES).into_iter().map(in_bytes).collect()
+    split_into_chunks(text, HEADING_CHUNK_SIZES).into_iter().map(in_bytes).collect()
 }
 
-/// The headings above a place, which only moves on.
-struct Outline<'a> {
+/// Tracks the headings above a position that only moves forward.
+struct HeadingTracker<'a> {
     text: &'a str,
-    /// Those to come.
-    headings: &'a [Heading],
-    /// Those above, outermost first.
+    /// Headings after the position.
+    upcoming: &'a [Heading],
+    /// Headings above the position, outermost first.
     open: Vec<&'a Heading>,
 }
 
-impl Outline<'_> {
-    /// The headings above a chunk, with those that it begins with.
-    fn above(&mut self, place: &Range<usize>) -> Option<String> {
+impl HeadingTracker<'_> {
+    /// Returns the path of headings above a chunk, including those with which it begins.
+    fn section_path(&mut self, place: &Range<usize>) -> Option<String> {
         let mut at = place.start;
-        while let [next, rest @ ..] = self.headings
+        while let [next, rest @ ..] = self.upcoming
             && next.at < place.end
             && (next.at <= at || self.is_blank(at..next.at))
         {
             self.open.retain(|heading| heading.level < next.level);
             self.open.push(next);
-            self.headings = rest;
-            at = at.max(self.end(next.at));
+            self.upcoming = rest;
+            at = at.max(self.heading_end(next.at));
         }
         let line = |title: &str| title.split_whitespace().collect::<Vec<_>>().join(" ");
         let titles = self.open.iter().map(|heading| line(&heading.title));
         let titles: Vec<String> = titles.filter(|title| !title.is_empty()).collect();
-        (!titles.is_empty()).then(|| titles.join(BELOW).chars().take(LONGEST).collect())
+        (!titles.is_empty())
+            .then(|| titles.join(HEADING_SEPARATOR).chars().take(MAX_PATH_CHARS).collect())
     }
 
     fn is_blank(&self, place: Range<usize>) -> bool {
         self.text.get(place).is_some_and(|between| between.trim().is_empty())
     }
 
-    /// Where the lines end that a heading is, with what underlines it.
-    fn end(&self, at: usize) -> usize {
+    /// Returns the end of the line of a heading, including the line that underlines it.
+    fn heading_end(&self, at: usize) -> usize {
         let line = |at: usize| {
             let rest = self.text.get(at..).unwrap_or_default();
             rest.split_inclusive('\n').next().unwrap_or_default()
@@ -119,8 +120,8 @@ mod tests {
     use super::*;
     use vademecum_core::config::Chunking;
 
-    fn sections(text: &str, named: &[Heading], how: Cut) -> Vec<(String, String)> {
-        let cut = cut(text, named, how);
+    fn cut_sections(text: &str, named: &[Heading], how: ChunkingMode) -> Vec<(String, String)> {
+        let cut = cut_chunks(text, named, how);
         let letters: Vec<char> = text.chars().collect();
         for chunk in &cut {
             let said: String = letters[chunk.start..chunk.end].iter().collect();
@@ -140,10 +141,10 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_knows_the_headings_above_it() {
+    fn chunk_has_path_of_headings() {
         let text = "Über\n\n# Title\n\n## Section\n\n### `Sub`  *one*\n\nA.\n\n### Two\nB.\n\n\
                     Other\n-----\n\nC.\n\n# End\nD.\n";
-        let found = sections(text, &[], Cut::Headings);
+        let found = cut_sections(text, &[], ChunkingMode::Headings);
         assert_eq!(
             pairs(&found),
             [
@@ -157,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn the_later_chunks_of_a_section_are_under_its_headings_too() {
+    fn later_chunks_keep_section_headings() {
         let text = format!("# Bread\n\n{}\n## Oven\n\nHot.\n", "Knead the dough. ".repeat(200));
-        let found = sections(&text, &[], Cut::Headings);
+        let found = cut_sections(&text, &[], ChunkingMode::Headings);
         assert!(found.len() > 3, "{found:?}");
         let (last, first) = found.split_last().unwrap();
         assert!(first.iter().all(|(section, _)| section == "Bread"), "{found:?}");
@@ -167,8 +168,8 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_under_the_heading_they_begin_below() {
-        let (windows, _) = Cut::of(Some(&Chunking {
+    fn window_has_heading_at_its_start() {
+        let (windows, _) = ChunkingMode::from_settings(Some(&Chunking {
             chunk_size: 40,
             overlap: 0,
             min_chunk_size: 0,
@@ -176,23 +177,23 @@ mod tests {
         }));
         let text =
             "# One\nA sentence here.\n\n## Two\nAnother one.\n\n## Three\nThe last sentence.\n";
-        let found = sections(text, &[], windows);
+        let found = cut_sections(text, &[], windows);
         let named: Vec<&str> = found.iter().map(|(section, _)| section.as_str()).collect();
         assert!(named[0] == "One" && *named.last().unwrap() != "One", "{found:?}");
     }
 
     #[test]
-    fn what_is_blank_is_no_chunk_and_what_is_not_cut_is_one() {
-        assert_eq!(sections(" \n\n", &[], Cut::Headings), []);
-        assert_eq!(sections("# A\n\nB.\n\n# C\n\nD.", &[], Cut::Whole).len(), 1);
+    fn blank_text_gives_no_chunk() {
+        assert_eq!(cut_sections(" \n\n", &[], ChunkingMode::Headings), []);
+        assert_eq!(cut_sections("# A\n\nB.\n\n# C\n\nD.", &[], ChunkingMode::Whole).len(), 1);
     }
 
     #[test]
-    fn parts_that_the_text_does_not_name_are_named_too() {
+    fn external_headings_name_chunks() {
         let heading = |at, title: &str| Heading { at, level: 1, title: title.to_owned() };
         let text = format!("{}\n\n{}", "Page one. ".repeat(200), "Page two. ".repeat(200));
         let parts = [heading(0, "1"), heading("Page one. ".len() * 200 + 2, "2")];
-        let found = sections(&text, &parts, Cut::Headings);
+        let found = cut_sections(&text, &parts, ChunkingMode::Headings);
         assert_eq!((found[0].0.as_str(), found.last().unwrap().0.as_str()), ("1", "2"));
     }
 }

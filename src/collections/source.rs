@@ -1,34 +1,34 @@
-//! A collection as a source: searched, shown and read like what is in a
-//! library, by one principal.
+//! A collection as a source: searched, listed and read like the sources of a library, on behalf of
+//! one principal.
 //!
-//! Its identifiers are those of documents and of chunks; its URIs name the
-//! collection as well. Nothing is written through it: documents change where
-//! they come from.
+//! Identifiers are those of documents and chunks; URIs also contain the name of the collection. The
+//! source is read-only, because documents are changed where they come from.
 
 use serde_json::{Map, Value, json};
-use vademecum_collections::{ChunkId, Passage, Scope, StoredDocument, TABLE, document_uri};
+use vademecum_collections::{
+    ChunkId, FULL_TEXT_TABLE, Passage, Scope, StoredDocument, document_uri,
+};
 use vademecum_kit::{
     model::{
-        Ask, Draft, Filters, Get, Hit, Item, ItemId, Loc, Mode, Ranking, Retrieval, Saved,
-        SourceName, Suggestions, View,
+        Draft, Filters, GetRequest, Hit, HitRequest, Item, ItemId, Loc, RankRequest, Ranking,
+        Retrieval, RetrievalMode, SaveOutcome, SourceName, Suggestions,
     },
-    retrieve::{self, Finder, Span},
+    search::{self, ChunkSpan, Highlighter},
     source::{Source, SourceError},
-    store::{Database, Reader, Table, Writer},
+    store::{Database, FtsTable, Reader, Writer},
 };
 
-use super::Opened;
+use super::VisibleCollection;
 
-/// A collection, as far as one principal may see it. Filters of libraries mean
-/// nothing here.
+/// A collection, restricted to what one principal may see. The filters of libraries do not apply.
 #[derive(Clone, Debug)]
 pub struct CollectionSource {
-    opened: Opened,
+    opened: VisibleCollection,
 }
 
 impl CollectionSource {
-    /// What of a collection may be seen, as a source.
-    pub fn new(opened: Opened) -> Self {
+    /// Exposes an opened collection as a source.
+    pub fn new(opened: VisibleCollection) -> Self {
         Self { opened }
     }
 
@@ -36,31 +36,32 @@ impl CollectionSource {
         Scope::of(self.opened.access.clone())
     }
 
-    /// The document that is meant, and the chunk of it if one is meant.
-    fn find(
+    /// Returns the requested document, and the index of the chunk if one is requested. An
+    /// identifier that names no document is parsed as that of a chunk.
+    fn find_document(
         &self,
         reader: &Reader<'_>,
-        get: &Get,
+        get: &GetRequest,
     ) -> Result<(StoredDocument, Option<u32>), SourceError> {
         let (collection, scope) = (&self.opened.collection, self.scope());
         let id = get.id.to_string();
         let name = &self.opened.record.name;
         let missing = || SourceError::not_found("document", document_uri(name, &id, None));
         if let Some(part) = &get.part {
-            let document = collection.document(reader, &id, &scope)?.ok_or_else(missing)?;
+            let document = collection.read_document(reader, &id, &scope)?.ok_or_else(missing)?;
             let index = part.parse().map_err(|_| SourceError::not_found("chunk", part))?;
             return Ok((document, Some(index)));
         }
-        if let Some(document) = collection.document(reader, &id, &scope)? {
+        if let Some(document) = collection.read_document(reader, &id, &scope)? {
             return Ok((document, None));
         }
         let chunk: ChunkId = id.parse().map_err(|_| missing())?;
-        let document = collection.document(reader, &chunk.doc_id, &scope)?;
+        let document = collection.read_document(reader, &chunk.doc_id, &scope)?;
         Ok((document.ok_or_else(missing)?, Some(chunk.index)))
     }
 
-    /// What is known of a document, or of one of its chunks.
-    fn hit(&self, document: &StoredDocument, index: Option<u32>) -> Hit {
+    /// Returns the metadata of a document or of one of its chunks, without a snippet.
+    fn to_hit(&self, document: &StoredDocument, index: Option<u32>) -> Hit {
         let doc_id = document.doc_id.clone();
         let uri = document_uri(&self.opened.record.name, &doc_id, index);
         let id = index.map(|index| ChunkId { doc_id: doc_id.clone(), index }.to_string());
@@ -75,12 +76,12 @@ impl CollectionSource {
         }
     }
 
-    /// A chunk for a list of results.
-    fn shown(&self, finder: &Finder<'_>, passage: &Passage) -> Hit {
+    /// Returns a chunk as a search hit, with snippet, highlights and location.
+    fn to_chunk_hit(&self, finder: &Highlighter<'_>, passage: &Passage) -> Hit {
         let document = &passage.document;
-        let found = finder.look(&passage.body);
+        let found = finder.find_matches(&passage.body);
         let others = [document.title.as_deref(), passage.section.as_deref()];
-        let matched = finder.matched(&found, &others.map(Option::unwrap_or_default));
+        let matched = finder.matched_words(&found, &others.map(Option::unwrap_or_default));
         let before = found.densest.as_ref().and_then(|place| passage.body.get(..place.start));
         let offset = passage.start + before.unwrap_or_default().chars().count();
         let loc = Loc {
@@ -88,30 +89,31 @@ impl CollectionSource {
             approx_offset: Some(offset),
             ..Loc::default()
         };
-        let excerpt = finder.excerpt(&passage.body, found.densest);
+        let excerpt = finder.make_excerpt(&passage.body, found.densest);
         Hit {
             snippet: Some(excerpt.snippet),
             highlights: excerpt.highlights,
             matched,
             loc: Some(loc),
-            ..self.hit(document, Some(passage.index))
+            ..self.to_hit(document, Some(passage.index))
         }
     }
 
-    /// The headings that a chunk is under, where a chunk is read.
-    fn section(
+    /// Returns the headings above the chunk as an attachment, if a chunk is read.
+    fn section_attachment(
         &self,
         reader: &Reader<'_>,
         doc_id: &str,
         chunk: Option<usize>,
-        mode: Mode,
+        mode: RetrievalMode,
     ) -> Result<Option<Vec<Map<String, Value>>>, SourceError> {
         let index = chunk.and_then(|chunk| u32::try_from(chunk).ok());
-        let (Some(index), Mode::Chunk | Mode::ChunkWithSiblings) = (index, mode) else {
+        let (Some(index), RetrievalMode::Chunk | RetrievalMode::ChunkWithSiblings) = (index, mode)
+        else {
             return Ok(None);
         };
         let id = ChunkId { doc_id: doc_id.to_owned(), index };
-        let passage = self.opened.collection.passage(reader, &id, &self.scope())?;
+        let passage = self.opened.collection.read_passage(reader, &id, &self.scope())?;
         let section = passage.and_then(|passage| passage.section);
         let attachment = section.map(|path| json!({ "type": "section", "section_path": path }));
         Ok(attachment.and_then(|it| it.as_object().cloned()).map(|it| vec![it]))
@@ -127,101 +129,104 @@ impl Source for CollectionSource {
         Database::Collection
     }
 
-    fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
-        (&TABLE, Vec::new())
+    fn searched_table(&self, _: &Filters) -> (&'static FtsTable, Vec<&'static str>) {
+        (&FULL_TEXT_TABLE, Vec::new())
     }
 
-    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
-        let mut ranking = self.opened.collection.rank(reader, ask, &self.scope())?;
+    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
+        let mut ranking = self.opened.collection.rank_matches(reader, ask, &self.scope())?;
         for ranked in &mut ranking.ranked {
-            // What is ranked inside of a collection names none: `/<document>`.
+            // URIs inside a collection lack its name: `/<document>`.
             ranked.uri.id.insert_str(0, &self.opened.record.name);
         }
         Ok(ranking)
     }
 
-    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
-        let (finder, scope) = (Finder::from(view), self.scope());
-        let mut hits = Vec::with_capacity(view.wanted.len());
-        for wanted in &view.wanted {
-            let found = self.opened.collection.passages(reader, &[wanted.key], &scope)?;
-            let shown = |passage| Hit { score: wanted.score, ..self.shown(&finder, passage) };
+    fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
+        let (finder, scope) = (Highlighter::from(view), self.scope());
+        let mut hits = Vec::with_capacity(view.matches.len());
+        for wanted in &view.matches {
+            let found = self.opened.collection.read_passages(reader, &[wanted.key], &scope)?;
+            let shown =
+                |passage| Hit { score: wanted.score, ..self.to_chunk_hit(&finder, passage) };
             hits.extend(found.iter().map(shown));
         }
         Ok(hits)
     }
 
-    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
-        let (document, index) = self.find(reader, get)?;
-        let spans = self.opened.collection.spans(reader, &document.doc_id)?;
-        let meta = self.hit(&document, index);
-        let is_it = |span: &&Span| u32::try_from(span.index).ok() == index;
+    fn load_item(&self, reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
+        let (document, index) = self.find_document(reader, get)?;
+        let spans = self.opened.collection.chunk_spans(reader, &document.doc_id)?;
+        let meta = self.to_hit(&document, index);
+        let is_it = |span: &&ChunkSpan| u32::try_from(span.index).ok() == index;
         let named = spans.iter().find(is_it);
         if index.is_some() && named.is_none() {
             return Err(SourceError::not_found("chunk", meta.uri));
         }
-        let retrieval = at(&get.retrieval, named);
-        let passage = retrieve::read(&document.body, &spans, &retrieval, &get.about);
-        // Chunks that were cut on the fly are not those that are stored.
+        let retrieval = retrieval_at_chunk(&get.retrieval, named);
+        let passage = search::read_passage(&document.body, &spans, &retrieval, &get.recent_queries);
+        // Chunks that are cut on the fly are not the stored ones.
         let stored = passage.chunk.filter(|_| retrieval.prefer_prechunked);
-        let attachments = self.section(reader, &document.doc_id, stored, retrieval.mode)?;
+        let attachments =
+            self.section_attachment(reader, &document.doc_id, stored, retrieval.mode)?;
         let loc = Loc {
             chunk_index: passage.chunk,
             approx_offset: Some(passage.range.start),
             ..Loc::default()
         };
         let meta = Hit { loc: Some(loc), ..meta };
-        Ok(Item { attachments, ..Item::of_passage(meta, passage, retrieval.mode) })
+        Ok(Item { attachments, ..Item::from_passage(meta, passage, retrieval.mode) })
     }
 
-    fn suggest(
+    fn suggest_items(
         &self,
         reader: &Reader<'_>,
         typed: &str,
         most: usize,
     ) -> Result<Suggestions, SourceError> {
-        self.opened.collection.suggest(reader, typed, most, &self.opened.access)
+        self.opened.collection.suggest_documents(reader, typed, most, &self.opened.access)
     }
 
-    fn counts(
+    fn passes_filters(
         &self,
         reader: &Reader<'_>,
         _: &Filters,
         key: i64,
     ) -> Result<Option<bool>, SourceError> {
-        let found = self.opened.collection.passages(reader, &[key], &self.scope())?;
+        let found = self.opened.collection.read_passages(reader, &[key], &self.scope())?;
         Ok(Some(!found.is_empty()))
     }
 
-    fn draft(&self, _: &Reader<'_>, _: &str) -> Result<Draft, SourceError> {
-        Err(kept_elsewhere())
+    fn load_draft(&self, _: &Reader<'_>, _: &str) -> Result<Draft, SourceError> {
+        Err(read_only_error())
     }
 
-    fn save(&self, _: &Writer<'_>, _: &Draft) -> Result<Saved, SourceError> {
-        Err(kept_elsewhere())
+    fn save_draft(&self, _: &Writer<'_>, _: &Draft) -> Result<SaveOutcome, SourceError> {
+        Err(read_only_error())
     }
 
-    fn remove(&self, _: &Writer<'_>, _: &str) -> Result<bool, SourceError> {
-        Err(kept_elsewhere())
+    fn remove_origin(&self, _: &Writer<'_>, _: &str) -> Result<bool, SourceError> {
+        Err(read_only_error())
     }
 }
 
-/// Reads at a chunk, unless the caller names a place.
-fn at(retrieval: &Retrieval, chunk: Option<&Span>) -> Retrieval {
+/// Moves the retrieval to `chunk`, unless the caller gives a location.
+fn retrieval_at_chunk(retrieval: &Retrieval, chunk: Option<&ChunkSpan>) -> Retrieval {
     let mut retrieval = retrieval.clone();
     let loc = &mut retrieval.loc;
     let is_free = loc.chunk_index.is_none() && loc.approx_offset.is_none();
     if let Some(chunk) = chunk.filter(|_| is_free) {
-        // Where the text is cut anew, its number means another one.
+        // The offset locates the chunk if the text is cut differently, where its index means
+        // another chunk.
         loc.chunk_index = Some(chunk.index);
         loc.approx_offset = Some(chunk.start);
     }
     retrieval
 }
 
-fn kept_elsewhere() -> SourceError {
-    let reason = "documents of collections are kept where they come from: change them there, then \
-                  bring the collection up to date";
+fn read_only_error() -> SourceError {
+    let reason = "documents of collections are read-only: change them where they come from, then \
+                  sync the collection";
     SourceError::Refused(reason.to_owned())
 }
 
@@ -232,13 +237,13 @@ mod tests {
     use vademecum_collections::{Access, Collection, Document, NewChunk, NewSource};
     use vademecum_kit::{
         model::{Deadline, Order, Preferences, RetrievalOptions},
-        retrieve::FtsQuery,
+        search::FtsQuery,
         store::Durability,
     };
 
     use super::*;
     use crate::collections::Catalogue;
-    use vademecum_core::auth::desktop;
+    use vademecum_core::auth::local_principal;
 
     fn document(doc_id: &str, title: &str, access: &[&str], chunks: &[&str]) -> Document {
         let mut start = 0;
@@ -261,11 +266,12 @@ mod tests {
         }
     }
 
-    /// A collection in a folder, as somebody sees it who has no access tags.
+    /// Returns a collection in `folder` as seen by a principal without access tags.
     fn bakery(folder: &Path) -> CollectionSource {
         let catalogue = Catalogue::new(folder);
-        let source_id = catalogue.add("bakery", None, "bakery.1.db", "{}").unwrap();
-        let mut opened = catalogue.find(&desktop("ada".parse().unwrap()), "bakery").unwrap();
+        let source_id = catalogue.insert_record("bakery", None, "bakery.1.db", "{}").unwrap();
+        let mut opened =
+            catalogue.find_visible(&local_principal("ada".parse().unwrap()), "bakery").unwrap();
         opened.access = Access::Tags(Vec::new());
         let put = |collection: &Collection| {
             collection.write(Durability::Full, |writer| {
@@ -277,7 +283,7 @@ mod tests {
                     document("c", "Dough", &[], &["Flour and water."]),
                     document("d", "Secret dough", &["staff"], &["The dough of the house."]),
                 ] {
-                    collection.put(writer, &Document { source_id, ..document })?;
+                    collection.put_document(writer, &Document { source_id, ..document })?;
                 }
                 Ok(())
             })
@@ -286,7 +292,7 @@ mod tests {
         CollectionSource::new(opened)
     }
 
-    fn read<T>(
+    fn read_source<T>(
         source: &CollectionSource,
         work: impl FnOnce(&Reader<'_>) -> Result<T, SourceError>,
     ) -> Result<T, SourceError> {
@@ -295,24 +301,25 @@ mod tests {
 
     fn search(source: &CollectionSource, query: &str, order: Order) -> Vec<Hit> {
         let query = Arc::new(FtsQuery::parse(query));
-        let ask = Ask { query: Arc::clone(&query), order, take: 10, ..Ask::default() };
-        let ranking = read(source, |reader| source.rank(reader, &ask)).unwrap();
+        let ask =
+            RankRequest { query: Arc::clone(&query), order, limit: 10, ..RankRequest::default() };
+        let ranking = read_source(source, |reader| source.rank_matches(reader, &ask)).unwrap();
         let uris: Vec<_> = ranking.ranked.iter().map(|ranked| ranked.uri.clone()).collect();
-        let view = View {
+        let view = HitRequest {
             query,
             filters: Filters::default(),
             weights: Arc::default(),
             snippet_length: 300,
             highlight: true,
-            wanted: ranking.ranked,
+            matches: ranking.ranked,
         };
-        let hits = read(source, |reader| source.show(reader, &view)).unwrap();
+        let hits = read_source(source, |reader| source.load_hits(reader, &view)).unwrap();
         assert_eq!(hits.iter().map(|hit| hit.uri.clone()).collect::<Vec<_>>(), uris);
         hits
     }
 
     #[test]
-    fn a_hit_says_where_in_which_collection_it_is() {
+    fn hit_names_collection_and_location() {
         let folder = tempfile::tempdir().unwrap();
         let source = bakery(folder.path());
         let hits = search(&source, "kneading oven", Order::Relevance);
@@ -332,68 +339,69 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_is_neither_ranked_nor_shown_nor_read() {
+    fn restricted_documents_are_never_ranked_or_read() {
         let folder = tempfile::tempdir().unwrap();
         let closed = bakery(folder.path());
         let mut open = closed.clone();
         open.opened.access = Access::Everything;
-        let get = Get {
+        let get = GetRequest {
             id: ItemId::from("d#0"),
             part: None,
             retrieval: Retrieval::resolve(RetrievalOptions::default(), &Preferences::default()),
             page: None,
-            about: Vec::new(),
+            recent_queries: Vec::new(),
         };
         for order in [Order::Relevance, Order::Recent] {
             for (source, sees) in [(&closed, false), (&open, true)] {
                 let hits = search(source, "dough", order);
                 let mut found: Vec<_> = hits.iter().map(|hit| hit.id.to_string()).collect();
                 found.sort();
-                // The headings above every chunk have the word.
+                // The term also occurs in the headings above every chunk.
                 let all = ["a#b#0", "a#b#1", "c#0", "d#0"];
                 assert_eq!(found, all[..if sees { 4 } else { 3 }], "{order:?}");
             }
         }
         let query = Arc::new(FtsQuery::parse("house"));
-        let ask = Ask { query: Arc::clone(&query), take: 1, ..Ask::default() };
-        let wanted = read(&open, |reader| open.rank(reader, &ask)).unwrap().ranked;
+        let ask = RankRequest { query: Arc::clone(&query), limit: 1, ..RankRequest::default() };
+        let wanted = read_source(&open, |reader| open.rank_matches(reader, &ask)).unwrap().ranked;
         let key = wanted[0].key;
-        let view = View {
+        let view = HitRequest {
             query,
             filters: Filters::default(),
             weights: Arc::default(),
             snippet_length: 300,
             highlight: false,
-            wanted,
+            matches: wanted,
         };
         for (source, sees) in [(&closed, false), (&open, true)] {
-            let shown = read(source, |reader| source.show(reader, &view)).unwrap();
+            let shown = read_source(source, |reader| source.load_hits(reader, &view)).unwrap();
             assert_eq!(shown.len(), usize::from(sees));
-            assert_eq!(read(source, |reader| source.get(reader, &get)).is_ok(), sees);
-            let counts = read(source, |reader| source.counts(reader, &view.filters, key));
+            assert_eq!(read_source(source, |reader| source.load_item(reader, &get)).is_ok(), sees);
+            let counts =
+                read_source(source, |reader| source.passes_filters(reader, &view.filters, key));
             assert_eq!(counts.unwrap(), Some(sees));
         }
     }
 
     #[test]
-    fn statistics_are_remembered_by_the_store_of_the_collection() {
+    fn store_caches_collection_statistics() {
         let folder = tempfile::tempdir().unwrap();
         let source = bakery(folder.path());
         let store = Arc::clone(source.opened.collection.store());
         let query = FtsQuery::parse("dough");
-        assert!(source.known(&store, &query, &Filters::default()).is_none());
+        assert!(source.cached_statistics(&store, &query, &Filters::default()).is_none());
         search(&source, "dough", Order::Relevance);
-        assert!(source.known(&store, &query, &Filters::default()).is_some());
+        assert!(source.cached_statistics(&store, &query, &Filters::default()).is_some());
     }
 
     #[test]
-    fn nothing_is_written_through_a_source() {
+    fn collection_source_rejects_writes() {
         let folder = tempfile::tempdir().unwrap();
         let source = bakery(folder.path());
         let written = source
             .opened
             .collection
-            .write(Durability::Full, |writer| source.remove(writer, "a#b").map(drop));
+            .write(Durability::Full, |writer| source.remove_origin(writer, "a#b").map(drop));
         assert!(matches!(written, Err(SourceError::Refused(_))), "{written:?}");
         assert_eq!(search(&source, "knead", Order::Relevance).len(), 1);
     }

@@ -1,10 +1,10 @@
-//! The statements of the catalogue.
+//! SQL statements of the catalogue.
 
-/// The collections, by number.
+/// Selects all collections, ordered by number.
 pub(super) const LIST: &str = include_str!("sql/list.sql");
-/// Adds a collection.
+/// Inserts a collection.
 pub(super) const INSERT: &str = include_str!("sql/insert.sql");
-/// Says which file holds a collection, and what it is made of.
-pub(super) const SWAP: &str = include_str!("sql/swap.sql");
-/// Takes a collection out.
+/// Updates the file, the owner and the plan of a collection.
+pub(super) const UPDATE: &str = include_str!("sql/swap.sql");
+/// Deletes a collection.
 pub(super) const DELETE: &str = include_str!("sql/delete.sql");

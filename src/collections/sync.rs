@@ -1,5 +1,5 @@
-//! Bringing collections up to date while the server runs: one job at a time for
-//! each collection, beside everything else.
+//! Background synchronisation of collections: at most one job at a time for each collection, on a
+//! thread of its own.
 
 use std::{
     io,
@@ -10,126 +10,138 @@ use std::{
 use vademecum_kit::model::Timestamp;
 
 use super::{
-    Catalogue, CollectionError, Ingest, Report, Tables, Wanted,
+    Catalogue, CollectionError, CollectionSpec, Ingest, SyncReport, TableDatabases,
     catalogue::check_name,
-    files::{self, Lock},
+    collection_files::{self, CollectionLock},
 };
 use vademecum_core::{auth::Principal, config};
 use vademecum_embed::Embeddings;
 
-/// Brings collections up to date.
+/// Starts and tracks synchronisation jobs.
 #[derive(Clone, Debug)]
-pub struct Syncs {
+pub struct SyncJobs {
     catalogue: Arc<Catalogue>,
     embeddings: Option<Arc<Embeddings>>,
-    tables: Option<Tables>,
-    /// What the settings describe.
-    configured: Vec<Wanted>,
-    running: Arc<Mutex<Vec<Job>>>,
+    tables: Option<TableDatabases>,
+    /// Collections that the settings describe.
+    configured_specs: Vec<CollectionSpec>,
+    running: Arc<Mutex<Vec<SyncJob>>>,
 }
 
-/// A job that is under way.
+/// A running job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Job {
+struct SyncJob {
     id: String,
     names: Vec<String>,
 }
 
-/// What became of the wish to bring collections up to date.
+/// The result of a request to synchronise collections.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Begun {
-    /// A job was begun.
+pub enum SyncStart {
+    /// A job was started.
     Accepted {
-        /// What it is called.
+        /// Identifier of the job.
         job_id: String,
     },
-    /// Another job is at one of them still, and nothing was begun.
+    /// One of the collections belongs to a running job, so no job was started.
     Running {
-        /// What that job is called.
+        /// Identifier of the running job.
         job_id: String,
-        /// Which collection it is at.
+        /// Name of the collection.
         name: String,
     },
 }
 
-/// Why nothing was begun.
+/// The reason why no job was started.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// There is no such collection, or none that this principal may see.
+    /// The collection does not exist, or this principal may not see it.
     #[error("unknown source `{name}`{}", expected(.known))]
     Unknown {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// What there is.
+        /// Names of the collections that this principal can synchronise.
         known: Vec<String>,
     },
-    /// There is nothing at all.
-    #[error("there is no source that could be synced")]
+    /// This principal can synchronise no collection.
+    #[error("there is no source that can be synced")]
     Nothing,
     /// The catalogue could not be read.
     #[error(transparent)]
     Catalogue(#[from] CollectionError),
-    /// There is no thread for it.
-    #[error("no job could be begun")]
+    /// The thread could not be started.
+    #[error("cannot start the sync job")]
     Thread(#[from] io::Error),
 }
 
 fn expected(names: &[String]) -> String {
     match names {
-        [] => "; there is none that could be synced".to_owned(),
+        [] => "; there is none that can be synced".to_owned(),
         names => format!(", expected one of {}", names.join(", ")),
     }
 }
 
-impl Syncs {
-    /// Those of this catalogue.
+impl SyncJobs {
+    /// Creates the jobs for a catalogue, without embeddings, databases and configured collections.
     pub fn new(catalogue: Arc<Catalogue>) -> Self {
         let (embeddings, tables, configured) = (None, None, Vec::new());
-        Self { catalogue, embeddings, tables, configured, running: Arc::default() }
+        Self {
+            catalogue,
+            embeddings,
+            tables,
+            configured_specs: configured,
+            running: Arc::default(),
+        }
     }
 
-    /// The same, with somebody who makes vectors.
+    /// Sets the embedding service.
     #[must_use]
-    pub fn embedding_with(self, embeddings: Option<Arc<Embeddings>>) -> Self {
+    pub fn with_embeddings(self, embeddings: Option<Arc<Embeddings>>) -> Self {
         Self { embeddings, ..self }
     }
 
-    /// The same, with databases that collections can be made of.
+    /// Sets the databases for collections of tables.
     #[must_use]
-    pub fn reading(self, tables: Tables) -> Self {
+    pub fn with_tables(self, tables: TableDatabases) -> Self {
         Self { tables: Some(tables), ..self }
     }
 
-    /// The databases that collections can be made of, if there are any.
-    pub fn tables(&self) -> Option<&Tables> {
+    /// Returns the databases for collections of tables, if they are set.
+    pub fn tables(&self) -> Option<&TableDatabases> {
         self.tables.as_ref()
     }
 
-    /// The same, with the collections that the settings describe.
+    /// Sets the collections of the settings. Fails if one is invalid or two have the same name.
     pub fn configured(self, collections: &[config::Collection]) -> Result<Self, CollectionError> {
-        let mut configured: Vec<Wanted> = Vec::new();
+        let mut configured: Vec<CollectionSpec> = Vec::new();
         for written in collections {
             check_name(&written.name)?;
             if configured.iter().any(|it| it.name.eq_ignore_ascii_case(&written.name)) {
-                let reason = "there are two of that name".to_owned();
-                return Err(CollectionError::Settings { name: written.name.clone(), reason });
+                let reason = "two collections have this name".to_owned();
+                return Err(CollectionError::InvalidSettings {
+                    name: written.name.clone(),
+                    reason,
+                });
             }
-            let wanted = Wanted::configured(written)?;
+            let wanted = CollectionSpec::from_settings(written)?;
             if let (Some(tables), Some(table)) = (&self.tables, &wanted.plan.table) {
-                let (name, wrong) = (written.name.clone(), tables.check(table));
-                wrong.map_err(|error| CollectionError::Settings { name, reason: error.message })?;
+                let (name, wrong) = (written.name.clone(), tables.check_table(table));
+                wrong.map_err(|error| CollectionError::InvalidSettings {
+                    name,
+                    reason: error.message,
+                })?;
             }
             configured.push(wanted);
         }
-        Ok(Self { configured, ..self })
+        Ok(Self { configured_specs: configured, ..self })
     }
 
-    /// Whether the settings describe a collection.
-    pub fn has_some(&self) -> bool {
-        !self.configured.is_empty()
+    /// Returns whether the settings describe any collection.
+    pub fn has_configured(&self) -> bool {
+        !self.configured_specs.is_empty()
     }
 
-    /// What brings a collection up to date at once.
+    /// Returns an ingest that runs on the calling thread.
     pub fn ingest(&self) -> Ingest<'_> {
         Ingest {
             catalogue: &self.catalogue,
@@ -138,78 +150,87 @@ impl Syncs {
         }
     }
 
-    /// The collections that can be brought up to date: those of the settings, and
-    /// those of the catalogue that are made of something. Looks into a file.
-    pub fn wanted(&self) -> Result<Vec<Wanted>, CollectionError> {
-        let mut wanted = self.configured.clone();
-        for record in self.catalogue.list()? {
+    /// Returns the collections that can be synchronised: those of the settings, and those of the
+    /// catalogue that have folders or a table. Reads a database.
+    pub fn list_specs(&self) -> Result<Vec<CollectionSpec>, CollectionError> {
+        let mut wanted = self.configured_specs.clone();
+        for record in self.catalogue.list_records()? {
             let is_configured = wanted.iter().any(|it| it.name.eq_ignore_ascii_case(&record.name));
             if !is_configured {
-                wanted.push(Wanted::recorded(&record)?);
+                wanted.push(CollectionSpec::from_record(&record)?);
             }
         }
-        wanted.retain(|wanted| wanted.plan.has_origin());
+        wanted.retain(|wanted| wanted.plan.has_source());
         Ok(wanted)
     }
 
-    /// Begins to bring these collections up to date, or all that this principal
-    /// may see. Looks into a file.
-    pub fn begin(&self, principal: &Principal, names: &[String]) -> Result<Begun, SyncError> {
-        let chosen = self.chosen(principal, names)?;
-        let mut running = self.lock();
+    /// Starts a job for these collections, or for all that this principal may see if `names` is
+    /// empty. Reads a database.
+    pub fn start_sync(
+        &self,
+        principal: &Principal,
+        names: &[String],
+    ) -> Result<SyncStart, SyncError> {
+        let chosen = self.select_specs(principal, names)?;
+        let mut running = self.lock_running();
         let is_busy = |name: &str| running.iter().find(|job| job.names.iter().any(|it| it == name));
-        for Wanted { name, .. } in &chosen {
+        for CollectionSpec { name, .. } in &chosen {
             if let Some(job) = is_busy(name) {
-                return Ok(Begun::Running { job_id: job.id.clone(), name: name.clone() });
+                return Ok(SyncStart::Running { job_id: job.id.clone(), name: name.clone() });
             }
         }
-        let job = Job {
+        let job = SyncJob {
             id: format!("sync-{}", Timestamp::now()),
             names: chosen.iter().map(|wanted| wanted.name.clone()).collect(),
         };
-        let finish = Finish { running: Arc::clone(&self.running), job: job.clone() };
+        let finish = FinishGuard { running: Arc::clone(&self.running), job: job.clone() };
         let syncs = self.clone();
         thread::Builder::new().name("sync".to_owned()).spawn(move || {
             let _finish = finish;
             for wanted in &chosen {
-                syncs.run(wanted);
+                syncs.sync_collection(wanted);
             }
         })?;
         let job_id = job.id.clone();
         running.push(job);
-        Ok(Begun::Accepted { job_id })
+        Ok(SyncStart::Accepted { job_id })
     }
 
-    /// Removes a collection and its files, whoever's it is. What it was made of
-    /// stays.
-    pub fn remove(&self, name: &str) -> Result<(), CollectionError> {
+    /// Removes a collection and its database, regardless of its owner. The folders or the table it
+    /// came from are not touched.
+    pub fn remove_collection(&self, name: &str) -> Result<(), CollectionError> {
         check_name(name)?;
         let folder = self.catalogue.folder();
-        let _lock = Lock::take(folder, name)?;
-        let record = self.catalogue.named(name)?;
+        let _lock = CollectionLock::acquire(folder, name)?;
+        let record = self.catalogue.find_record(name)?;
         let record = record.ok_or_else(|| CollectionError::Unknown(name.to_owned()))?;
-        self.catalogue.remove(record.source_id)?;
-        files::sweep(folder, name, None, Timestamp::now())
+        self.catalogue.remove_record(record.source_id)?;
+        collection_files::remove_unused(folder, name, None, Timestamp::now())
     }
 
-    /// Takes away the files that are left of builds that were broken off.
-    pub fn sweep(&self) {
-        let swept = self.catalogue.list().and_then(|records| {
-            files::sweep_all(self.catalogue.folder(), &records, Timestamp::now())
+    /// Removes database files that aborted builds have left. Failures are logged.
+    pub fn remove_unused_files(&self) {
+        let swept = self.catalogue.list_records().and_then(|records| {
+            collection_files::remove_all_unused(self.catalogue.folder(), &records, Timestamp::now())
         });
         if let Err(error) = swept {
-            tracing::warn!(%error, "old files of collections stay for now");
+            tracing::warn!(%error, "cannot remove old files of collections");
         }
     }
 
-    /// Those of these names that a principal may see; without names, all.
-    fn chosen(&self, principal: &Principal, names: &[String]) -> Result<Vec<Wanted>, SyncError> {
-        let mine = |wanted: &Wanted| wanted.owner.as_ref().is_none_or(|it| it == principal.user());
-        let visible: Vec<Wanted> = self.wanted()?.into_iter().filter(mine).collect();
+    /// Returns the named collections that a principal may see, or all of them if `names` is empty.
+    fn select_specs(
+        &self,
+        principal: &Principal,
+        names: &[String],
+    ) -> Result<Vec<CollectionSpec>, SyncError> {
+        let mine =
+            |wanted: &CollectionSpec| wanted.owner.as_ref().is_none_or(|it| it == principal.user());
+        let visible: Vec<CollectionSpec> = self.list_specs()?.into_iter().filter(mine).collect();
         if names.is_empty() {
             return if visible.is_empty() { Err(SyncError::Nothing) } else { Ok(visible) };
         }
-        let mut chosen: Vec<Wanted> = Vec::new();
+        let mut chosen: Vec<CollectionSpec> = Vec::new();
         for name in names {
             let found = visible.iter().find(|wanted| wanted.name.eq_ignore_ascii_case(name));
             let Some(found) = found else {
@@ -224,16 +245,16 @@ impl Syncs {
         Ok(chosen)
     }
 
-    fn run(&self, wanted: &Wanted) {
+    fn sync_collection(&self, wanted: &CollectionSpec) {
         let name = &wanted.name;
-        match self.ingest().bring_up_to_date(wanted, false, &|_, _| {}) {
-            Ok(Report { new, updated, gone, skipped, .. }) => {
+        match self.ingest().sync(wanted, false, &|_, _| {}) {
+            Ok(SyncReport { new, updated, gone, skipped, .. }) => {
                 let skipped = skipped.len();
                 tracing::info!(source = %name, new, updated, gone, skipped, "`{name}` was synced");
             }
-            // Whoever is at it brings it up to date.
+            // Another process is synchronising the collection.
             Err(error @ CollectionError::Busy(_)) => {
-                tracing::info!(source = %name, %error, "`{name}` was left to somebody else");
+                tracing::info!(source = %name, %error, "`{name}` is being synced by another process");
             }
             Err(error) => {
                 tracing::warn!(source = %name, %error, "`{name}` could not be synced");
@@ -241,24 +262,24 @@ impl Syncs {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Job>> {
-        lock(&self.running)
+    fn lock_running(&self) -> MutexGuard<'_, Vec<SyncJob>> {
+        lock_jobs(&self.running)
     }
 }
 
-/// Strikes a job out when it is over, however it ends.
-struct Finish {
-    running: Arc<Mutex<Vec<Job>>>,
-    job: Job,
+/// Removes the job from the list when dropped, even after a panic.
+struct FinishGuard {
+    running: Arc<Mutex<Vec<SyncJob>>>,
+    job: SyncJob,
 }
 
-impl Drop for Finish {
+impl Drop for FinishGuard {
     fn drop(&mut self) {
-        lock(&self.running).retain(|job| *job != self.job);
+        lock_jobs(&self.running).retain(|job| *job != self.job);
     }
 }
 
-/// A list whose user panicked is still a list.
-fn lock(running: &Mutex<Vec<Job>>) -> MutexGuard<'_, Vec<Job>> {
+/// Locks the list, ignoring poisoning: no code path leaves it half-changed.
+fn lock_jobs(running: &Mutex<Vec<SyncJob>>) -> MutexGuard<'_, Vec<SyncJob>> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }

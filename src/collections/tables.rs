@@ -1,74 +1,79 @@
-//! The databases that collections are made of, and a way to wait for them on a
-//! thread of one's own.
+//! Databases for collections of tables, with blocking access for ingest threads.
 
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use vademecum_core::{auth::Principal, config::Table};
-use vademecum_sql::{Caps, Connection, Databases, ErrorCode, Parameter, Rows, SqlError, guard};
+use vademecum_core::{auth::Principal, config::CollectionTable};
+use vademecum_sql::{
+    Databases, ErrorCode, Parameter, ProfileConnection, QueryCaps, Rows, SqlError, guard,
+};
 
-/// The databases that collections are made of.
+/// Databases for collections of tables.
 ///
-/// That a collection is made of a table is the doing of whoever owns the server, and
-/// so its rows are read by their rights, whoever may use the profile.
+/// Rows are read with the rights of the server's owner, who configures the collections, regardless
+/// of which users may use the profile.
 #[derive(Clone, Debug)]
-pub struct Tables {
+pub struct TableDatabases {
     databases: Arc<Databases>,
     owner: Principal,
-    /// Where connections live. Only whoever is put together inside of a runtime has one.
+    /// Runtime that drives the connections. `None` if the value was created outside of a runtime.
     runtime: Option<Handle>,
 }
 
-/// A database, as whoever may block asks it.
+/// A connection for threads that may block.
 #[derive(Debug)]
-pub(super) struct Desk {
-    connection: Connection,
+pub(super) struct BlockingConnection {
+    connection: ProfileConnection,
     runtime: Handle,
 }
 
-impl Tables {
-    /// Those of these databases, which are asked by the rights of `owner`.
+impl TableDatabases {
+    /// Creates the databases, which are accessed with the rights of `owner`.
     pub fn new(databases: Arc<Databases>, owner: Principal) -> Self {
         Self { databases, owner, runtime: Handle::try_current().ok() }
     }
 
-    /// The database that a table is in.
-    pub async fn connect(&self, table: &Table) -> Result<Connection, SqlError> {
+    /// Connects to the database of a table.
+    pub async fn connect(&self, table: &CollectionTable) -> Result<ProfileConnection, SqlError> {
         self.databases.connect(&self.owner, Some(&table.profile)).await
     }
 
-    /// What cannot be with a table, as far as the settings tell.
-    pub(super) fn check(&self, table: &Table) -> Result<(), SqlError> {
-        let profile = self.databases.profiles().get(&self.owner, &table.profile)?;
+    /// Checks profile and condition of a table without connecting.
+    pub(super) fn check_table(&self, table: &CollectionTable) -> Result<(), SqlError> {
+        let profile = self.databases.profiles().find_profile(&self.owner, &table.profile)?;
         let condition = table.condition.as_deref();
-        condition.map_or(Ok(()), |it| guard::condition(profile.engine(), it).map(drop))
+        condition.map_or(Ok(()), |it| guard::check_condition(profile.engine(), it).map(drop))
     }
 
-    /// The same for whoever may block, and does so on a thread of their own.
-    pub(super) fn desk(&self, table: &Table) -> Result<Desk, SqlError> {
+    /// Connects to the database of a table and blocks until then. Must not be called on a thread of
+    /// the runtime.
+    pub(super) fn connect_blocking(
+        &self,
+        table: &CollectionTable,
+    ) -> Result<BlockingConnection, SqlError> {
         let runtime = self.runtime.clone().ok_or_else(|| {
-            let message = "databases can only be asked while the program runs";
+            let message = "databases can only be queried while the server runs";
             SqlError::new(ErrorCode::XsqlInternal, message)
         })?;
         let connection = runtime.block_on(self.connect(table))?;
-        Ok(Desk { connection, runtime })
+        Ok(BlockingConnection { connection, runtime })
     }
 }
 
-impl Desk {
-    /// The connection.
-    pub(super) fn connection(&self) -> &Connection {
+impl BlockingConnection {
+    /// Returns the connection.
+    pub(super) fn connection(&self) -> &ProfileConnection {
         &self.connection
     }
 
-    /// Waits for the rows of a statement.
-    pub(super) fn read(
+    /// Executes a statement and blocks until its rows are read.
+    pub(super) fn read_rows(
         &self,
         text: &str,
         parameters: &[Parameter],
-        caps: Caps,
+        caps: QueryCaps,
     ) -> Result<Rows, SqlError> {
-        self.runtime.block_on(self.connection.read(text, parameters, caps))
+        self.runtime.block_on(self.connection.run_query(text, parameters, caps))
     }
 }

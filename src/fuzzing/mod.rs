@@ -1,15 +1,14 @@
-//! Everything that reads what strangers write, by a name of its own, fed with
-//! bytes that anybody may have made.
+//! Fuzz entry points of everything that reads untrusted input, by name.
 //!
-//! The target in `tests/fuzz/` comes in here, and so does a test that reads their
-//! seeds, changed at random, where there is no fuzzer. What a reader makes of the
-//! bytes is thrown away: it must only end, within bounded time and memory.
+//! The fuzz target in `tests/fuzz/` calls [`feed`]; so does a test that runs mutated seeds where no
+//! fuzzer is available. Results are discarded: a reader only has to return, within bounded time and
+//! memory.
 
-mod library;
+mod fuzz_targets;
 mod query;
-mod readers;
+mod sample_library;
 mod server;
 mod settings;
 mod statement;
 
-pub use readers::feed;
+pub use fuzz_targets::feed;

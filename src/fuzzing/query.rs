@@ -1,76 +1,76 @@
-//! What is typed, looked for in the tables of every source. However it looks,
-//! it is found or not; it is never an error of FTS5.
-#![expect(clippy::expect_used, reason = "what fails is what is looked for")]
+//! Fuzzing of queries against the tables of every source. A query has hits or none, but never
+//! causes an FTS5 error.
+#![expect(clippy::expect_used, reason = "a panic is a finding of the fuzzer")]
 
 use std::{sync::Arc, time::Duration};
 
 use tempfile::TempDir;
 use vademecum_kit::{
-    model::{Ask, Deadline, Filters, Order, Statistics, View},
-    retrieve::FtsQuery,
+    model::{CorpusStatistics, Deadline, Filters, HitRequest, Order, RankRequest},
+    search::FtsQuery,
     source::{Source, SourceError},
     store::Store,
 };
 
-use super::library;
+use super::sample_library;
 
-/// How long one search may take. Most take a thousandth of it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum time of one search. Most searches take a thousandth of it.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Most that is found and shown of one source.
-const MOST: usize = 10;
+/// Maximum number of hits of one source.
+const MAX_HITS: usize = 10;
 
-/// A library, and the folder that is removed after it.
-struct Shelves {
+/// A sample library in a temporary folder that is removed with it.
+struct SampleLibrary {
     sources: Vec<(Arc<dyn Source>, Store)>,
     _folder: TempDir,
 }
 
 thread_local! {
-    static SHELVES: Shelves = {
+    static SHELVES: SampleLibrary = {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        Shelves { sources: library::filled(folder.path()), _folder: folder }
+        SampleLibrary { sources: sample_library::create_sources(folder.path()), _folder: folder }
     };
 }
 
-/// Looks for what was typed, and for what is looked for if that is not found.
-pub(super) fn query(bytes: &[u8]) {
+/// Searches for a query, and for its relaxed form that is used when nothing matches.
+pub(super) fn fuzz_query(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let typed = FtsQuery::parse(text);
     let relaxed = typed.relaxed();
     SHELVES.with(|shelves| {
         for query in [Some(typed), relaxed].into_iter().flatten().map(Arc::new) {
             for (source, store) in &shelves.sources {
-                search(source, store, &query).expect("every query can be looked for");
+                search_source(source, store, &query).expect("every query can be searched");
             }
         }
     });
 }
 
-fn search(
+fn search_source(
     source: &Arc<dyn Source>,
     store: &Store,
     query: &Arc<FtsQuery>,
 ) -> Result<(), SourceError> {
-    let ask = Ask {
+    let ask = RankRequest {
         query: Arc::clone(query),
         filters: Filters::default(),
         order: Order::Relevance,
-        take: MOST,
-        others: Statistics::default(),
-        floor: None,
+        limit: MAX_HITS,
+        other_statistics: CorpusStatistics::default(),
+        threshold: None,
     };
-    store.read(Deadline::after(PATIENCE), |reader| {
-        let ranking = source.rank(reader, &ask)?;
-        source.similar(reader, &query.unmatched(&ranking.statistics))?;
-        let view = View {
+    store.read(Deadline::after(SEARCH_TIMEOUT), |reader| {
+        let ranking = source.rank_matches(reader, &ask)?;
+        source.similar_words(reader, &query.unmatched_words(&ranking.statistics))?;
+        let view = HitRequest {
             query: Arc::clone(query),
             weights: Arc::default(),
             filters: Filters::default(),
             snippet_length: 60,
             highlight: true,
-            wanted: ranking.ranked,
+            matches: ranking.ranked,
         };
-        source.show(reader, &view).map(drop)
+        source.load_hits(reader, &view).map(drop)
     })
 }

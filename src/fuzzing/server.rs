@@ -1,20 +1,20 @@
-//! Messages, answered by the whole server without its sockets.
-#![expect(clippy::expect_used, reason = "what fails is what is looked for")]
+//! Fuzzing of messages with the complete server except its sockets.
+#![expect(clippy::expect_used, reason = "a panic is a finding of the fuzzer")]
 
 use actix::SystemRunner;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::library;
+use super::sample_library;
 use crate::app::App;
 use vademecum_core::{
-    auth::{Principal, desktop},
+    auth::{Principal, local_principal},
     config::{Limits, Settings, Storage, Tools},
 };
-use vademecum_mcp::{Defaults, Link, Mirror, Peer, Service};
+use vademecum_mcp::{MessageHeaders, Outbound, Peer, RequestDefaults, Service};
 
-/// The server, what its actors run on, and the folder that is removed after it.
-struct Server {
+/// The server, the actor system it runs in, and its temporary data folder.
+struct FuzzedServer {
     runner: SystemRunner,
     service: Service,
     principal: Principal,
@@ -22,35 +22,35 @@ struct Server {
 }
 
 thread_local! {
-    static SERVER: Server = Server::start();
+    static SERVER: FuzzedServer = FuzzedServer::start();
 }
 
-/// Hands over one message: by HTTP, and on a connection of its own.
-pub(super) fn message(bytes: &[u8]) {
+/// Sends one message twice: over HTTP, and on a stateful connection.
+pub(super) fn fuzz_message(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     SERVER.with(|server| {
-        server.answer(text, Some(Mirror::default()));
-        server.answer(text, None);
+        server.check_reply(text, Some(MessageHeaders::default()));
+        server.check_reply(text, None);
     });
 }
 
-/// Calls the tool that the first line names with the arguments on the others.
-pub(super) fn arguments(bytes: &[u8]) {
+/// Calls the tool named in the first line with the arguments in the other lines.
+pub(super) fn fuzz_arguments(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (tool, arguments) = text.split_once('\n').unwrap_or(("knowledge.search", text));
-    // What is no JSON is no message: it never comes this far.
+    // Input that is not JSON never reaches a tool.
     let Ok(arguments) = serde_json::from_str::<Value>(arguments) else { return };
     let params = json!({ "name": tool, "arguments": arguments });
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-    SERVER.with(|server| server.answer(&call.to_string(), Some(Mirror::default())));
+    SERVER.with(|server| server.check_reply(&call.to_string(), Some(MessageHeaders::default())));
 }
 
-impl Server {
+impl FuzzedServer {
     fn start() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let storage = Storage { data: Some(folder.path().to_owned()), ..Storage::default() };
-        library::filled(&folder.path().join("users").join(&storage.user));
-        let user = storage.user.parse().expect("the user that there is by default");
+        sample_library::create_sources(&folder.path().join("users").join(&storage.user));
+        let user = storage.user.parse().expect("the default user is valid");
         let settings = Settings {
             storage,
             tools: Tools { write: true, ..Tools::default() },
@@ -62,31 +62,32 @@ impl Server {
             ..Settings::default()
         };
         let runner = actix::System::new();
-        let door = runner.block_on(async { App::new(settings).and_then(|app| app.door()) });
+        let door = runner.block_on(async { App::new(settings).and_then(|app| app.server_state()) });
         let service = door.expect("the server of one user").service;
-        Self { runner, service, principal: desktop(user), _folder: folder }
+        Self { runner, service, principal: local_principal(user), _folder: folder }
     }
 
-    /// Answers a message. Where there are no headers, it comes on a connection.
-    fn answer(&self, text: &str, mirror: Option<Mirror>) {
-        let session = mirror.is_none().then(|| self.service.connect(&self.principal));
+    /// Sends a message and asserts that the reply consists of JSON-RPC messages. Without `mirror`,
+    /// it is sent on a connection with a session.
+    fn check_reply(&self, text: &str, mirror: Option<MessageHeaders>) {
+        let session = mirror.is_none().then(|| self.service.connect_session(&self.principal));
         let peer = Peer {
             principal: self.principal.clone(),
             session,
-            defaults: Defaults::default(),
-            names: None,
-            mirror,
-            turns: None,
+            defaults: RequestDefaults::default(),
+            name_style: None,
+            headers: mirror,
+            call_permits: None,
         };
-        let link = Link::default();
+        let link = Outbound::default();
         let reply = self.runner.block_on(self.service.handle(&peer, text, &link));
-        for session in peer.session.iter().chain(&reply.opened) {
-            self.service.end(session, &self.principal);
+        for session in peer.session.iter().chain(&reply.opened_session) {
+            self.service.end_session(session, &self.principal);
         }
         let Some(answer) = reply.message else { return };
-        let answer: Value = serde_json::from_str(&answer).expect("an answer is JSON");
+        let answer: Value = serde_json::from_str(&answer).expect("the reply is JSON");
         let is_message = |message: &Value| message["jsonrpc"] == "2.0";
         let whole = answer.as_array().map_or(is_message(&answer), |all| all.iter().all(is_message));
-        assert!(whole, "an answer is made of messages: {answer}");
+        assert!(whole, "the reply consists of messages: {answer}");
     }
 }

@@ -1,22 +1,22 @@
-//! The settings, and the wishes that clients bring along in an address.
+//! Fuzzing of settings files and of the options that clients pass in the address.
 
 use vademecum_core::config::Settings;
-use vademecum_mcp::Defaults;
+use vademecum_mcp::RequestDefaults;
 
-/// Reads the text of a settings file.
-pub(super) fn settings(bytes: &[u8]) {
+/// Parses the text of a settings file.
+pub(super) fn fuzz_settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(settings) = Settings::parse(text) {
-        settings.listen().ok();
+        settings.listen_address().ok();
         settings.auth.authorization_servers();
-        settings.limits.patience();
+        settings.limits.source_timeout();
     }
 }
 
-/// Reads a `config`, as it stands in an address and as it is inside.
-pub(super) fn config(bytes: &[u8]) {
-    Defaults::from_json(bytes).ok();
+/// Parses client options as JSON and as base64, as they are encoded in an address.
+pub(super) fn fuzz_client_options(bytes: &[u8]) {
+    RequestDefaults::from_json(bytes).ok();
     if let Ok(text) = std::str::from_utf8(bytes) {
-        Defaults::from_base64(text).ok();
+        RequestDefaults::from_base64(text).ok();
     }
 }

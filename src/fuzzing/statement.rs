@@ -1,20 +1,20 @@
-//! Statements for other people's databases, looked at by the guard.
+//! Fuzzing of the guard for statements on other databases.
 
 use vademecum_sql::{
     Engine,
-    guard::{condition, one_statement, read},
+    guard::{check_condition, check_query, check_write},
 };
 
-/// Looks at a statement in the language of every engine, and at a condition. What
-/// is let through is let through again as it will be run.
-pub(super) fn statement(bytes: &[u8]) {
+/// Checks a statement in the dialect of every engine, and a condition. The text of an accepted
+/// statement is accepted again.
+pub(super) fn fuzz_statement(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for engine in [Engine::Postgres, Engine::MySql, Engine::Sqlite] {
-        condition(engine, text).ok();
-        one_statement(engine, text).ok();
-        if let Ok(query) = read(engine, text) {
-            let again = read(engine, query.text());
-            assert_eq!(again, Ok(query), "what is run is itself let through");
+        check_condition(engine, text).ok();
+        check_write(engine, text).ok();
+        if let Ok(query) = check_query(engine, text) {
+            let again = check_query(engine, query.text());
+            assert_eq!(again, Ok(query), "an accepted statement is accepted again");
         }
     }
 }

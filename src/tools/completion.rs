@@ -1,83 +1,91 @@
-//! What an argument that is being typed may become.
+//! Completes arguments of prompts and resource templates (`completion/complete`).
 
 use serde_json::Value;
 use vademecum_kit::model::{SourceName, Suggestions};
 
-use super::{Toolbox, documents, prompts, resources};
-use crate::actors::{CallError, Wish};
-use vademecum_mcp::{Call, Completion, MOST_COMPLETIONS, Reference, Unfinished};
+use super::{ToolRegistry, documents, prompts, resources};
+use crate::actors::{CallError, CompletionKind};
+use vademecum_mcp::{
+    Completion, CompletionReference, CompletionRequest, MAX_COMPLETIONS, RequestContext,
+};
 
-/// What can be completed.
-enum Blank {
-    /// The id of an item.
+/// A kind of value that can be completed.
+enum CompletableValue {
+    /// Id of an item.
     Id(SourceName),
-    /// A keyword of notes.
+    /// Keyword of notes.
     Keyword,
-    /// A type of media.
+    /// Media type.
     MediaType,
-    /// The name of a collection.
+    /// Name of a collection.
     Collection,
-    /// The id of a document of a collection.
+    /// Id of a document in a collection.
     Document,
 }
 
-/// What an argument that is being typed may become; what is not known here has
-/// no completions.
-pub(crate) async fn complete(
-    toolbox: &Toolbox,
-    unfinished: &Unfinished,
-    call: &Call,
+/// Returns completions of an argument; none for unknown arguments.
+pub(crate) async fn complete_argument(
+    toolbox: &ToolRegistry,
+    unfinished: &CompletionRequest,
+    call: &RequestContext,
 ) -> Result<Completion, CallError> {
-    let Some(blank) = blank(unfinished) else { return Ok(Completion::default()) };
+    let Some(blank) = completable_value(unfinished) else { return Ok(Completion::default()) };
     let typed = unfinished.argument.value.trim();
     let (source, wish) = match blank {
-        Blank::Id(source) => (source, Wish::Id),
-        Blank::Keyword => (SourceName::Notes, Wish::Keyword),
-        Blank::MediaType => return media_types(toolbox, typed, call).await,
-        Blank::Collection => return documents::collections(toolbox, call, typed).await,
-        Blank::Document => {
-            let collection = unfinished.others.get("collection").and_then(Value::as_str);
-            return documents::suggest(toolbox, call, collection, typed).await;
+        CompletableValue::Id(source) => (source, CompletionKind::Id),
+        CompletableValue::Keyword => (SourceName::Notes, CompletionKind::Keyword),
+        CompletableValue::MediaType => return complete_media_types(toolbox, typed, call).await,
+        CompletableValue::Collection => {
+            return documents::complete_collections(toolbox, call, typed).await;
+        }
+        CompletableValue::Document => {
+            let collection = unfinished.known_arguments.get("collection").and_then(Value::as_str);
+            return documents::complete_documents(toolbox, call, collection, typed).await;
         }
     };
     let library = toolbox.roster().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let deadline = toolbox.deadline(call);
-    let suggested = source.suggest(wish, typed.to_owned(), MOST_COMPLETIONS, deadline).await?;
+    let suggested =
+        source.suggest_completions(wish, typed.to_owned(), MAX_COMPLETIONS, deadline).await?;
     let Suggestions { values, total } = suggested;
     Ok(Completion { values, total: Some(total) })
 }
 
-fn blank(unfinished: &Unfinished) -> Option<Blank> {
+fn completable_value(unfinished: &CompletionRequest) -> Option<CompletableValue> {
     match (&unfinished.reference, unfinished.argument.name.as_str()) {
-        (Reference::Prompt { name }, argument) => match (name.as_str(), argument) {
-            (prompts::RESEARCH, "keyword") => Some(Blank::Keyword),
-            (prompts::RESEARCH, "media_type") => Some(Blank::MediaType),
-            (prompts::SUMMARIZE, "id") => Some(Blank::Id(SourceName::Chats)),
+        (CompletionReference::Prompt { name }, argument) => match (name.as_str(), argument) {
+            (prompts::RESEARCH_PROMPT, "keyword") => Some(CompletableValue::Keyword),
+            (prompts::RESEARCH_PROMPT, "media_type") => Some(CompletableValue::MediaType),
+            (prompts::SUMMARIZE_PROMPT, "id") => Some(CompletableValue::Id(SourceName::Chats)),
             _ => None,
         },
-        (Reference::Resource { uri }, "id") => {
-            let known = |source: &SourceName| resources::template(*source) == *uri;
-            SourceName::ALL.into_iter().find(known).map(Blank::Id)
+        (CompletionReference::Resource { uri }, "id") => {
+            let known = |source: &SourceName| resources::item_uri_template(*source) == *uri;
+            SourceName::ALL.into_iter().find(known).map(CompletableValue::Id)
         }
-        (Reference::Resource { uri }, "collection") => {
-            (uri == resources::DOCUMENT).then_some(Blank::Collection)
+        (CompletionReference::Resource { uri }, "collection") => {
+            (uri == resources::DOCUMENT_URI_TEMPLATE).then_some(CompletableValue::Collection)
         }
-        (Reference::Resource { uri }, "document") => {
-            (uri == resources::DOCUMENT).then_some(Blank::Document)
+        (CompletionReference::Resource { uri }, "document") => {
+            (uri == resources::DOCUMENT_URI_TEMPLATE).then_some(CompletableValue::Document)
         }
-        (Reference::Resource { .. }, _) => None,
+        (CompletionReference::Resource { .. }, _) => None,
     }
 }
 
-/// The types of media that begin so, those of which there is most first.
-async fn media_types(toolbox: &Toolbox, typed: &str, call: &Call) -> Result<Completion, CallError> {
+/// Returns the media types with this prefix, most frequent first.
+async fn complete_media_types(
+    toolbox: &ToolRegistry,
+    typed: &str,
+    call: &RequestContext,
+) -> Result<Completion, CallError> {
     let library = toolbox.roster().library(&call.principal);
     let media = library.source(SourceName::Media).ok_or(CallError::Unavailable)?;
-    let mut kinds = media.kinds(toolbox.deadline(call)).await?;
+    let mut kinds = media.item_kinds(toolbox.deadline(call)).await?;
     kinds.retain(|(kind, _)| kind.to_lowercase().starts_with(&typed.to_lowercase()));
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let total = Some(kinds.len());
-    let values = kinds.into_iter().map(|(kind, _)| kind).take(MOST_COMPLETIONS).collect();
+    let values = kinds.into_iter().map(|(kind, _)| kind).take(MAX_COMPLETIONS).collect();
     Ok(Completion { values, total })
 }

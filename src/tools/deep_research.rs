@@ -1,27 +1,26 @@
-//! `search` and `fetch`, as deep-research clients know them: exactly one
-//! argument each, and compact answers.
+//! `search` and `fetch` for deep-research clients: exactly one argument each, and compact results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vademecum_kit::model::{Mode, RetrievalOptions, SourceName, Uri};
+use vademecum_kit::model::{RetrievalMode, RetrievalOptions, SourceName, Uri};
 
 use super::{
-    Contract, Replied, Toolbox,
-    input::{KnowledgeFilters, point},
-    output::{Compact, respond},
-    text::plain,
+    Tool, ToolOutput, ToolRegistry,
+    input::{KnowledgeFilters, split_uri},
+    output::{CompactHit, page_output},
+    render::content_text,
 };
 use crate::actors::{self, CallError};
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
-/// Results of one search.
-const RESULTS: usize = 20;
+/// Maximum number of results of a search.
+const MAX_RESULTS: usize = 20;
 
-/// `knowledge.search` under another name.
+/// `search`: `knowledge.search` with compact results.
 #[derive(Debug)]
-pub struct Search;
+pub struct DeepResearchSearch;
 
-/// What is searched for.
+/// Arguments of `search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchInput {
@@ -29,14 +28,14 @@ pub struct SearchInput {
     query: String,
 }
 
-/// The results.
+/// Result of `search`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SearchOutput {
-    /// The results, best first.
-    results: Vec<Compact>,
+    /// Results, best first.
+    results: Vec<CompactHit>,
 }
 
-impl Contract for Search {
+impl Tool for DeepResearchSearch {
     const NAME: &'static str = "search";
     const TITLE: &'static str = "Search the library";
     const DESCRIPTION: &'static str = "Search the user's library. Read a result with fetch.";
@@ -45,35 +44,35 @@ impl Contract for Search {
     type Output = SearchOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: SearchInput,
-        call: &Call,
-    ) -> Result<Replied<SearchOutput>, CallError> {
-        let search = actors::Search {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<SearchOutput>, CallError> {
+        let search = actors::SearchRequest {
             query: input.query,
-            wanted: KnowledgeFilters::default().into_wanted(&SourceName::ALL),
+            selections: KnowledgeFilters::default().into_selections(&SourceName::ALL),
             order: None,
-            limit: RESULTS,
+            limit: MAX_RESULTS,
             offset: 0,
             snippet_length: None,
             highlight: false,
             preferences: call.defaults.preferences,
-            fresh: true,
-            vectors: None,
+            skip_seen: true,
+            vector_query: None,
         };
-        let page = toolbox.search(call, call.scope.as_ref(), search).await?;
-        let replied = respond(page, None);
-        let results = replied.output.results.into_iter().map(Compact::from).collect();
-        // The contract wants the text to be the same JSON.
-        Ok(Replied { output: SearchOutput { results }, text: None, meta: replied.meta })
+        let page = toolbox.search_session(call, call.scope.as_ref(), search).await?;
+        let replied = page_output(page, None);
+        let results = replied.output.results.into_iter().map(CompactHit::from).collect();
+        // The deep-research contract requires the text to be the same JSON.
+        Ok(ToolOutput { output: SearchOutput { results }, text: None, meta: replied.meta })
     }
 }
 
-/// `knowledge.get` under another name.
+/// `fetch`: `knowledge.get` with a compact result.
 #[derive(Debug)]
-pub struct Fetch;
+pub struct DeepResearchFetch;
 
-/// What is read.
+/// Arguments of `fetch`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FetchInput {
@@ -81,30 +80,31 @@ pub struct FetchInput {
     id: String,
 }
 
-impl Contract for Fetch {
+impl Tool for DeepResearchFetch {
     const NAME: &'static str = "fetch";
     const TITLE: &'static str = "Fetch a document";
     const DESCRIPTION: &'static str = "Read a result of search in full.";
     const TOOLSET: Toolset = Toolset::DeepResearch;
     type Input = FetchInput;
-    type Output = Compact;
+    type Output = CompactHit;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: FetchInput,
-        call: &Call,
-    ) -> Result<Replied<Compact>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<CompactHit>, CallError> {
         let uri: Uri =
             input.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
         let source = uri.source;
         let asked = uri.to_string();
-        let (id, part) = point(uri);
-        let options = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
+        let (id, part) = split_uri(uri);
+        let options =
+            RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
         let preferences = call.defaults.preferences;
-        let read = actors::Read { source, id, part, options, page: None, preferences };
+        let read = actors::ReadRequest { source, id, part, options, page: None, preferences };
         let item = toolbox.read_item(call, call.scope.as_ref(), read).await?;
         let more = item.range.and_then(|range| range.next_offset);
-        let mut document = Compact::new(item.meta, plain(&item.content));
+        let mut document = CompactHit::new(item.meta, content_text(&item.content));
         document.id = asked;
         if let Some(offset) = more {
             document.metadata.insert("truncated", "true".to_owned());

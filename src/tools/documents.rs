@@ -1,106 +1,116 @@
-//! Documents of collections, as the tools and the resources read them: by a
-//! URI, or by an identifier alone.
+//! Access to documents of collections for tools and resources, by URI or by a bare identifier.
 
-use vademecum_collections::Pointer;
+use vademecum_collections::DocumentPointer;
 use vademecum_kit::{
-    model::{Deadline, Get, Item, ItemId, Retrieval, Suggestions, Uri},
+    model::{Deadline, GetRequest, Item, ItemId, Retrieval, Suggestions, Uri},
     source::{Source, SourceError},
 };
 
-use super::{Toolbox, segments::visible};
+use super::{ToolRegistry, segments::visible_collections};
 use crate::{
     actors::{self, CallError},
-    collections::{CollectionError, CollectionSource, Opened},
+    collections::{CollectionError, CollectionSource, VisibleCollection},
 };
-use vademecum_mcp::{Call, Completion, MOST_COMPLETIONS};
+use vademecum_mcp::{Completion, MAX_COMPLETIONS, RequestContext};
 
-/// Reads a document or a chunk. One that is named by an identifier alone is
-/// that of the first collection that has such.
-pub(super) async fn read(
-    toolbox: &Toolbox,
-    call: &Call,
-    read: actors::Read,
+/// Reads a document or a chunk. A bare identifier is looked up in all visible collections; the
+/// first match wins.
+pub(super) async fn read_document(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    read: actors::ReadRequest,
 ) -> Result<Item, CallError> {
-    let opened = visible(toolbox, call).await?;
+    let opened = visible_collections(toolbox, call).await?;
     let deadline = toolbox.deadline(call);
-    let actors::Read { source: _, id, part, options, page, preferences } = read;
+    let actors::ReadRequest { source: _, id, part, options, page, preferences } = read;
     let retrieval = Retrieval::resolve(options, &preferences);
-    let get = Get { id, part, retrieval, page, about: Vec::new() };
+    let get = GetRequest { id, part, retrieval, page, recent_queries: Vec::new() };
     let Ok(uri) = get.id.to_string().parse::<Uri>() else {
-        return beside(toolbox, call, move || first(&opened, &get, &deadline)).await;
+        return run_blocking(toolbox, call, move || read_from_first(&opened, &get, &deadline))
+            .await;
     };
     let pointer =
-        Pointer::try_from(&uri).map_err(|error| CallError::NotFound(error.to_string()))?;
-    let one = find(&opened, &pointer.collection)?;
+        DocumentPointer::try_from(&uri).map_err(|error| CallError::NotFound(error.to_string()))?;
+    let one = find_collection(&opened, &pointer.collection)?;
     let part = pointer.index.map(|index| index.to_string());
-    let get = Get { id: ItemId::Text(pointer.doc_id), part, ..get };
-    beside(toolbox, call, move || get_from(&one, &get, deadline)).await
+    let get = GetRequest { id: ItemId::Text(pointer.doc_id), part, ..get };
+    run_blocking(toolbox, call, move || read_from_collection(&one, &get, deadline)).await
 }
 
-/// The names of collections that begin so.
-pub(super) async fn collections(
-    toolbox: &Toolbox,
-    call: &Call,
+/// Completes the name of a collection by its prefix.
+pub(super) async fn complete_collections(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
     typed: &str,
 ) -> Result<Completion, CallError> {
-    let opened = visible(toolbox, call).await?;
+    let opened = visible_collections(toolbox, call).await?;
     let typed = typed.to_lowercase();
     let names = opened.iter().map(|one| one.record.name.clone());
     let mut values: Vec<String> =
         names.filter(|name| name.to_lowercase().starts_with(&typed)).collect();
     values.sort();
     let total = Some(values.len());
-    values.truncate(MOST_COMPLETIONS);
+    values.truncate(MAX_COMPLETIONS);
     Ok(Completion { values, total })
 }
 
-/// The documents of a collection whose identifier begins so, or words of whose
-/// title do. Until the collection is known, nothing can be said.
-pub(super) async fn suggest(
-    toolbox: &Toolbox,
-    call: &Call,
+/// Completes the identifier of a document by its prefix, or by words of its title. Returns no
+/// completions while the collection is unknown.
+pub(super) async fn complete_documents(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
     collection: Option<&str>,
     typed: &str,
 ) -> Result<Completion, CallError> {
-    let opened = visible(toolbox, call).await?;
-    let Some(Ok(one)) = collection.map(|name| find(&opened, name)) else {
+    let opened = visible_collections(toolbox, call).await?;
+    let Some(Ok(one)) = collection.map(|name| find_collection(&opened, name)) else {
         return Ok(Completion::default());
     };
     let (typed, deadline) = (typed.to_owned(), toolbox.deadline(call));
-    let suggested = beside(toolbox, call, move || {
+    let suggested = run_blocking(toolbox, call, move || {
         let source = CollectionSource::new(one.clone());
-        one.collection.read(deadline, |reader| source.suggest(reader, &typed, MOST_COMPLETIONS))
+        one.collection
+            .read(deadline, |reader| source.suggest_items(reader, &typed, MAX_COMPLETIONS))
     });
     let Suggestions { values, total } = suggested.await?;
     Ok(Completion { values, total: Some(total) })
 }
 
-/// The collection that a URI names, and the vector of what the URI points at, if
-/// it has one. What may not be read is not asked for here.
-pub(super) async fn vector(
-    toolbox: &Toolbox,
-    call: &Call,
+/// Returns the collection that a URI names, and the mean vector of the document or chunk, if it has
+/// one. Checks only that the collection is visible; the caller must have read the document before.
+pub(super) async fn document_vector(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
     uri: &Uri,
-) -> Result<(Opened, Option<Vec<f32>>), CallError> {
-    let pointer = Pointer::try_from(uri).map_err(|error| CallError::NotFound(error.to_string()))?;
-    let one = find(&visible(toolbox, call).await?, &pointer.collection)?;
+) -> Result<(VisibleCollection, Option<Vec<f32>>), CallError> {
+    let pointer =
+        DocumentPointer::try_from(uri).map_err(|error| CallError::NotFound(error.to_string()))?;
+    let one = find_collection(&visible_collections(toolbox, call).await?, &pointer.collection)?;
     let deadline = toolbox.deadline(call);
-    let (collection, Pointer { doc_id, index, .. }) = (one.collection.clone(), pointer);
-    let mean = move || collection.read(deadline, |reader| collection.mean(reader, &doc_id, index));
-    Ok((one, beside(toolbox, call, mean).await?))
+    let (collection, DocumentPointer { doc_id, index, .. }) = (one.collection.clone(), pointer);
+    let mean =
+        move || collection.read(deadline, |reader| collection.mean_vector(reader, &doc_id, index));
+    Ok((one, run_blocking(toolbox, call, mean).await?))
 }
 
-/// The collection of that name, if the caller may see one.
-fn find(opened: &[Opened], name: &str) -> Result<Opened, CallError> {
+/// Finds a visible collection by name, ignoring ASCII case.
+fn find_collection(
+    opened: &[VisibleCollection],
+    name: &str,
+) -> Result<VisibleCollection, CallError> {
     let found = opened.iter().find(|one| one.record.name.eq_ignore_ascii_case(name)).cloned();
     let unknown = || CollectionError::Unknown(name.to_owned());
     found.ok_or_else(|| CallError::NotFound(unknown().to_string()))
 }
 
-/// Reads from the first collection that has such a thing.
-fn first(opened: &[Opened], get: &Get, deadline: &Deadline) -> Result<Item, SourceError> {
+/// Reads from the first collection that has the document.
+fn read_from_first(
+    opened: &[VisibleCollection],
+    get: &GetRequest,
+    deadline: &Deadline,
+) -> Result<Item, SourceError> {
     for one in opened {
-        match get_from(one, get, deadline.clone()) {
+        match read_from_collection(one, get, deadline.clone()) {
             Err(SourceError::NotFound { .. }) => {}
             answer => return answer,
         }
@@ -108,16 +118,20 @@ fn first(opened: &[Opened], get: &Get, deadline: &Deadline) -> Result<Item, Sour
     Err(SourceError::not_found("document", &get.id))
 }
 
-fn get_from(one: &Opened, get: &Get, deadline: Deadline) -> Result<Item, SourceError> {
+fn read_from_collection(
+    one: &VisibleCollection,
+    get: &GetRequest,
+    deadline: Deadline,
+) -> Result<Item, SourceError> {
     let source = CollectionSource::new(one.clone());
-    one.collection.read(deadline, |reader| source.get(reader, get))
+    one.collection.read(deadline, |reader| source.load_item(reader, get))
 }
 
-/// Does `work` beside the event loop.
-async fn beside<T: Send + 'static>(
-    toolbox: &Toolbox,
-    call: &Call,
+/// Runs `work` on the blocking pool.
+async fn run_blocking<T: Send + 'static>(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
     work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, CallError> {
-    toolbox.beside(call, work).await?.map_err(CallError::from)
+    toolbox.run_blocking(call, work).await?.map_err(CallError::from)
 }

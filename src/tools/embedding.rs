@@ -1,21 +1,21 @@
-//! `generate_embedding`: the vector of a text.
+//! `generate_embedding`: returns the embedding vector of a text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Contract, Replied, Toolbox};
+use super::{Tool, ToolOutput, ToolRegistry};
 use crate::actors::CallError;
 use vademecum_embed::EmbedError;
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
-/// Numbers of a vector that the text shows.
-const SHOWN: usize = 10;
+/// Number of vector components shown in the text.
+const MAX_SHOWN_COMPONENTS: usize = 10;
 
-/// Makes the vector of a text.
+/// Embeds a text.
 #[derive(Debug)]
 pub struct GenerateEmbedding;
 
-/// What a vector is made of.
+/// Arguments of `generate_embedding`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GenerateEmbeddingInput {
@@ -23,22 +23,22 @@ pub struct GenerateEmbeddingInput {
     text: String,
 }
 
-/// A vector, and who made it.
+/// Result of `generate_embedding`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GenerateEmbeddingOutput {
-    /// Who made it.
+    /// Embedding provider.
     provider: &'static str,
-    /// With which model.
+    /// Embedding model.
     model: String,
-    /// How long it is.
+    /// Number of dimensions.
     dimensions: usize,
-    /// How long the text is, in characters.
+    /// Length of the text, in characters.
     text_length: usize,
-    /// The vector, normalised.
+    /// The vector, normalized to unit length.
     embedding: Vec<f32>,
 }
 
-impl Contract for GenerateEmbedding {
+impl Tool for GenerateEmbedding {
     const NAME: &'static str = "generate_embedding";
     const TITLE: &'static str = "Embed a text";
     const DESCRIPTION: &'static str = "Convert a text into an embedding vector, for semantic \
@@ -48,16 +48,16 @@ impl Contract for GenerateEmbedding {
     type Output = GenerateEmbeddingOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: GenerateEmbeddingInput,
-        _: &Call,
-    ) -> Result<Replied<GenerateEmbeddingOutput>, CallError> {
+        _: &RequestContext,
+    ) -> Result<ToolOutput<GenerateEmbeddingOutput>, CallError> {
         let Some(embeddings) = toolbox.embeddings() else {
             let problem = "embedding generation is not enabled: set embeddings.provider in the \
                            server's settings";
             return Err(CallError::Refused(problem.to_owned()));
         };
-        let vector = embeddings.query(&input.text).await.map_err(told)?;
+        let vector = embeddings.embed_query(&input.text).await.map_err(embedding_error)?;
         let model = embeddings.model();
         let output = GenerateEmbeddingOutput {
             provider: model.provider,
@@ -66,13 +66,13 @@ impl Contract for GenerateEmbedding {
             text_length: input.text.chars().count(),
             embedding: vector.to_vec(),
         };
-        let text = toolbox.text(|| write(&output));
-        Ok(Replied { output, text, meta: None })
+        let text = toolbox.text(|| render_embedding(&output));
+        Ok(ToolOutput { output, text, meta: None })
     }
 }
 
-/// What a caller is told when there is no vector.
-fn told(error: EmbedError) -> CallError {
+/// Converts an embedding error to the caller's error.
+fn embedding_error(error: EmbedError) -> CallError {
     match error {
         EmbedError::Blank => {
             CallError::Invalid("text: expected some text to embed, got none".to_owned())
@@ -84,14 +84,14 @@ fn told(error: EmbedError) -> CallError {
     }
 }
 
-fn write(made: &GenerateEmbeddingOutput) -> String {
+fn render_embedding(made: &GenerateEmbeddingOutput) -> String {
     let GenerateEmbeddingOutput { provider, model, dimensions, text_length, embedding } = made;
     let mut shown: Vec<String> =
-        embedding.iter().take(SHOWN).map(|value| format!("{value:.3}")).collect();
-    if embedding.len() > SHOWN {
+        embedding.iter().take(MAX_SHOWN_COMPONENTS).map(|value| format!("{value:.3}")).collect();
+    if embedding.len() > MAX_SHOWN_COMPONENTS {
         shown.push("...".to_owned());
     }
-    let (first, shown) = (embedding.len().min(SHOWN), shown.join(", "));
+    let (first, shown) = (embedding.len().min(MAX_SHOWN_COMPONENTS), shown.join(", "));
     format!(
         "Generated Embedding:\nProvider: {provider}\nModel: {model}\nDimensions: {dimensions}\n\
          Text Length: {text_length} characters\n\n\
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_shows_the_first_ten_numbers() {
+    fn text_shows_first_ten_components() {
         let mut embedding = vec![0.023, -0.145, 0.089, 0.234, -0.067, 0.178, -0.112, 0.045];
         embedding.extend([0.198, -0.156].into_iter().chain([0.5; 758]));
         let made = GenerateEmbeddingOutput {
@@ -116,7 +116,7 @@ mod tests {
             embedding,
         };
         assert_eq!(
-            write(&made),
+            render_embedding(&made),
             "Generated Embedding:\nProvider: ollama\nModel: nomic-embed-text\nDimensions: 768\n\
              Text Length: 33 characters\n\nEmbedding Vector (first 10 dimensions):\n\
              [0.023, -0.145, 0.089, 0.234, -0.067, 0.178, -0.112, 0.045, 0.198, -0.156, ...]\n\n\
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_vector_is_shown_whole() {
+    fn short_vector_is_shown_in_full() {
         let made = GenerateEmbeddingOutput {
             provider: "stub",
             model: "stub".to_owned(),
@@ -133,6 +133,6 @@ mod tests {
             text_length: 1,
             embedding: vec![1.0, 0.0],
         };
-        assert!(write(&made).contains("(first 2 dimensions):\n[1.000, 0.000]\n"));
+        assert!(render_embedding(&made).contains("(first 2 dimensions):\n[1.000, 0.000]\n"));
     }
 }

@@ -1,14 +1,16 @@
-//! Arguments that several tools take, as types that cannot be wrong.
+//! Argument types shared by several tools. Ranges are checked when an argument is deserialized.
 
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error};
-use vademecum_kit::model::{By, Filters, ItemId, Order, PromptField, SourceName, Timestamp, Uri};
+use vademecum_kit::model::{
+    ChatMatchScope, Filters, ItemId, Order, PromptField, SourceName, Timestamp, Uri,
+};
 
-use crate::actors::{CallError, Wanted};
+use crate::actors::{CallError, SourceSelection};
 
-/// How many results: 1 to 100.
+/// Number of results: 1 to 100.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(pub(crate) usize);
 
@@ -31,7 +33,7 @@ impl JsonSchema for Limit {
     }
 }
 
-/// A place to begin: 0 or more.
+/// Number of results to skip: 0 or more.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Offset(pub(crate) usize);
 
@@ -54,11 +56,11 @@ impl JsonSchema for Offset {
     }
 }
 
-/// A number that is counted from 1.
+/// A number of at least 1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Positive(pub(crate) usize);
+pub(crate) struct PositiveNumber(pub(crate) usize);
 
-impl<'de> Deserialize<'de> for Positive {
+impl<'de> Deserialize<'de> for PositiveNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = i64::deserialize(deserializer)?;
         match usize::try_from(number) {
@@ -68,7 +70,7 @@ impl<'de> Deserialize<'de> for Positive {
     }
 }
 
-impl JsonSchema for Positive {
+impl JsonSchema for PositiveNumber {
     fn schema_name() -> Cow<'static, str> {
         "Positive".into()
     }
@@ -78,18 +80,18 @@ impl JsonSchema for Positive {
     }
 }
 
-/// A moment up to which something counts; a day counts to its end.
+/// Inclusive upper bound of a time range. A date without a time means the end of that day.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Until(pub(crate) Timestamp);
+pub(crate) struct EndTimestamp(pub(crate) Timestamp);
 
-impl<'de> Deserialize<'de> for Until {
+impl<'de> Deserialize<'de> for EndTimestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Timestamp::parse_end(&text).map(Self).map_err(D::Error::custom)
+        Timestamp::parse_range_end(&text).map(Self).map_err(D::Error::custom)
     }
 }
 
-impl JsonSchema for Until {
+impl JsonSchema for EndTimestamp {
     fn schema_name() -> Cow<'static, str> {
         "Until".into()
     }
@@ -99,18 +101,18 @@ impl JsonSchema for Until {
     }
 }
 
-/// One text, or a list of them.
+/// One string, or a list of strings.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum OneOrMany {
-    /// Text.
+    /// One string.
     One(String),
-    /// A list of texts.
+    /// A list of strings.
     Many(Vec<String>),
 }
 
 impl OneOrMany {
-    /// All of it as one text.
+    /// Returns the text; a list is joined with commas.
     pub(crate) fn into_text(self) -> String {
         match self {
             Self::One(text) => text,
@@ -119,7 +121,7 @@ impl OneOrMany {
     }
 }
 
-/// Which notes count.
+/// Filters for notes.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NotesFilters {
@@ -127,33 +129,33 @@ pub(crate) struct NotesFilters {
     keywords: Option<Vec<String>>,
 }
 
-/// Which media count.
+/// Filters for media.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct MediaFilters {
-    /// Only these types; the resource `media://types` lists those there are.
+    /// Only these types; the resource `media://types` lists them.
     pub(crate) media_types: Option<Vec<String>>,
-    /// Only what was added then or later (ISO 8601).
+    /// Only media added then or later (ISO 8601).
     pub(crate) date_from: Option<Timestamp>,
-    /// Only what was added then or earlier (ISO 8601); a day counts to its end.
-    pub(crate) date_to: Option<Until>,
+    /// Only media added then or earlier (ISO 8601); a day counts to its end.
+    pub(crate) date_to: Option<EndTimestamp>,
     /// Best or newest first; default "relevance".
     pub(crate) order_by: Option<Order>,
 }
 
-/// Which titles and messages count.
+/// Filters for chats.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ChatsFilters {
-    /// What is matched; default "both".
-    pub(crate) by: Option<By>,
+    /// Fields to match; default "both".
+    pub(crate) by: Option<ChatMatchScope>,
     /// Only conversations with this character.
     pub(crate) character_id: Option<i64>,
     /// Only messages of this sender.
     pub(crate) sender: Option<String>,
 }
 
-/// Which fields of a prompt are matched.
+/// Filters for prompts.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PromptsFilters {
@@ -161,7 +163,7 @@ pub(crate) struct PromptsFilters {
     fields: Option<Vec<PromptField>>,
 }
 
-/// Characters have no filters yet.
+/// Filters for characters; none exist yet.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CharactersFilters {}
@@ -178,17 +180,17 @@ pub(crate) struct KnowledgeFilters {
 }
 
 impl KnowledgeFilters {
-    /// What is wanted of these sources.
-    pub(crate) fn into_wanted(self, sources: &[SourceName]) -> Vec<Wanted> {
+    /// Converts the filters to one selection for each of `sources`, in a fixed order of sources.
+    pub(crate) fn into_selections(self, sources: &[SourceName]) -> Vec<SourceSelection> {
         let Self { media, notes, chats, prompts, characters } = self;
         let all = [
-            notes.unwrap_or_default().into_wanted(),
-            media.unwrap_or_default().into_wanted(),
-            chats.unwrap_or_default().into_wanted(),
-            characters.unwrap_or_default().into_wanted(),
-            prompts.unwrap_or_default().into_wanted(),
+            notes.unwrap_or_default().into_selection(),
+            media.unwrap_or_default().into_selection(),
+            chats.unwrap_or_default().into_selection(),
+            characters.unwrap_or_default().into_selection(),
+            prompts.unwrap_or_default().into_selection(),
         ];
-        all.into_iter().filter(|wanted| sources.contains(&wanted.source)).collect()
+        all.into_iter().filter(|wanted| sources.contains(&wanted.from_source)).collect()
     }
 }
 
@@ -197,33 +199,36 @@ impl NotesFilters {
         Self { keywords }
     }
 
-    pub(crate) fn into_wanted(self) -> Wanted {
+    pub(crate) fn into_selection(self) -> SourceSelection {
         let keywords = self.keywords.unwrap_or_default();
-        Wanted::source(SourceName::Notes, Filters { keywords, ..Filters::default() })
+        SourceSelection::source(SourceName::Notes, Filters { keywords, ..Filters::default() })
     }
 }
 
 impl MediaFilters {
-    pub(crate) fn into_wanted(self) -> Wanted {
+    pub(crate) fn into_selection(self) -> SourceSelection {
         let filters = Filters {
             media_types: self.media_types.unwrap_or_default(),
             date_from: self.date_from,
             date_to: self.date_to.map(|until| until.0),
             ..Filters::default()
         };
-        Wanted { order: self.order_by, ..Wanted::source(SourceName::Media, filters) }
+        SourceSelection {
+            order: self.order_by,
+            ..SourceSelection::source(SourceName::Media, filters)
+        }
     }
 }
 
 impl ChatsFilters {
-    pub(crate) fn into_wanted(self) -> Wanted {
+    pub(crate) fn into_selection(self) -> SourceSelection {
         let filters = Filters {
-            by: self.by.unwrap_or_default(),
+            chat_scope: self.by.unwrap_or_default(),
             character_id: self.character_id,
             sender: self.sender,
             ..Filters::default()
         };
-        Wanted::source(SourceName::Chats, filters)
+        SourceSelection::source(SourceName::Chats, filters)
     }
 }
 
@@ -232,21 +237,21 @@ impl PromptsFilters {
         Self { fields }
     }
 
-    pub(crate) fn into_wanted(self) -> Wanted {
+    pub(crate) fn into_selection(self) -> SourceSelection {
         let fields = self.fields.unwrap_or_default();
-        Wanted::source(SourceName::Prompts, Filters { fields, ..Filters::default() })
+        SourceSelection::source(SourceName::Prompts, Filters { fields, ..Filters::default() })
     }
 }
 
 impl CharactersFilters {
-    pub(crate) fn into_wanted(self) -> Wanted {
+    pub(crate) fn into_selection(self) -> SourceSelection {
         let Self {} = self;
-        Wanted::source(SourceName::Characters, Filters::default())
+        SourceSelection::source(SourceName::Characters, Filters::default())
     }
 }
 
-/// The source that an id names, if it is a URI.
-pub(crate) fn source_of(id: &ItemId) -> Result<SourceName, CallError> {
+/// Returns the source of an id that is a URI. Fails if the id is not a URI.
+pub(crate) fn source_of_uri(id: &ItemId) -> Result<SourceName, CallError> {
     match id {
         ItemId::Text(text) if text.contains("://") => {
             let uri: Uri =
@@ -260,8 +265,9 @@ pub(crate) fn source_of(id: &ItemId) -> Result<SourceName, CallError> {
     }
 }
 
-/// What an id points at: an id of the source, or the URI of a hit.
-pub(crate) fn locate(
+/// Splits an id or a URI into the id within `source` and an optional part. Fails if the URI belongs
+/// to another source.
+pub(crate) fn resolve_item_id(
     source: SourceName,
     id: ItemId,
 ) -> Result<(ItemId, Option<String>), CallError> {
@@ -273,14 +279,14 @@ pub(crate) fn locate(
     if uri.source != source {
         return Err(CallError::Invalid(format!("id: `{uri}` is not in `{source}`")));
     }
-    Ok(point(uri))
+    Ok(split_uri(uri))
 }
 
-/// The item that a URI points at, and the part of it. Where ids are numbers, it
-/// names one: a prompt's name can only be given as a name.
-pub(crate) fn point(uri: Uri) -> (ItemId, Option<String>) {
+/// Splits a URI into the item's id and an optional part. In sources with numeric ids, a numeric id
+/// becomes a number, so a URI cannot name a prompt by its name.
+pub(crate) fn split_uri(uri: Uri) -> (ItemId, Option<String>) {
     let id = match uri.source {
-        // What a document is called says nothing of the collection that it is in.
+        // The id of a document is unique only within its collection, so the whole URI is kept.
         SourceName::Collections => return (ItemId::Text(uri.to_string()), None),
         SourceName::Notes | SourceName::Chats => ItemId::Text(uri.id),
         SourceName::Media | SourceName::Characters | SourceName::Prompts => {

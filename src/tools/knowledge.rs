@@ -1,29 +1,29 @@
-//! `knowledge.search` and `knowledge.get`: all sources at once.
+//! `knowledge.search` and `knowledge.get`: search and read across all sources.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_kit::model::{Hit, Item, ItemId, Order, Retrieval, RetrievalOptions, SourceName};
 
 use super::{
-    Contract, Replied, SearchMode, Toolbox,
-    input::{KnowledgeFilters, Limit, Offset, locate, source_of},
-    meaning::Meaning,
-    output::{Compact, Results, SearchResponse, respond},
-    places,
+    SearchModeInput, Tool, ToolOutput, ToolRegistry,
+    input::{KnowledgeFilters, Limit, Offset, resolve_item_id, source_of_uri},
+    output::{CompactHit, SearchResponse, SearchResults, page_output},
+    query_embedding::VectorOptions,
+    source_resolution,
 };
 use crate::actors::{self, CallError};
-use vademecum_mcp::{Call, Scope, Shape};
+use vademecum_mcp::{RequestContext, Scope, Shape};
 
-/// Characters of a token, and characters of a result beside its snippet, as a
-/// budget counts them.
-const CHARACTERS: usize = 4;
-const BESIDE: usize = 120;
+/// Estimates for the `max_tokens` budget: characters of a token, and characters of a result besides
+/// its snippet.
+const CHARS_PER_TOKEN: usize = 4;
+const RESULT_OVERHEAD_CHARS: usize = 120;
 
 /// Searches all sources at once.
 #[derive(Debug)]
 pub struct KnowledgeSearch;
 
-/// What is searched for, and how.
+/// Arguments of `knowledge.search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchInput {
@@ -32,23 +32,23 @@ pub struct SearchInput {
     /// How many results.
     #[schemars(extend("default" = 20))]
     limit: Option<Limit>,
-    /// Where to begin: a page's `next_offset`.
+    /// Start offset: a page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
     /// Longest snippet, in characters: 1 to 1000.
     #[schemars(extend("default" = 300))]
     snippet_length: Option<usize>,
-    /// Say where the query matches.
+    /// Return match positions.
     #[schemars(extend("default" = false))]
     highlight: Option<bool>,
-    /// What the search goes by; default `fts`.
+    /// Kind of search; default `fts`.
     #[schemars(description = "Default fts.")]
-    mode: Option<SearchMode>,
-    /// Order what words found by meaning.
+    mode: Option<SearchModeInput>,
+    /// Rerank full-text hits by vectors.
     rerank: Option<bool>,
     /// Relevance against novelty: 0 to 1.
     lambda: Option<f64>,
-    /// Budget for all results, in tokens.
+    /// Maximum size of all results, in tokens.
     #[schemars(description = "Of all results.")]
     max_tokens: Option<usize>,
     /// notes, media, chats, characters, prompts (default), collections, or the name of a collection.
@@ -63,72 +63,73 @@ pub struct SearchInput {
     session: Option<String>,
 }
 
-impl Contract for KnowledgeSearch {
+impl Tool for KnowledgeSearch {
     const NAME: &'static str = "knowledge.search";
     const TITLE: &'static str = "Search everything";
     const DESCRIPTION: &'static str = "Search the user's notes, media, chats, characters and \
         prompts at once. Read a hit with knowledge.get and its uri and loc.";
     type Input = SearchInput;
-    type Output = SearchResponse<Results>;
+    type Output = SearchResponse<SearchResults>;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: SearchInput,
-        call: &Call,
-    ) -> Result<Replied<Self::Output>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<Self::Output>, CallError> {
         let filters = input.filters.unwrap_or_default();
-        let wanted = places::wanted(toolbox, call, input.sources.as_deref(), filters).await?;
+        let wanted =
+            source_resolution::resolve_sources(toolbox, call, input.sources.as_deref(), filters)
+                .await?;
         let scope = match input.session.as_deref() {
-            Some("new") => Some(Scope::Handle(toolbox.roster().mint(&call.principal))),
+            Some("new") => Some(Scope::Handle(toolbox.roster().create_session(&call.principal))),
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
             None => call.scope.clone(),
         };
         let limit = input.limit.map_or(20, |limit| limit.0);
-        let meaning = Meaning {
+        let meaning = VectorOptions {
             mode: input.mode.unwrap_or_default(),
             rerank: input.rerank.unwrap_or_default(),
             lambda: input.lambda,
             order: input.order_by.or(call.defaults.preferences.order_by).unwrap_or_default(),
         };
-        let (vectors, without_vectors) = meaning.vectors(toolbox, &input.query).await?;
-        let search = actors::Search {
+        let (vectors, without_vectors) = meaning.resolve_vectors(toolbox, &input.query).await?;
+        let search = actors::SearchRequest {
             query: input.query.clone(),
-            wanted,
+            selections: wanted,
             order: input.order_by,
-            limit: within(input.max_tokens, input.snippet_length, limit)?,
+            limit: limit_for_budget(input.max_tokens, input.snippet_length, limit)?,
             offset: input.offset.unwrap_or_default().0,
             snippet_length: input.snippet_length,
             highlight: input.highlight.unwrap_or_default(),
             preferences: call.defaults.preferences,
-            fresh: true,
-            vectors,
+            skip_seen: true,
+            vector_query: vectors,
         };
-        let mut page = toolbox.search(call, scope.as_ref(), search).await?;
-        page.without_vectors = page.without_vectors.or(without_vectors);
+        let mut page = toolbox.search_session(call, scope.as_ref(), search).await?;
+        page.vectors_skipped_reason = page.vectors_skipped_reason.or(without_vectors);
         let session = match scope {
             Some(Scope::Handle(handle)) => Some(handle),
             Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
         };
         let shape = input.shape.or(call.defaults.shape).unwrap_or_default();
-        let replied = respond(page, session);
+        let replied = page_output(page, session);
         Ok(match shape {
             Shape::Full => {
-                let told = replied.in_words(toolbox, call, &input.query).await?;
-                let Replied { output, text, meta } = told;
-                Replied { output: output.map(Results::Full), text, meta }
+                let told = replied.with_text(toolbox, call, &input.query).await?;
+                let ToolOutput { output, text, meta } = told;
+                ToolOutput { output: output.map_results(SearchResults::Full), text, meta }
             }
-            // Who asks for a shape reads that, and wants no other text.
+            // A client that requests a shape reads the JSON and needs no other text.
             Shape::Compact => {
-                let Replied { output, text, meta } = replied;
-                Replied { output: output.map(compact), text, meta }
+                let ToolOutput { output, text, meta } = replied;
+                ToolOutput { output: output.map_results(compact_results), text, meta }
             }
         })
     }
 }
 
-/// As many results as a budget has room for: each has a snippet and what is
-/// said beside it.
-fn within(
+/// Limits the number of results to what fits into a token budget, but to at least one.
+fn limit_for_budget(
     max_tokens: Option<usize>,
     snippet_length: Option<usize>,
     limit: usize,
@@ -137,19 +138,19 @@ fn within(
     if tokens == 0 {
         return Err(CallError::Invalid("max_tokens: expected 1 or more, got 0".to_owned()));
     }
-    let characters = Retrieval::snippet_length(snippet_length) + BESIDE;
-    Ok(limit.min((tokens.saturating_mul(CHARACTERS) / characters).max(1)))
+    let characters = Retrieval::snippet_length(snippet_length) + RESULT_OVERHEAD_CHARS;
+    Ok(limit.min((tokens.saturating_mul(CHARS_PER_TOKEN) / characters).max(1)))
 }
 
-fn compact(hits: Vec<Hit>) -> Results {
-    Results::Compact(hits.into_iter().map(Compact::from).collect())
+fn compact_results(hits: Vec<Hit>) -> SearchResults {
+    SearchResults::Compact(hits.into_iter().map(CompactHit::from).collect())
 }
 
 /// Reads an item of any source.
 #[derive(Debug)]
 pub struct KnowledgeGet;
 
-/// What is read, and how much of it.
+/// Arguments of `knowledge.get`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetInput {
@@ -161,7 +162,7 @@ pub struct GetInput {
     retrieval: Option<RetrievalOptions>,
 }
 
-impl Contract for KnowledgeGet {
+impl Tool for KnowledgeGet {
     const NAME: &'static str = "knowledge.get";
     const TITLE: &'static str = "Read an item";
     const DESCRIPTION: &'static str = "Read a hit: a snippet, the passage at retrieval.loc (mode \
@@ -170,16 +171,16 @@ impl Contract for KnowledgeGet {
     type Output = Item;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: GetInput,
-        call: &Call,
-    ) -> Result<Replied<Item>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<Item>, CallError> {
         let source = match input.source {
             Some(source) => source,
-            None => source_of(&input.id)?,
+            None => source_of_uri(&input.id)?,
         };
-        let (id, part) = locate(source, input.id)?;
-        let read = actors::Read {
+        let (id, part) = resolve_item_id(source, input.id)?;
+        let read = actors::ReadRequest {
             source,
             id,
             part,
@@ -187,6 +188,6 @@ impl Contract for KnowledgeGet {
             page: None,
             preferences: call.defaults.preferences,
         };
-        toolbox.read(call, read).await
+        toolbox.read_item_output(call, read).await
     }
 }

@@ -1,46 +1,46 @@
-//! `search_knowledgebase`: documentation by project and version.
+//! `search_knowledgebase`: searches documentation by product and version.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vademecum_collections::{Filter, Passage};
+use vademecum_collections::{DocumentFilter, Passage};
 use vademecum_kit::{
     model::Deadline,
-    retrieve::{FtsQuery, ReciprocalRank, vector::Metric},
+    search::{FtsQuery, ReciprocalRank, vector::DistanceMetric},
     source::SourceError,
 };
 
 use super::{
-    Contract, Replied, Toolbox,
-    rag::{of_text, with_collections},
-    text,
+    Tool, ToolOutput, ToolRegistry,
+    rag::{embed_query, with_collections},
+    render,
 };
 use crate::{
     actors::CallError,
-    collections::{Opened, retrieve},
+    collections::{VisibleCollection, retrieve},
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
-/// Results: as many, if nobody says, and at most.
-const RESULTS: i64 = 5;
-const MOST: i64 = 20;
-/// Chunks that are looked at by words and by vectors.
-const CANDIDATES: usize = 50;
-/// The longest query, in bytes.
-const QUERY_BYTES: usize = 8_192;
-/// How long a search may take.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
-const LINE: &str =
+/// Number of results: default and maximum.
+const DEFAULT_RESULTS: i64 = 5;
+const MAX_RESULTS: i64 = 20;
+/// Number of candidates from full text and from vectors each.
+const MAX_CANDIDATES: usize = 50;
+/// Maximum length of a query, in bytes.
+const MAX_QUERY_BYTES: usize = 8_192;
+/// Timeout of a search.
+const SEARCH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
+const DOUBLE_RULE: &str =
     "================================================================================";
-const DASHES: &str =
+const SINGLE_RULE: &str =
     "--------------------------------------------------------------------------------";
 
 /// Searches documentation.
 #[derive(Debug)]
 pub struct SearchKnowledgebase;
 
-/// What is looked for.
+/// Arguments of `search_knowledgebase`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchKnowledgebaseInput {
@@ -58,37 +58,37 @@ pub struct SearchKnowledgebaseInput {
     list_products: bool,
 }
 
-/// What was found, or what there is.
+/// Result of `search_knowledgebase`: chunks, or the list of products.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct SearchKnowledgebaseOutput {
-    /// What was found, best first.
+    /// Chunks, best first.
     #[serde(skip_serializing_if = "Option::is_none")]
     results: Option<Vec<KnowledgebaseChunk>>,
-    /// What there is, by name.
+    /// Products, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     products: Option<Vec<Product>>,
-    /// Chunks of all products.
+    /// Number of chunks of all products.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_chunks: Option<u64>,
 }
 
-/// What there is.
+/// Products and versions of all visible collections.
 #[derive(Debug)]
-struct Products {
+struct ProductList {
     products: Vec<Product>,
     total_chunks: u64,
 }
 
-/// A product.
+/// A product and its versions.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct Product {
     name: String,
-    versions: Vec<Version>,
+    versions: Vec<ProductVersion>,
 }
 
-/// A version of a product.
+/// A version and its number of chunks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct Version {
+struct ProductVersion {
     version: String,
     chunks: u64,
 }
@@ -96,20 +96,20 @@ struct Version {
 /// A chunk of documentation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct KnowledgebaseChunk {
-    /// What `rag.get_chunks` takes.
+    /// Argument of `rag.get_chunks`.
     chunk_id: String,
     project_name: String,
     project_version: String,
     title: Option<String>,
     section: Option<String>,
-    /// How well it fits: 0 to 1, higher is better.
+    /// Fused score from 0 to 1; higher is better.
     similarity: f64,
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
 }
 
-impl Contract for SearchKnowledgebase {
+impl Tool for SearchKnowledgebase {
     const NAME: &'static str = "search_knowledgebase";
     const TITLE: &'static str = "Search documentation";
     const DESCRIPTION: &'static str =
@@ -119,77 +119,87 @@ impl Contract for SearchKnowledgebase {
     type Output = SearchKnowledgebaseOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: SearchKnowledgebaseInput,
-        call: &Call,
-    ) -> Result<Replied<SearchKnowledgebaseOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<SearchKnowledgebaseOutput>, CallError> {
         if input.list_products {
-            let products = with_collections(toolbox, call, PATIENCE, list).await?;
-            let text = toolbox.text(|| products.text());
-            let Products { products, total_chunks } = products;
+            let products = with_collections(toolbox, call, SEARCH_TIMEOUT, list_products).await?;
+            let text = toolbox.text(|| products.render());
+            let ProductList { products, total_chunks } = products;
             let output = SearchKnowledgebaseOutput {
                 products: Some(products),
                 total_chunks: Some(total_chunks),
                 ..SearchKnowledgebaseOutput::default()
             };
-            return Ok(Replied { output, text, meta: None });
+            return Ok(ToolOutput { output, text, meta: None });
         }
         let query = input.query.as_deref().unwrap_or_default().trim().to_owned();
         if query.is_empty() {
-            let problem = "query: is missing; say what to search for, or set list_products";
+            let problem = "query: is missing; pass a query, or set list_products";
             return Err(CallError::Invalid(problem.to_owned()));
         }
-        if query.len() > QUERY_BYTES {
-            let problem = format!("query: is longer than {QUERY_BYTES} bytes; shorten it");
-            return Err(CallError::TooMuch(problem));
+        if query.len() > MAX_QUERY_BYTES {
+            let problem = format!("query: is longer than {MAX_QUERY_BYTES} bytes; shorten it");
+            return Err(CallError::LimitExceeded(problem));
         }
         let some = |names: Option<Vec<String>>| names.filter(|names| !names.is_empty());
         let (names, versions) = (some(input.project_names), some(input.project_versions));
-        let filter =
-            Filter { project_names: names, project_versions: versions, ..Filter::default() };
-        let top = input.top_n.unwrap_or(RESULTS).clamp(1, MOST);
+        let filter = DocumentFilter {
+            project_names: names,
+            project_versions: versions,
+            ..DocumentFilter::default()
+        };
+        let top = input.top_n.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS);
         let top = usize::try_from(top).unwrap_or(1);
-        // Without vectors, words must do.
-        let vector = of_text(toolbox, &query, None).await.ok();
+        // Without an embedding provider the search uses full text only.
+        let vector = embed_query(toolbox, &query, None).await.ok();
         let (asked, wanted) = (Arc::new(FtsQuery::parse(&query)), filter.clone());
-        let found = with_collections(toolbox, call, PATIENCE, move |opened, deadline| {
-            search(opened, &asked, vector, &wanted, top, deadline)
+        let found = with_collections(toolbox, call, SEARCH_TIMEOUT, move |opened, deadline| {
+            search_collections(opened, &asked, vector, &wanted, top, deadline)
         });
         let results = found.await?;
-        let text = toolbox.text(|| write_found(&query, &filter, &results));
+        let text = toolbox.text(|| render_results(&query, &filter, &results));
         let output = SearchKnowledgebaseOutput {
             results: Some(results),
             ..SearchKnowledgebaseOutput::default()
         };
-        Ok(Replied { output, text, meta: None })
+        Ok(ToolOutput { output, text, meta: None })
     }
 }
 
-type Vector = (Arc<[f32]>, vademecum_collections::EmbeddingModel);
+type QueryVector = (Arc<[f32]>, vademecum_collections::EmbeddingModel);
 
-fn search(
-    opened: &[Opened],
+fn search_collections(
+    opened: &[VisibleCollection],
     query: &Arc<FtsQuery>,
-    vector: Option<Vector>,
-    filter: &Filter,
+    vector: Option<QueryVector>,
+    filter: &DocumentFilter,
     top: usize,
     deadline: &Deadline,
 ) -> Result<Vec<KnowledgebaseChunk>, SourceError> {
-    let mut list = retrieve::words(opened, query, filter, CANDIDATES, deadline);
+    let mut list = retrieve::search_full_text(opened, query, filter, MAX_CANDIDATES, deadline);
     if let Some((vector, model)) = vector {
-        let metric = Metric::Cosine;
-        let near =
-            retrieve::near(opened, &vector, Some(&model), filter, CANDIDATES, metric, deadline);
-        if !near.found.is_empty() {
-            list = retrieve::fuse(&list, &near, ReciprocalRank::default());
+        let metric = DistanceMetric::Cosine;
+        let near = retrieve::search_vectors(
+            opened,
+            &vector,
+            Some(&model),
+            filter,
+            MAX_CANDIDATES,
+            metric,
+            deadline,
+        );
+        if !near.hits.is_empty() {
+            list = retrieve::fuse_rankings(&list, &near, ReciprocalRank::default());
         }
     }
-    // What belongs to no product is no documentation.
+    // Chunks without a product are not documentation and are skipped.
     let mut results = Vec::new();
-    let passages = retrieve::read(opened, &list.found, deadline)?;
-    for (found, passage) in list.found.iter().zip(passages) {
+    let passages = retrieve::load_passages(opened, &list.hits, deadline)?;
+    for (found, passage) in list.hits.iter().zip(passages) {
         let Some(passage) = passage else { continue };
-        results.extend(KnowledgebaseChunk::of(passage, found.score));
+        results.extend(KnowledgebaseChunk::from_passage(passage, found.score));
         if results.len() == top {
             break;
         }
@@ -198,7 +208,7 @@ fn search(
 }
 
 impl KnowledgebaseChunk {
-    fn of(passage: Passage, similarity: f64) -> Option<Self> {
+    fn from_passage(passage: Passage, similarity: f64) -> Option<Self> {
         let chunk_id = passage.id().to_string();
         let document = passage.document;
         Some(Self {
@@ -214,13 +224,16 @@ impl KnowledgebaseChunk {
     }
 }
 
-fn list(opened: &[Opened], deadline: &Deadline) -> Result<Products, SourceError> {
+fn list_products(
+    opened: &[VisibleCollection],
+    deadline: &Deadline,
+) -> Result<ProductList, SourceError> {
     let mut all: Vec<(String, String, u64)> = Vec::new();
     for one in opened {
-        let scope = one.scope(&Filter::default());
+        let scope = one.scope(&DocumentFilter::default());
         all.extend(
             one.collection
-                .read(deadline.clone(), |reader| one.collection.projects(reader, &scope))?,
+                .read(deadline.clone(), |reader| one.collection.list_projects(reader, &scope))?,
         );
     }
     all.sort();
@@ -231,34 +244,40 @@ fn list(opened: &[Opened], deadline: &Deadline) -> Result<Products, SourceError>
         }
         let Some(product) = products.last_mut() else { continue };
         match product.versions.last_mut() {
-            // Two collections may hold parts of the same version.
+            // Several collections may hold chunks of the same version.
             Some(last) if last.version == *version => last.chunks += chunks,
             Some(_) | None => {
-                product.versions.push(Version { version: version.clone(), chunks: *chunks });
+                product.versions.push(ProductVersion { version: version.clone(), chunks: *chunks });
             }
         }
     }
-    Ok(Products { products, total_chunks: all.iter().map(|(_, _, chunks)| chunks).sum() })
+    Ok(ProductList { products, total_chunks: all.iter().map(|(_, _, chunks)| chunks).sum() })
 }
 
-impl Products {
-    fn text(&self) -> String {
-        let line = LINE.get(..50).unwrap_or(LINE);
+impl ProductList {
+    fn render(&self) -> String {
+        let line = DOUBLE_RULE.get(..50).unwrap_or(DOUBLE_RULE);
         let mut page = format!("Available Products in Knowledgebase\n{line}\n\n");
         for product in &self.products {
-            text::push(&mut page, format_args!("Product: {}\n", product.name));
-            for Version { version, chunks } in &product.versions {
-                text::push(&mut page, format_args!("  - Version {version} ({chunks} chunks)\n"));
+            render::push_display(&mut page, format_args!("Product: {}\n", product.name));
+            for ProductVersion { version, chunks } in &product.versions {
+                render::push_display(
+                    &mut page,
+                    format_args!("  - Version {version} ({chunks} chunks)\n"),
+                );
             }
             page.push('\n');
         }
         let total = self.total_chunks;
-        text::push(&mut page, format_args!("{line}\nTotal: {total} chunks across all products"));
+        render::push_display(
+            &mut page,
+            format_args!("{line}\nTotal: {total} chunks across all products"),
+        );
         page
     }
 }
 
-fn write_found(query: &str, filter: &Filter, results: &[KnowledgebaseChunk]) -> String {
+fn render_results(query: &str, filter: &DocumentFilter, results: &[KnowledgebaseChunk]) -> String {
     let mut page = format!("Knowledgebase Search Results: \"{query}\"\n");
     let filters: Vec<String> =
         [("Projects", &filter.project_names), ("Versions", &filter.project_versions)]
@@ -266,22 +285,28 @@ fn write_found(query: &str, filter: &Filter, results: &[KnowledgebaseChunk]) -> 
             .filter_map(|(name, list)| Some(format!("{name}: {}", list.as_ref()?.join(", "))))
             .collect();
     if !filters.is_empty() {
-        text::push(&mut page, format_args!("Filter - {}\n", filters.join("; ")));
+        render::push_display(&mut page, format_args!("Filter - {}\n", filters.join("; ")));
     }
     let count = results.len();
-    text::push(&mut page, format_args!("{LINE}\n\nFound {count} relevant chunks:\n\n"));
+    render::push_display(
+        &mut page,
+        format_args!("{DOUBLE_RULE}\n\nFound {count} relevant chunks:\n\n"),
+    );
     for (result, number) in results.iter().zip(1..) {
-        text::push(&mut page, format_args!("Result {number}/{count}\n"));
+        render::push_display(&mut page, format_args!("Result {number}/{count}\n"));
         let project = format!("{} {}", result.project_name, result.project_version);
-        text::push(&mut page, format_args!("Project: {}\n", project.trim_end()));
+        render::push_display(&mut page, format_args!("Project: {}\n", project.trim_end()));
         for (name, value) in [("Title", &result.title), ("Section", &result.section)] {
             if let Some(value) = value {
-                text::push(&mut page, format_args!("{name}: {value}\n"));
+                render::push_display(&mut page, format_args!("{name}: {value}\n"));
             }
         }
-        text::push(&mut page, format_args!("Similarity: {:.3}\n\n", result.similarity));
-        text::push(&mut page, format_args!("{}\n\n{DASHES}\n\n", result.text.trim()));
+        render::push_display(&mut page, format_args!("Similarity: {:.3}\n\n", result.similarity));
+        render::push_display(
+            &mut page,
+            format_args!("{}\n\n{SINGLE_RULE}\n\n", result.text.trim()),
+        );
     }
-    text::push(&mut page, format_args!("{LINE}\nTotal: {count} results"));
+    render::push_display(&mut page, format_args!("{DOUBLE_RULE}\nTotal: {count} results"));
     page
 }

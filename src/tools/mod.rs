@@ -1,46 +1,45 @@
-//! The contracts: tools with their own names and shapes, each a thin adapter
-//! on the same sessions. No search logic lives here.
+//! MCP tools: names, input and output schemas, and thin adapters that translate calls into session
+//! requests. Search logic lives in `actors`, `collections` and `sql`, not here.
 
+mod argument_coercion;
 mod arguments;
 mod completion;
 mod deep_research;
 mod documents;
 mod embedding;
-mod forgive;
-mod gaps;
 mod input;
 mod knowledge;
 mod knowledgebase;
-mod meaning;
-mod offer;
 mod output;
-mod places;
 mod prompts;
+mod query_embedding;
 mod rag;
 mod related;
+mod render;
 mod resources;
 mod schema;
 mod segments;
-mod source;
+mod source_resolution;
+mod source_tools;
 mod sql;
-mod text;
+mod template;
 mod tool;
+mod tool_registry;
 mod transcript;
 mod writing;
 
-pub use deep_research::{Fetch, Search};
+pub use deep_research::{DeepResearchFetch, DeepResearchSearch};
 pub use embedding::GenerateEmbedding;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
-pub use meaning::SearchMode;
-pub use offer::Toolbox;
+pub use query_embedding::SearchModeInput;
 pub use rag::{
     RagAdminStats, RagAdminSync, RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts,
     RagSearchHybrid, RagSearchVector,
 };
 pub use related::KnowledgeRelated;
 pub use segments::{RagSearch, VerifyDocumentAccess};
-pub use source::{
+pub use source_tools::{
     CharactersGet, CharactersSearch, ChatsGet, ChatsSearch, MediaGet, MediaSearch, NotesGet,
     NotesSearch, PromptsGet, PromptsSearch,
 };
@@ -48,6 +47,7 @@ pub use sql::{
     CountRows, ExecuteExplain, GetSchemaInfo, ProfileList, ProfileShow, Query, QueryDatabase,
     ReadResource, SimilaritySearch,
 };
-pub use tool::{Contract, Form, Replied, Tool};
+pub use tool::{ErrorFormat, RegisteredTool, Tool, ToolOutput};
+pub use tool_registry::ToolRegistry;
 pub use transcript::MediaTranscript;
 pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};

@@ -1,89 +1,90 @@
-//! Answers that several tools give.
+//! Output types shared by several tools.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use vademecum_kit::{model::Hit, store::give_way};
+use vademecum_kit::{model::Hit, store::cooperative_yield};
 
-use super::{Replied, Toolbox, text};
-use crate::actors::{CallError, Failed, Page};
-use vademecum_mcp::Call;
+use super::{ToolOutput, ToolRegistry, render};
+use crate::actors::{CallError, SearchPage, SourceFailure};
+use vademecum_mcp::RequestContext;
 
-/// Results whose text is written faster than somebody else is asked to do it.
-const SHORT_PAGE: usize = 20;
+/// Largest number of results whose text is rendered on the event loop. Below this size, rendering
+/// costs less than a handover to the blocking pool.
+const MAX_INLINE_RESULTS: usize = 20;
 
-/// A page of results.
+/// A page of search results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SearchResponse<R> {
-    /// The results, best or newest first.
+    /// Results, best or newest first.
     pub(crate) results: R,
-    /// Whether there are more.
+    /// Whether more results exist.
     pub(crate) has_more: bool,
-    /// The `offset` of the next page.
+    /// `offset` of the next page.
     pub(crate) next_offset: Option<usize>,
-    /// How many matches there are in all.
+    /// Estimated number of all matches.
     pub(crate) total_estimated: usize,
-    /// What else is to be known about this page.
+    /// Notes about this page.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
-    pub(crate) meta: Option<About>,
+    pub(crate) meta: Option<PageNotes>,
 }
 
-/// What is to be known about a page of results.
+/// Notes about a page of results, for the model and for `_meta`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct About {
-    /// Sources that gave no answer, and why: their hits are missing.
+pub(crate) struct PageNotes {
+    /// Sources that failed, with the reason; their hits are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    failed_sources: Vec<Failed>,
-    /// Results left out because this session has shown them before.
+    failed_sources: Vec<SourceFailure>,
+    /// Number of results omitted because this session has shown them before.
     #[serde(skip_serializing_if = "Option::is_none")]
     already_shown: Option<usize>,
-    /// Everything had been shown: showing began again.
+    /// Whether the session had shown every result and started over.
     #[serde(skip_serializing_if = "Option::is_none")]
     restarted: Option<bool>,
-    /// What was asked for is nowhere: the words that were searched for instead.
+    /// Words searched for instead, because the query as typed had no match.
     #[serde(skip_serializing_if = "Option::is_none")]
     searched_for: Option<String>,
-    /// Items whose vectors are not made yet: they come later.
+    /// Number of items that have no vectors yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     vectors_missing: Option<usize>,
-    /// Why only words were searched for, where meaning was asked for.
+    /// Reason for a full-text search although vectors were requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     without_vectors: Option<String>,
-    /// The handle of this session, to be passed as `session`.
+    /// Session handle, to be passed as `session`.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
 }
 
-/// Results in the shape that the caller wants.
+/// Results in the requested shape.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Results {
-    /// Every field of a hit.
+pub enum SearchResults {
+    /// All fields of a hit.
     Full(Vec<Hit>),
-    /// As deep-research clients know them.
-    Compact(Vec<Compact>),
+    /// The shape of deep-research clients.
+    Compact(Vec<CompactHit>),
 }
 
-/// A result as deep-research clients know it.
+/// A result in the shape of deep-research clients.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Compact {
-    /// What `fetch` takes: the URI.
+pub struct CompactHit {
+    /// Argument of `fetch`: the URI.
     pub(crate) id: String,
     /// Title or name.
     pub(crate) title: String,
     /// The snippet, or the full text.
     pub(crate) text: String,
-    /// Where it was published; empty if it was not.
+    /// URL of the publication; empty if unknown.
     pub(crate) url: String,
-    /// What else is known of it.
+    /// Other known fields, by name.
     pub(crate) metadata: BTreeMap<&'static str, String>,
 }
 
-impl Compact {
-    /// A hit, with a text for it.
+impl CompactHit {
+    /// Converts a hit, with `text` as its text.
     pub(crate) fn new(hit: Hit, text: String) -> Self {
         let mut metadata = BTreeMap::from([("source", hit.source.to_string())]);
         let mut note = |name, value: Option<String>| {
@@ -107,7 +108,7 @@ impl Compact {
     }
 }
 
-impl From<Hit> for Compact {
+impl From<Hit> for CompactHit {
     fn from(mut hit: Hit) -> Self {
         let snippet = hit.snippet.take().unwrap_or_default();
         Self::new(hit, snippet)
@@ -115,38 +116,38 @@ impl From<Hit> for Compact {
 }
 
 impl<R> SearchResponse<R> {
-    /// The same page, with its results in another shape.
-    pub(crate) fn map<S>(self, shape: impl FnOnce(R) -> S) -> SearchResponse<S> {
+    /// Returns the same page with its results converted by `shape`.
+    pub(crate) fn map_results<S>(self, shape: impl FnOnce(R) -> S) -> SearchResponse<S> {
         let Self { results, has_more, next_offset, total_estimated, meta } = self;
         SearchResponse { results: shape(results), has_more, next_offset, total_estimated, meta }
     }
 
-    /// The words that were searched for instead of what was asked for.
-    pub(crate) fn searched_for(&self) -> Option<&str> {
+    /// Returns the words searched for instead of the query as typed.
+    pub(crate) fn corrected_query(&self) -> Option<&str> {
         self.meta.as_ref()?.searched_for.as_deref()
     }
 
-    /// What went differently than one would think, in sentences.
+    /// Returns the notes of the page as sentences.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let Some(about) = &self.meta else { return Vec::new() };
         let mut remarks = Vec::new();
         if let Some(words) = &about.searched_for {
-            remarks.push(format!("Nothing matches as asked; searched for: {words}."));
+            remarks.push(format!("No match for the query as typed; searched for: {words}."));
         }
         if let Some(count) = about.already_shown {
-            remarks.push(format!("{count} shown before in this session are left out."));
+            remarks.push(format!("{count} already shown in this session are omitted."));
         }
         if about.restarted == Some(true) {
-            remarks.push("All had been shown in this session; showing began again.".to_owned());
+            remarks.push("This session had shown all results; it starts over.".to_owned());
         }
         for failed in &about.failed_sources {
-            remarks.push(format!("No answer from {}: {}.", failed.whom(), failed.reason));
+            remarks.push(format!("No answer from {}: {}.", failed.display_name(), failed.reason));
         }
         if let Some(count) = about.vectors_missing {
             remarks.push(format!("{count} items have no vectors yet; search again later."));
         }
         if let Some(reason) = &about.without_vectors {
-            remarks.push(format!("Words only: {reason}."));
+            remarks.push(format!("Full text only: {reason}."));
         }
         if let Some(handle) = &about.session {
             remarks.push(format!("session: {handle}"));
@@ -155,19 +156,22 @@ impl<R> SearchResponse<R> {
     }
 }
 
-/// Answers with a page. What is to be known about it stands in the answer, for
-/// the model, and in the result's `_meta`, for the client.
-pub(crate) fn respond(page: Page, session: Option<String>) -> Replied<SearchResponse<Vec<Hit>>> {
-    let about = About {
-        already_shown: (page.passed > 0 && !page.restarted).then_some(page.passed),
+/// Converts a page to a tool output. Its notes are part of the output, for the model, and of
+/// `_meta`, for the client.
+pub(crate) fn page_output(
+    page: SearchPage,
+    session: Option<String>,
+) -> ToolOutput<SearchResponse<Vec<Hit>>> {
+    let about = PageNotes {
+        already_shown: (page.skipped > 0 && !page.restarted).then_some(page.skipped),
         failed_sources: page.failed,
         restarted: page.restarted.then_some(true),
         searched_for: page.searched_for,
-        vectors_missing: (page.vectors_missing > 0).then_some(page.vectors_missing),
-        without_vectors: page.without_vectors,
+        vectors_missing: (page.missing_vectors > 0).then_some(page.missing_vectors),
+        without_vectors: page.vectors_skipped_reason,
         session,
     };
-    let about = (about != About::default()).then_some(about);
+    let about = (about != PageNotes::default()).then_some(about);
     let meta = about.as_ref().and_then(|about| match serde_json::to_value(about) {
         Ok(Value::Object(fields)) => Some(fields),
         _ => None,
@@ -179,30 +183,36 @@ pub(crate) fn respond(page: Page, session: Option<String>) -> Replied<SearchResp
         total_estimated: page.total,
         meta: about,
     };
-    Replied { output, text: None, meta: meta.map(under_our_name) }
+    ToolOutput { output, text: None, meta: meta.map(prefix_meta_keys) }
 }
 
-impl Replied<SearchResponse<Vec<Hit>>> {
-    /// The same answer with its text, if answers are wanted as text. That of a long page
-    /// is written beside the event loop, on which others wait.
-    pub(crate) async fn in_words(
+impl ToolOutput<SearchResponse<Vec<Hit>>> {
+    /// Adds the rendered text, if text answers are configured. Long pages are rendered on the
+    /// blocking pool, not on the event loop.
+    pub(crate) async fn with_text(
         self,
-        toolbox: &Toolbox,
-        call: &Call,
+        toolbox: &ToolRegistry,
+        call: &RequestContext,
         query: &str,
     ) -> Result<Self, CallError> {
-        if !toolbox.says_lines() {
+        if !toolbox.wants_text() {
             return Ok(self);
         }
-        if self.output.results.len() <= SHORT_PAGE {
-            return Ok(Self { text: Some(text::page(query, &self.output, || ())), ..self });
+        if self.output.results.len() <= MAX_INLINE_RESULTS {
+            return Ok(Self {
+                text: Some(render::render_page(query, &self.output, || ())),
+                ..self
+            });
         }
         let query = query.to_owned();
-        let write = move || Self { text: Some(text::page(&query, &self.output, give_way)), ..self };
-        toolbox.beside(call, write).await
+        let write = move || Self {
+            text: Some(render::render_page(&query, &self.output, cooperative_yield)),
+            ..self
+        };
+        toolbox.run_blocking(call, write).await
     }
 }
 
-fn under_our_name(fields: Map<String, Value>) -> Map<String, Value> {
+fn prefix_meta_keys(fields: Map<String, Value>) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (format!("vademecum/{name}"), value)).collect()
 }

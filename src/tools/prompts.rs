@@ -1,68 +1,68 @@
-//! Prompts: the user's own, and a few of ours.
+//! MCP prompts: built-in ones and those stored in the user's library.
 //!
-//! The user's come first: one with the name of one of ours takes its place.
+//! A stored prompt replaces a built-in prompt of the same name.
 
 use serde_json::Value;
-use vademecum_kit::model::{Mode, RetrievalOptions, SourceName, StoredPrompt};
+use vademecum_kit::model::{RetrievalMode, RetrievalOptions, SourceName, StoredPrompt};
 
 use super::{
-    Toolbox,
-    gaps::{fill, gaps},
-    input::point,
+    ToolRegistry,
+    input::split_uri,
+    template::{fill_placeholders, placeholder_names},
 };
 use crate::actors::{self, CallError};
 use vademecum_mcp::{
-    Block, Call, Contents, Failure, Messages, Prompt, PromptArgument, PromptArguments,
-    PromptMessage, Role, hint, nearest,
+    ContentBlock, Failure, GetPromptResult, Prompt, PromptArgument, PromptArguments, PromptMessage,
+    RequestContext, ResourceContents, Role, closest_name, did_you_mean,
 };
 
-/// Researches a topic.
-pub(crate) const RESEARCH: &str = "research";
-/// Sums up a conversation.
-pub(crate) const SUMMARIZE: &str = "summarize_conversation";
+/// Name of the built-in prompt that researches a topic.
+pub(crate) const RESEARCH_PROMPT: &str = "research";
+/// Name of the built-in prompt that summarizes a conversation.
+pub(crate) const SUMMARIZE_PROMPT: &str = "summarize_conversation";
 
-/// Characters of a description that is made of a prompt's own text.
-const DESCRIPTION: usize = 160;
+/// Maximum length, in characters, of a description taken from a prompt's text.
+const MAX_DESCRIPTION_CHARS: usize = 160;
 
-/// A prompt of ours.
-struct Own {
+/// A built-in prompt.
+struct BuiltInPrompt {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    gaps: &'static [Gap],
+    arguments: &'static [BuiltInArgument],
 }
 
-/// What a prompt of ours takes.
-struct Gap {
+/// An argument of a built-in prompt.
+struct BuiltInArgument {
     name: &'static str,
     description: &'static str,
     required: bool,
 }
 
-const OURS: [Own; 2] = [
-    Own {
-        name: RESEARCH,
+const BUILT_IN_PROMPTS: [BuiltInPrompt; 2] = [
+    BuiltInPrompt {
+        name: RESEARCH_PROMPT,
         title: "Research a topic",
-        description: "Finds out what the library says about a topic, with citations.",
-        gaps: &[
-            Gap { name: "topic", description: "What to find out.", required: true },
-            Gap {
+        description: "Researches a topic in the library and answers with citations.",
+        arguments: &[
+            BuiltInArgument { name: "topic", description: "Topic to research.", required: true },
+            BuiltInArgument {
                 name: "keyword",
-                description: "Only notes with this keyword count.",
+                description: "Restrict notes to this keyword.",
                 required: false,
             },
-            Gap {
+            BuiltInArgument {
                 name: "media_type",
-                description: "Only media of this type count.",
+                description: "Restrict media to this type.",
                 required: false,
             },
         ],
     },
-    Own {
-        name: SUMMARIZE,
+    BuiltInPrompt {
+        name: SUMMARIZE_PROMPT,
         title: "Summarize a conversation",
-        description: "Sums up a conversation of the library: what was asked, found and left open.",
-        gaps: &[Gap {
+        description: "Summarizes a conversation of the library: questions, findings and open points.",
+        arguments: &[BuiltInArgument {
             name: "id",
             description: "The id of the conversation, or its URI.",
             required: true,
@@ -70,57 +70,65 @@ const OURS: [Own; 2] = [
     },
 ];
 
-/// All prompts: ours, then the user's by name.
-pub(crate) async fn list(toolbox: &Toolbox, call: &Call) -> Result<Vec<Prompt>, Failure> {
-    let stored = stored(toolbox, call).await?;
-    let is_taken = |own: &&Own| stored.iter().any(|prompt| prompt.name == own.name);
-    let ours = OURS.iter().filter(|own| !is_taken(own)).map(Own::listed);
-    Ok(ours.chain(stored.iter().map(listed)).collect())
+/// Returns all prompts: built-in ones first, then stored ones by name.
+pub(crate) async fn list_prompts(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+) -> Result<Vec<Prompt>, Failure> {
+    let stored = stored_prompts(toolbox, call).await?;
+    let is_taken = |own: &&BuiltInPrompt| stored.iter().any(|prompt| prompt.name == own.name);
+    let ours = BUILT_IN_PROMPTS.iter().filter(|own| !is_taken(own)).map(BuiltInPrompt::to_prompt);
+    Ok(ours.chain(stored.iter().map(stored_to_prompt)).collect())
 }
 
-/// A prompt with its gaps filled.
-pub(crate) async fn get(
-    toolbox: &Toolbox,
+/// Returns the messages of a prompt with its placeholders filled.
+pub(crate) async fn prompt_messages(
+    toolbox: &ToolRegistry,
     name: &str,
     arguments: &PromptArguments,
-    call: &Call,
-) -> Result<Messages, Failure> {
-    let stored = stored(toolbox, call).await?;
+    call: &RequestContext,
+) -> Result<GetPromptResult, Failure> {
+    let stored = stored_prompts(toolbox, call).await?;
     if let Some(prompt) = stored.iter().find(|prompt| prompt.name == name) {
-        return filled(prompt, arguments);
+        return fill_prompt(prompt, arguments);
     }
-    let Some(own) = OURS.iter().find(|own| own.name == name) else {
-        return Err(unknown(name, &stored));
+    let Some(own) = BUILT_IN_PROMPTS.iter().find(|own| own.name == name) else {
+        return Err(unknown_prompt(name, &stored));
     };
-    let takes: Vec<&str> = own.gaps.iter().map(|gap| gap.name).collect();
-    let needs: Vec<&str> = own.gaps.iter().filter(|gap| gap.required).map(|gap| gap.name).collect();
-    let given = Given::read(arguments, &takes, &needs)?;
+    let takes: Vec<&str> = own.arguments.iter().map(|gap| gap.name).collect();
+    let needs: Vec<&str> =
+        own.arguments.iter().filter(|gap| gap.required).map(|gap| gap.name).collect();
+    let given = ArgumentValues::validate(arguments, &takes, &needs)?;
     let blocks = match own.name {
-        RESEARCH => vec![research(&given)?],
-        _ => conversation(toolbox, call, given.text("id")).await?,
+        RESEARCH_PROMPT => vec![research_task(&given)?],
+        _ => conversation_blocks(toolbox, call, given.value("id")).await?,
     };
     let messages =
         blocks.into_iter().map(|content| PromptMessage { role: Role::User, content }).collect();
-    Ok(Messages { description: Some(own.description.to_owned()), messages })
+    Ok(GetPromptResult { description: Some(own.description.to_owned()), messages })
 }
 
-async fn stored(toolbox: &Toolbox, call: &Call) -> Result<Vec<StoredPrompt>, Failure> {
+async fn stored_prompts(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+) -> Result<Vec<StoredPrompt>, Failure> {
     let library = toolbox.roster().library(&call.principal);
     let Some(prompts) = library.source(SourceName::Prompts) else { return Ok(Vec::new()) };
-    let stored = prompts.prompts(toolbox.deadline(call)).await.map_err(CallError::from);
+    let stored = prompts.list_prompts(toolbox.deadline(call)).await.map_err(CallError::from);
     stored.map_err(|error| Failure::from(&error))
 }
 
-/// There is no such prompt; names the one that was probably meant.
-fn unknown(name: &str, stored: &[StoredPrompt]) -> Failure {
-    let known = OURS.iter().map(|own| own.name).chain(stored.iter().map(|it| it.name.as_str()));
-    let hint = hint(nearest(name, known));
-    Failure::parameters(format!("unknown prompt `{name}`{hint}; prompts/list names all"))
+/// Builds the error for an unknown prompt, with the closest known name.
+fn unknown_prompt(name: &str, stored: &[StoredPrompt]) -> Failure {
+    let known =
+        BUILT_IN_PROMPTS.iter().map(|own| own.name).chain(stored.iter().map(|it| it.name.as_str()));
+    let hint = did_you_mean(closest_name(name, known));
+    Failure::invalid_params(format!("unknown prompt `{name}`{hint}; see prompts/list"))
 }
 
-impl Own {
-    fn listed(&self) -> Prompt {
-        let argument = |gap: &Gap| PromptArgument {
+impl BuiltInPrompt {
+    fn to_prompt(&self) -> Prompt {
+        let argument = |gap: &BuiltInArgument| PromptArgument {
             name: gap.name.to_owned(),
             description: Some(gap.description.to_owned()),
             required: gap.required,
@@ -129,71 +137,75 @@ impl Own {
             name: self.name.to_owned(),
             title: Some(self.title.to_owned()),
             description: Some(self.description.to_owned()),
-            arguments: self.gaps.iter().map(argument).collect(),
+            arguments: self.arguments.iter().map(argument).collect(),
         }
     }
 }
 
-/// The texts of a prompt, in the order in which they are said.
-fn texts(prompt: &StoredPrompt) -> impl Iterator<Item = &str> {
+/// Returns the non-empty texts of a prompt: system prompt first, then user prompt.
+fn prompt_texts(prompt: &StoredPrompt) -> impl Iterator<Item = &str> {
     let texts = [prompt.system_prompt.as_deref(), prompt.user_prompt.as_deref()];
     texts.into_iter().flatten().map(str::trim).filter(|text| !text.is_empty())
 }
 
-fn listed(prompt: &StoredPrompt) -> Prompt {
+fn stored_to_prompt(prompt: &StoredPrompt) -> Prompt {
     let argument =
         |name: &str| PromptArgument { name: name.to_owned(), description: None, required: true };
     Prompt {
         name: prompt.name.clone(),
         title: Some(prompt.name.clone()),
-        description: Some(description(prompt)),
-        arguments: gaps(texts(prompt)).into_iter().map(argument).collect(),
+        description: Some(prompt_description(prompt)),
+        arguments: placeholder_names(prompt_texts(prompt)).into_iter().map(argument).collect(),
     }
 }
 
-/// What a prompt is for, as the user says it, or else how it begins.
-fn description(prompt: &StoredPrompt) -> String {
+/// Returns the user's description of a prompt, or else the beginning of its text.
+fn prompt_description(prompt: &StoredPrompt) -> String {
     let details = prompt.details.as_deref().map(str::trim).filter(|text| !text.is_empty());
     if let Some(details) = details {
         return details.to_owned();
     }
-    // What the user says tells more than who the model is to be.
+    // The user prompt describes the task better than the system prompt does.
     let words: Vec<&str> =
-        texts(prompt).last().unwrap_or(&prompt.name).split_whitespace().collect();
+        prompt_texts(prompt).last().unwrap_or(&prompt.name).split_whitespace().collect();
     let text = words.join(" ");
-    match text.char_indices().nth(DESCRIPTION) {
+    match text.char_indices().nth(MAX_DESCRIPTION_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),
         None => text,
     }
 }
 
-/// A prompt of the user's as one message of the user. The protocol knows no
-/// system messages, and many models refuse two messages of one side in a row:
-/// so what the system is to be told comes first in the same message.
-fn filled(prompt: &StoredPrompt, arguments: &PromptArguments) -> Result<Messages, Failure> {
-    let takes = gaps(texts(prompt));
-    let given = Given::read(arguments, &takes, &takes)?;
-    let filled: Vec<String> =
-        texts(prompt).map(|text| fill(text, |name| given.text(name))).collect();
-    let content = Block::text(filled.join("\n\n"));
-    Ok(Messages {
-        description: Some(description(prompt)),
+/// Renders a stored prompt as one user message. The protocol has no system messages, and many
+/// models reject two consecutive messages of one role, so the system prompt comes first in the same
+/// message.
+fn fill_prompt(
+    prompt: &StoredPrompt,
+    arguments: &PromptArguments,
+) -> Result<GetPromptResult, Failure> {
+    let takes = placeholder_names(prompt_texts(prompt));
+    let given = ArgumentValues::validate(arguments, &takes, &takes)?;
+    let filled: Vec<String> = prompt_texts(prompt)
+        .map(|text| fill_placeholders(text, |name| given.value(name)))
+        .collect();
+    let content = ContentBlock::text(filled.join("\n\n"));
+    Ok(GetPromptResult {
+        description: Some(prompt_description(prompt)),
         messages: vec![PromptMessage { role: Role::User, content }],
     })
 }
 
-/// What gaps are filled with.
-struct Given<'a>(Vec<(&'a str, &'a str)>);
+/// Values of prompt arguments, by name.
+struct ArgumentValues<'a>(Vec<(&'a str, &'a str)>);
 
-impl<'a> Given<'a> {
-    /// Reads arguments, of which `needs` must be there and no others than
-    /// `takes` may.
-    fn read(
+impl<'a> ArgumentValues<'a> {
+    /// Validates arguments: each name in `needs` must be present, and only names in `takes` may be.
+    fn validate(
         arguments: &'a PromptArguments,
         takes: &[&str],
         needs: &[&str],
     ) -> Result<Self, Failure> {
-        let wrong = |problem: String| Failure::parameters(format!("params.arguments: {problem}"));
+        let wrong =
+            |problem: String| Failure::invalid_params(format!("params.arguments: {problem}"));
         let expected = || match takes {
             [] => "this prompt takes none".to_owned(),
             takes => format!("this prompt takes {}", takes.join(", ")),
@@ -211,17 +223,17 @@ impl<'a> Given<'a> {
         Ok(Self(arguments.iter().map(text).collect::<Result<_, _>>()?))
     }
 
-    /// What was given, or nothing.
-    fn text(&self, name: &str) -> &'a str {
+    /// Returns the value of an argument, or an empty string.
+    fn value(&self, name: &str) -> &'a str {
         self.0.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text)
     }
 }
 
-fn research(given: &Given<'_>) -> Result<Block, Failure> {
-    let topic = given.text("topic").trim();
+fn research_task(given: &ArgumentValues<'_>) -> Result<ContentBlock, Failure> {
+    let topic = given.value("topic").trim();
     if topic.is_empty() {
-        let problem = "params.arguments: `topic` is empty; say what to find out";
-        return Err(Failure::parameters(problem));
+        let problem = "params.arguments: `topic` is empty; pass a topic to research";
+        return Err(Failure::invalid_params(problem));
     }
     let mut filters = serde_json::Map::new();
     let mut only = |source: &str, field: &str, value: &str| {
@@ -229,14 +241,14 @@ fn research(given: &Given<'_>) -> Result<Block, Failure> {
             filters.insert(source.to_owned(), serde_json::json!({ field: [value.trim()] }));
         }
     };
-    only("notes", "keywords", given.text("keyword"));
-    only("media", "media_types", given.text("media_type"));
+    only("notes", "keywords", given.value("keyword"));
+    only("media", "media_types", given.value("media_type"));
     let filters = if filters.is_empty() {
         String::new()
     } else {
         format!(" Always pass filters: {}.", Value::from(filters))
     };
-    Ok(Block::text(format!(
+    Ok(ContentBlock::text(format!(
         "Find out what my library says about this topic: {topic}\n\n\
          1. Search it with the tool knowledge.search (it may be called knowledge_search): ask the \
          question itself, then its parts and other words for them, until nothing new comes.{filters}\n\
@@ -248,21 +260,29 @@ fn research(given: &Given<'_>) -> Result<Block, Failure> {
     )))
 }
 
-/// A conversation, and what is to be done with it.
-async fn conversation(toolbox: &Toolbox, call: &Call, id: &str) -> Result<Vec<Block>, Failure> {
-    let wrong = |problem: String| Failure::parameters(format!("params.arguments.id: {problem}"));
+/// Returns a conversation as an embedded resource, and the task to summarize it.
+async fn conversation_blocks(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    id: &str,
+) -> Result<Vec<ContentBlock>, Failure> {
+    let wrong =
+        |problem: String| Failure::invalid_params(format!("params.arguments.id: {problem}"));
     let id = id.trim();
     let id = id.strip_prefix("chats://").unwrap_or(id);
     if id.is_empty() {
         return Err(wrong("is empty; name a conversation".to_owned()));
     }
     let uri = format!("{}://{id}", SourceName::Chats);
-    let (item, part) = point(uri.parse().map_err(|error| wrong(format!("{error}")))?);
-    let read = actors::Read {
+    let (item, part) = split_uri(uri.parse().map_err(|error| wrong(format!("{error}")))?);
+    let read = actors::ReadRequest {
         source: SourceName::Chats,
         id: item,
         part,
-        options: RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() },
+        options: RetrievalOptions {
+            mode: Some(RetrievalMode::Full),
+            ..RetrievalOptions::default()
+        },
         page: None,
         preferences: call.defaults.preferences,
     };
@@ -276,13 +296,13 @@ async fn conversation(toolbox: &Toolbox, call: &Call, id: &str) -> Result<Vec<Bl
              retrieval.mode full and retrieval.offset {offset}, as long as there is a next_offset."
         )
     });
-    let resource = Contents::text(uri, "application/json", item.content.to_string());
+    let resource = ResourceContents::text(uri, "application/json", item.content.to_string());
     let task = format!(
         "Summarize this conversation: what it was about, what was found out and decided, and what \
          was left open. Keep names, numbers and dates as they are.{}",
         more.unwrap_or_default()
     );
-    Ok(vec![Block::Resource { resource }, Block::text(task)])
+    Ok(vec![ContentBlock::Resource { resource }, ContentBlock::text(task)])
 }
 
 #[cfg(test)]
@@ -299,20 +319,20 @@ mod tests {
     }
 
     #[test]
-    fn a_description_is_never_empty_and_never_long() {
-        assert_eq!(description(&prompt("What for.", "a", "b")), "What for.");
-        assert_eq!(description(&prompt(" ", "Be\nbrief.", "")), "Be brief.");
-        assert_eq!(description(&prompt("", "Be brief.", "Say  it.")), "Say it.");
-        let long = description(&prompt("", "", &"größer ".repeat(100)));
+    fn description_is_never_empty_and_is_bounded() {
+        assert_eq!(prompt_description(&prompt("What for.", "a", "b")), "What for.");
+        assert_eq!(prompt_description(&prompt(" ", "Be\nbrief.", "")), "Be brief.");
+        assert_eq!(prompt_description(&prompt("", "Be brief.", "Say  it.")), "Say it.");
+        let long = prompt_description(&prompt("", "", &"größer ".repeat(100)));
         assert!(long.starts_with("größer größer") && long.ends_with('…'), "{long}");
-        assert!(long.chars().count() <= DESCRIPTION + 1, "{long}");
+        assert!(long.chars().count() <= MAX_DESCRIPTION_CHARS + 1, "{long}");
     }
 
     #[test]
-    fn what_the_system_is_told_comes_first_in_one_message() {
+    fn system_prompt_precedes_user_prompt_in_one_message() {
         let messages =
-            filled(&prompt("", "Be brief.", "Say it."), &PromptArguments::new()).unwrap();
-        let said = Block::text("Be brief.\n\nSay it.");
+            fill_prompt(&prompt("", "Be brief.", "Say it."), &PromptArguments::new()).unwrap();
+        let said = ContentBlock::text("Be brief.\n\nSay it.");
         assert_eq!(messages.messages, [PromptMessage { role: Role::User, content: said }]);
     }
 }

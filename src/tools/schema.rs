@@ -1,35 +1,35 @@
-//! JSON Schema 2020-12 of what tools take and answer, in few words: every
-//! client pays for each of them in every conversation. There is nothing to
-//! resolve, and nothing that validators warn about.
+//! Generates compact JSON Schemas (2020-12) of tool inputs and outputs. Every client pays for their
+//! size in every conversation, so subschemas are inlined and keywords that do not help a model are
+//! dropped.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// The schema of what a tool takes.
-pub(crate) fn input<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_deserialize());
-    shorten(&mut schema);
-    optional_is_not_null(&mut schema);
+/// Generates the input schema of a tool.
+pub(crate) fn input_schema<T: JsonSchema>() -> Value {
+    let mut schema = generate_schema::<T>(SchemaSettings::draft2020_12().for_deserialize());
+    compact_schema(&mut schema);
+    remove_null_type(&mut schema);
     if let Value::Object(fields) = &mut schema {
         fields.entry("properties").or_insert_with(|| json!({}));
     }
     schema
 }
 
-/// The schema of what a tool answers: its fields, what kind of value each is,
-/// and which of them always have one.
-pub(crate) fn output<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
-    shorten(&mut schema);
+/// Generates the output schema of a tool: fields, their types, and `required` for fields that are
+/// never null.
+pub(crate) fn output_schema<T: JsonSchema>() -> Value {
+    let mut schema = generate_schema::<T>(SchemaSettings::draft2020_12().for_serialize());
+    compact_schema(&mut schema);
     let mut always = schema.get("required").cloned().unwrap_or_default();
     let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, field) in fields.into_iter().flatten() {
-        flatten(field);
+        flatten_field(field);
         if let Some(always) = always.as_array_mut() {
             if !always.iter().any(|known| known == name) {
-                // What may be left out is left out when there is none.
-                optional_is_not_null(field);
-            } else if types(field).contains(&"null") {
+                // Optional fields are omitted when empty, never null.
+                remove_null_type(field);
+            } else if schema_types(field).contains(&"null") {
                 always.retain(|known| known != name);
             }
         }
@@ -38,8 +38,8 @@ pub(crate) fn output<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The types that a schema allows; none if it does not say.
-pub(crate) fn types(schema: &Value) -> Vec<&str> {
+/// Returns the types that a schema allows; empty if it names none.
+pub(crate) fn schema_types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
@@ -47,7 +47,7 @@ pub(crate) fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
+fn generate_schema<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -59,12 +59,12 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     schema
 }
 
-/// Leaves out what says nothing to a model, everywhere in a schema.
-fn shorten(schema: &mut Value) {
+/// Removes keywords that do not help a model, recursively.
+fn compact_schema(schema: &mut Value) {
     let Value::Object(fields) = schema else { return };
-    // `uint` and the like are no formats of JSON Schema. Fields that are not
-    // known are refused by the server, with a word on what was meant: a client
-    // that refuses them itself can say less.
+    // `uint` and similar formats are not part of JSON Schema. `additionalProperties` is dropped
+    // because the server rejects unknown fields itself, with a better message than a validating
+    // client can give.
     for keyword in ["format", "title", "additionalProperties"] {
         fields.remove(keyword);
     }
@@ -76,21 +76,21 @@ fn shorten(schema: &mut Value) {
     }
     for keyword in ["items", "anyOf", "oneOf"] {
         match fields.get_mut(keyword) {
-            Some(Value::Array(variants)) => variants.iter_mut().for_each(shorten),
-            Some(inner) => shorten(inner),
+            Some(Value::Array(variants)) => variants.iter_mut().for_each(compact_schema),
+            Some(inner) => compact_schema(inner),
             None => {}
         }
     }
     if let Some(Value::Object(items)) = fields.get_mut("items") {
         items.remove("description");
     }
-    name_variants(fields);
-    merge_variants(fields);
-    properties(schema).for_each(shorten);
+    merge_const_variants(fields);
+    merge_typed_variants(fields);
+    properties_mut(schema).for_each(compact_schema);
 }
 
-/// Documented variants of an enum become one `enum`, which is what models read.
-fn name_variants(fields: &mut Map<String, Value>) {
+/// Converts documented enum variants to a single `enum`, which models read better.
+fn merge_const_variants(fields: &mut Map<String, Value>) {
     let Some(Value::Array(variants)) = fields.get("oneOf") else { return };
     let names: Option<Vec<Value>> =
         variants.iter().map(|variant| variant.get("const").cloned()).collect();
@@ -101,14 +101,14 @@ fn name_variants(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Variants that their types tell apart become one schema with several types.
-fn merge_variants(fields: &mut Map<String, Value>) {
+/// Merges `anyOf` variants that differ only in their type into one schema with several types.
+fn merge_typed_variants(fields: &mut Map<String, Value>) {
     let Some(Value::Array(variants)) = fields.get("anyOf") else { return };
     let mut merged = Map::new();
     let mut names: Vec<&str> = Vec::new();
     for variant in variants {
         let Some(variant_fields) = variant.as_object() else { return };
-        names.extend(types(variant));
+        names.extend(schema_types(variant));
         for (keyword, value) in variant_fields {
             let known = merged.insert(keyword.clone(), value.clone());
             let differs = known.is_some_and(|known| known != *value);
@@ -126,33 +126,33 @@ fn merge_variants(fields: &mut Map<String, Value>) {
     }
 }
 
-/// An argument that may be left out is not described as one that may be null.
-fn optional_is_not_null(schema: &mut Value) {
+/// Removes `null` from the types of optional arguments: they are omitted, not null.
+fn remove_null_type(schema: &mut Value) {
     if let Some(Value::Array(names)) = schema.get_mut("type") {
         names.retain(|name| name != "null");
         if let [only] = names.as_slice() {
             schema["type"] = only.clone();
         }
     }
-    properties(schema).for_each(optional_is_not_null);
+    properties_mut(schema).for_each(remove_null_type);
 }
 
-/// Keeps what kind of value it is, and of what a list is one.
-fn flatten(schema: &mut Value) {
-    // Variants that are not merged are of one kind here.
+/// Reduces a schema to its type and the type of its elements.
+fn flatten_field(schema: &mut Value) {
+    // The remaining variants all have the same type.
     if let Some(first) = schema.get("anyOf").and_then(|variants| variants.get(0)) {
         *schema = first.clone();
     }
     let kind = schema.get("type").cloned().unwrap_or_default();
     let items = schema.get("items").and_then(|items| items.get("type")).cloned();
     *schema = match (kind, items) {
-        // Where there may be none, it is not what the answer is about.
+        // The element type of a nullable list is dropped.
         (kind @ Value::Array(_), _) | (kind, None) => json!({ "type": kind }),
         (kind, Some(items)) => json!({ "type": kind, "items": { "type": items } }),
     };
 }
 
-fn properties(schema: &mut Value) -> impl Iterator<Item = &mut Value> {
+fn properties_mut(schema: &mut Value) -> impl Iterator<Item = &mut Value> {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     properties.into_iter().flat_map(|properties| properties.values_mut())
 }

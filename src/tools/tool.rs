@@ -1,5 +1,5 @@
-//! A tool is a value: a name, what it is for, what it takes, what it answers
-//! and how it is called.
+//! The `Tool` trait that each tool implements, and its type-erased form that the registry lists and
+//! calls.
 
 use std::fmt;
 
@@ -9,185 +9,204 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
-    Toolbox,
-    arguments::{parse, read_strictly},
+    ToolRegistry,
+    arguments::{parse_lenient, parse_strict},
     schema,
 };
 use crate::actors::CallError;
 use vademecum_core::auth::Right;
-use vademecum_mcp::{Answer, Call, Effect, Entry, Failure, Schemas, Toolset};
+use vademecum_mcp::{
+    CallToolResult, Failure, RequestContext, ToolEffect, ToolEntry, ToolSchemas, Toolset,
+};
 use vademecum_sql::{ErrorCode, SqlError};
 
-/// What a tool promises.
-pub trait Contract: 'static {
-    /// The canonical name, with dots.
+/// A tool: name, metadata, typed input and output, and the call itself.
+pub trait Tool: 'static {
+    /// Canonical tool name, with dots.
     const NAME: &'static str;
-    /// What people see.
+    /// Title shown to people.
     const TITLE: &'static str;
-    /// What it does and when to use it, for the model.
+    /// Description for the model: what the tool does and when to use it.
     const DESCRIPTION: &'static str;
-    /// To which set of tools it belongs.
+    /// Toolset that lists the tool.
     const TOOLSET: Toolset = Toolset::Knowledge;
-    /// What a principal must be allowed to call it.
+    /// Right that the caller needs.
     const RIGHT: Right = Right::Read;
-    /// What a call leaves behind.
-    const EFFECT: Effect = Effect::Reads;
-    /// How it answers.
-    const FORM: Form = Form::Told;
-    /// What it takes.
+    /// Side effects of a call; the source of the tool annotations.
+    const EFFECT: ToolEffect = ToolEffect::Reads;
+    /// Format of error results.
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Text;
+    /// Arguments of the tool.
     type Input: DeserializeOwned + JsonSchema;
-    /// What it answers.
+    /// Structured result of the tool.
     type Output: Serialize + JsonSchema + Send + 'static;
 
-    /// Does it.
+    /// Runs the tool.
     fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: Self::Input,
-        call: &Call,
-    ) -> impl Future<Output = Result<Replied<Self::Output>, CallError>>;
+        call: &RequestContext,
+    ) -> impl Future<Output = Result<ToolOutput<Self::Output>, CallError>>;
 }
 
-/// How a tool answers.
+/// Format in which a tool reports errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// What is wrong with a call is for the model to read, so that it can do better
+pub enum ErrorFormat {
+    /// Tool error (`isError: true`) with a plain message, so that the model can correct the call
     /// (`docs/adr/0004-tool-errors.md`).
-    Told,
-    /// The same, but a URI at which there is nothing is a failure of the request, as it
-    /// is in `resources/read`.
-    Located,
-    /// The same as told, as JSON with a code.
-    Coded,
-    /// The same, in the envelope `{ok, schema_version, error}`.
-    Enveloped,
-    /// For programs that know nothing of results of tools: the members of the answer
-    /// are members of the result as well, and what is wrong is a failure of the
-    /// request.
-    Bare,
+    Text,
+    /// Like [`Text`](Self::Text), but a URI that does not exist is a JSON-RPC error, as in
+    /// `resources/read`.
+    TextOrResourceError,
+    /// Tool error with the JSON object `{"error": {"code", "message"}}`.
+    CodedJson,
+    /// Tool error with the JSON envelope `{ok, schema_version, error}`.
+    Envelope,
+    /// For clients that do not know tool results: the fields of the output are also fields of the
+    /// result itself, and an error is a JSON-RPC error.
+    JsonRpcError,
 }
 
-/// What a tool answered, and what is said about the answer.
+/// Result of a tool call: the structured output, an optional text and `_meta`.
 #[derive(Clone, Debug)]
-pub struct Replied<T> {
-    /// The answer.
+pub struct ToolOutput<T> {
+    /// Structured output.
     pub output: T,
-    /// The answer as a model reads it; without one, the answer is written as JSON.
+    /// Text content for the model. `None` means the output serialized as JSON.
     pub text: Option<String>,
-    /// What is said about it.
+    /// Fields of the result's `_meta`.
     pub meta: Option<Map<String, Value>>,
 }
 
-impl<T> From<T> for Replied<T> {
+impl<T> From<T> for ToolOutput<T> {
     fn from(output: T) -> Self {
         Self { output, text: None, meta: None }
     }
 }
 
-/// An answer is written on the event loop if its text is no longer than that, in bytes:
-/// then it takes less time than to have somebody else do it.
-const SHORT_TEXT: usize = 16 * 1_024;
+/// Longest text, in bytes, whose structured output is serialized on the event loop. Below this
+/// size, serializing costs less than a handover to the blocking pool.
+const MAX_INLINE_TEXT_BYTES: usize = 16 * 1_024;
 
-/// The version of the envelope of `query`.
+/// Value of `schema_version` in the envelope of `query`.
 pub(crate) const SCHEMA_VERSION: u8 = 1;
 
-type Run = for<'a> fn(
-    &'a Toolbox,
+type ToolFn = for<'a> fn(
+    &'a ToolRegistry,
     &'a RawValue,
     &'a Value,
-    &'a Call,
-) -> LocalBoxFuture<'a, Result<Answer, CallError>>;
+    &'a RequestContext,
+) -> LocalBoxFuture<'a, Result<CallToolResult, CallError>>;
 
-/// A tool that can be listed and called.
+/// A tool with its types erased, ready to be listed and called.
 #[derive(Clone)]
-pub struct Tool {
-    entry: Entry,
-    form: Form,
-    run: Run,
+pub struct RegisteredTool {
+    entry: ToolEntry,
+    error_format: ErrorFormat,
+    run: ToolFn,
 }
 
-impl fmt::Debug for Tool {
+impl fmt::Debug for RegisteredTool {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Tool").field("name", &self.entry.name).finish_non_exhaustive()
     }
 }
 
-impl Tool {
-    /// The tool that keeps this contract.
-    pub fn of<T: Contract>() -> Self {
-        let mut input = schema::input::<T::Input>();
+impl RegisteredTool {
+    /// Erases the types of `T` and generates its schemas.
+    pub fn new<T: Tool>() -> Self {
+        let mut input = schema::input_schema::<T::Input>();
         if T::TOOLSET == Toolset::DeepResearch {
-            // Its clients compare it with what they know, to the letter.
+            // The contract of deep-research clients requires exactly this schema.
             input["additionalProperties"] = false.into();
         }
-        let entry = Entry {
+        let entry = ToolEntry {
             name: T::NAME,
             title: T::TITLE,
             description: T::DESCRIPTION,
             toolset: T::TOOLSET,
             right: T::RIGHT,
             effect: T::EFFECT,
-            schemas: Schemas { input, output: Some(schema::output::<T::Output>()) },
+            schemas: ToolSchemas { input, output: Some(schema::output_schema::<T::Output>()) },
         };
         Self {
             entry,
-            form: T::FORM,
+            error_format: T::ERROR_FORMAT,
             run: |toolbox, arguments, schema, call| {
-                Box::pin(run::<T>(toolbox, arguments, schema, call))
+                Box::pin(run_tool::<T>(toolbox, arguments, schema, call))
             },
         }
     }
 
-    /// How it is listed.
-    pub fn entry(&self) -> &Entry {
+    /// Returns the entry for `tools/list`.
+    pub fn entry(&self) -> &ToolEntry {
         &self.entry
     }
 
-    /// Calls it.
+    /// Calls the tool and converts an error to the tool's [`ErrorFormat`].
     pub async fn call(
         &self,
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         arguments: &RawValue,
-        call: &Call,
-    ) -> Result<Answer, Failure> {
+        call: &RequestContext,
+    ) -> Result<CallToolResult, Failure> {
         let answer = (self.run)(toolbox, arguments, &self.entry.schemas.input, call).await;
-        match (self.form, answer) {
-            (Form::Told | Form::Located | Form::Coded | Form::Enveloped, Ok(answer)) => Ok(answer),
-            (Form::Bare, Ok(answer)) => Ok(Answer { is_bare: true, ..answer }),
-            (Form::Located, Err(error @ CallError::NotFound(_))) => Err(Failure::from(&error)),
-            (Form::Told | Form::Located, Err(error)) => Ok(Answer::refusal(error.to_string())),
-            (Form::Coded, Err(error)) => Ok(Answer::refusal(coded(&error))),
-            (Form::Enveloped, Err(error)) => Ok(Answer::refusal(enveloped(error))),
-            (Form::Bare, Err(error)) => Err(failure(self.entry.name, &error)),
+        match (self.error_format, answer) {
+            (
+                ErrorFormat::Text
+                | ErrorFormat::TextOrResourceError
+                | ErrorFormat::CodedJson
+                | ErrorFormat::Envelope,
+                Ok(answer),
+            ) => Ok(answer),
+            (ErrorFormat::JsonRpcError, Ok(answer)) => {
+                Ok(CallToolResult { is_flattened: true, ..answer })
+            }
+            (ErrorFormat::TextOrResourceError, Err(error @ CallError::NotFound(_))) => {
+                Err(Failure::from(&error))
+            }
+            (ErrorFormat::Text | ErrorFormat::TextOrResourceError, Err(error)) => {
+                Ok(CallToolResult::tool_error(error.to_string()))
+            }
+            (ErrorFormat::CodedJson, Err(error)) => {
+                Ok(CallToolResult::tool_error(coded_error(&error)))
+            }
+            (ErrorFormat::Envelope, Err(error)) => {
+                Ok(CallToolResult::tool_error(envelope_error(error)))
+            }
+            (ErrorFormat::JsonRpcError, Err(error)) => Err(json_rpc_error(self.entry.name, &error)),
         }
     }
 }
 
-/// An error as JSON with a code.
-fn coded(error: &CallError) -> String {
+/// Formats an error as `{"error": {"code", "message"}}`.
+fn coded_error(error: &CallError) -> String {
     let code = match error {
         CallError::Invalid(_) | CallError::UnknownSession(_) => "INVALID_ARGUMENT",
-        CallError::TooMuch(_) => "LIMIT_EXCEEDED",
+        CallError::LimitExceeded(_) => "LIMIT_EXCEEDED",
         CallError::NotConfigured(_) => "NOT_CONFIGURED",
         CallError::NotFound(_) => "NOT_FOUND",
         CallError::Refused(_) => "FAILED_PRECONDITION",
-        CallError::TooLate => "DEADLINE_EXCEEDED",
+        CallError::DeadlineExceeded => "DEADLINE_EXCEEDED",
         CallError::Sql(error) => return json!({ "error": error.to_json() }).to_string(),
-        CallError::NoAnswer(_) | CallError::Store(_) | CallError::Unavailable => "INTERNAL",
+        CallError::AllSourcesFailed(_) | CallError::Store(_) | CallError::Unavailable => "INTERNAL",
     };
     json!({ "error": { "code": code, "message": error.to_string() } }).to_string()
 }
 
-/// An error in the envelope of `query`.
-fn enveloped(error: CallError) -> String {
+/// Formats an error in the envelope of `query`.
+fn envelope_error(error: CallError) -> String {
     let error = match error {
         CallError::Sql(error) => error,
-        CallError::Unavailable | CallError::Store(_) | CallError::NoAnswer(_) => {
+        CallError::Unavailable | CallError::Store(_) | CallError::AllSourcesFailed(_) => {
             SqlError::new(ErrorCode::XsqlInternal, error.to_string())
         }
-        CallError::TooLate => SqlError::new(ErrorCode::XsqlDbExecFailed, error.to_string()),
+        CallError::DeadlineExceeded => {
+            SqlError::new(ErrorCode::XsqlDbExecFailed, error.to_string())
+        }
         CallError::Invalid(_)
         | CallError::NotFound(_)
-        | CallError::TooMuch(_)
+        | CallError::LimitExceeded(_)
         | CallError::NotConfigured(_)
         | CallError::Refused(_)
         | CallError::UnknownSession(_) => {
@@ -197,46 +216,48 @@ fn enveloped(error: CallError) -> String {
     json!({ "ok": false, "schema_version": SCHEMA_VERSION, "error": error.to_json() }).to_string()
 }
 
-/// An error as a failure of the request.
-fn failure(tool: &str, error: &CallError) -> Failure {
+/// Converts an error to a JSON-RPC error.
+fn json_rpc_error(tool: &str, error: &CallError) -> Failure {
     match error {
-        CallError::Invalid(_) | CallError::TooMuch(_) => Failure::from(error),
+        CallError::Invalid(_) | CallError::LimitExceeded(_) => Failure::from(error),
         CallError::NotFound(_)
         | CallError::Refused(_)
         | CallError::NotConfigured(_)
         | CallError::UnknownSession(_)
         | CallError::Sql(_)
-        | CallError::NoAnswer(_)
-        | CallError::TooLate
+        | CallError::AllSourcesFailed(_)
+        | CallError::DeadlineExceeded
         | CallError::Store(_)
         | CallError::Unavailable => {
             let what = if tool == "rag_search" { "RAG search" } else { tool };
-            Failure::internal(format!("{what} failed: {error}"))
+            Failure::internal_error(format!("{what} failed: {error}"))
         }
     }
 }
 
-async fn run<T: Contract>(
-    toolbox: &Toolbox,
+async fn run_tool<T: Tool>(
+    toolbox: &ToolRegistry,
     arguments: &RawValue,
     schema: &Value,
-    call: &Call,
-) -> Result<Answer, CallError> {
-    let input = match T::FORM {
-        Form::Told | Form::Located => parse(arguments, schema)?,
-        Form::Coded | Form::Enveloped | Form::Bare => read_strictly(arguments, schema)?,
+    call: &RequestContext,
+) -> Result<CallToolResult, CallError> {
+    let input = match T::ERROR_FORMAT {
+        ErrorFormat::Text | ErrorFormat::TextOrResourceError => parse_lenient(arguments, schema)?,
+        ErrorFormat::CodedJson | ErrorFormat::Envelope | ErrorFormat::JsonRpcError => {
+            parse_strict(arguments, schema)?
+        }
     };
-    let Replied { output, text, meta } = T::call(toolbox, input, call).await?;
+    let ToolOutput { output, text, meta } = T::call(toolbox, input, call).await?;
     let structured = match text {
-        // As long as its text, or longer.
-        Some(ref text) if text.len() > SHORT_TEXT => {
-            toolbox.beside(call, move || serde_json::to_string(&output)).await?
+        // The structured output is at least as long as its text.
+        Some(ref text) if text.len() > MAX_INLINE_TEXT_BYTES => {
+            toolbox.run_blocking(call, move || serde_json::to_string(&output)).await?
         }
         _ => serde_json::to_string(&output),
     };
     let structured = structured.map_err(|error| {
-        tracing::error!(tool = T::NAME, %error, "an answer could not be written");
+        tracing::error!(tool = T::NAME, %error, "tool output could not be serialized");
         CallError::Unavailable
     })?;
-    Ok(Answer { text, ..Answer::json(structured, meta) })
+    Ok(CallToolResult { text, ..CallToolResult::from_json(structured, meta) })
 }

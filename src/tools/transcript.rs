@@ -1,4 +1,4 @@
-//! `media.transcript`: what is said when, in four forms.
+//! `media.transcript`: returns a transcript as text, SRT, WebVTT or JSON.
 
 use std::fmt::Write;
 
@@ -7,31 +7,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vademecum_kit::model::{ItemId, SourceName};
 
-use super::{Contract, Replied, Toolbox, input::locate};
+use super::{Tool, ToolOutput, ToolRegistry, input::resolve_item_id};
 use crate::actors::{self, CallError};
-use vademecum_mcp::Call;
+use vademecum_mcp::RequestContext;
 
 /// Reads the transcript of a recording.
 #[derive(Debug)]
 pub struct MediaTranscript;
 
-/// Which transcript is read, and in which form.
+/// Arguments of `media.transcript`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TranscriptInput {
     /// `id` or `uri`.
     media_id: ItemId,
     /// Default text.
-    format: Option<Format>,
+    format: Option<TranscriptFormat>,
     /// Default for json; srt and vtt have them.
     include_timestamps: Option<bool>,
 }
 
-/// The form of a transcript.
+/// Format of a transcript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Format {
-    /// Lines.
+pub(crate) enum TranscriptFormat {
+    /// Plain lines.
     #[default]
     Text,
     /// `SubRip`.
@@ -42,7 +42,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// A transcript.
+/// Result of `media.transcript`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TranscriptOutput {
     /// Text, or for json an object with `segments`.
@@ -50,16 +50,16 @@ pub struct TranscriptOutput {
     content: Value,
 }
 
-/// One thing said.
+/// A segment of speech; times are in seconds.
 #[derive(Debug, Deserialize)]
-struct Segment {
+struct TranscriptSegment {
     start: f64,
     end: f64,
     speaker: Option<String>,
     text: String,
 }
 
-impl Contract for MediaTranscript {
+impl Tool for MediaTranscript {
     const NAME: &'static str = "media.transcript";
     const TITLE: &'static str = "Read a transcript";
     const DESCRIPTION: &'static str = "Read what is said in a recording.";
@@ -67,12 +67,12 @@ impl Contract for MediaTranscript {
     type Output = TranscriptOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: TranscriptInput,
-        call: &Call,
-    ) -> Result<Replied<TranscriptOutput>, CallError> {
-        let (id, _) = locate(SourceName::Media, input.media_id)?;
-        let read = actors::Read {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<TranscriptOutput>, CallError> {
+        let (id, _) = resolve_item_id(SourceName::Media, input.media_id)?;
+        let read = actors::ReadRequest {
             source: SourceName::Media,
             id,
             part: Some("transcript".to_owned()),
@@ -82,28 +82,32 @@ impl Contract for MediaTranscript {
         };
         let spoken = toolbox.read_item(call, call.scope.as_ref(), read).await?.content;
         let format = input.format.unwrap_or_default();
-        let content = write(spoken, format, input.include_timestamps)?;
+        let content = format_transcript(spoken, format, input.include_timestamps)?;
         let text = match &content {
             Value::String(text) => toolbox.text(|| text.clone()),
             _ => None,
         };
-        Ok(Replied { output: TranscriptOutput { content }, text, meta: None })
+        Ok(ToolOutput { output: TranscriptOutput { content }, text, meta: None })
     }
 }
 
-/// Writes a transcript in the form that was asked for.
-fn write(mut spoken: Value, format: Format, timed: Option<bool>) -> Result<Value, CallError> {
-    if format == Format::Json {
+/// Formats a transcript. Fails if times are required but the transcript has none.
+fn format_transcript(
+    mut spoken: Value,
+    format: TranscriptFormat,
+    timed: Option<bool>,
+) -> Result<Value, CallError> {
+    if format == TranscriptFormat::Json {
         if timed == Some(false) {
-            forget_times(&mut spoken);
+            remove_times(&mut spoken);
         }
         return Ok(spoken);
     }
-    let segments: Vec<Segment> = spoken
+    let segments: Vec<TranscriptSegment> = spoken
         .get("segments")
         .and_then(|segments| serde_json::from_value(segments.clone()).ok())
         .unwrap_or_default();
-    let wants_times = format != Format::Text || timed == Some(true);
+    let wants_times = format != TranscriptFormat::Text || timed == Some(true);
     if segments.is_empty() {
         if wants_times {
             let problem = "this transcript was stored without times; ask for format \"text\" \
@@ -113,14 +117,14 @@ fn write(mut spoken: Value, format: Format, timed: Option<bool>) -> Result<Value
         return Ok(spoken.get("text").cloned().unwrap_or_default());
     }
     Ok(match format {
-        Format::Text | Format::Json => lines(&segments, wants_times),
-        Format::Srt => srt(&segments),
-        Format::Vtt => vtt(&segments),
+        TranscriptFormat::Text | TranscriptFormat::Json => to_text(&segments, wants_times),
+        TranscriptFormat::Srt => to_srt(&segments),
+        TranscriptFormat::Vtt => to_vtt(&segments),
     }
     .into())
 }
 
-fn forget_times(spoken: &mut Value) {
+fn remove_times(spoken: &mut Value) {
     let segments = spoken.get_mut("segments").and_then(Value::as_array_mut);
     for segment in segments.into_iter().flatten() {
         if let Value::Object(fields) = segment {
@@ -130,73 +134,81 @@ fn forget_times(spoken: &mut Value) {
     }
 }
 
-fn lines(segments: &[Segment], timed: bool) -> String {
+fn to_text(segments: &[TranscriptSegment], timed: bool) -> String {
     let mut text = String::new();
     let mut speaker = None;
     for segment in segments {
         if timed {
-            push(&mut text, format_args!("[{}] ", clock(segment.start, '.')));
+            push_fmt(&mut text, format_args!("[{}] ", format_timestamp(segment.start, '.')));
         }
         if segment.speaker.is_some() && (timed || segment.speaker != speaker) {
-            push(&mut text, format_args!("{}: ", segment.speaker.as_deref().unwrap_or_default()));
+            push_fmt(
+                &mut text,
+                format_args!("{}: ", segment.speaker.as_deref().unwrap_or_default()),
+            );
         }
         speaker.clone_from(&segment.speaker);
-        push(&mut text, format_args!("{}\n", segment.text));
+        push_fmt(&mut text, format_args!("{}\n", segment.text));
     }
     text
 }
 
-fn srt(segments: &[Segment]) -> String {
+fn to_srt(segments: &[TranscriptSegment]) -> String {
     let mut text = String::new();
     for (number, segment) in (1..).zip(segments) {
         let said = match &segment.speaker {
             Some(speaker) => format!("{speaker}: {}", segment.text),
             None => segment.text.clone(),
         };
-        let (start, end) = (clock(segment.start, ','), clock(segment.end, ','));
-        push(&mut text, format_args!("{number}\n{start} --> {end}\n{}\n\n", one_block(&said)));
+        let (start, end) =
+            (format_timestamp(segment.start, ','), format_timestamp(segment.end, ','));
+        push_fmt(
+            &mut text,
+            format_args!("{number}\n{start} --> {end}\n{}\n\n", remove_blank_lines(&said)),
+        );
     }
     text
 }
 
-fn vtt(segments: &[Segment]) -> String {
+fn to_vtt(segments: &[TranscriptSegment]) -> String {
     let mut text = "WEBVTT\n\n".to_owned();
     for segment in segments {
-        let said = escape(&segment.text);
+        let said = escape_markup(&segment.text);
         let said = match &segment.speaker {
-            Some(speaker) => format!("<v {}>{said}", escape(speaker)),
+            Some(speaker) => format!("<v {}>{said}", escape_markup(speaker)),
             None => said,
         };
-        let (start, end) = (clock(segment.start, '.'), clock(segment.end, '.'));
-        push(&mut text, format_args!("{start} --> {end}\n{}\n\n", one_block(&said)));
+        let (start, end) =
+            (format_timestamp(segment.start, '.'), format_timestamp(segment.end, '.'));
+        push_fmt(&mut text, format_args!("{start} --> {end}\n{}\n\n", remove_blank_lines(&said)));
     }
     text
 }
 
-/// An empty line would end the cue.
-fn one_block(text: &str) -> String {
+/// Removes blank lines, because a blank line ends a cue.
+fn remove_blank_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines.join("\n")
 }
 
-fn escape(text: &str) -> String {
+fn escape_markup(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// `HH:MM:SS` and milliseconds.
+/// Formats seconds as `HH:MM:SS` and milliseconds, separated by `mark`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a cast from float to integer saturates, and times are not negative"
 )]
-fn clock(seconds: f64, mark: char) -> String {
+fn format_timestamp(seconds: f64, mark: char) -> String {
     let total = (seconds * 1_000.0).round() as u64;
     let (hours, minutes) = (total / 3_600_000, total / 60_000 % 60);
     let (seconds, milliseconds) = (total / 1_000 % 60, total % 1_000);
     format!("{hours:02}:{minutes:02}:{seconds:02}{mark}{milliseconds:03}")
 }
 
-fn push(text: &mut String, piece: std::fmt::Arguments<'_>) {
+fn push_fmt(text: &mut String, piece: std::fmt::Arguments<'_>) {
     let written = text.write_fmt(piece);
     debug_assert!(written.is_ok(), "writing to a text cannot fail");
 }
@@ -207,46 +219,55 @@ mod tests {
 
     use super::*;
 
-    fn spoken() -> Value {
+    fn sample_transcript() -> Value {
         json!({ "language": "en", "text": "Hello.\nA < B.", "segments": [
             { "start": 0.5, "end": 2.25, "speaker": "Ada", "text": "Hello." },
             { "start": 3_661.0, "end": 3_662.5, "speaker": "Ada", "text": "A < B." },
         ]})
     }
 
-    fn form(format: Format, timed: Option<bool>) -> String {
-        write(spoken(), format, timed).unwrap().as_str().unwrap().to_owned()
+    fn formatted(format: TranscriptFormat, timed: Option<bool>) -> String {
+        format_transcript(sample_transcript(), format, timed).unwrap().as_str().unwrap().to_owned()
     }
 
     #[test]
-    fn every_form_has_the_real_times() {
+    fn every_format_has_recorded_times() {
         assert_eq!(
-            form(Format::Srt, None),
+            formatted(TranscriptFormat::Srt, None),
             "1\n00:00:00,500 --> 00:00:02,250\nAda: Hello.\n\n\
              2\n01:01:01,000 --> 01:01:02,500\nAda: A < B.\n\n"
         );
         assert_eq!(
-            form(Format::Vtt, None),
+            formatted(TranscriptFormat::Vtt, None),
             "WEBVTT\n\n00:00:00.500 --> 00:00:02.250\n<v Ada>Hello.\n\n\
              01:01:01.000 --> 01:01:02.500\n<v Ada>A &lt; B.\n\n"
         );
-        assert_eq!(form(Format::Text, None), "Ada: Hello.\nA < B.\n");
+        assert_eq!(formatted(TranscriptFormat::Text, None), "Ada: Hello.\nA < B.\n");
         assert_eq!(
-            form(Format::Text, Some(true)),
+            formatted(TranscriptFormat::Text, Some(true)),
             "[00:00:00.500] Ada: Hello.\n[01:01:01.000] Ada: A < B.\n"
         );
-        let json = write(spoken(), Format::Json, Some(false)).unwrap();
+        let json =
+            format_transcript(sample_transcript(), TranscriptFormat::Json, Some(false)).unwrap();
         assert_eq!(json["segments"][0], json!({ "speaker": "Ada", "text": "Hello." }));
     }
 
     #[test]
-    fn times_that_are_not_there_are_not_made_up() {
+    fn transcript_without_times_rejects_timed_formats() {
         let plain = json!({ "text": "Just words.", "segments": [] });
-        assert_eq!(write(plain.clone(), Format::Text, None).unwrap(), "Just words.");
-        for (format, timed) in
-            [(Format::Srt, None), (Format::Vtt, None), (Format::Text, Some(true))]
-        {
-            assert!(matches!(write(plain.clone(), format, timed), Err(CallError::Refused(_))));
+        assert_eq!(
+            format_transcript(plain.clone(), TranscriptFormat::Text, None).unwrap(),
+            "Just words."
+        );
+        for (format, timed) in [
+            (TranscriptFormat::Srt, None),
+            (TranscriptFormat::Vtt, None),
+            (TranscriptFormat::Text, Some(true)),
+        ] {
+            assert!(matches!(
+                format_transcript(plain.clone(), format, timed),
+                Err(CallError::Refused(_))
+            ));
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Whether a caller takes a stream.
+//! Content negotiation of event streams.
 
 use actix_web::{HttpRequest, http::header};
 
-/// Whether the caller takes a stream. Who says nothing takes everything; JSON
-/// is answered whatever the caller says, so that nobody is sent away for this.
-pub(crate) fn takes_stream(request: &HttpRequest) -> bool {
+/// Returns `true` if the `Accept` header allows an event stream. Without the header everything is
+/// accepted. JSON replies are sent regardless of it.
+pub(crate) fn accepts_event_stream(request: &HttpRequest) -> bool {
     let values = request.headers().get_all(header::ACCEPT);
     let types: Vec<&str> = values
         .filter_map(|value| value.to_str().ok())
@@ -23,13 +23,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_taken_unless_something_else_is_asked_for() {
+    fn event_stream_accepted_unless_header_excludes_it() {
         let takes = |value: &str| {
-            takes_stream(
+            accepts_event_stream(
                 &TestRequest::get().insert_header((header::ACCEPT, value)).to_http_request(),
             )
         };
-        assert!(takes_stream(&TestRequest::get().to_http_request()));
+        assert!(accepts_event_stream(&TestRequest::get().to_http_request()));
         assert!(takes("*/*") && takes("application/json, Text/Event-Stream;q=0.5"));
         assert!(!takes("application/json") && !takes("text/html"));
     }

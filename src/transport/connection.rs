@@ -1,5 +1,5 @@
-//! One connection, which is cut off when the other side takes nothing, or nothing
-//! moves, for too long; and how much of what goes out it has taken.
+//! Connection wrapper that enforces write and idle timeouts and counts the bytes the peer has
+//! accepted.
 
 use std::{
     io,
@@ -18,73 +18,78 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-/// Bytes that wait for a client before more are held back.
-const MOST_WAITING: u64 = 256 * 1_024;
+/// Maximum number of bytes sent to a client but not yet accepted by it, before senders wait.
+const MAX_UNSENT_BYTES: u64 = 256 * 1_024;
 
-/// How long a connection may stand still.
+/// Timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// While something waits that the other side does not take.
-    pub(crate) blocked: Duration,
-    /// While nothing goes in or out.
+pub(crate) struct ConnectionTimeouts {
+    /// Maximum time that a write may be blocked.
+    pub(crate) write: Duration,
+    /// Maximum time without bytes in either direction.
     pub(crate) idle: Duration,
 }
 
-/// How many connections there are.
+/// Shared count of open connections.
 #[derive(Clone, Debug, Default)]
-pub struct Connections(Arc<AtomicUsize>);
+pub struct ConnectionCount(Arc<AtomicUsize>);
 
-impl Connections {
-    /// How many there are now.
+impl ConnectionCount {
+    /// Returns the number of open connections.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// One connection.
+/// Connection that fails with `TimedOut` when a timeout expires.
 pub(crate) struct Connection<S> {
     stream: S,
-    patience: Patience,
-    /// When something went in or out last.
-    moved: Instant,
-    /// Since when the other side has taken nothing of what waits.
-    blocked: Option<Instant>,
+    timeouts: ConnectionTimeouts,
+    /// Time of the last read or write.
+    last_activity: Instant,
+    /// Time since when writes are blocked.
+    blocked_since: Option<Instant>,
     timer: Pin<Box<Sleep>>,
-    outflow: Arc<Outflow>,
-    connections: Connections,
+    write_progress: Arc<WriteProgress>,
+    connections: ConnectionCount,
 }
 
 impl<S> Connection<S> {
-    /// A connection that has just been opened.
-    pub(crate) fn new(stream: S, patience: Patience, connections: Connections) -> Self {
+    /// Wraps a stream that has just been opened.
+    pub(crate) fn new(
+        stream: S,
+        patience: ConnectionTimeouts,
+        connections: ConnectionCount,
+    ) -> Self {
         connections.0.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
         Self {
             stream,
-            patience,
-            moved: now,
-            blocked: None,
+            timeouts: patience,
+            last_activity: now,
+            blocked_since: None,
             timer: Box::pin(sleep_until(now + patience.idle)),
-            outflow: Arc::default(),
+            write_progress: Arc::default(),
             connections,
         }
     }
 
-    /// What went out of it.
-    pub(crate) fn outflow(&self) -> Arc<Outflow> {
-        Arc::clone(&self.outflow)
+    /// Returns the write progress of this connection.
+    pub(crate) fn outflow(&self) -> Arc<WriteProgress> {
+        Arc::clone(&self.write_progress)
     }
 
-    /// Fails when it has stood still for too long, and else is called again then.
-    fn stand_still(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+    /// Fails if a timeout has expired. Otherwise registers a wake-up for the next deadline.
+    fn check_timeouts(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         loop {
-            let idle = self.moved + self.patience.idle;
-            let blocked = self.blocked.map(|since| since + self.patience.blocked);
+            let idle = self.last_activity + self.timeouts.idle;
+            let blocked = self.blocked_since.map(|since| since + self.timeouts.write);
             let end = blocked.map_or(idle, |blocked| blocked.min(idle));
             if Instant::now() >= end {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            // Most timers are never reached: they are set anew when they ring.
+            // Most deadlines move before they are reached, so the timer is reset only after it has
+            // fired or when the deadline moves closer.
             if self.timer.is_elapsed() || self.timer.deadline() > end {
                 self.timer.as_mut().reset(end);
             }
@@ -94,22 +99,22 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Notes how a write went.
-    fn wrote(
+    /// Records the result of a write.
+    fn record_write(
         &mut self,
         cx: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(count)) => {
-                (self.moved, self.blocked) = (Instant::now(), None);
-                self.outflow.took(count);
+                (self.last_activity, self.blocked_since) = (Instant::now(), None);
+                self.write_progress.add_accepted(count);
                 Poll::Ready(Ok(count))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Pending => {
-                self.blocked.get_or_insert_with(Instant::now);
-                self.stand_still(cx)?;
+                self.blocked_since.get_or_insert_with(Instant::now);
+                self.check_timeouts(cx)?;
                 Poll::Pending
             }
         }
@@ -119,7 +124,7 @@ impl<S> Connection<S> {
 impl<S> Drop for Connection<S> {
     fn drop(&mut self) {
         self.connections.0.fetch_sub(1, Ordering::Relaxed);
-        self.outflow.end();
+        self.write_progress.mark_closed();
     }
 }
 
@@ -131,11 +136,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         if read.is_pending() {
-            self.stand_still(cx)?;
+            self.check_timeouts(cx)?;
             return Poll::Pending;
         }
         ready!(read)?;
-        self.moved = Instant::now();
+        self.last_activity = Instant::now();
         Poll::Ready(Ok(()))
     }
 }
@@ -147,7 +152,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.wrote(cx, written)
+        self.record_write(cx, written)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -159,36 +164,37 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     }
 }
 
-/// What went out of a connection, for whoever sends messages over it: what lies
-/// between is bounded in bytes, not only in messages.
+/// Write progress of a connection, for senders of messages. It bounds unsent data in bytes, not
+/// only in messages.
 #[derive(Debug, Default)]
-pub(crate) struct Outflow {
-    taken: AtomicU64,
-    is_over: AtomicBool,
-    news: Notify,
+pub(crate) struct WriteProgress {
+    accepted_bytes: AtomicU64,
+    is_closed: AtomicBool,
+    changed: Notify,
 }
 
-impl Outflow {
-    fn took(&self, count: usize) {
-        self.taken.fetch_add(u64::try_from(count).unwrap_or(0), Ordering::Relaxed);
-        self.news.notify_one();
+impl WriteProgress {
+    fn add_accepted(&self, count: usize) {
+        self.accepted_bytes.fetch_add(u64::try_from(count).unwrap_or(0), Ordering::Relaxed);
+        self.changed.notify_one();
     }
 
-    fn end(&self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        self.news.notify_one();
+    fn mark_closed(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
+        self.changed.notify_one();
     }
 
-    /// Waits until there is room for more, or nobody takes anything any more. `sent` counts what one sender has sent,
-    /// and is set anew whenever all of it was taken: other bytes go out as well.
-    pub(crate) async fn room(&self, sent: &mut u64) {
+    /// Waits until fewer than [`MAX_UNSENT_BYTES`] of one sender's data are unsent, or the
+    /// connection is closed. `sent` counts the bytes of this sender. It is raised to the
+    /// connection's total once everything was accepted, because other bytes are sent as well.
+    pub(crate) async fn wait_for_room(&self, sent: &mut u64) {
         loop {
-            let taken = self.taken.load(Ordering::Relaxed);
+            let taken = self.accepted_bytes.load(Ordering::Relaxed);
             *sent = taken.max(*sent);
-            if *sent - taken < MOST_WAITING || self.is_over.load(Ordering::Relaxed) {
+            if *sent - taken < MAX_UNSENT_BYTES || self.is_closed.load(Ordering::Relaxed) {
                 return;
             }
-            self.news.notified().await;
+            self.changed.notified().await;
         }
     }
 }
@@ -203,10 +209,10 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(1);
 
     #[actix::test]
-    async fn who_takes_nothing_is_cut_off() {
+    async fn blocked_connection_times_out() {
         let (stream, _other) = duplex(10);
-        let connections = Connections::default();
-        let patience = Patience { blocked: SHORT, idle: LONG };
+        let connections = ConnectionCount::default();
+        let patience = ConnectionTimeouts { write: SHORT, idle: LONG };
         let mut connection = Connection::new(stream, patience, connections.clone());
         assert_eq!(connections.count(), 1);
         connection.write_all(b"0123456789").await.unwrap();
@@ -217,10 +223,10 @@ mod tests {
     }
 
     #[actix::test]
-    async fn a_connection_on_which_nothing_moves_is_cut_off() {
+    async fn idle_connection_times_out() {
         let (stream, mut other) = duplex(10);
-        let patience = Patience { blocked: LONG, idle: SHORT };
-        let mut connection = Connection::new(stream, patience, Connections::default());
+        let patience = ConnectionTimeouts { write: LONG, idle: SHORT };
+        let mut connection = Connection::new(stream, patience, ConnectionCount::default());
         other.write_all(b"7").await.unwrap();
         assert_eq!(connection.read_u8().await.unwrap(), b'7');
         let error = connection.read_u8().await.unwrap_err();
@@ -228,22 +234,22 @@ mod tests {
     }
 
     #[actix::test]
-    async fn there_is_room_for_more_when_what_was_sent_is_taken() {
+    async fn write_progress_has_room_after_bytes_accepted() {
         use futures_util::FutureExt as _;
 
-        let outflow = Outflow::default();
+        let outflow = WriteProgress::default();
         let mut sent = 0;
-        outflow.room(&mut sent).await;
-        sent += MOST_WAITING + 7;
-        assert!(outflow.room(&mut sent).now_or_never().is_none());
-        outflow.took(8);
-        outflow.room(&mut sent).await;
-        // More went out than this sender sent: that is not held against it.
-        outflow.took(1 << 20);
-        outflow.room(&mut sent).await;
+        outflow.wait_for_room(&mut sent).await;
+        sent += MAX_UNSENT_BYTES + 7;
+        assert!(outflow.wait_for_room(&mut sent).now_or_never().is_none());
+        outflow.add_accepted(8);
+        outflow.wait_for_room(&mut sent).await;
+        // More bytes were accepted than this sender sent; they do not count against it.
+        outflow.add_accepted(1 << 20);
+        outflow.wait_for_room(&mut sent).await;
         assert_eq!(sent, (1 << 20) + 8);
-        sent += MOST_WAITING;
-        outflow.end();
-        outflow.room(&mut sent).await;
+        sent += MAX_UNSENT_BYTES;
+        outflow.mark_closed();
+        outflow.wait_for_room(&mut sent).await;
     }
 }

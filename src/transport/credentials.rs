@@ -1,4 +1,4 @@
-//! Asks who sends a request, and says what to do to whoever is not let in.
+//! Authentication middleware and the responses to rejected callers.
 
 use std::net::IpAddr;
 
@@ -16,154 +16,174 @@ use actix_web::{
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::Door;
+use super::ServerState;
 use vademecum_core::{
-    auth::{Credentials, Principal, Refusal, Right},
+    auth::{AuthRejection, Credentials, Principal, Right},
     config::Auth,
 };
-use vademecum_mcp::{Service, Status};
+use vademecum_mcp::{ReplyStatus, Service};
 
-/// A header for keys, of clients that cannot send `Authorization`.
-const API_KEY: &str = "x-api-key";
-/// Names the user that a delegating key speaks for.
-const USER: &str = "x-user-id";
-/// Lists the access tags that a delegating key brings.
-const TAGS: &str = "x-session-tags";
-/// Where proxies say for whom they speak.
-const FORWARDED_FOR: &str = "x-forwarded-for";
-/// What a WebSocket subprotocol begins with that is a token: browsers can send
-/// no header there.
-const SUBPROTOCOL: &str = "bearer.";
+/// Header for API keys of clients that cannot send `Authorization`.
+const API_KEY_HEADER: &str = "x-api-key";
+/// Header with the user that a delegating key acts for.
+const USER_HEADER: &str = "x-user-id";
+/// Header with the access tags that a delegating key adds.
+const TAGS_HEADER: &str = "x-session-tags";
+/// Header in which proxies record the original client address.
+const FORWARDED_FOR_HEADER: &str = "x-forwarded-for";
+/// Prefix of a WebSocket subprotocol that carries a token, because browsers cannot set headers
+/// there.
+const TOKEN_SUBPROTOCOL_PREFIX: &str = "bearer.";
 
-/// Somebody who was let in, and what was shown for it.
+/// Authenticated caller with the credentials used.
 #[derive(Clone, Debug)]
-pub(crate) struct Admitted {
+pub(crate) struct AuthenticatedCaller {
     principal: Principal,
     credentials: Credentials,
 }
 
-impl Admitted {
-    /// Who it is.
+impl AuthenticatedCaller {
+    /// Returns the principal.
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
     }
 
-    /// Looks again, for connections that last longer than what was shown.
-    pub(crate) async fn again(&self, door: &Door) -> Result<(), Refusal> {
+    /// Authenticates the credentials again, for connections that may outlive them. Fails if they
+    /// are no longer valid for the same principal.
+    pub(crate) async fn revalidate(&self, door: &ServerState) -> Result<(), AuthRejection> {
         let found = door.authenticator.authenticate(&self.credentials).await?;
-        if found == self.principal { Ok(()) } else { Err(Refusal::Invalid) }
+        if found == self.principal { Ok(()) } else { Err(AuthRejection::Invalid) }
     }
 }
 
-/// Lets a request through if it shows who sends it.
-pub(crate) async fn check(
+/// Middleware that passes on authenticated requests and rejects all others.
+pub(crate) async fn authenticate_request(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let Some(door) = request.app_data::<web::Data<Door>>().cloned() else {
+    let Some(door) = request.app_data::<web::Data<ServerState>>().cloned() else {
         let answer = HttpResponse::ServiceUnavailable().finish();
         return Ok(request.into_response(answer).map_into_boxed_body());
     };
-    match admit(&request, &door).await {
+    match authenticate_caller(&request, &door).await {
         Ok(admitted) => {
             request.extensions_mut().insert(admitted);
             Ok(next.call(request).await?.map_into_boxed_body())
         }
         Err(refusal) => {
-            tracing::info!(reason = %refusal, "asked somebody who they are");
-            let answer = refuse(&refusal, &door.auth);
+            tracing::info!(reason = %refusal, "authentication required");
+            let answer = rejection_response(&refusal, &door.auth);
             Ok(request.into_response(answer).map_into_boxed_body())
         }
     }
 }
 
-async fn admit(request: &ServiceRequest, door: &Door) -> Result<Admitted, Refusal> {
-    let credentials = read(request, door)?;
+async fn authenticate_caller(
+    request: &ServiceRequest,
+    door: &ServerState,
+) -> Result<AuthenticatedCaller, AuthRejection> {
+    let credentials = read_credentials(request, door)?;
     let principal = door.authenticator.authenticate(&credentials).await?;
-    // Whoever is in is not shut out by what others from there try.
-    Ok(Admitted { principal, credentials: Credentials { address: None, ..credentials } })
+    // The address is dropped: failed logins of others from there must not lock out an authenticated
+    // caller.
+    Ok(AuthenticatedCaller { principal, credentials: Credentials { address: None, ..credentials } })
 }
 
-/// Collects what a request shows.
-fn read(request: &ServiceRequest, door: &Door) -> Result<Credentials, Refusal> {
+/// Reads the credentials of a request.
+fn read_credentials(
+    request: &ServiceRequest,
+    door: &ServerState,
+) -> Result<Credentials, AuthRejection> {
     let headers = request.headers();
-    let user = only(headers, USER, "send one x-user-id, in visible ASCII")?.map(str::to_owned);
-    let tags = only(headers, TAGS, "send one x-session-tags, in visible ASCII")?.map(str::to_owned);
-    // Where nobody is asked, what else is shown is nobody's business.
-    let token = if door.authenticator.asks() { token(request, &door.auth)? } else { None };
-    let address = request.peer_addr().map(|peer| client(peer.ip(), headers, &door.auth));
+    let user = single_header(headers, USER_HEADER, "send one x-user-id, in visible ASCII")?
+        .map(str::to_owned);
+    let tags = single_header(headers, TAGS_HEADER, "send one x-session-tags, in visible ASCII")?
+        .map(str::to_owned);
+    // Without authentication, other credentials are ignored.
+    let token = if door.authenticator.requires_credentials() {
+        read_token(request, &door.auth)?
+    } else {
+        None
+    };
+    let address = request.peer_addr().map(|peer| client_address(peer.ip(), headers, &door.auth));
     Ok(Credentials { token, user, tags, address })
 }
 
-/// The one token that a request shows, wherever it stands.
-fn token(request: &ServiceRequest, settings: &Auth) -> Result<Option<SecretString>, Refusal> {
+/// Reads the token of a request from any supported place. Fails if there are several different
+/// ones.
+fn read_token(
+    request: &ServiceRequest,
+    settings: &Auth,
+) -> Result<Option<SecretString>, AuthRejection> {
     let headers = request.headers();
     let authorization =
-        only(headers, header::AUTHORIZATION.as_str(), "send one Authorization header")?;
-    let key = only(headers, API_KEY, "send one x-api-key, in visible ASCII")?;
+        single_header(headers, header::AUTHORIZATION.as_str(), "send one Authorization header")?;
+    let key = single_header(headers, API_KEY_HEADER, "send one x-api-key, in visible ASCII")?;
     let offered = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL);
     let offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(','));
-    let in_address = in_address(request, settings)?;
+    let in_address = query_token(request, settings)?;
     let shown = authorization
-        .and_then(bearer)
+        .and_then(bearer_token)
         .into_iter()
         .chain(key)
-        .chain(offered.filter_map(|name| name.trim().strip_prefix(SUBPROTOCOL)))
+        .chain(offered.filter_map(|name| name.trim().strip_prefix(TOKEN_SUBPROTOCOL_PREFIX)))
         .chain(in_address.as_deref());
     let mut shown: Vec<&str> = shown.collect();
     shown.dedup();
     match shown.as_slice() {
         [] => Ok(None),
         [token] if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) => {
-            Err(Refusal::Malformed("the key or token is empty or has spaces in it"))
+            Err(AuthRejection::Malformed("the key or token is empty or has spaces in it"))
         }
         [token] => Ok(Some((*token).into())),
-        _ => Err(Refusal::Malformed("send one key or token, not several")),
+        _ => Err(AuthRejection::Malformed("send one key or token, not several")),
     }
 }
 
-/// The value of a header that may be sent once.
-fn only<'a>(
+/// Returns the value of a header that may occur at most once.
+fn single_header<'a>(
     headers: &'a HeaderMap,
     name: &str,
     problem: &'static str,
-) -> Result<Option<&'a str>, Refusal> {
+) -> Result<Option<&'a str>, AuthRejection> {
     let mut values = headers.get_all(name);
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| Refusal::Malformed(problem)),
-        (Some(_), Some(_)) => Err(Refusal::Malformed(problem)),
+        (Some(value), None) => {
+            value.to_str().map(Some).map_err(|_| AuthRejection::Malformed(problem))
+        }
+        (Some(_), Some(_)) => Err(AuthRejection::Malformed(problem)),
     }
 }
 
-/// The token of an `Authorization` header; another scheme shows nothing.
-fn bearer(value: &str) -> Option<&str> {
+/// Returns the token of an `Authorization: Bearer` header; `None` for other schemes.
+fn bearer_token(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// The token in the address, if it may stand there.
-fn in_address(request: &ServiceRequest, settings: &Auth) -> Result<Option<String>, Refusal> {
+/// Returns the token in the query string. Fails if the settings do not allow one there.
+fn query_token(request: &ServiceRequest, settings: &Auth) -> Result<Option<String>, AuthRejection> {
     #[derive(Deserialize)]
     struct Address {
         access_token: Option<String>,
     }
     let address = web::Query::<Address>::from_query(request.query_string())
-        .map_err(|_| Refusal::Malformed("the address is not right"))?;
+        .map_err(|_| AuthRejection::Malformed("the query string is invalid"))?;
     match address.into_inner().access_token {
-        Some(_) if !settings.query_tokens => Err(Refusal::Malformed(
-            "a token in the address ends up in logs and histories: send `Authorization: Bearer`",
+        Some(_) if !settings.query_tokens => Err(AuthRejection::Malformed(
+            "tokens in the URL end up in logs and histories: send `Authorization: Bearer`",
         )),
         token => Ok(token),
     }
 }
 
-/// Where a request comes from: the nearest address that is no proxy of ours.
-fn client(peer: IpAddr, headers: &HeaderMap, settings: &Auth) -> IpAddr {
+/// Returns the client's address: the last forwarded address that is not a trusted proxy.
+fn client_address(peer: IpAddr, headers: &HeaderMap, settings: &Auth) -> IpAddr {
     let is_proxy = |address: &IpAddr| settings.trusted_proxies.contains(&address.to_canonical());
     let mut nearest = peer;
     let passed: Vec<&str> = headers
-        .get_all(FORWARDED_FOR)
+        .get_all(FORWARDED_FOR_HEADER)
         .filter_map(|value| value.to_str().ok())
         .flat_map(|list| list.split(','))
         .collect();
@@ -176,61 +196,73 @@ fn client(peer: IpAddr, headers: &HeaderMap, settings: &Auth) -> IpAddr {
     nearest
 }
 
-fn refuse(refusal: &Refusal, settings: &Auth) -> HttpResponse {
+fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse {
     let status = match refusal {
-        Refusal::Missing
-        | Refusal::Invalid
-        | Refusal::Expired
-        | Refusal::Early
-        | Refusal::Audience
-        | Refusal::Nobody => StatusCode::UNAUTHORIZED,
-        Refusal::Malformed(_) | Refusal::User(_) | Refusal::Tags(_) => StatusCode::BAD_REQUEST,
-        Refusal::NotDelegating(_) | Refusal::UnknownUser(_) => StatusCode::FORBIDDEN,
-        Refusal::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        AuthRejection::Missing
+        | AuthRejection::Invalid
+        | AuthRejection::Expired
+        | AuthRejection::NotYetValid
+        | AuthRejection::WrongAudience
+        | AuthRejection::NoUser => StatusCode::UNAUTHORIZED,
+        AuthRejection::Malformed(_)
+        | AuthRejection::InvalidUserId(_)
+        | AuthRejection::InvalidTags(_) => StatusCode::BAD_REQUEST,
+        AuthRejection::NotDelegating(_) | AuthRejection::UnknownUser(_) => StatusCode::FORBIDDEN,
+        AuthRejection::TooManyAttempts { .. } => StatusCode::TOO_MANY_REQUESTS,
+        AuthRejection::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
     let mut answer = HttpResponse::build(status);
-    if let Refusal::TooMany { wait } = refusal {
-        explain(&mut answer, Status::TooMany(*wait), settings);
+    if let AuthRejection::TooManyAttempts { wait } = refusal {
+        add_status_headers(&mut answer, ReplyStatus::TooMany(*wait), settings);
     }
     if status == StatusCode::UNAUTHORIZED {
         let error = match refusal {
-            // Whoever has shown nothing has made no mistake.
-            Refusal::Missing => None,
+            // A request without credentials is not an authentication error (RFC 6750, section 3.1).
+            AuthRejection::Missing => None,
             _ => Some("invalid_token"),
         };
-        answer.insert_header((header::WWW_AUTHENTICATE, challenge(error, Right::Read, settings)));
+        answer.insert_header((
+            header::WWW_AUTHENTICATE,
+            auth_challenge(error, Right::Read, settings),
+        ));
     }
-    // Who names tags or a user wrongly has sent a message with wrong parameters.
+    // Malformed tags or users are reported as invalid parameters of the message.
     if status == StatusCode::BAD_REQUEST {
         answer.content_type("application/json");
-        return answer.body(Service::refuse_parameters(&refusal.to_string()));
+        return answer.body(Service::parameter_rejection(&refusal.to_string()));
     }
     answer.json(serde_json::json!({ "error": refusal.to_string() }))
 }
 
-/// Says in headers what a status says in short.
-pub(crate) fn explain(answer: &mut HttpResponseBuilder, status: Status, settings: &Auth) {
+/// Adds the headers that explain a status: `WWW-Authenticate` or `Retry-After`.
+pub(crate) fn add_status_headers(
+    answer: &mut HttpResponseBuilder,
+    status: ReplyStatus,
+    settings: &Auth,
+) {
     match status {
-        Status::Forbidden(right) => {
-            let challenge = challenge(Some("insufficient_scope"), right, settings);
+        ReplyStatus::Forbidden(right) => {
+            let challenge = auth_challenge(Some("insufficient_scope"), right, settings);
             answer.insert_header((header::WWW_AUTHENTICATE, challenge));
         }
-        Status::TooMany(wait) | Status::Busy(wait) => {
-            // Rounded up: whoever waits that long has waited long enough.
+        ReplyStatus::TooMany(wait) | ReplyStatus::Busy(wait) => {
+            // Rounded up to whole seconds, so that the wait is long enough.
             answer.insert_header((header::RETRY_AFTER, (wait.as_secs() + 1).to_string()));
         }
-        Status::Ok | Status::Accepted | Status::BadRequest | Status::NotFound => {}
+        ReplyStatus::Ok
+        | ReplyStatus::Accepted
+        | ReplyStatus::BadRequest
+        | ReplyStatus::NotFound => {}
     }
 }
 
-/// Says which credentials are wanted, and where to get them.
-fn challenge(error: Option<&str>, right: Right, settings: &Auth) -> String {
+/// Returns the `WWW-Authenticate` challenge with scope and metadata URL.
+fn auth_challenge(error: Option<&str>, right: Right, settings: &Auth) -> String {
     let error = error.map(|error| format!("error=\"{error}\""));
     let scope = Some(format!("scope=\"{right}\""));
     let metadata = settings.resource.as_ref();
     let metadata =
-        metadata.map(|resource| format!("resource_metadata=\"{}\"", resource.metadata()));
+        metadata.map(|resource| format!("resource_metadata=\"{}\"", resource.metadata_url()));
     let parts: Vec<String> = [error, scope, metadata].into_iter().flatten().collect();
     format!("Bearer {}", parts.join(", "))
 }

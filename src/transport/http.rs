@@ -1,4 +1,4 @@
-//! One message, one HTTP request; streams where a caller needs one.
+//! Streamable HTTP transport: one message per request, with event streams where needed.
 
 use actix_web::{
     FromRequest as _, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder,
@@ -7,56 +7,56 @@ use actix_web::{
 use futures_util::{FutureExt, future::select};
 
 use super::{
-    Door,
-    accept::takes_stream,
-    credentials::{self, Admitted},
-    query::{SESSION, peer},
-    stream::Flow,
+    ServerState,
+    accept::accepts_event_stream,
+    credentials::{self, AuthenticatedCaller},
+    event_stream::EventStream,
+    query::{SESSION_HEADER, read_peer},
 };
-use vademecum_mcp::{Link, Reply, Service, Status};
+use vademecum_mcp::{Outbound, Reply, ReplyStatus, Service};
 
-/// Answers a message: in JSON, or on a stream if there is something to say
-/// before the answer and the caller takes one.
-pub(crate) async fn post(
+/// Handles a message. The response is JSON, or an event stream if other messages precede the reply
+/// and the client accepts one.
+pub(crate) async fn post_message(
     request: HttpRequest,
     body: web::Payload,
-    door: web::Data<Door>,
+    door: web::Data<ServerState>,
 ) -> HttpResponse {
-    let body = match read(&request, body, &door).await {
+    let body = match read_body(&request, body, &door).await {
         Ok(body) => body,
         Err(refused) => return refused,
     };
     let Ok(text) = String::from_utf8(body.into()) else {
-        return refuse(StatusCode::BAD_REQUEST, "the body is not UTF-8");
+        return error_response(StatusCode::BAD_REQUEST, "the body is not UTF-8");
     };
-    let peer = match peer(&request) {
+    let peer = match read_peer(&request) {
         Ok(peer) => peer,
-        Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
+        Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
     };
-    let (link, mut messages) = Link::open();
-    if !takes_stream(&request) {
+    let (link, mut messages) = Outbound::channel();
+    if !accepts_event_stream(&request) {
         messages.close();
     }
     let service = door.service.clone();
     let mut work = async move { service.handle(&peer, &text, &link).await }.boxed_local();
-    // What is said before the answer turns it into a stream.
+    // A message sent before the reply turns the response into a stream.
     let reply = tokio::select! {
         biased;
         Some(first) = messages.recv() => {
             let last = work.map(|reply| reply.message).boxed_local();
-            let gone = shut_out(&request, &door).map(|()| None).boxed_local();
+            let gone = wait_for_revocation(&request, &door).map(|()| None).boxed_local();
             let last = select(last, gone).map(|ended| ended.factor_first().0).boxed_local();
-            let flow = Flow::new(messages, last, door.server.keep_alive());
-            return flow.respond(HttpResponse::Ok(), vec![first]);
+            let flow = EventStream::new(messages, last, door.server.keep_alive_interval());
+            return flow.into_response(HttpResponse::Ok(), vec![first]);
         }
         reply = &mut work => reply,
     };
     drop(work);
-    let mut response = begin(reply.status, &door);
-    if let Some(id) = reply.opened {
-        response.insert_header((SESSION, id.as_str()));
+    let mut response = response_builder(reply.status, &door);
+    if let Some(id) = reply.opened_session {
+        response.insert_header((SESSION_HEADER, id.as_str()));
     }
-    // What was said in the same moment comes first.
+    // Messages sent before the reply completed precede it.
     let mut said = Vec::new();
     while let Ok(message) = messages.try_recv() {
         said.push(message);
@@ -66,103 +66,111 @@ pub(crate) async fn post(
         Some(message) if said.is_empty() => response.content_type("application/json").body(message),
         Some(message) => {
             let last = std::future::ready(Some(message)).boxed_local();
-            Flow::new(messages, last, door.server.keep_alive()).respond(response, said)
+            EventStream::new(messages, last, door.server.keep_alive_interval())
+                .into_response(response, said)
         }
     }
 }
 
-/// Reads the body of a request, and no longer than it may take.
-async fn read(
+/// Reads the request body within the body timeout.
+async fn read_body(
     request: &HttpRequest,
     body: web::Payload,
-    door: &Door,
+    door: &ServerState,
 ) -> Result<web::Bytes, HttpResponse> {
-    let limit = door.server.body_time();
+    let limit = door.server.body_timeout();
     let body = web::Bytes::from_request(request, &mut body.into_inner());
     match tokio::time::timeout(limit, body).await {
         Ok(Ok(body)) => Ok(body),
-        Ok(Err(error)) => Err(refuse(error.as_response_error().status_code(), &error.to_string())),
+        Ok(Err(error)) => {
+            Err(error_response(error.as_response_error().status_code(), &error.to_string()))
+        }
         Err(_) => {
             let problem = format!(
                 "the body did not arrive in {} s: send it at once, or set server.body_seconds",
                 limit.as_secs()
             );
-            Err(refuse(StatusCode::REQUEST_TIMEOUT, &problem))
+            Err(error_response(StatusCode::REQUEST_TIMEOUT, &problem))
         }
     }
 }
 
-/// A response that says how it went.
-fn begin(status: Status, door: &Door) -> HttpResponseBuilder {
+/// Returns a response builder with the status and its headers.
+fn response_builder(status: ReplyStatus, door: &ServerState) -> HttpResponseBuilder {
     let mut response = HttpResponseBuilder::new(match status {
-        Status::Ok => StatusCode::OK,
-        Status::Accepted => StatusCode::ACCEPTED,
-        Status::BadRequest => StatusCode::BAD_REQUEST,
-        Status::NotFound => StatusCode::NOT_FOUND,
-        Status::Forbidden(_) => StatusCode::FORBIDDEN,
-        Status::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
-        Status::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+        ReplyStatus::Ok => StatusCode::OK,
+        ReplyStatus::Accepted => StatusCode::ACCEPTED,
+        ReplyStatus::BadRequest => StatusCode::BAD_REQUEST,
+        ReplyStatus::NotFound => StatusCode::NOT_FOUND,
+        ReplyStatus::Forbidden(_) => StatusCode::FORBIDDEN,
+        ReplyStatus::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        ReplyStatus::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
     });
-    credentials::explain(&mut response, status, &door.auth);
+    credentials::add_status_headers(&mut response, status, &door.auth);
     response
 }
 
-/// The response that a reply is.
-pub(crate) fn reply(reply: Reply, door: &Door) -> HttpResponse {
-    let mut response = begin(reply.status, door);
+/// Converts a reply into a response.
+pub(crate) fn reply_response(reply: Reply, door: &ServerState) -> HttpResponse {
+    let mut response = response_builder(reply.status, door);
     match reply.message {
         Some(message) => response.content_type("application/json").body(message),
         None => response.finish(),
     }
 }
 
-/// Opens a stream for the news of a session.
-pub(crate) async fn get(request: HttpRequest, door: web::Data<Door>) -> HttpResponse {
-    let peer = match peer(&request) {
+/// Opens an event stream for the server-initiated messages of a session.
+pub(crate) async fn open_stream(
+    request: HttpRequest,
+    door: web::Data<ServerState>,
+) -> HttpResponse {
+    let peer = match read_peer(&request) {
         Ok(peer) => peer,
-        Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
+        Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
     };
     let Some(session) = peer.session else {
-        return not_here("a stream belongs to a session: name one in the header mcp-session-id");
+        return method_not_allowed(
+            "a stream belongs to a session: name one in the header mcp-session-id",
+        );
     };
-    if !takes_stream(&request) {
-        return refuse(
+    if !accepts_event_stream(&request) {
+        return error_response(
             StatusCode::NOT_ACCEPTABLE,
-            "a stream is all there is: accept text/event-stream",
+            "GET returns only a stream: accept text/event-stream",
         );
     }
-    let held = match door.service.hold(&peer.principal) {
+    let held = match door.service.acquire_connection_permit(&peer.principal) {
         Ok(held) => held,
-        Err(refused) => return reply(refused, &door),
+        Err(refused) => return reply_response(refused, &door),
     };
-    let (link, messages) = Link::open();
-    if !door.service.listen(&session, &peer.principal, link) {
-        return refuse(StatusCode::NOT_FOUND, "this session is over or was never opened");
+    let (link, messages) = Outbound::channel();
+    if !door.service.add_listener(&session, &peer.principal, link) {
+        return error_response(StatusCode::NOT_FOUND, "this session is over or was never opened");
     }
     let service = door.service.clone();
-    let closed = async move { service.closed().await }.boxed_local();
-    let last = select(closed, shut_out(&request, &door).boxed_local()).map(move |_| {
-        // It counts for as long as it lasts.
+    let closed = async move { service.wait_for_shutdown().await }.boxed_local();
+    let last = select(closed, wait_for_revocation(&request, &door).boxed_local()).map(move |_| {
+        // The permit is held for as long as the stream is open.
         drop(held);
         None
     });
-    Flow::new(messages, last.boxed_local(), door.server.keep_alive())
-        .respond(HttpResponse::Ok(), Vec::new())
+    EventStream::new(messages, last.boxed_local(), door.server.keep_alive_interval())
+        .into_response(HttpResponse::Ok(), Vec::new())
 }
 
-/// Waits until whoever was let in would not be any more: a stream may last
-/// longer than the key or token that it was opened with.
-fn shut_out(
+/// Waits until the caller's credentials are no longer valid, because a stream may outlive the key
+/// or token it was opened with.
+fn wait_for_revocation(
     request: &HttpRequest,
-    door: &web::Data<Door>,
+    door: &web::Data<ServerState>,
 ) -> impl Future<Output = ()> + 'static + use<> {
-    let admitted = request.extensions().get::<Admitted>().cloned();
+    let admitted = request.extensions().get::<AuthenticatedCaller>().cloned();
     let door = door.clone();
     async move {
         let Some(admitted) = admitted else { return };
         loop {
-            tokio::time::sleep(door.server.keep_alive()).await;
-            if admitted.again(&door).await.is_err() {
+            tokio::time::sleep(door.server.keep_alive_interval()).await;
+            if admitted.revalidate(&door).await.is_err() {
                 return;
             }
         }
@@ -170,30 +178,39 @@ fn shut_out(
 }
 
 /// Ends a session.
-pub(crate) async fn delete(request: HttpRequest, door: web::Data<Door>) -> HttpResponse {
-    let peer = match peer(&request) {
+pub(crate) async fn delete_session(
+    request: HttpRequest,
+    door: web::Data<ServerState>,
+) -> HttpResponse {
+    let peer = match read_peer(&request) {
         Ok(peer) => peer,
-        Err(problem) => return refuse(StatusCode::BAD_REQUEST, &problem),
+        Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
     };
     match peer.session {
-        None => refuse(StatusCode::BAD_REQUEST, "name the session in the header mcp-session-id"),
-        Some(id) if door.service.end(&id, &peer.principal) => HttpResponse::NoContent().finish(),
-        Some(_) => refuse(StatusCode::NOT_FOUND, "this session is over or was never opened"),
+        None => {
+            error_response(StatusCode::BAD_REQUEST, "name the session in the header mcp-session-id")
+        }
+        Some(id) if door.service.end_session(&id, &peer.principal) => {
+            HttpResponse::NoContent().finish()
+        }
+        Some(_) => {
+            error_response(StatusCode::NOT_FOUND, "this session is over or was never opened")
+        }
     }
 }
 
-/// Says what can be done here.
-pub(crate) async fn other() -> HttpResponse {
-    not_here("POST a message here, GET the stream of a session, or DELETE a session")
+/// Responds to unsupported methods.
+pub(crate) async fn unsupported_method() -> HttpResponse {
+    method_not_allowed("POST a message here, GET the stream of a session, or DELETE a session")
 }
 
-fn not_here(problem: &str) -> HttpResponse {
+fn method_not_allowed(problem: &str) -> HttpResponse {
     HttpResponse::MethodNotAllowed()
         .insert_header(("allow", "POST, GET, DELETE"))
         .content_type("application/json")
-        .body(Service::refuse(problem))
+        .body(Service::rejection(problem))
 }
 
-fn refuse(status: StatusCode, problem: &str) -> HttpResponse {
-    HttpResponse::build(status).content_type("application/json").body(Service::refuse(problem))
+fn error_response(status: StatusCode, problem: &str) -> HttpResponse {
+    HttpResponse::build(status).content_type("application/json").body(Service::rejection(problem))
 }

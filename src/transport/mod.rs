@@ -1,24 +1,25 @@
-//! Sockets and pipes: bytes in, messages through the protocol, bytes out.
+//! Transports: HTTP, WebSocket and standard input/output. They pass messages to the protocol
+//! service and send its replies.
 
 mod accept;
 mod connection;
+mod connection_loop;
 mod credentials;
-mod door;
+mod event_stream;
 mod fragments;
-mod guard;
 mod http;
 mod monitoring;
+mod origin_check;
 mod query;
 mod request_id;
 mod routes;
+mod server_state;
+mod shutdown;
 mod stdio;
-mod stop;
-mod stream;
-mod talk;
+mod websocket;
 mod well_known;
-mod ws;
 
-pub use connection::Connections;
-pub use door::Door;
+pub use connection::ConnectionCount;
 pub use routes::serve;
+pub use server_state::ServerState;
 pub use stdio::serve_stdio;

@@ -1,69 +1,72 @@
-//! What those who look after the server ask: whether it lives, whether it is ready,
-//! what it does.
+//! Monitoring endpoints: liveness, readiness and metrics.
 
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, http::header, web};
 
 use super::{
-    Door,
-    credentials::{self, Admitted},
+    ServerState,
+    credentials::{self, AuthenticatedCaller},
 };
 use vademecum_core::auth::Right;
-use vademecum_mcp::Status;
+use vademecum_mcp::ReplyStatus;
 
-/// What Prometheus reads: its text format.
-const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// Content type of the Prometheus text format.
+const PROMETHEUS_CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// All figures, for whoever looks after the server.
-pub(crate) async fn metrics(request: HttpRequest, door: web::Data<Door>) -> HttpResponse {
-    let admitted = request.extensions().get::<Admitted>().cloned();
-    if !admitted.is_some_and(|admitted| admitted.principal().may(Right::Admin)) {
+/// Returns all metrics. Requires the right `admin`.
+pub(crate) async fn metrics(request: HttpRequest, door: web::Data<ServerState>) -> HttpResponse {
+    let admitted = request.extensions().get::<AuthenticatedCaller>().cloned();
+    if !admitted.is_some_and(|admitted| admitted.principal().has_right(Right::Admin)) {
         let mut refusal = HttpResponse::Forbidden();
-        credentials::explain(&mut refusal, Status::Forbidden(Right::Admin), &door.auth);
-        let problem = "this needs the scope `admin`, which this key or token has not";
+        credentials::add_status_headers(
+            &mut refusal,
+            ReplyStatus::Forbidden(Right::Admin),
+            &door.auth,
+        );
+        let problem = "this needs the scope `admin`, which this key or token does not have";
         return refusal.json(serde_json::json!({ "error": problem }));
     }
     let monitor = door.monitor.clone();
     match web::block(move || monitor.scrape()).await {
         Ok(Ok(text)) => HttpResponse::Ok()
             .insert_header((header::CACHE_CONTROL, "no-store"))
-            .content_type(FORMAT)
+            .content_type(PROMETHEUS_CONTENT_TYPE)
             .body(text),
         Ok(Err(error)) => {
-            tracing::error!(%error, "figures could not be written");
+            tracing::error!(%error, "metrics could not be encoded");
             HttpResponse::InternalServerError().finish()
         }
         Err(error) => {
-            tracing::error!(%error, "the look at the figures broke off");
+            tracing::error!(%error, "reading metrics was interrupted");
             HttpResponse::InternalServerError().finish()
         }
     }
 }
 
-/// That the process runs.
+/// Liveness: always 200 while the process runs.
 pub(crate) async fn live() -> HttpResponse {
-    said(HttpResponse::Ok(), "live")
+    text_response(HttpResponse::Ok(), "live")
 }
 
-/// Whether requests can be answered; if not, why, in a word.
-pub(crate) async fn ready(door: web::Data<Door>) -> HttpResponse {
-    if door.service.is_closing() {
-        return said(HttpResponse::ServiceUnavailable(), "stopping");
+/// Readiness: 200 if requests can be served, otherwise 503 with a one-word reason.
+pub(crate) async fn ready(door: web::Data<ServerState>) -> HttpResponse {
+    if door.service.is_shutting_down() {
+        return text_response(HttpResponse::ServiceUnavailable(), "stopping");
     }
     let monitor = door.monitor.clone();
-    match web::block(move || monitor.ailment()).await {
-        Ok(None) => said(HttpResponse::Ok(), "ready"),
+    match web::block(move || monitor.not_ready_reason()).await {
+        Ok(None) => text_response(HttpResponse::Ok(), "ready"),
         Ok(Some(ailment)) => {
             tracing::warn!(ailment, "the server is not ready");
-            said(HttpResponse::ServiceUnavailable(), ailment)
+            text_response(HttpResponse::ServiceUnavailable(), ailment)
         }
         Err(error) => {
-            tracing::error!(%error, "the look whether the server is ready broke off");
-            said(HttpResponse::ServiceUnavailable(), "unknown")
+            tracing::error!(%error, "the readiness check was interrupted");
+            text_response(HttpResponse::ServiceUnavailable(), "unknown")
         }
     }
 }
 
-fn said(mut response: actix_web::HttpResponseBuilder, word: &'static str) -> HttpResponse {
+fn text_response(mut response: actix_web::HttpResponseBuilder, word: &'static str) -> HttpResponse {
     response
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .content_type("text/plain; charset=utf-8")

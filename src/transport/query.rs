@@ -1,31 +1,31 @@
-//! What a client may say in the address: `?config=…&tool_names=…&mcp-session-id=…`.
+//! Query parameters of the MCP URL: `?config=…&tool_names=…&mcp-session-id=…`.
 
 use actix_web::{HttpMessage, HttpRequest, http::header::HeaderValue, web};
 use serde::Deserialize;
 
-use super::credentials::Admitted;
-use vademecum_core::telemetry::Trace;
-use vademecum_mcp::{Defaults, Mirror, NameStyle, Peer, SessionId};
+use super::credentials::AuthenticatedCaller;
+use vademecum_core::telemetry::TraceContext;
+use vademecum_mcp::{MessageHeaders, NameStyle, Peer, RequestDefaults, SessionId};
 
-/// The header that names a session.
-pub(crate) const SESSION: &str = "mcp-session-id";
+/// Header with the session id.
+pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
 
 #[derive(Debug, Default, Deserialize)]
-struct Address {
+struct QueryParams {
     config: Option<String>,
     tool_names: Option<String>,
     #[serde(rename = "mcp-session-id", alias = "mcp_session_id")]
     session: Option<String>,
 }
 
-/// Who is at the other end, as far as the request says.
-pub(crate) fn peer(request: &HttpRequest) -> Result<Peer, String> {
-    let address = web::Query::<Address>::from_query(request.query_string())
-        .map_err(|error| format!("the address is not right: {error}"))?
+/// Reads the peer from query string, headers and authentication.
+pub(crate) fn read_peer(request: &HttpRequest) -> Result<Peer, String> {
+    let address = web::Query::<QueryParams>::from_query(request.query_string())
+        .map_err(|error| format!("invalid query string: {error}"))?
         .into_inner();
     let defaults = match address.config.as_deref() {
-        Some(text) => Defaults::from_base64(text).map_err(|error| error.to_string())?,
-        None => Defaults::default(),
+        Some(text) => RequestDefaults::from_base64(text).map_err(|error| error.to_string())?,
+        None => RequestDefaults::default(),
     };
     let names = match address.tool_names.as_deref() {
         None | Some("auto") => None,
@@ -35,32 +35,46 @@ pub(crate) fn peer(request: &HttpRequest) -> Result<Peer, String> {
             return Err(format!("`tool_names` is `{other}`, expected auto, dotted or underscored"));
         }
     };
-    let header = match request.headers().get(SESSION) {
-        Some(value) => {
-            Some(value.to_str().map_err(|_| format!("{SESSION} must be visible ASCII"))?.to_owned())
-        }
+    let header = match request.headers().get(SESSION_HEADER) {
+        Some(value) => Some(
+            value
+                .to_str()
+                .map_err(|_| format!("{SESSION_HEADER} must be visible ASCII"))?
+                .to_owned(),
+        ),
         None => None,
     };
-    let session = header.or(address.session).map(|id| SessionId::named(&id));
-    let admitted = request.extensions().get::<Admitted>().map(Admitted::principal).cloned();
-    let principal = admitted.ok_or("nobody has been let in here")?;
-    let mirror = Some(mirror(request));
-    Ok(Peer { principal, session, defaults, names, mirror, turns: None })
+    let session = header.or(address.session).map(|id| SessionId::from_client(&id));
+    let admitted = request
+        .extensions()
+        .get::<AuthenticatedCaller>()
+        .map(AuthenticatedCaller::principal)
+        .cloned();
+    let principal = admitted.ok_or("the request is not authenticated")?;
+    let mirror = Some(read_headers(request));
+    Ok(Peer {
+        principal,
+        session,
+        defaults,
+        name_style: names,
+        headers: mirror,
+        call_permits: None,
+    })
 }
 
-/// What the headers say of the message.
-fn mirror(request: &HttpRequest) -> Mirror {
+/// Reads the MCP headers of a request.
+fn read_headers(request: &HttpRequest) -> MessageHeaders {
     let text = |value: &HeaderValue| value.to_str().ok().map(|text| text.trim().to_owned());
     let named = |name: &str| request.headers().get(name).and_then(text);
     let parameters = request.headers().iter().filter_map(|(name, value)| {
         let name = name.as_str().strip_prefix("mcp-param-")?;
         Some((name.to_owned(), text(value)))
     });
-    Mirror {
+    MessageHeaders {
         version: named("mcp-protocol-version"),
         method: named("mcp-method"),
         name: named("mcp-name"),
         parameters: parameters.collect(),
-        trace: named("traceparent").as_deref().and_then(Trace::parse),
+        trace: named("traceparent").as_deref().and_then(TraceContext::parse),
     }
 }

@@ -1,5 +1,5 @@
-//! What a request is called: as the caller calls it, or by a name of our own. It goes
-//! back with the answer, and stands in every line of the log that belongs to it.
+//! Request ids: taken from the caller or generated. The response returns the id, and every log line
+//! of the request contains it.
 
 use actix_web::{
     Error,
@@ -12,23 +12,23 @@ use tracing::Instrument as _;
 
 use vademecum_core::telemetry::RequestId;
 
-/// The header that names a request, and its answer.
-pub(crate) const REQUEST_ID: &str = "x-request-id";
+/// Header with the request id, in requests and responses.
+pub(crate) const REQUEST_ID_HEADER: &str = "x-request-id";
 
-/// Names a request, and answers under that name.
-pub(crate) async fn name(
+/// Middleware that assigns a request id and returns it in the response.
+pub(crate) async fn assign_request_id(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let mut said = request.headers().get_all(REQUEST_ID);
+    let mut said = request.headers().get_all(REQUEST_ID_HEADER);
     let taken = match (said.next(), said.next()) {
-        (Some(only), None) => only.to_str().ok().and_then(RequestId::taken),
+        (Some(only), None) => only.to_str().ok().and_then(RequestId::from_caller),
         (None | Some(_), _) => None,
     };
-    let id = taken.unwrap_or_else(RequestId::mint);
+    let id = taken.unwrap_or_else(RequestId::generate);
     let mut response = next.call(request).instrument(id.span()).await?;
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
-        response.headers_mut().insert(HeaderName::from_static(REQUEST_ID), value);
+        response.headers_mut().insert(HeaderName::from_static(REQUEST_ID_HEADER), value);
     }
     Ok(response)
 }

@@ -1,4 +1,4 @@
-//! Which address leads where.
+//! HTTP server and its routes.
 
 use std::{net::TcpListener, time::Duration};
 
@@ -13,38 +13,38 @@ use actix_web::{
 };
 
 use super::{
-    Door,
-    connection::{Connection, Patience},
-    credentials, guard, http, monitoring, request_id,
-    stop::Stop,
-    well_known, ws,
+    ServerState,
+    connection::{Connection, ConnectionTimeouts},
+    credentials, http, monitoring, origin_check, request_id,
+    shutdown::ShutdownSignal,
+    websocket, well_known,
 };
 
-/// Workers: a request is short, and SQLite runs beside them.
-const WORKERS: usize = 2;
-/// Connections that the system holds until a worker takes them.
+/// Worker threads. Requests are short, and SQLite runs on its own threads.
+const HTTP_WORKERS: usize = 2;
+/// Maximum number of connections that the operating system queues until a worker accepts them.
 const BACKLOG: u32 = 1_024;
-/// How long a connection is kept for the next request: longer than clients and proxies
-/// keep theirs (5 to 60 seconds), so that none sends one into a connection that is being closed.
-const KEPT: Duration = Duration::from_secs(75);
-/// How long a client may take to hang up after the last answer.
-const HANGING_UP: Duration = Duration::from_secs(1);
+/// Keep-alive time of idle connections. It is longer than that of common clients and proxies (5 to
+/// 60 seconds), so that none sends a request on a connection that is being closed.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// Time for a client to close the connection after the last response.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Serves HTTP and WebSocket until the process is told to stop.
-pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
+/// Serves HTTP and WebSocket until the process is asked to stop.
+pub async fn serve(door: ServerState, listener: TcpListener) -> std::io::Result<()> {
     let service = door.service.clone();
     let settings = door.server.clone();
-    let drain = settings.drain();
-    let stop = Stop::listen(drain + settings.grace())?;
-    let patience = Patience {
-        blocked: settings.write_time(),
-        // A call that takes long says nothing until it is done.
-        idle: door.longest_call + settings.write_time(),
+    let drain = settings.drain_period();
+    let stop = ShutdownSignal::install(drain + settings.grace_period())?;
+    let patience = ConnectionTimeouts {
+        write: settings.write_timeout(),
+        // A long call sends nothing until it is done.
+        idle: door.call_timeout + settings.write_timeout(),
     };
     let door = web::Data::new(door);
     let builder = Server::build()
-        .workers(WORKERS)
-        .max_concurrent_connections(settings.max_connections.get().div_ceil(WORKERS))
+        .workers(HTTP_WORKERS)
+        .max_concurrent_connections(settings.max_connections.get().div_ceil(HTTP_WORKERS))
         .backlog(BACKLOG)
         .shutdown_timeout(settings.grace_seconds.into())
         .disable_signals();
@@ -52,16 +52,16 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
     let server = builder
         .listen("http", listener, move || {
             let (door, stopping) = (door.clone(), stopping.clone());
-            let connections = door.connections.clone();
+            let connections = door.connection_count.clone();
             let http = HttpService::build()
                 .graceful_shutdown_signal(move || {
                     let stopping = stopping.clone();
                     async move { stopping.notified().await }
                 })
-                .client_request_timeout(settings.head_time())
-                .keep_alive(KEPT)
-                .client_disconnect_timeout(HANGING_UP)
-                // Who hangs up does not want the answer any more.
+                .client_request_timeout(settings.head_timeout())
+                .keep_alive(KEEP_ALIVE)
+                .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+                // A client that closes its side no longer wants the response.
                 .h1_allow_half_closed(false)
                 .on_connect_ext(|connection: &Connection<TcpStream>, about: &mut Extensions| {
                     about.insert(connection.outflow());
@@ -70,10 +70,10 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
                     App::new()
                         .app_data(door.clone())
                         .app_data(web::PayloadConfig::new(settings.max_body_bytes.get()))
-                        .wrap(guard::cors(&door))
-                        .wrap(from_fn(guard::check))
-                        .wrap(from_fn(request_id::name))
-                        .configure(routes)
+                        .wrap(origin_check::cors_policy(&door))
+                        .wrap(from_fn(origin_check::check_request))
+                        .wrap(from_fn(request_id::assign_request_id))
+                        .configure(configure_routes)
                         .into_factory(),
                     |()| AppConfig::default(),
                 ));
@@ -90,42 +90,44 @@ pub async fn serve(door: Door, listener: TcpListener) -> std::io::Result<()> {
         .run();
     let handle = server.handle();
     rt::spawn(async move {
-        stop.asked().await;
-        // Streams would go on for as long as somebody listens.
-        service.close();
-        // Whoever sends requests here learns from /health/ready to send them elsewhere.
+        stop.wait_for_signal().await;
+        // Otherwise streams would keep the server alive.
+        service.begin_shutdown();
+        // Load balancers see `/health/ready` fail and route requests elsewhere.
         rt::time::sleep(drain).await;
         handle.stop(true).await;
     });
     server.await
 }
 
-fn routes(app: &mut web::ServiceConfig) {
+fn configure_routes(app: &mut web::ServiceConfig) {
     app.service(
         web::resource("/mcp")
-            .wrap(from_fn(credentials::check))
-            .route(web::post().to(http::post))
-            .route(web::get().to(http::get))
-            .route(web::delete().to(http::delete))
-            .default_service(web::to(http::other)),
+            .wrap(from_fn(credentials::authenticate_request))
+            .route(web::post().to(http::post_message))
+            .route(web::get().to(http::open_stream))
+            .route(web::delete().to(http::delete_session))
+            .default_service(web::to(http::unsupported_method)),
     )
     .service(
-        web::resource("/mcp/ws").wrap(from_fn(credentials::check)).route(web::get().to(ws::open)),
+        web::resource("/mcp/ws")
+            .wrap(from_fn(credentials::authenticate_request))
+            .route(web::get().to(websocket::open_websocket)),
     )
     .service(
-        web::resource([well_known::PATH, well_known::PATH_AND_REST])
-            .route(web::get().to(well_known::metadata)),
+        web::resource([well_known::METADATA_PATH, well_known::METADATA_PATH_WITH_REST])
+            .route(web::get().to(well_known::resource_metadata)),
     )
     .service(
         web::resource("/metrics")
-            .wrap(from_fn(credentials::check))
+            .wrap(from_fn(credentials::authenticate_request))
             .route(web::get().to(monitoring::metrics)),
     )
     .service(web::resource("/health/live").route(web::get().to(monitoring::live)))
     .service(web::resource("/health/ready").route(web::get().to(monitoring::ready)))
     .default_service(web::to(|| async {
         HttpResponse::NotFound().json(serde_json::json!({
-            "error": "nothing is here: MCP is at /mcp (HTTP) and /mcp/ws (WebSocket)"
+            "error": "not found: MCP is served at /mcp (HTTP) and /mcp/ws (WebSocket)"
         }))
     }));
 }

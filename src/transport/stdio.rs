@@ -1,5 +1,5 @@
-//! Standard input and output: one message to a line. Nothing else is ever
-//! written to standard output.
+//! Standard input/output transport: one message per line. Nothing else is written to standard
+//! output.
 
 use std::{
     io::{self, BufRead, BufReader, Read as _},
@@ -10,45 +10,52 @@ use std::{
 
 use tokio::{io::AsyncWriteExt, sync::mpsc};
 
-use super::{Door, stop::Stop, talk::Talk};
+use super::{ServerState, connection_loop::ConnectionLoop, shutdown::ShutdownSignal};
 use vademecum_core::auth::Principal;
-use vademecum_mcp::{Defaults, Peer, Service};
+use vademecum_mcp::{Peer, RequestDefaults, Service};
 
-/// How long a client has to read what was answered last, when calls were given up.
-const MOMENT: Duration = Duration::from_millis(500);
+/// Time for the client to read the last replies after pending calls were cancelled.
+const FINAL_WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Serves one client until it hangs up, or until the process is told to stop. What was
-/// asked before is answered. Whoever can start the program can read its files: nobody
-/// is asked who it is.
-pub async fn serve_stdio(door: &Door, principal: Principal) -> io::Result<()> {
+/// Serves one client until it closes standard input or the process is asked to stop. Pending calls
+/// are completed first, within the grace period. There is no authentication: a caller who can start
+/// the program can read its files.
+pub async fn serve_stdio(door: &ServerState, principal: Principal) -> io::Result<()> {
     let (session, mirror, turns) = (None, None, None);
-    let (defaults, names) = (Defaults::default(), None);
-    let peer = Peer { principal, session, defaults, names, mirror, turns };
-    let Some((mut talk, out)) = Talk::begin(door, peer) else { return Ok(()) };
-    let grace = door.server.grace();
-    let stop = Stop::listen(grace)?;
-    let mut writer = actix::spawn(write(out));
+    let (defaults, names) = (RequestDefaults::default(), None);
+    let peer = Peer {
+        principal,
+        session,
+        defaults,
+        name_style: names,
+        headers: mirror,
+        call_permits: turns,
+    };
+    let Some((mut talk, out)) = ConnectionLoop::start(door, peer) else { return Ok(()) };
+    let grace = door.server.grace_period();
+    let stop = ShutdownSignal::install(grace)?;
+    let mut writer = actix::spawn(write_messages(out));
     let longest = door.server.max_message_bytes.get();
-    let mut lines = lines(longest)?;
+    let mut lines = spawn_line_reader(longest)?;
     tokio::select! {
-        ended = hear(&mut talk, &mut lines, longest) => ended?,
-        () = stop.asked() => {}
+        ended = dispatch_lines(&mut talk, &mut lines, longest) => ended?,
+        () = stop.wait_for_signal() => {}
     }
     let mut no_longer = pin!(async {
-        stop.asked().await;
+        stop.wait_for_signal().await;
         tokio::time::sleep(grace).await;
     });
     let is_done = tokio::select! {
-        () = talk.finish() => true,
+        () = talk.wait_until_idle() => true,
         () = &mut no_longer => false,
     };
     drop(talk);
-    // A client that reads nothing does not keep the program.
+    // A client that reads nothing must not keep the program alive.
     let give_up = async {
         if is_done {
             no_longer.await;
         }
-        tokio::time::sleep(MOMENT).await;
+        tokio::time::sleep(FINAL_WRITE_TIMEOUT).await;
     };
     tokio::select! {
         written = &mut writer => written.map_err(io::Error::other)?,
@@ -56,32 +63,32 @@ pub async fn serve_stdio(door: &Door, principal: Principal) -> io::Result<()> {
     }
 }
 
-/// Hears what a client says until it hangs up.
-async fn hear(
-    talk: &mut Talk,
-    lines: &mut mpsc::Receiver<io::Result<Line>>,
+/// Dispatches messages until standard input ends.
+async fn dispatch_lines(
+    talk: &mut ConnectionLoop,
+    lines: &mut mpsc::Receiver<io::Result<InputLine>>,
     longest: usize,
 ) -> io::Result<()> {
     while let Some(line) = lines.recv().await {
         match line? {
-            Line::Message(message) => talk.hear(message).await,
-            Line::TooLong => {
+            InputLine::Message(message) => talk.dispatch(message).await,
+            InputLine::TooLong => {
                 let problem =
                     format!("the message is longer than server.max_message_bytes, {longest}");
-                talk.say(Service::refuse(&problem)).await;
+                talk.send_message(Service::rejection(&problem)).await;
             }
         }
     }
     Ok(())
 }
 
-/// The lines of standard input, until it ends. They are read on a thread that ends with
-/// the process: whoever is told to stop does not wait for a line that never comes.
-fn lines(longest: usize) -> io::Result<mpsc::Receiver<io::Result<Line>>> {
+/// Reads standard input on a separate thread until it ends. The thread ends with the process, so a
+/// stop request does not wait for another line.
+fn spawn_line_reader(longest: usize) -> io::Result<mpsc::Receiver<io::Result<InputLine>>> {
     let (sender, receiver) = mpsc::channel(1);
     thread::Builder::new().name("stdin".to_owned()).spawn(move || {
         let mut input = BufReader::new(io::stdin());
-        while let Some(line) = next_line(&mut input, longest).transpose() {
+        while let Some(line) = read_message_line(&mut input, longest).transpose() {
             let is_over = line.is_err();
             if sender.blocking_send(line).is_err() || is_over {
                 break;
@@ -91,7 +98,7 @@ fn lines(longest: usize) -> io::Result<mpsc::Receiver<io::Result<Line>>> {
     Ok(receiver)
 }
 
-async fn write(mut lines: mpsc::Receiver<String>) -> io::Result<()> {
+async fn write_messages(mut lines: mpsc::Receiver<String>) -> io::Result<()> {
     let mut output = tokio::io::stdout();
     while let Some(mut line) = lines.recv().await {
         line.push('\n');
@@ -101,17 +108,17 @@ async fn write(mut lines: mpsc::Receiver<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// A line that was read.
-enum Line {
-    /// What looks like a message.
+/// Line of standard input.
+enum InputLine {
+    /// Line that looks like a message.
     Message(String),
-    /// More than is read; the rest of it was passed over.
+    /// Line over the length limit; the rest of it was skipped.
     TooLong,
 }
 
-/// The next line that looks like a message. What does not is named in the log
-/// and passed over: some launchers write greetings into the pipe.
-fn next_line(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>> {
+/// Reads the next line that looks like a message. Other lines are logged and ignored, because some
+/// launchers write greetings into the pipe.
+fn read_message_line(input: &mut impl BufRead, longest: usize) -> io::Result<Option<InputLine>> {
     let most = u64::try_from(longest).unwrap_or(u64::MAX).saturating_add(1);
     loop {
         let mut line = Vec::new();
@@ -123,15 +130,15 @@ fn next_line(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Line
                 line.clear();
                 (&mut *input).take(most).read_until(b'\n', &mut line)?;
             }
-            return Ok(Some(Line::TooLong));
+            return Ok(Some(InputLine::TooLong));
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();
         if text.starts_with(['{', '[']) {
-            return Ok(Some(Line::Message(text.to_owned())));
+            return Ok(Some(InputLine::Message(text.to_owned())));
         }
         if !text.is_empty() {
-            tracing::warn!("passed over a line that is no message");
+            tracing::warn!("ignored input that is not a JSON-RPC message");
         }
     }
 }

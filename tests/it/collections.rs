@@ -12,12 +12,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use vademecum::collections::{Catalogue, Opened};
+use vademecum::collections::{Catalogue, VisibleCollection};
 use vademecum_collections::{Access, Passage, Scope};
-use vademecum_core::auth::{Principal, desktop};
+use vademecum_core::auth::{Principal, local_principal};
 use vademecum_kit::{
-    model::{Ask, Deadline},
-    retrieve::FtsQuery,
+    model::{Deadline, RankRequest},
+    search::FtsQuery,
 };
 
 use super::program::Library;
@@ -34,7 +34,7 @@ fn soon() -> Deadline {
 }
 
 fn user(name: &str) -> Principal {
-    desktop(name.parse().unwrap())
+    local_principal(name.parse().unwrap())
 }
 
 fn everything() -> Scope {
@@ -59,36 +59,38 @@ fn counts(report: &Value) -> [u64; 4] {
     ["new", "updated", "unchanged", "gone"].map(|name| report[name].as_u64().unwrap())
 }
 
-fn open(library: &Library, name: &str) -> Opened {
-    Catalogue::new(&library.data()).find(&user("local"), name).unwrap()
+fn open(library: &Library, name: &str) -> VisibleCollection {
+    Catalogue::new(&library.data()).find_visible(&user("local"), name).unwrap()
 }
 
 /// All chunks of a collection that may be seen, in order.
-fn passages(opened: &Opened, scope: &Scope) -> Vec<Passage> {
+fn passages(opened: &VisibleCollection, scope: &Scope) -> Vec<Passage> {
     let collection = &opened.collection;
     collection
         .read(soon(), |reader| {
-            let hashes = collection.hashes(reader, opened.record.source_id)?;
+            let hashes = collection.content_hashes(reader, opened.record.source_id)?;
             let mut names: Vec<&String> = hashes.keys().collect();
             names.sort();
             let mut keys = Vec::new();
             for name in names {
-                keys.extend(collection.outline(reader, name)?.into_iter().map(|(key, ..)| key));
+                keys.extend(
+                    collection.chunk_headings(reader, name)?.into_iter().map(|(key, ..)| key),
+                );
             }
-            collection.passages(reader, &keys, scope)
+            collection.read_passages(reader, &keys, scope)
         })
         .unwrap()
 }
 
 /// The documents whose chunks have words of a query, best first.
-fn found(opened: &Opened, query: &str, scope: &Scope) -> Vec<String> {
+fn found(opened: &VisibleCollection, query: &str, scope: &Scope) -> Vec<String> {
     let collection = &opened.collection;
     let found = collection.read(soon(), |reader| {
         let query = Arc::new(FtsQuery::parse(query));
-        let ask = Ask { query, take: 10, ..Ask::default() };
-        let ranking = collection.rank(reader, &ask, scope)?;
+        let ask = RankRequest { query, limit: 10, ..RankRequest::default() };
+        let ranking = collection.rank_matches(reader, &ask, scope)?;
         let keys: Vec<i64> = ranking.ranked.iter().map(|ranked| ranked.key).collect();
-        collection.passages(reader, &keys, scope)
+        collection.read_passages(reader, &keys, scope)
     });
     found.unwrap().into_iter().map(|passage| passage.document.doc_id).collect()
 }
@@ -208,8 +210,8 @@ fn a_collection_is_its_owners_and_its_tags_are_kept() {
     library.write("docs/b.md", "# B\n\nA lantern.\n");
     assert_eq!(counts(&build(&library, &[])), [1, 0, 1, 0], "owner and tags stay as they were");
     let catalogue = Catalogue::new(&library.data());
-    assert!(catalogue.find(&user("bob"), "kb").is_err());
-    let opened = catalogue.find(&user("ada"), "kb").unwrap();
+    assert!(catalogue.find_visible(&user("bob"), "kb").is_err());
+    let opened = catalogue.find_visible(&user("ada"), "kb").unwrap();
     let with = |tags: &[&str]| {
         let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
         found(&opened, "lantern", &Scope::of(Access::Tags(tags))).len()
@@ -219,7 +221,7 @@ fn a_collection_is_its_owners_and_its_tags_are_kept() {
     assert_eq!((with(&["team:a"]), with(&["team:b"])), (0, 2));
     let done = library.run(&["collection", "remove", "KB"]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(catalogue.find(&user("ada"), "kb").is_err() && databases(&library).is_empty());
+    assert!(catalogue.find_visible(&user("ada"), "kb").is_err() && databases(&library).is_empty());
     assert!(library.file("docs/a.md").exists());
 }
 
@@ -333,9 +335,9 @@ fn vectors_come_as_soon_as_there_is_somebody_who_makes_them() {
     assert_eq!((&report["vectors"], &report["embedding_error"]), (&json!(4), &Value::Null));
     library.write("docs/e.md", "# e\n\nA bend.\n");
     assert_eq!(sync_with(&library, STUB, "")["vectors"], 5);
-    let model = |opened: &Opened| {
+    let model = |opened: &VisibleCollection| {
         let collection = &opened.collection;
-        collection.read(soon(), |reader| collection.model(reader)).unwrap().unwrap()
+        collection.read(soon(), |reader| collection.embedding_model(reader)).unwrap().unwrap()
     };
     assert_eq!(model(&open(&library, "kb")).dimensions, 32);
     let report = sync_with(&library, &STUB.replace("32", "16"), "");
@@ -359,9 +361,10 @@ fn write_documents(library: &Library, count: usize) {
 
 /// The versions that a reader sees at one moment, and how many chunks each has.
 fn versions(catalogue: &Catalogue) -> Vec<(String, u64)> {
-    let opened = catalogue.find(&user("local"), "kb").unwrap();
+    let opened = catalogue.find_visible(&user("local"), "kb").unwrap();
     let collection = &opened.collection;
-    let projects = collection.read(soon(), |reader| collection.projects(reader, &everything()));
+    let projects =
+        collection.read(soon(), |reader| collection.list_projects(reader, &everything()));
     projects.unwrap().into_iter().map(|(_, version, chunks)| (version, chunks)).collect()
 }
 

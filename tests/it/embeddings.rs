@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, path::Path};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vademecum_core::config::{ApiBase, Embeddings as Settings, Provider as Kind};
+use vademecum_core::config::{ApiBase, EmbeddingProvider as Kind, Embeddings as Settings};
 use vademecum_embed::{EmbedError, Embeddings};
 
 use crate::program::{Caller, Library, Provider, Question, Reply, Server, program};
@@ -143,7 +143,7 @@ fn voyage_is_asked_in_its_form() {
         settings.model = Some("mine".to_owned());
         settings.api_base = Some(ApiBase::from(provider.url("").as_str()));
     });
-    embeddings.documents(&texts(&["bread"])).unwrap();
+    embeddings.embed_documents(&texts(&["bread"])).unwrap();
     assert_eq!(provider.asked()[1].body["input_type"], "document");
 }
 
@@ -185,7 +185,7 @@ fn vectors_belong_to_their_texts_however_the_answer_is_ordered() {
         settings.model = Some("mine".to_owned());
         settings.batch_size = std::num::NonZeroUsize::MIN.saturating_add(1);
     });
-    let made = embeddings.documents(&texts(&["a", "bbb", "a", "bb"])).unwrap();
+    let made = embeddings.embed_documents(&texts(&["a", "bbb", "a", "bb"])).unwrap();
     let unit = |length: f32| {
         let norm = (length * length + 1.0).sqrt();
         [length / norm, 1.0 / norm]
@@ -206,25 +206,28 @@ fn what_was_embedded_once_is_remembered_by_the_next_process() {
     let folder = folder();
     let mine = |settings: &mut Settings| settings.model = Some("mine".to_owned());
     let first = documents(&provider, folder.path(), mine);
-    let made = first.documents(&texts(&["a", "bb"])).unwrap();
-    assert_eq!(first.documents(&texts(&["bb", "a"])).unwrap(), [made[1].clone(), made[0].clone()]);
+    let made = first.embed_documents(&texts(&["a", "bb"])).unwrap();
+    assert_eq!(
+        first.embed_documents(&texts(&["bb", "a"])).unwrap(),
+        [made[1].clone(), made[0].clone()]
+    );
     drop(first);
     let next = documents(&provider, folder.path(), mine);
-    assert_eq!(next.documents(&texts(&["a", "bb"])).unwrap(), made);
+    assert_eq!(next.embed_documents(&texts(&["a", "bb"])).unwrap(), made);
     assert_eq!(next.dimensions(), Some(2));
     assert_eq!(provider.asked().len(), 1);
-    next.documents(&texts(&["a", "ccc"])).unwrap();
+    next.embed_documents(&texts(&["a", "ccc"])).unwrap();
     assert_eq!(provider.asked()[1].texts(), ["ccc"]);
     let other = documents(&provider, folder.path(), |settings| {
         settings.model = Some("other".to_owned());
     });
-    other.documents(&texts(&["a"])).unwrap();
+    other.embed_documents(&texts(&["a"])).unwrap();
     assert_eq!(provider.asked().len(), 3, "another model makes other vectors");
     let forgetful = documents(&provider, folder.path(), |settings| {
         mine(settings);
         settings.cache_mb = 0;
     });
-    forgetful.documents(&texts(&["a"])).unwrap();
+    forgetful.embed_documents(&texts(&["a"])).unwrap();
     assert_eq!(provider.asked().len(), 4);
 }
 
@@ -239,9 +242,9 @@ fn what_was_made_before_a_failure_is_remembered() {
         settings.model = Some("mine".to_owned());
         settings.batch_size = std::num::NonZeroUsize::MIN;
     });
-    let error = embeddings.documents(&texts(&["a", "bb", "ccc"])).unwrap_err();
+    let error = embeddings.embed_documents(&texts(&["a", "bb", "ccc"])).unwrap_err();
     assert!(matches!(error, EmbedError::Refused { status: 400, .. }), "{error}");
-    embeddings.documents(&texts(&["a", "ccc"])).unwrap();
+    embeddings.embed_documents(&texts(&["a", "ccc"])).unwrap();
     let asked = provider.asked();
     let batches: Vec<_> = asked.iter().map(Question::texts).collect();
     assert_eq!(batches, [["a"], ["bb"], ["ccc"]]);
@@ -396,9 +399,9 @@ fn a_breaker_holds_for_documents_too() {
         settings.retries = 0;
         settings.breaker_failures = NonZeroU32::MIN;
     });
-    let ask = || embeddings.documents(&texts(&["a"])).unwrap_err();
+    let ask = || embeddings.embed_documents(&texts(&["a"])).unwrap_err();
     assert!(matches!(ask(), EmbedError::Busy { status: 500, .. }));
-    assert!(matches!(ask(), EmbedError::Resting { .. }));
+    assert!(matches!(ask(), EmbedError::CircuitOpen { .. }));
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn give_character(library: &Library, title: &str, name: &str) -> Result<(), Stor
     let store = Store::new(Database::Chacha, &library.data().join("users/local"));
     let changed = store.write(Durability::Full, |writer| {
         let sql = "UPDATE conversations SET character_id = (SELECT id FROM character_cards WHERE name = :name) WHERE title = :title";
-        writer.run(sql, &[(":name", &name), (":title", &title)])
+        writer.execute(sql, &[(":name", &name), (":title", &title)])
     });
     assert_eq!(changed?, 1);
     Ok(())

@@ -9,7 +9,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::json;
-use vademecum_core::config::{Embeddings as Settings, Provider};
+use vademecum_core::config::{EmbeddingProvider, Embeddings as Settings};
 use vademecum_embed::Embeddings;
 
 use crate::program::{Caller, Library, program};
@@ -86,7 +86,7 @@ fn a_real_model_makes_the_vectors_that_it_should() {
 #[test]
 fn texts_that_are_indexed_together_have_the_same_vectors() {
     let settings = Settings {
-        provider: Provider::Local,
+        provider: EmbeddingProvider::Local,
         folder: Some(minilm()),
         batch_size: 3.try_into().unwrap(),
         ..Settings::default()
@@ -94,7 +94,7 @@ fn texts_that_are_indexed_together_have_the_same_vectors() {
     let data = tempfile::tempdir().unwrap();
     let embeddings = Embeddings::open(&settings, data.path()).unwrap().unwrap();
     let texts: Vec<String> = reference().sentences.into_iter().map(|it| it.text).collect();
-    let vectors = embeddings.documents(&texts).unwrap();
+    let vectors = embeddings.embed_documents(&texts).unwrap();
     let wide = |vector: &[f32]| vector.iter().copied().map(f64::from).collect::<Vec<_>>();
     check(&vectors.iter().map(|vector| wide(vector)).collect::<Vec<_>>());
 }

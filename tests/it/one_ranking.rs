@@ -8,10 +8,10 @@ use serde_json::json;
 use vademecum::registry;
 use vademecum_kit::{
     model::{
-        Body, CharacterDraft, ChatDraft, Draft, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
-        SourceName,
+        CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft,
+        PromptDraft, SourceName,
     },
-    retrieve::FtsQuery,
+    search::FtsQuery,
     source::SourceError,
     store::{Database, Durability, Store},
 };
@@ -100,7 +100,7 @@ impl Invented {
             let store = Store::new(source.database(), &invented.folder());
             let save = |writer: &vademecum_kit::store::Writer<'_>| {
                 for draft in drafts(source.name(), &passages) {
-                    source.save(writer, &draft)?;
+                    source.save_draft(writer, &draft)?;
                 }
                 Ok::<_, SourceError>(())
             };
@@ -183,7 +183,7 @@ fn drafts(source: SourceName, passages: &[(String, String)]) -> Vec<Draft> {
     };
     if source == SourceName::Chats {
         let messages = passages.iter().enumerate().map(message).collect();
-        let chat = Body::Chat(ChatDraft { messages, ..ChatDraft::default() });
+        let chat = DraftBody::Chat(ChatDraft { messages, ..ChatDraft::default() });
         return vec![Draft {
             origin: "chat".to_owned(),
             digest: "1".to_owned(),
@@ -198,13 +198,13 @@ fn drafts(source: SourceName, passages: &[(String, String)]) -> Vec<Draft> {
     passages.iter().zip(0..).map(draft).collect()
 }
 
-fn body(source: SourceName, title: &str, text: &str, number: usize) -> Body {
+fn body(source: SourceName, title: &str, text: &str, number: usize) -> DraftBody {
     let (title, text) = (title.to_owned(), text.to_owned());
     match source {
         SourceName::Notes | SourceName::Chats | SourceName::Collections => {
-            Body::Note(NoteDraft { title, content: text, ..NoteDraft::default() })
+            DraftBody::Note(NoteDraft { title, content: text, ..NoteDraft::default() })
         }
-        SourceName::Media => Body::Media(MediaDraft {
+        SourceName::Media => DraftBody::Media(MediaDraft {
             title,
             content: text,
             media_type: "txt".to_owned(),
@@ -213,14 +213,14 @@ fn body(source: SourceName, title: &str, text: &str, number: usize) -> Body {
         SourceName::Characters => {
             // In one field or another: it counts the same.
             let greets = number.is_multiple_of(2);
-            Body::Character(Box::new(CharacterDraft {
+            DraftBody::Character(Box::new(CharacterDraft {
                 name: title,
                 description: (!greets).then(|| text.clone()),
                 alternate_greetings: greets.then_some(text).into_iter().collect(),
                 ..CharacterDraft::default()
             }))
         }
-        SourceName::Prompts => Body::Prompt(PromptDraft {
+        SourceName::Prompts => DraftBody::Prompt(PromptDraft {
             // Names are unique.
             name: format!("{title} {number}"),
             user_prompt: Some(text),

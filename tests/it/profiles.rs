@@ -13,8 +13,8 @@ use std::{
 
 use serde_json::json;
 use vademecum_core::{
-    auth::{Authenticator, Credentials, Principal, desktop},
-    config::{Auth, Mode, Settings},
+    auth::{Authenticator, Credentials, Principal, local_principal},
+    config::{Auth, AuthMode, Settings},
 };
 use vademecum_sql::{ErrorCode, Profiles};
 
@@ -360,8 +360,8 @@ fn a_secret_in_the_keyring_is_read_or_what_else_helps_is_said() {
 /// Who comes with a key of that user.
 async fn with_key(library: &Library, user: &str) -> Principal {
     let key = library.key(user);
-    let auth = Auth { mode: Mode::Multi, ..Auth::default() };
-    let owner = desktop("local".parse().unwrap());
+    let auth = Auth { mode: AuthMode::Multi, ..Auth::default() };
+    let owner = local_principal("local".parse().unwrap());
     let authenticator = Authenticator::open(&auth, &library.data(), owner).unwrap();
     let credentials = Credentials { token: Some(key.as_str().into()), ..Credentials::default() };
     authenticator.authenticate(&credentials).await.unwrap()
@@ -375,18 +375,20 @@ async fn a_profile_is_for_the_users_it_names_and_whoever_owns_the_machine() {
          [profiles.theirs]\ndsn = \"postgres://a@b/c\"\nusers = [\"ada\", \"eve\"]\n\
          [profiles.nobodys]\ndsn = \"postgres://a@b/c\"\n",
     );
-    let profiles =
-        Profiles::new(&settings.unwrap().profiles, &vademecum_core::config::Unlock::Nothing);
+    let profiles = Profiles::new(
+        &settings.unwrap().profiles,
+        &vademecum_core::config::PassphraseSource::Unset,
+    );
     let profiles = Arc::new(profiles.unwrap());
-    let owner = desktop("local".parse().unwrap());
-    assert_eq!(profiles.names_for(&owner), ["hers", "nobodys", "theirs"]);
+    let owner = local_principal("local".parse().unwrap());
+    assert_eq!(profiles.visible_names(&owner), ["hers", "nobodys", "theirs"]);
     let (ada, eve) = (with_key(&library, "ada").await, with_key(&library, "eve").await);
-    assert_eq!(profiles.names_for(&ada), ["hers", "theirs"]);
-    assert_eq!(profiles.names_for(&eve), ["theirs"]);
-    assert_eq!(profiles.names_for(&with_key(&library, "bob").await), Vec::<&str>::new());
-    assert!(profiles.get(&ada, "hers").is_ok());
-    let hidden = profiles.get(&eve, "hers").unwrap_err();
+    assert_eq!(profiles.visible_names(&ada), ["hers", "theirs"]);
+    assert_eq!(profiles.visible_names(&eve), ["theirs"]);
+    assert_eq!(profiles.visible_names(&with_key(&library, "bob").await), Vec::<&str>::new());
+    assert!(profiles.find_profile(&ada, "hers").is_ok());
+    let hidden = profiles.find_profile(&eve, "hers").unwrap_err();
     assert_eq!(hidden.code, ErrorCode::XsqlCfgInvalid);
-    let missing = profiles.get(&eve, "none").unwrap_err();
+    let missing = profiles.find_profile(&eve, "none").unwrap_err();
     assert_eq!(hidden.message.replace("hers", "none"), missing.message, "as if it was not there");
 }

@@ -180,14 +180,16 @@ fn what_is_switched_off_or_deleted_is_nowhere() {
     let (library, server) = posts();
     let collection = shelf::open(&library, "stack_posts");
     shelf::write(&collection, |writer| {
-        writer.run("UPDATE rag_documents SET deleted = 1 WHERE doc_id = 'posts:2'", &[]).unwrap();
+        writer
+            .execute("UPDATE rag_documents SET deleted = 1 WHERE doc_id = 'posts:2'", &[])
+            .unwrap();
     });
     let found = fts(&server, &json!({ "query": "mysql" }));
     assert_eq!(ids(&found).len(), 3);
     let read = server.client().call("rag.get_docs", &json!({ "doc_ids": ["posts:2"] }));
     assert_eq!(read["missing"], json!(["posts:2"]));
     shelf::write(&collection, |writer| {
-        writer.run("UPDATE rag_sources SET enabled = 0", &[]).unwrap();
+        writer.execute("UPDATE rag_sources SET enabled = 0", &[]).unwrap();
     });
     assert_eq!(ids(&fts(&server, &json!({ "query": "mysql" }))), [""; 0]);
 }

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 use vademecum::registry;
-use vademecum_mcp::{Catalog, Listing, NameStyle, Toolset};
+use vademecum_mcp::{NameStyle, ToolCatalog, ToolListing, Toolset};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/tools")
@@ -18,14 +18,14 @@ fn folder() -> PathBuf {
 /// Each file as it should be: how a client that is shown everything sees the tool.
 fn promised() -> BTreeMap<String, String> {
     let tools = registry::tools();
-    let catalog = Catalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
-    let listing = Listing {
-        names: NameStyle::Dotted,
+    let catalog = ToolCatalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
+    let listing = ToolListing {
+        name_style: NameStyle::Dotted,
         toolsets: Toolset::ALL.to_vec(),
-        write: true,
-        admin: true,
+        include_write: true,
+        include_admin: true,
     };
-    let listed = catalog.list(&listing).into_iter();
+    let listed = catalog.list_tools(&listing).into_iter();
     listed
         .map(|tool| {
             let name = tool["name"].as_str().unwrap();

@@ -197,7 +197,7 @@ fn tags_decide_what_is_found_and_what_may_still_be_seen() {
     // What changes later counts at once.
     let collection = shelf::open(&library, "manuals");
     shelf::write(&collection, |writer| {
-        collection.remove(writer, "gold").unwrap();
+        collection.remove_document(writer, "gold").unwrap();
     });
     assert_eq!(agent.verify("ada", premium, uid)["has_access"], false);
 }

@@ -21,7 +21,7 @@ fn vector(library: &Library, text: &str) -> String {
     let settings: config::Embeddings =
         toml::from_str("provider = \"stub\"\ndimensions = 64").unwrap();
     let embeddings = Embeddings::open(&settings, &library.data()).unwrap().unwrap();
-    let vectors = embeddings.documents(&[text.to_owned()]).unwrap();
+    let vectors = embeddings.embed_documents(&[text.to_owned()]).unwrap();
     let numbers: Vec<String> = vectors[0].iter().map(f32::to_string).collect();
     format!("'[{}]'", numbers.join(","))
 }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use vademecum::collections::{Catalogue, Opened};
-use vademecum_core::auth::desktop;
+use vademecum::collections::{Catalogue, VisibleCollection};
+use vademecum_core::auth::local_principal;
 use vademecum_kit::model::Deadline;
 
 use crate::program::{Caller, Done, PROFILES, Trio, program};
@@ -61,9 +61,11 @@ fn counts(report: &Value) -> [u64; 4] {
     ["new", "updated", "unchanged", "gone"].map(|name| report[name].as_u64().unwrap())
 }
 
-fn open(trio: &Trio, profile: &str) -> Opened {
+fn open(trio: &Trio, profile: &str) -> VisibleCollection {
     let catalogue = Catalogue::new(&trio.library.data());
-    catalogue.find(&desktop("local".parse().unwrap()), &format!("posts_{profile}")).unwrap()
+    catalogue
+        .find_visible(&local_principal("local".parse().unwrap()), &format!("posts_{profile}"))
+        .unwrap()
 }
 
 fn soon() -> Deadline {
@@ -84,7 +86,8 @@ fn state(trio: &Trio, profile: &str) -> (Value, Option<String>) {
 fn names(trio: &Trio, profile: &str) -> Vec<String> {
     let opened = open(trio, profile);
     let collection = &opened.collection;
-    let read = collection.read(soon(), |reader| collection.hashes(reader, opened.record.source_id));
+    let read = collection
+        .read(soon(), |reader| collection.content_hashes(reader, opened.record.source_id));
     let mut names: Vec<String> = read.unwrap().into_keys().collect();
     names.sort();
     names
@@ -120,7 +123,7 @@ fn rows_become_documents_as_the_map_says() {
         assert!(found.iter().any(|hit| hit["chunk_id"] == format!("{id}#0")), "{found:?}");
         assert_eq!(found.len(), 8);
         let collection = open(&trio, profile).collection;
-        let sources = collection.read(soon(), |reader| collection.sources(reader)).unwrap();
+        let sources = collection.read(soon(), |reader| collection.list_sources(reader)).unwrap();
         assert_eq!(sources[0].source.backend_type, engine);
         assert!(sources[0].source.doc_map_json.contains("\"pick\""), "{sources:?}");
     }
@@ -364,6 +367,6 @@ fn a_sync_that_is_killed_leaves_the_collection_whole_and_the_next_completes() {
     let done = sync(&["--rebuild"]);
     assert_eq!((done.code, &done.json()[0]["documents"]), (0, &json!(3_000)), "{done:?}");
     let opened = open(&trio, "lite");
-    assert_eq!(opened.collection.store().check().unwrap().problems, []);
+    assert_eq!(opened.collection.store().check_integrity().unwrap().problems, []);
     assert_eq!(written_after(&trio, &opened.record.file), 0, "nothing is left of what was killed");
 }

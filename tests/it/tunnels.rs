@@ -12,8 +12,8 @@ use std::{
 };
 
 use secrecy::ExposeSecret as _;
-use vademecum_core::{auth::desktop, config::Settings};
-use vademecum_sql::{ErrorCode, Profile, Profiles, SqlError, Target};
+use vademecum_core::{auth::local_principal, config::Settings};
+use vademecum_sql::{ConnectionTarget, ErrorCode, Profile, Profiles, SqlError};
 
 use crate::program::{Done, Fresh, Library, Sshd};
 
@@ -49,14 +49,15 @@ fn settings(sshd: &Sshd, key: &Path, database: SocketAddr) -> String {
 
 fn profile(text: &str) -> Arc<Profile> {
     let settings = Settings::parse(text).unwrap();
-    let profiles = Profiles::new(&settings.profiles, &settings.secrets.unlock()).unwrap();
-    profiles.get(&desktop("local".parse().unwrap()), "shop").unwrap()
+    let profiles =
+        Profiles::new(&settings.profiles, &settings.secrets.passphrase_source()).unwrap();
+    profiles.find_profile(&local_principal("local".parse().unwrap()), "shop").unwrap()
 }
 
 /// The near end of the tunnel.
 async fn near_end(profile: &Arc<Profile>) -> Result<SocketAddr, SqlError> {
-    match profile.target().await? {
-        Target::Postgres(server) => Ok(server.through.unwrap().into()),
+    match profile.resolve_target().await? {
+        ConnectionTarget::Postgres(server) => Ok(server.tunnel_address.unwrap().into()),
         other => panic!("{other:?}"),
     }
 }
@@ -163,7 +164,7 @@ async fn a_tunnel_that_broke_is_opened_again() {
     let near = near_end(&profile).await.unwrap();
     assert_eq!(through(near).await.unwrap(), "bread");
     sshd.break_connections();
-    profile.open_way().await.unwrap();
+    profile.ensure_tunnel().await.unwrap();
     assert_eq!(through(near).await.unwrap(), "bread", "at the same place");
 }
 

@@ -324,15 +324,15 @@ fn a_collection_that_one_may_not_see_is_not_there() {
 
 /// The items of the library that have vectors, by their URIs.
 fn indexed(library: &Library) -> Vec<String> {
-    let index = Collection::index_of(&library.data().join("users/local"));
+    let index = Collection::library_index(&library.data().join("users/local"));
     if !index.store().path().exists() {
         return Vec::new();
     }
     let soon = Deadline::after(Duration::from_mins(1));
     let read = index.read(soon, |reader| {
-        assert!(index.without_vector(reader, 0, 1)?.is_empty(), "half of an item");
-        let sources = index.sources(reader)?.into_iter();
-        let hashes = sources.map(|source| index.hashes(reader, source.source.source_id));
+        assert!(index.chunks_without_vector(reader, 0, 1)?.is_empty(), "half of an item");
+        let sources = index.list_sources(reader)?.into_iter();
+        let hashes = sources.map(|source| index.content_hashes(reader, source.source.source_id));
         Ok(hashes.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().map(|(id, _)| id))
     });
     let mut all: Vec<String> = read.unwrap().collect();

@@ -1,43 +1,43 @@
-//! What every provider is: texts in, a vector for each out.
+//! The interface that every embedding provider implements.
 
 use std::fmt;
 
 use super::EmbedError;
 
-/// Makes vectors of texts.
+/// Turns texts into vectors.
 ///
-/// It is asked for one batch at a time and may block: callers stand beside the
-/// event loop. What it answers is checked and normalised by whoever asks.
+/// `embed` handles one batch at a time and may block, so it must not be called on the event loop.
+/// The caller validates and normalises the vectors.
 pub trait Embedder: fmt::Debug + Send + Sync {
-    /// The model that makes the vectors.
+    /// Returns the model that produces the vectors.
     fn model(&self) -> &Model;
 
-    /// A vector for each text, in the order of the texts.
+    /// Returns one vector for each text, in the order of `texts`.
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
-/// A model that makes vectors.
+/// The identity of an embedding model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Who runs it, as the settings call it.
+    /// Name of the provider, as in the settings.
     pub provider: &'static str,
-    /// Its name. Vectors of models with the same provider and name can be compared.
+    /// Name of the model. Vectors are comparable if provider and name are equal.
     pub name: String,
-    /// How long its vectors are, if that is known before there is one.
+    /// Length of the vectors, if it is known before the first request.
     pub dimensions: Option<usize>,
 }
 
-/// What a vector is for: some models make different ones.
+/// Use of a vector. Some models embed queries and documents differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// To search with.
+    /// The text is a search query.
     Query,
-    /// To be found.
+    /// The text is a document to be searched.
     Document,
 }
 
 impl Purpose {
-    /// Its name.
+    /// Returns the name that is sent to providers: `query` or `document`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Query => "query",

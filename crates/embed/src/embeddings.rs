@@ -1,4 +1,4 @@
-//! What the rest of the program asks for vectors.
+//! The entry point for embedding queries and documents.
 
 use std::{
     collections::HashMap,
@@ -9,106 +9,112 @@ use std::{
 
 use super::{
     EmbedError, Embedder, Model, Purpose, SetupError,
-    cache::Cache,
-    key::{Key, key},
+    cache_key::{VectorKey, vector_key},
+    document_cache::DocumentCache,
     provider,
-    queries::Queries,
-    resilient::Resilient,
+    query_cache::QueryCache,
+    retrying_embedder::RetryingEmbedder,
 };
 use vademecum_core::config;
 
-/// Makes vectors of texts, all of one length and normalised, and remembers them.
+/// Embeds texts with one provider. Vectors have length one and equal dimensions; queries and
+/// documents are cached.
 #[derive(Debug)]
 pub struct Embeddings {
-    resilient: Arc<Resilient>,
-    queries: Queries,
+    embedder: Arc<RetryingEmbedder>,
+    query_cache: QueryCache,
     query_timeout: Duration,
-    cache: Option<Cache>,
+    document_cache: Option<DocumentCache>,
     batch_size: usize,
 }
 
 impl Embeddings {
-    /// Those that the settings describe, if they name a provider. What is
-    /// remembered is kept in `folder`. Nobody is asked for anything yet.
+    /// Opens the provider that the settings name, or returns `None` if they name none. The document
+    /// cache is kept in `folder`. No request is sent yet.
     pub fn open(settings: &config::Embeddings, folder: &Path) -> Result<Option<Self>, SetupError> {
-        let provider = provider::open(settings)?;
+        let provider = provider::open_provider(settings)?;
         Ok(provider.map(|provider| Self::new(provider, settings, folder)))
     }
 
-    /// Those of a provider.
+    /// Creates the service for `provider`. The document cache is kept in `folder`.
     pub fn new(provider: Box<dyn Embedder>, settings: &config::Embeddings, folder: &Path) -> Self {
         let query_timeout = settings.query_timeout();
         Self {
-            queries: Queries::new(provider.model().provider, query_timeout),
+            query_cache: QueryCache::new(provider.model().provider, query_timeout),
             query_timeout,
-            resilient: Arc::new(Resilient::new(provider, settings)),
-            cache: (settings.cache_mb > 0).then(|| Cache::new(folder, settings.cache_mb)),
+            embedder: Arc::new(RetryingEmbedder::new(provider, settings)),
+            document_cache: (settings.cache_mb > 0)
+                .then(|| DocumentCache::new(folder, settings.cache_mb)),
             batch_size: settings.batch_size.get(),
         }
     }
 
-    /// The model that makes the vectors.
+    /// Returns the model that produces the vectors.
     pub fn model(&self) -> &Model {
-        self.resilient.provider().model()
+        self.embedder.provider().model()
     }
 
-    /// How long vectors are: as the settings or the model say or, if those do not,
-    /// as the first one was.
+    /// Returns the number of dimensions from the settings or the model, else that of the first
+    /// vector, if there was one.
     pub fn dimensions(&self) -> Option<usize> {
-        self.resilient.dimensions()
+        self.embedder.dimensions()
     }
 
-    /// The vector to search with for a text. It waits beside the event loop, and
-    /// not longer than the settings say.
-    pub async fn query(&self, text: &str) -> Result<Arc<[f32]>, EmbedError> {
+    /// Returns the vector of a search query, from the cache or the provider.
+    ///
+    /// The request runs on the blocking pool and ends after the query timeout of the settings.
+    /// Fails if the text is blank.
+    pub async fn embed_query(&self, text: &str) -> Result<Arc<[f32]>, EmbedError> {
         if is_blank(text) {
             return Err(EmbedError::Blank);
         }
-        let key = key(self.model(), Purpose::Query, text);
+        let key = vector_key(self.model(), Purpose::Query, text);
         let until = Instant::now() + self.query_timeout;
-        let (resilient, text) = (Arc::clone(&self.resilient), text.to_owned());
+        let (resilient, text) = (Arc::clone(&self.embedder), text.to_owned());
         let make = move || {
             let made = resilient.embed(&[&text], Purpose::Query, Some(until))?;
-            made.into_iter().next().ok_or(EmbedError::BrokenOff)
+            made.into_iter().next().ok_or(EmbedError::Aborted)
         };
-        self.queries.get(key, make).await
+        self.query_cache.get_or_embed(key, make).await
     }
 
-    /// The vectors to find texts by, in the order of the texts. It blocks, and
-    /// what was made before a failure is remembered.
-    pub fn documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    /// Returns the vectors of documents, in the order of `texts`.
+    ///
+    /// Blocks. Requests are sent in batches; batches that succeeded before a failure stay cached.
+    /// Fails if a text is blank.
+    pub fn embed_documents(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         if texts.iter().any(|text| is_blank(text)) {
             return Err(EmbedError::Blank);
         }
-        let keys: Vec<Key> =
-            texts.iter().map(|text| key(self.model(), Purpose::Document, text)).collect();
-        let mut known = self.remembered(&keys);
-        let mut missing: Vec<(Key, &str)> = Vec::new();
+        let keys: Vec<VectorKey> =
+            texts.iter().map(|text| vector_key(self.model(), Purpose::Document, text)).collect();
+        let mut known = self.cached_vectors(&keys);
+        let mut missing: Vec<(VectorKey, &str)> = Vec::new();
         for (key, text) in keys.iter().zip(texts) {
             if !known.contains_key(key) {
-                // The same text again waits for this one.
+                // Placeholder, so that a repeated text is requested only once.
                 known.insert(*key, Vec::new());
                 missing.push((*key, text));
             }
         }
         for batch in missing.chunks(self.batch_size) {
             let texts: Vec<&str> = batch.iter().map(|(_, text)| *text).collect();
-            let made = self.resilient.embed(&texts, Purpose::Document, None)?;
-            if let Some(cache) = &self.cache {
+            let made = self.embedder.embed(&texts, Purpose::Document, None)?;
+            if let Some(cache) = &self.document_cache {
                 let made = batch.iter().zip(&made);
-                cache.keep(made.map(|((key, _), vector)| (key, &vector[..])));
+                cache.store_vectors(made.map(|((key, _), vector)| (key, &vector[..])));
             }
             known.extend(batch.iter().map(|(key, _)| *key).zip(made));
         }
         Ok(keys.iter().filter_map(|key| known.get(key).cloned()).collect())
     }
 
-    /// The vectors that are remembered and as long as the model's are.
-    fn remembered(&self, keys: &[Key]) -> HashMap<Key, Vec<f32>> {
-        let Some(cache) = &self.cache else { return HashMap::new() };
-        let found = keys.iter().zip(cache.find(keys));
+    /// Returns the cached vectors that have the dimensions of the model.
+    fn cached_vectors(&self, keys: &[VectorKey]) -> HashMap<VectorKey, Vec<f32>> {
+        let Some(cache) = &self.document_cache else { return HashMap::new() };
+        let found = keys.iter().zip(cache.find_vectors(keys));
         let found = found.filter_map(|(key, vector)| Some((*key, vector?)));
-        found.filter(|(_, vector)| self.resilient.fits(vector)).collect()
+        found.filter(|(_, vector)| self.embedder.has_expected_length(vector)).collect()
     }
 }
 

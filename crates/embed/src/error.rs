@@ -1,157 +1,157 @@
-//! What can go wrong with vectors. No message holds a key or an address: they
-//! are passed on to whoever calls.
+//! Errors of embedding. No message holds a key or the address of the provider, because messages are
+//! passed on to clients.
 
 use std::{path::PathBuf, time::Duration};
 
 use vademecum_core::config::SecretError;
 
-/// Why there is no vector.
+/// The reason why a text could not be embedded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
-    /// There is nothing to make a vector of.
+    /// The text is blank.
     #[error("the text is blank: there is nothing to embed")]
     Blank,
-    /// The provider does not want to, and would not want to if asked again.
+    /// The provider rejected the request; a retry would fail too.
     #[error("{provider} refused to embed this (HTTP {status}): {reason}")]
     Refused {
-        /// Who.
+        /// Name of the provider.
         provider: &'static str,
-        /// The status code.
+        /// HTTP status code.
         status: u16,
-        /// What it said.
+        /// Message of the provider, shortened.
         reason: String,
     },
-    /// The provider cannot right now.
+    /// The provider is overloaded or temporarily unavailable.
     #[error("{provider} cannot embed this right now (HTTP {status}): {reason}")]
     Busy {
-        /// Who.
+        /// Name of the provider.
         provider: &'static str,
-        /// The status code.
+        /// HTTP status code.
         status: u16,
-        /// What it said.
+        /// Message of the provider, shortened.
         reason: String,
-        /// When it may be asked again, if it said so.
+        /// Pause that the provider asked for (`Retry-After`), if any.
         retry_after: Option<Duration>,
     },
-    /// Nobody answers where the provider should be.
+    /// The connection to the provider failed.
     #[error("{provider} cannot be reached: {reason}")]
     Unreachable {
-        /// Who.
+        /// Name of the provider.
         provider: &'static str,
-        /// Why.
+        /// Description of the failure.
         reason: String,
     },
-    /// The provider took too long.
+    /// The provider did not respond in time.
     #[error("{provider} did not answer within {} ms", limit.as_millis())]
-    TooLate {
-        /// Who.
+    TimedOut {
+        /// Name of the provider.
         provider: &'static str,
-        /// How long it had.
+        /// Timeout that was exceeded.
         limit: Duration,
     },
-    /// The provider failed too often, and is left alone.
+    /// The circuit breaker is open after too many failures in a row.
     #[error(
-        "{provider} failed {failures} times in a row and is left alone; it is tried again in {} s",
+        "{provider} failed {failures} times in a row; next attempt in {} s",
         wait.as_millis().div_ceil(1_000)
     )]
-    Resting {
-        /// Who.
+    CircuitOpen {
+        /// Name of the provider.
         provider: &'static str,
-        /// How often.
+        /// Number of failures in a row.
         failures: u32,
-        /// For how long still.
+        /// Time until the next request is let through.
         wait: Duration,
     },
-    /// The answer is not what it should be.
+    /// The response cannot be used.
     #[error("the answer of {provider} cannot be used: {reason}")]
     Malformed {
-        /// Who.
+        /// Name of the provider.
         provider: &'static str,
-        /// What is wrong with it.
+        /// Description of the defect.
         reason: String,
     },
-    /// The vectors are not as long as they should be.
+    /// The vectors do not have the expected number of dimensions.
     #[error(
         "{provider} made a vector of {found} dimensions where the model `{model}` is to have \
          {expected}; check embeddings.model and embeddings.dimensions"
     )]
     Dimensions {
-        /// Who.
+        /// Name of the provider.
         provider: &'static str,
-        /// With which model.
+        /// Name of the model.
         model: String,
-        /// How long they should be.
+        /// Expected number of dimensions.
         expected: usize,
-        /// How long one is.
+        /// Number of dimensions of a vector in the response.
         found: usize,
     },
-    /// The local model does not work.
+    /// The local model failed.
     #[error("the local model cannot be used: {0}")]
-    Model(String),
-    /// The work was broken off.
-    #[error("embedding was broken off; the server's log says why")]
-    BrokenOff,
+    LocalModel(String),
+    /// The task that made the vector ended without a result.
+    #[error("embedding was aborted; see the server log")]
+    Aborted,
 }
 
 impl EmbedError {
-    /// Whether the same may succeed later.
-    pub fn is_passing(&self) -> bool {
+    /// Returns whether a retry may succeed.
+    pub fn is_transient(&self) -> bool {
         match self {
-            Self::Busy { .. } | Self::Unreachable { .. } | Self::TooLate { .. } => true,
+            Self::Busy { .. } | Self::Unreachable { .. } | Self::TimedOut { .. } => true,
             Self::Blank
             | Self::Refused { .. }
-            | Self::Resting { .. }
+            | Self::CircuitOpen { .. }
             | Self::Malformed { .. }
             | Self::Dimensions { .. }
-            | Self::Model(_)
-            | Self::BrokenOff => false,
+            | Self::LocalModel(_)
+            | Self::Aborted => false,
         }
     }
 }
 
-/// Why nobody could make vectors with these settings.
+/// The reason why no provider can be opened with the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The key cannot be read.
+    /// The secret with the key cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// There is no key.
+    /// The provider needs a key and none is set.
     #[error(
         "embeddings.provider is \"{provider}\", which takes a key: set {variable}, or \
          embeddings.api_key to \"env:NAME\" or \"file:PATH\""
     )]
     NoKey {
-        /// For whom.
+        /// Name of the provider.
         provider: &'static str,
-        /// Where it was looked for.
+        /// Environment variable that is read if `embeddings.api_key` is not set.
         variable: &'static str,
     },
-    /// The key cannot be sent.
-    #[error("the key of embeddings.api_key holds letters that no key has")]
-    BadKey,
-    /// The address is none.
+    /// The key contains characters that are not allowed in an HTTP header.
+    #[error("embeddings.api_key holds characters that are not allowed in a key")]
+    InvalidKey,
+    /// `embeddings.api_base` is not an HTTP address.
     #[error("embeddings.api_base must be an address such as https://embed.example/v1")]
-    NoAddress,
-    /// The address is on another machine, and everybody on the way could read along.
+    InvalidAddress,
+    /// `embeddings.api_base` is an unencrypted address on another machine.
     #[error(
         "embeddings.api_base leads over http to {host}: use https, or set embeddings.allow_http \
-         if nobody else can read along on the way"
+         if the network in between is trusted"
     )]
     PlainHttp {
-        /// Which machine.
+        /// Host of the address.
         host: String,
     },
-    /// There is no folder to take the model from.
+    /// The provider is `local`, but no folder is set.
     #[error(
-        "embeddings.provider is \"local\", which takes a model: name its folder in embeddings.folder"
+        "embeddings.provider is \"local\", which needs a model: set its folder in embeddings.folder"
     )]
     NoFolder,
-    /// The local model cannot be used.
+    /// The local model cannot be loaded.
     #[error("the model in {} cannot be used: {reason}", folder.display())]
     Folder {
-        /// Where it is.
+        /// Folder of the model.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// Description of the defect.
         reason: String,
     },
 }

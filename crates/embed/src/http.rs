@@ -1,5 +1,4 @@
-//! How a provider is asked over HTTP. Whatever goes wrong, neither the key nor
-//! the address gets into a message.
+//! HTTP requests to embedding providers. No error message holds the key or the address.
 
 use std::{
     fmt,
@@ -14,19 +13,19 @@ use ureq::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use super::{EmbedError, Purpose, SetupError};
 use vademecum_core::config::Embeddings;
 
-/// What an answer may take for each text, in bytes: some ten thousand numbers.
-const PER_TEXT: u64 = 1 << 18;
-/// What is read of an answer that says what went wrong, in bytes.
-const COMPLAINT: u64 = 1 << 16;
-/// What is repeated of it, in characters.
-const REPEATED: usize = 200;
+/// Maximum size of a response for each text, in bytes; enough for about ten thousand numbers.
+const MAX_RESPONSE_BYTES_PER_TEXT: u64 = 1 << 18;
+/// Maximum number of bytes that are read of an error response.
+const MAX_ERROR_BODY_BYTES: u64 = 1 << 16;
+/// Maximum length of a provider's message in an error, in characters.
+const MAX_ERROR_CHARS: usize = 200;
 
-/// Where a provider is asked, and with which key.
+/// The address and the key of a provider.
 pub(super) struct Endpoint {
     provider: &'static str,
     url: String,
     key: Option<SecretString>,
-    /// What no message may repeat: the key, and the password in the address.
+    /// Texts to be masked in messages: the key, and the login in the address.
     secrets: Vec<SecretString>,
     agent: ureq::Agent,
     timeout: Duration,
@@ -40,7 +39,11 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// The path below the address in the settings or, without one, below `usual`.
+    /// Creates the endpoint for `path` below the address of the settings or, if they have none,
+    /// below `usual`.
+    ///
+    /// Fails if the address is invalid, if it is unencrypted and on another machine without
+    /// `allow_http`, or if the key cannot be read or sent.
     pub(super) fn open(
         settings: &Embeddings,
         provider: &'static str,
@@ -48,19 +51,19 @@ impl Endpoint {
         path: &str,
     ) -> Result<Self, SetupError> {
         let base = settings.api_base.as_ref().map_or(usual, |base| base.as_str());
-        let (is_here, mut secrets) = place(base, settings.allow_http)?;
-        let key = settings.key()?;
+        let (is_here, mut secrets) = check_address(base, settings.allow_http)?;
+        let key = settings.read_key()?;
         secrets.extend(key.clone());
         if key.as_ref().is_some_and(|key| HeaderValue::from_str(key.expose_secret()).is_err()) {
-            return Err(SetupError::BadKey);
+            return Err(SetupError::InvalidKey);
         }
         let mut config = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            // Whoever could redirect could also lead texts and key somewhere else.
+            // A redirect could send texts and key to another server.
             .max_redirects(0)
             .max_redirects_will_error(false);
         if is_here {
-            // This machine needs no proxy.
+            // A proxy is not used for addresses on this machine.
             config = config.proxy(None);
         }
         Ok(Self {
@@ -74,20 +77,21 @@ impl Endpoint {
         })
     }
 
-    /// Whether there is a key to show.
+    /// Returns whether a key is set.
     pub(super) fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// Asks for the vectors of so many texts.
-    pub(super) fn ask<T: DeserializeOwned>(
+    /// Sends the request body `question` for `texts` texts and parses the response. The timeout
+    /// depends on `purpose`.
+    pub(super) fn request_embeddings<T: DeserializeOwned>(
         &self,
         question: &impl Serialize,
         texts: usize,
         purpose: Purpose,
     ) -> Result<T, EmbedError> {
         let body = serde_json::to_vec(question)
-            .map_err(|_| self.malformed("the question could not be written"))?;
+            .map_err(|_| self.malformed_response("the request could not be serialized"))?;
         let limit = match purpose {
             Purpose::Query => self.query_timeout,
             Purpose::Document => self.timeout,
@@ -97,31 +101,32 @@ impl Endpoint {
             request = request.header("authorization", format!("Bearer {}", key.expose_secret()));
         }
         let request = request.config().timeout_global(Some(limit)).build();
-        let mut answer = request.send(&body[..]).map_err(|error| self.failed(&error, limit))?;
+        let mut answer =
+            request.send(&body[..]).map_err(|error| self.transport_error(&error, limit))?;
         let status = answer.status();
         if !status.is_success() {
-            let retry_after = retry_after(answer.headers(), SystemTime::now());
-            let said = answer.body_mut().with_config().limit(COMPLAINT).read_to_vec();
-            return Err(self.refused(status, &said.unwrap_or_default(), retry_after));
+            let retry_after = parse_retry_after(answer.headers(), SystemTime::now());
+            let said = answer.body_mut().with_config().limit(MAX_ERROR_BODY_BYTES).read_to_vec();
+            return Err(self.status_error(status, &said.unwrap_or_default(), retry_after));
         }
-        let most = PER_TEXT.saturating_mul(texts as u64 + 1);
+        let most = MAX_RESPONSE_BYTES_PER_TEXT.saturating_mul(texts as u64 + 1);
         let body = answer.body_mut().with_config().limit(most).read_to_vec();
-        let body = body.map_err(|error| self.failed(&error, limit))?;
-        // The reader's own words would quote what it has read.
+        let body = body.map_err(|error| self.transport_error(&error, limit))?;
+        // The message of the JSON parser would quote the response.
         serde_json::from_slice(&body).map_err(|error| {
             let (line, column) = (error.line(), error.column());
-            self.malformed(format!(
+            self.malformed_response(format!(
                 "it is not the JSON that was expected (line {line}, column {column})"
             ))
         })
     }
 
-    /// The answer cannot be used.
-    pub(super) fn malformed(&self, reason: impl Into<String>) -> EmbedError {
+    /// Returns the error for a response that cannot be used.
+    pub(super) fn malformed_response(&self, reason: impl Into<String>) -> EmbedError {
         EmbedError::Malformed { provider: self.provider, reason: reason.into() }
     }
 
-    fn refused(
+    fn status_error(
         &self,
         status: StatusCode,
         said: &[u8],
@@ -129,12 +134,10 @@ impl Endpoint {
     ) -> EmbedError {
         let (provider, code) = (self.provider, status.as_u16());
         let reason = match code {
-            // Some quote the key here.
+            // Some providers quote the key in these responses.
             401 | 403 => "the key is missing or not accepted; check embeddings.api_key".to_owned(),
-            300..=399 => {
-                "it leads elsewhere; put the right address into embeddings.api_base".into()
-            }
-            _ => self.complaint(said).unwrap_or_else(|| {
+            300..=399 => "it redirects; set embeddings.api_base to the final address".into(),
+            _ => self.error_message(said).unwrap_or_else(|| {
                 status.canonical_reason().unwrap_or("no reason was given").to_lowercase()
             }),
         };
@@ -144,8 +147,8 @@ impl Endpoint {
         }
     }
 
-    /// What the provider says is wrong, on one line and without secrets.
-    fn complaint(&self, said: &[u8]) -> Option<String> {
+    /// Returns the provider's error message on one line, with secrets masked.
+    fn error_message(&self, said: &[u8]) -> Option<String> {
         let said: Value = serde_json::from_slice(said).ok()?;
         let places = ["/error/message", "/error", "/detail", "/message"];
         let text = places.iter().find_map(|place| said.pointer(place)?.as_str())?;
@@ -153,41 +156,43 @@ impl Endpoint {
         for secret in &self.secrets {
             text = text.replace(secret.expose_secret(), "***");
         }
-        (!text.is_empty()).then(|| text.chars().take(REPEATED).collect())
+        (!text.is_empty()).then(|| text.chars().take(MAX_ERROR_CHARS).collect())
     }
 
-    fn failed(&self, error: &ureq::Error, limit: Duration) -> EmbedError {
+    fn transport_error(&self, error: &ureq::Error, limit: Duration) -> EmbedError {
         use ureq::Error as E;
         let provider = self.provider;
         let reason = match error {
-            E::Timeout(_) => return EmbedError::TooLate { provider, limit },
+            E::Timeout(_) => return EmbedError::TimedOut { provider, limit },
             E::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => {
-                return EmbedError::TooLate { provider, limit };
+                return EmbedError::TimedOut { provider, limit };
             }
-            E::BodyExceedsLimit(_) => return self.malformed("it is longer than any answer is"),
-            E::RedirectFailed => return self.refused(StatusCode::PERMANENT_REDIRECT, b"", None),
+            E::BodyExceedsLimit(_) => return self.malformed_response("it is too long"),
+            E::RedirectFailed => {
+                return self.status_error(StatusCode::PERMANENT_REDIRECT, b"", None);
+            }
             E::Io(_)
             | E::HostNotFound
             | E::ConnectionFailed
             | E::Protocol(_)
             | E::Tls(_)
             | E::Rustls(_) => error.to_string(),
-            // The words of the others may quote the address.
+            // Messages of other errors may quote the address.
             _ => "the request could not be sent".to_owned(),
         };
         EmbedError::Unreachable { provider, reason }
     }
 }
 
-/// Whether an address is on this machine, and what is secret in it.
-fn place(base: &str, allow_http: bool) -> Result<(bool, Vec<SecretString>), SetupError> {
-    let uri: Uri = base.parse().map_err(|_| SetupError::NoAddress)?;
+/// Checks the address. Returns whether it is on this machine, and the secrets in it.
+fn check_address(base: &str, allow_http: bool) -> Result<(bool, Vec<SecretString>), SetupError> {
+    let uri: Uri = base.parse().map_err(|_| SetupError::InvalidAddress)?;
     let (Some(scheme @ ("http" | "https")), Some(authority)) = (uri.scheme_str(), uri.authority())
     else {
-        return Err(SetupError::NoAddress);
+        return Err(SetupError::InvalidAddress);
     };
     if uri.query().is_some() {
-        return Err(SetupError::NoAddress);
+        return Err(SetupError::InvalidAddress);
     }
     let host = authority.host();
     let is_here = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
@@ -200,8 +205,8 @@ fn place(base: &str, allow_http: bool) -> Result<(bool, Vec<SecretString>), Setu
     Ok((is_here, secrets.map(SecretString::from).collect()))
 }
 
-/// How long to wait, if the answer says so.
-fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+/// Returns the pause of a `Retry-After` header, given in seconds or as an HTTP date.
+fn parse_retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get("retry-after")?.to_str().ok()?.trim();
     let seconds = text.parse().ok().map(Duration::from_secs);
     seconds.or_else(|| {
@@ -221,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_go_unencrypted_to_this_machine_only() {
+    fn unencrypted_addresses_are_accepted_on_loopback_only() {
         for base in
             ["https://a.example/v1", "http://localhost:1/", "http://[::1]:1", "http://127.0.0.1"]
         {
@@ -234,7 +239,7 @@ mod tests {
         }
         for base in ["", "a.example", "ftp://a.example", "file:///etc", "https://a.example/?key=a"]
         {
-            assert!(matches!(endpoint(base), Err(SetupError::NoAddress)), "{base}");
+            assert!(matches!(endpoint(base), Err(SetupError::InvalidAddress)), "{base}");
         }
         let settings = Embeddings {
             api_base: Some(ApiBase::from("http://a.example")),
@@ -245,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_put_together_with_one_slash() {
+    fn endpoint_joins_path_with_one_slash() {
         assert_eq!(
             endpoint("https://a.example/v1/").unwrap().url,
             "https://a.example/v1/embeddings"
@@ -253,22 +258,22 @@ mod tests {
     }
 
     #[test]
-    fn no_message_holds_a_secret() {
+    fn error_messages_hold_no_secret() {
         let mut endpoint = endpoint("https://ada:pa55word@a.example").unwrap();
         endpoint.secrets.push("sk-abc".into());
         let said = br#"{"error":{"message":"sk-abc\n of ada:pa55word, pa55word is wrong"}}"#;
-        let error = endpoint.refused(StatusCode::BAD_REQUEST, said, None);
+        let error = endpoint.status_error(StatusCode::BAD_REQUEST, said, None);
         assert!(error.to_string().ends_with("*** of ***, *** is wrong"), "{error}");
-        let error = endpoint.refused(StatusCode::UNAUTHORIZED, br#"{"error":"sk-a**"}"#, None);
+        let error = endpoint.status_error(StatusCode::UNAUTHORIZED, br#"{"error":"sk-a**"}"#, None);
         assert!(error.to_string().contains("embeddings.api_key"), "{error}");
         assert!(!error.to_string().contains("sk-"), "{error}");
         let error = ureq::Error::BadUri("https://ada:pa55word@a.example".to_owned());
-        let error = endpoint.failed(&error, Duration::ZERO);
+        let error = endpoint.transport_error(&error, Duration::ZERO);
         assert!(!format!("{error:?} {endpoint:?}").contains("pa55word"), "{error:?}");
     }
 
     #[test]
-    fn only_what_may_pass_is_worth_another_try() {
+    fn only_transient_errors_are_retried() {
         let endpoint = endpoint("https://a.example").unwrap();
         for (status, passing) in [
             (400, false),
@@ -281,22 +286,26 @@ mod tests {
             (503, true),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(endpoint.refused(status, b"", None).is_passing(), passing, "{status}");
+            assert_eq!(
+                endpoint.status_error(status, b"", None).is_transient(),
+                passing,
+                "{status}"
+            );
         }
     }
 
     #[test]
-    fn the_time_to_wait_is_given_in_seconds_or_as_a_date() {
+    fn retry_after_is_parsed_as_seconds_or_date() {
         let now = httpdate::parse_http_date("Wed, 21 Oct 2015 07:20:00 GMT").unwrap();
         let wait = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("retry-after", HeaderValue::from_str(text).unwrap());
-            retry_after(&headers, now)
+            parse_retry_after(&headers, now)
         };
         assert_eq!(wait("7"), Some(Duration::from_secs(7)));
         assert_eq!(wait("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::from_mins(8)));
         assert_eq!(wait("Wed, 21 Oct 2015 07:00:00 GMT"), Some(Duration::ZERO));
         assert_eq!(wait("soon"), None);
-        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+        assert_eq!(parse_retry_after(&HeaderMap::new(), now), None);
     }
 }

@@ -1,31 +1,31 @@
-//! Vectors of texts: who makes them, and what is remembered of them.
+//! Text embeddings: providers, retries and caches.
 //!
-//! [`Embeddings`] is what the rest of the program asks. Below it [`Embedder`] is
-//! what a provider is, each in a file of its own; `provider` lists them.
+//! [`Embeddings`] is the entry point for the rest of the program. Each provider implements
+//! [`Embedder`] in a file of its own; `provider` lists them.
 
-mod breaker;
-mod cache;
+mod cache_key;
+mod circuit_breaker;
+mod document_cache;
 mod embedder;
 mod embeddings;
 mod error;
 mod http;
-mod key;
+mod indexed_embeddings;
+mod known_models;
 mod local;
-mod models;
-mod numbered;
+mod model_spec;
 mod ollama;
 mod openai;
 mod provider;
-mod queries;
-mod resilient;
+mod query_cache;
 mod retry;
+mod retrying_embedder;
 mod stub;
 mod vector;
 mod voyage;
-mod wanted;
 
 pub use embedder::{Embedder, Model, Purpose};
 pub use embeddings::Embeddings;
 pub use error::{EmbedError, SetupError};
-pub use local::Local;
-pub use stub::Stub;
+pub use local::LocalEmbedder;
+pub use stub::StubEmbedder;

@@ -1,21 +1,23 @@
-//! An Ollama server.
+//! The Ollama provider.
 
 use serde::{Deserialize, Serialize};
 
-use super::{EmbedError, Embedder, Model, Purpose, SetupError, http::Endpoint, wanted::Wanted};
+use super::{
+    EmbedError, Embedder, Model, Purpose, SetupError, http::Endpoint, model_spec::ModelSpec,
+};
 use vademecum_core::config::Embeddings;
 
 const NAME: &str = "ollama";
 
-/// An Ollama server.
+/// Embeds texts with an Ollama server.
 #[derive(Debug)]
 pub(super) struct Ollama {
     endpoint: Endpoint,
-    wanted: Wanted,
+    model_spec: ModelSpec,
 }
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct EmbedRequest<'a> {
     model: &'a str,
     input: &'a [&'a str],
     truncate: bool,
@@ -24,36 +26,37 @@ struct Question<'a> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct EmbedResponse {
     #[serde(default)]
     embeddings: Vec<Vec<f32>>,
 }
 
 impl Ollama {
-    /// The one that the settings describe.
+    /// Opens the provider with the settings.
     pub(super) fn open(settings: &Embeddings) -> Result<Self, SetupError> {
         let endpoint = Endpoint::open(settings, NAME, "http://localhost:11434", "/api/embed")?;
-        Ok(Self { endpoint, wanted: Wanted::new(settings, NAME, "nomic-embed-text") })
+        Ok(Self { endpoint, model_spec: ModelSpec::new(settings, NAME, "nomic-embed-text") })
     }
 }
 
 impl Embedder for Ollama {
     fn model(&self) -> &Model {
-        &self.wanted.model
+        &self.model_spec.model
     }
 
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let question = Question {
-            model: &self.wanted.model.name,
+        let question = EmbedRequest {
+            model: &self.model_spec.model.name,
             input: texts,
             truncate: true,
-            dimensions: self.wanted.dimensions,
+            dimensions: self.model_spec.dimensions,
         };
-        let answer: Answer = self.endpoint.ask(&question, texts.len(), purpose)?;
+        let answer: EmbedResponse =
+            self.endpoint.request_embeddings(&question, texts.len(), purpose)?;
         if answer.embeddings.is_empty() && !texts.is_empty() {
-            let model = &self.wanted.model.name;
-            return Err(self.endpoint.malformed(format!(
-                "it has no vectors; is the model there? `ollama pull {model}` fetches it"
+            let model = &self.model_spec.model.name;
+            return Err(self.endpoint.malformed_response(format!(
+                "it has no vectors; if the model is missing, run `ollama pull {model}`"
             )));
         }
         Ok(answer.embeddings)

@@ -1,24 +1,24 @@
-//! `OpenAI`, and every server that speaks as it does.
+//! The `OpenAI` provider, also for servers with a compatible API.
 
 use serde::Serialize;
 
 use super::{
-    EmbedError, Embedder, Model, Purpose, SetupError, http::Endpoint, numbered::Numbered,
-    wanted::Wanted,
+    EmbedError, Embedder, Model, Purpose, SetupError, http::Endpoint,
+    indexed_embeddings::IndexedEmbeddings, model_spec::ModelSpec,
 };
 use vademecum_core::config::Embeddings;
 
 const NAME: &str = "openai";
 
-/// `OpenAI`, or whoever speaks as it does.
+/// Embeds texts with `OpenAI` or a server with a compatible API.
 #[derive(Debug)]
 pub(super) struct OpenAi {
     endpoint: Endpoint,
-    wanted: Wanted,
+    model_spec: ModelSpec,
 }
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct EmbeddingsRequest<'a> {
     model: &'a str,
     input: &'a [&'a str],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,29 +27,30 @@ struct Question<'a> {
 }
 
 impl OpenAi {
-    /// The one that the settings describe. `OpenAI` itself takes a key.
+    /// Opens the provider with the settings. A key is required unless `api_base` is set.
     pub(super) fn open(settings: &Embeddings) -> Result<Self, SetupError> {
         let endpoint = Endpoint::open(settings, NAME, "https://api.openai.com/v1", "/embeddings")?;
         if settings.api_base.is_none() && !endpoint.has_key() {
             return Err(SetupError::NoKey { provider: NAME, variable: "OPENAI_API_KEY" });
         }
-        Ok(Self { endpoint, wanted: Wanted::new(settings, NAME, "text-embedding-3-small") })
+        Ok(Self { endpoint, model_spec: ModelSpec::new(settings, NAME, "text-embedding-3-small") })
     }
 }
 
 impl Embedder for OpenAi {
     fn model(&self) -> &Model {
-        &self.wanted.model
+        &self.model_spec.model
     }
 
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let question = Question {
-            model: &self.wanted.model.name,
+        let question = EmbeddingsRequest {
+            model: &self.model_spec.model.name,
             input: texts,
-            dimensions: self.wanted.dimensions,
+            dimensions: self.model_spec.dimensions,
             encoding_format: "float",
         };
-        let answer: Numbered = self.endpoint.ask(&question, texts.len(), purpose)?;
-        answer.in_order(texts.len(), &self.endpoint)
+        let answer: IndexedEmbeddings =
+            self.endpoint.request_embeddings(&question, texts.len(), purpose)?;
+        answer.into_ordered(texts.len(), &self.endpoint)
     }
 }

@@ -1,19 +1,25 @@
-//! Which provider the settings name: the list of all there are.
+//! The list of embedding providers, and their selection by the settings.
 
-use super::{Embedder, Local, SetupError, Stub, ollama::Ollama, openai::OpenAi, voyage::Voyage};
-use vademecum_core::config::{Embeddings, Provider};
+use super::{
+    Embedder, LocalEmbedder, SetupError, StubEmbedder, ollama::Ollama, openai::OpenAi,
+    voyage::Voyage,
+};
+use vademecum_core::config::{EmbeddingProvider, Embeddings};
 
-/// The provider that the settings name, if they name one.
-pub(super) fn open(settings: &Embeddings) -> Result<Option<Box<dyn Embedder>>, SetupError> {
+/// Opens the provider that the settings name, or returns `None` if they name none.
+pub(super) fn open_provider(
+    settings: &Embeddings,
+) -> Result<Option<Box<dyn Embedder>>, SetupError> {
     Ok(match settings.provider {
-        Provider::None => None,
-        Provider::Local => Some(Box::new(Local::open(settings)?)),
-        Provider::Ollama => Some(Box::new(Ollama::open(settings)?)),
-        Provider::OpenAi => Some(Box::new(OpenAi::open(settings)?)),
-        Provider::Voyage => Some(Box::new(Voyage::open(settings)?)),
-        Provider::Stub => {
-            let dimensions = settings.dimensions.map_or(Stub::DIMENSIONS, usize::from);
-            Some(Box::new(Stub::new(dimensions)))
+        EmbeddingProvider::None => None,
+        EmbeddingProvider::Local => Some(Box::new(LocalEmbedder::open(settings)?)),
+        EmbeddingProvider::Ollama => Some(Box::new(Ollama::open(settings)?)),
+        EmbeddingProvider::OpenAi => Some(Box::new(OpenAi::open(settings)?)),
+        EmbeddingProvider::Voyage => Some(Box::new(Voyage::open(settings)?)),
+        EmbeddingProvider::Stub => {
+            let dimensions =
+                settings.dimensions.map_or(StubEmbedder::DEFAULT_DIMENSIONS, usize::from);
+            Some(Box::new(StubEmbedder::new(dimensions)))
         }
     })
 }

@@ -1,5 +1,5 @@
-//! Vectors without a model: hashes of words. Texts are as similar as they have
-//! words in common, which is enough for tests, and the same everywhere.
+//! A deterministic embedder for tests: vectors are hashes of words, so that texts with more words
+//! in common are more similar.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,27 @@ use super::{EmbedError, Embedder, Model, Purpose};
 
 /// Makes a vector from the hashes of the words of a text.
 #[derive(Clone, Debug)]
-pub struct Stub {
+pub struct StubEmbedder {
     model: Model,
     dimensions: usize,
 }
 
-impl Stub {
-    /// How long vectors are if nobody says.
-    pub const DIMENSIONS: usize = 384;
+impl StubEmbedder {
+    /// Default number of dimensions.
+    pub const DEFAULT_DIMENSIONS: usize = 384;
 
-    /// Places that one word takes: with several, two words are hardly ever the same.
-    const PLACES: usize = 4;
+    /// Number of dimensions that a word contributes to. With several, two words hardly ever
+    /// collide.
+    const DIMENSIONS_PER_WORD: usize = 4;
 
-    /// One that makes vectors of this length.
+    /// Creates an embedder for vectors of this length.
     pub fn new(dimensions: usize) -> Self {
         let model =
             Model { provider: "stub", name: "stub".to_owned(), dimensions: Some(dimensions) };
         Self { model, dimensions }
     }
 
-    fn vector(&self, text: &str) -> Vec<f32> {
+    fn hash_words(&self, text: &str) -> Vec<f32> {
         let lower = text.to_lowercase();
         let mut counts: BTreeMap<&str, f32> = BTreeMap::new();
         for word in lower.split(|letter: char| !letter.is_alphanumeric()) {
@@ -42,9 +43,9 @@ impl Stub {
         let mut vector = vec![0.0; self.dimensions];
         for (word, count) in counts {
             let hash = Sha256::digest(word);
-            let places = hash.as_chunks::<8>().0.iter().take(Self::PLACES);
-            // The first place outweighs the others, so that the numbers of no text
-            // add up to nothing, however few there are.
+            let places = hash.as_chunks::<8>().0.iter().take(Self::DIMENSIONS_PER_WORD);
+            // The first dimension of a word outweighs its others, so that no vector is zero, even
+            // with few dimensions.
             for (number, bytes) in places.enumerate() {
                 let bits = u64::from_le_bytes(*bytes);
                 let sign = if number > 0 && bits >> 63 == 1 { -1.0 } else { 1.0 };
@@ -59,13 +60,13 @@ impl Stub {
     }
 }
 
-impl Embedder for Stub {
+impl Embedder for StubEmbedder {
     fn model(&self) -> &Model {
         &self.model
     }
 
     fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Ok(texts.iter().map(|text| self.vector(text)).collect())
+        Ok(texts.iter().map(|text| self.hash_words(text)).collect())
     }
 }
 
@@ -74,14 +75,14 @@ mod tests {
     use super::*;
 
     fn cosine(a: &str, b: &str) -> f32 {
-        let vectors = Stub::new(384).embed(&[a, b], Purpose::Query).unwrap();
+        let vectors = StubEmbedder::new(384).embed(&[a, b], Purpose::Query).unwrap();
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
         let (a, b) = (&vectors[0], &vectors[1]);
         dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
     }
 
     #[test]
-    fn texts_are_as_similar_as_they_have_words_in_common() {
+    fn similarity_grows_with_common_words() {
         let query = "How does rye bread rise?";
         assert!((cosine(query, "rise does BREAD how, rye") - 1.0).abs() < 1e-6);
         let (near, far) = (cosine(query, "Rye bread is dark."), cosine(query, "A lighthouse."));
@@ -89,16 +90,16 @@ mod tests {
     }
 
     #[test]
-    fn vectors_are_the_same_everywhere() {
-        let made = Stub::new(8).embed(&["bread"], Purpose::Document).unwrap();
+    fn vectors_are_identical_on_every_platform() {
+        let made = StubEmbedder::new(8).embed(&["bread"], Purpose::Document).unwrap();
         assert_eq!(made, [[3.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0]]);
     }
 
     #[test]
-    fn no_text_is_nothing() {
+    fn no_text_has_zero_vector() {
         for text in ["", "?!", "…", "a", "one two three four five"] {
             for dimensions in [1, 2, 3, 384] {
-                let made = Stub::new(dimensions).embed(&[text], Purpose::Query).unwrap();
+                let made = StubEmbedder::new(dimensions).embed(&[text], Purpose::Query).unwrap();
                 assert!(made[0].iter().any(|value| *value != 0.0), "{text} {dimensions}");
             }
         }

@@ -1,7 +1,6 @@
-//! Vectors as they are handed out and kept.
+//! Normalisation and binary encoding of vectors.
 
-/// The vector with length one; none if it has no direction, or a number that is
-/// none.
+/// Scales the vector to length one. Returns `None` if its length is zero or not finite.
 pub(super) fn normalise(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let squares: f64 = vector.iter().map(|value| f64::from(*value).powi(2)).sum();
     let length = squares.sqrt();
@@ -16,12 +15,13 @@ pub(super) fn normalise(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     Some(vector)
 }
 
-/// As bytes: 32-bit floats, little end first.
+/// Encodes a vector as little-endian 32-bit floats.
 pub(super) fn to_bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// From bytes; none if they are no vector.
+/// Decodes little-endian 32-bit floats. Returns `None` if `bytes` is empty, is not a multiple of
+/// four long, or holds a number that is not finite.
 pub(super) fn from_bytes(bytes: &[u8]) -> Option<Vec<f32>> {
     let (values, rest) = bytes.as_chunks::<4>();
     let vector: Vec<f32> = values.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_vector_has_length_one_or_is_none() {
+    fn normalise_returns_unit_length_or_none() {
         assert_eq!(normalise(vec![3.0, -4.0]), Some(vec![0.6, -0.8]));
         assert_eq!(normalise(vec![f32::MAX, 0.0]), Some(vec![1.0, 0.0]));
         for none in [vec![], vec![0.0, 0.0], vec![f32::NAN, 1.0], vec![f32::INFINITY, 1.0]] {
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_become_the_same_vector() {
+    fn vector_survives_encoding_round_trip() {
         let vector = vec![0.25, -1.0, f32::MIN_POSITIVE];
         let bytes = to_bytes(&vector);
         assert_eq!(bytes[..4], [0, 0, 128, 62]);

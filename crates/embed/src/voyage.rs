@@ -1,27 +1,27 @@
-//! Voyage AI.
+//! The Voyage AI provider.
 
 use serde::Serialize;
 
 use super::{
-    EmbedError, Embedder, Model, Purpose, SetupError, http::Endpoint, numbered::Numbered,
-    wanted::Wanted,
+    EmbedError, Embedder, Model, Purpose, SetupError, http::Endpoint,
+    indexed_embeddings::IndexedEmbeddings, model_spec::ModelSpec,
 };
 use vademecum_core::config::Embeddings;
 
 const NAME: &str = "voyage";
 
-/// Voyage AI.
+/// Embeds texts with Voyage AI.
 #[derive(Debug)]
 pub(super) struct Voyage {
     endpoint: Endpoint,
-    wanted: Wanted,
+    model_spec: ModelSpec,
 }
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct EmbeddingsRequest<'a> {
     model: &'a str,
     input: &'a [&'a str],
-    /// Without it, queries do not find documents as well as they could.
+    /// `query` or `document`. Retrieval quality is lower without it.
     input_type: &'static str,
     truncation: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,31 +29,32 @@ struct Question<'a> {
 }
 
 impl Voyage {
-    /// The one that the settings describe. Voyage itself takes a key.
+    /// Opens the provider with the settings. A key is required unless `api_base` is set.
     pub(super) fn open(settings: &Embeddings) -> Result<Self, SetupError> {
         let endpoint =
             Endpoint::open(settings, NAME, "https://api.voyageai.com", "/v1/embeddings")?;
         if settings.api_base.is_none() && !endpoint.has_key() {
             return Err(SetupError::NoKey { provider: NAME, variable: "VOYAGE_API_KEY" });
         }
-        Ok(Self { endpoint, wanted: Wanted::new(settings, NAME, "voyage-3") })
+        Ok(Self { endpoint, model_spec: ModelSpec::new(settings, NAME, "voyage-3") })
     }
 }
 
 impl Embedder for Voyage {
     fn model(&self) -> &Model {
-        &self.wanted.model
+        &self.model_spec.model
     }
 
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let question = Question {
-            model: &self.wanted.model.name,
+        let question = EmbeddingsRequest {
+            model: &self.model_spec.model.name,
             input: texts,
             input_type: purpose.as_str(),
             truncation: true,
-            output_dimension: self.wanted.dimensions,
+            output_dimension: self.model_spec.dimensions,
         };
-        let answer: Numbered = self.endpoint.ask(&question, texts.len(), purpose)?;
-        answer.in_order(texts.len(), &self.endpoint)
+        let answer: IndexedEmbeddings =
+            self.endpoint.request_embeddings(&question, texts.len(), purpose)?;
+        answer.into_ordered(texts.len(), &self.endpoint)
     }
 }

@@ -1,5 +1,5 @@
-//! ZIP archives, read within bounds: what is packed in them may be made to
-//! unpack without end, or to name files outside of them.
+//! Bounded reading of ZIP archives. An archive may be crafted to unpack endlessly or to name files
+//! outside of it.
 
 use std::{
     borrow::Cow,
@@ -8,105 +8,104 @@ use std::{
 
 use zip::{ZipArchive, result::ZipError};
 
-/// Most entries of an archive.
+/// Maximum number of entries of an archive.
 const MAX_ENTRIES: usize = 100_000;
-/// Most bytes that are unpacked of one archive.
-const MAX_BYTES: u64 = 512 * 1_024 * 1_024;
+/// Maximum number of bytes unpacked from one archive.
+const MAX_UNPACKED_BYTES: u64 = 512 * 1_024 * 1_024;
 
-/// Why an archive could not be read.
+/// Reason why an archive cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// It is none, or it is damaged.
+    /// The file is not a ZIP archive, or is damaged.
     #[error("the ZIP archive is damaged: {0}")]
     Damaged(#[from] ZipError),
-    /// An entry could not be unpacked.
+    /// An entry cannot be unpacked.
     #[error("`{name}` in the ZIP archive cannot be unpacked: {cause}")]
     Entry {
-        /// Which entry.
+        /// Name of the entry.
         name: String,
-        /// Why.
+        /// Cause.
         cause: std::io::Error,
     },
-    /// It holds more entries than any honest file of its kind.
+    /// The archive exceeds the maximum number of entries.
     #[error("the ZIP archive has more than {MAX_ENTRIES} entries")]
-    TooMany,
-    /// It unpacks to more than anything that is read here.
-    #[error("the ZIP archive unpacks to more than {MAX_BYTES} bytes")]
+    TooManyEntries,
+    /// The archive exceeds the maximum unpacked size.
+    #[error("the ZIP archive unpacks to more than {MAX_UNPACKED_BYTES} bytes")]
     TooLarge,
 }
 
-/// An archive in memory.
+/// A ZIP archive in memory.
 #[derive(Debug)]
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    /// Bytes that may still be unpacked.
-    left: u64,
+    /// Number of bytes that may still be unpacked.
+    remaining_bytes: u64,
 }
 
 impl<'a> Archive<'a> {
-    /// Opens an archive; unpacks nothing.
+    /// Opens an archive without unpacking anything. Fails if it is damaged or has too many entries.
     pub(super) fn open(bytes: &'a [u8]) -> Result<Self, ArchiveError> {
         let zip = ZipArchive::new(Cursor::new(bytes))?;
         if zip.len() > MAX_ENTRIES {
-            return Err(ArchiveError::TooMany);
+            return Err(ArchiveError::TooManyEntries);
         }
-        Ok(Self { zip, left: MAX_BYTES })
+        Ok(Self { zip, remaining_bytes: MAX_UNPACKED_BYTES })
     }
 
-    /// The names of its files, in the order in which they are packed. They are
-    /// names and no paths: nothing is ever written under them.
-    pub(super) fn names(&self) -> Vec<String> {
-        files(&self.zip)
+    /// Returns the names of the files, in archive order. Nothing is ever written to these paths.
+    pub(super) fn file_names(&self) -> Vec<String> {
+        list_file_names(&self.zip)
     }
 
-    /// Unpacks all there is and throws it away: what passes may be given to
-    /// others that do not count what they unpack.
-    pub(super) fn check(&self) -> Result<(), ArchiveError> {
+    /// Unpacks everything and discards it. An archive that passes may be handed to libraries that
+    /// do not limit the unpacked size.
+    pub(super) fn check_unpacked_size(&self) -> Result<(), ArchiveError> {
         let mut zip = self.zip.clone();
-        let mut left = MAX_BYTES;
+        let mut left = MAX_UNPACKED_BYTES;
         for index in 0..zip.len() {
             let entry = zip.by_index(index)?;
             let name = entry.name().map(Cow::into_owned).unwrap_or_default();
             let promised = entry.size();
             let found = io::copy(&mut entry.take(left + 1), &mut io::sink());
             let found = found.map_err(|cause| ArchiveError::Entry { name, cause })?;
-            // Some make room for what is promised.
+            // Some libraries allocate the declared size.
             left = left.checked_sub(found.max(promised)).ok_or(ArchiveError::TooLarge)?;
         }
         Ok(())
     }
 
-    /// Unpacks a file, if there is one of that name.
-    pub(super) fn unpack(&mut self, name: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
+    /// Unpacks a file; `None` if there is none of that name. Fails if the total unpacked size
+    /// exceeds 512 MiB.
+    pub(super) fn unpack_file(&mut self, name: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
         let entry = match self.zip.by_name(name) {
             Ok(entry) => entry,
             Err(ZipError::FileNotFound) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        // What an entry says of its size is not believed.
+        // The declared size is not trusted.
         let mut bytes = Vec::new();
-        let read = entry.take(self.left + 1).read_to_end(&mut bytes);
+        let read = entry.take(self.remaining_bytes + 1).read_to_end(&mut bytes);
         read.map_err(|cause| ArchiveError::Entry { name: name.to_owned(), cause })?;
-        match self.left.checked_sub(bytes.len() as u64) {
-            Some(left) => self.left = left,
+        match self.remaining_bytes.checked_sub(bytes.len() as u64) {
+            Some(left) => self.remaining_bytes = left,
             None => return Err(ArchiveError::TooLarge),
         }
         Ok(Some(bytes))
     }
 }
 
-/// The names of what is packed in an archive.
-pub(super) fn names(file: impl Read + Seek) -> Result<Vec<String>, ArchiveError> {
+/// Reads the names of the files of an archive without unpacking anything.
+pub(super) fn read_file_names(file: impl Read + Seek) -> Result<Vec<String>, ArchiveError> {
     let zip = ZipArchive::new(file)?;
     if zip.len() > MAX_ENTRIES {
-        return Err(ArchiveError::TooMany);
+        return Err(ArchiveError::TooManyEntries);
     }
-    Ok(files(&zip))
+    Ok(list_file_names(&zip))
 }
 
-/// The names of the files; folders have entries, too, and a name that is no
-/// text can be asked for by nobody.
-fn files<R: Read + Seek>(zip: &ZipArchive<R>) -> Vec<String> {
+/// Returns the names of all entries except folders and names that are not UTF-8.
+fn list_file_names<R: Read + Seek>(zip: &ZipArchive<R>) -> Vec<String> {
     let names = zip.file_names().filter_map(Result::ok);
     names.filter(|name| !name.ends_with('/')).map(Cow::into_owned).collect()
 }
@@ -114,27 +113,27 @@ fn files<R: Read + Seek>(zip: &ZipArchive<R>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::glance::tests::packed;
+    use crate::file_probe::tests::zip_archive;
 
     #[test]
-    fn a_file_is_unpacked_by_its_name() {
-        let bytes = packed(&[("a/b.txt", b"bread"), ("../../etc/x", b"y")]);
+    fn archive_unpacks_file_by_name() {
+        let bytes = zip_archive(&[("a/b.txt", b"bread"), ("../../etc/x", b"y")]);
         let mut archive = Archive::open(&bytes).unwrap();
-        assert_eq!(archive.names(), ["a/b.txt", "../../etc/x"]);
-        assert_eq!(archive.unpack("a/b.txt").unwrap().unwrap(), b"bread");
-        assert_eq!(archive.unpack("none").unwrap(), None);
+        assert_eq!(archive.file_names(), ["a/b.txt", "../../etc/x"]);
+        assert_eq!(archive.unpack_file("a/b.txt").unwrap().unwrap(), b"bread");
+        assert_eq!(archive.unpack_file("none").unwrap(), None);
         assert!(Archive::open(b"PK").is_err());
     }
 
     #[test]
-    fn a_bomb_is_not_unpacked_to_its_end() {
+    fn zip_bomb_is_not_fully_unpacked() {
         let zeros = vec![0; 64 * 1_024 * 1_024];
-        let bytes = packed(&[("zeros", &zeros)]);
+        let bytes = zip_archive(&[("zeros", &zeros)]);
         let mut archive = Archive::open(&bytes).unwrap();
         for _ in 0..8 {
-            assert!(archive.unpack("zeros").is_ok());
+            assert!(archive.unpack_file("zeros").is_ok());
         }
-        let error = archive.unpack("zeros").unwrap_err();
+        let error = archive.unpack_file("zeros").unwrap_err();
         assert!(matches!(error, ArchiveError::TooLarge), "{error}");
     }
 }

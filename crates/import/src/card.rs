@@ -1,23 +1,21 @@
-//! A character card as JSON: bare fields (V1), or a `spec` and its `data`
-//! (V2 and V3).
+//! Parser of character cards in JSON: bare fields (V1), or a `spec` with `data` (V2 and V3).
 
 use serde_json::{Map, Value};
 use vademecum_kit::model::{CharacterDraft, Timestamp};
 
 use super::{
     CardError,
-    keywords::{between_commas, distinct},
+    keywords::{distinct_keywords, split_commas},
 };
 
 type Fields = Map<String, Value>;
 
-/// Reads a card. What it holds beyond the known fields goes into
-/// `extensions`, so nothing is lost.
-pub(super) fn character(json: &str) -> Result<CharacterDraft, CardError> {
+/// Parses a card. Unknown fields go into `extensions`, so nothing is lost.
+pub(super) fn parse_card(json: &str) -> Result<CharacterDraft, CardError> {
     let Value::Object(card) = serde_json::from_str(json)? else {
         return Err(CardError::NotAnObject);
     };
-    let mut fields = fields(card)?;
+    let mut fields = card_fields(card)?;
     let name = take_text(&mut fields, "name").ok_or(CardError::NoName)?;
     let mut text = |key: &str| take_text(&mut fields, key);
     Ok(CharacterDraft {
@@ -33,16 +31,18 @@ pub(super) fn character(json: &str) -> Result<CharacterDraft, CardError> {
         creator: text("creator"),
         character_version: text("character_version"),
         alternate_greetings: take_texts(&mut fields, "alternate_greetings"),
-        tags: distinct(take_texts(&mut fields, "tags").iter().flat_map(|tag| between_commas(tag))),
-        created_at: take_moment(&mut fields, "creation_date"),
-        modified_at: take_moment(&mut fields, "modification_date"),
-        extensions: extensions(fields),
+        tags: distinct_keywords(
+            take_texts(&mut fields, "tags").iter().flat_map(|tag| split_commas(tag)),
+        ),
+        created_at: take_timestamp(&mut fields, "creation_date"),
+        modified_at: take_timestamp(&mut fields, "modification_date"),
+        extensions: card_extensions(fields),
         image: None,
     })
 }
 
-/// Finds the fields of a card, or says why it is none.
-fn fields(mut card: Fields) -> Result<Fields, CardError> {
+/// Returns the fields of a card, or the reason why the JSON is not a card.
+fn card_fields(mut card: Fields) -> Result<Fields, CardError> {
     let data = card.remove("data");
     match (card.get("spec"), data) {
         (Some(Value::String(spec)), _) if spec.starts_with("lorebook") => Err(CardError::Lorebook),
@@ -54,13 +54,13 @@ fn fields(mut card: Fields) -> Result<Fields, CardError> {
         (None, Some(Value::Object(_))) => Err(CardError::NoSpec),
         (None, data) => {
             card.extend(data.map(|data| ("data".to_owned(), data)));
-            bare(card)
+            bare_card_fields(card)
         }
     }
 }
 
-/// What fields were called before the first version, and are called since.
-const OLD_NAMES: [(&str, &str); 5] = [
+/// Field names from before the first version, with their current names.
+const LEGACY_FIELD_NAMES: [(&str, &str); 5] = [
     ("char_name", "name"),
     ("char_persona", "description"),
     ("world_scenario", "scenario"),
@@ -68,15 +68,16 @@ const OLD_NAMES: [(&str, &str); 5] = [
     ("example_dialogue", "mes_example"),
 ];
 
-/// Whether fields are those of a card without a `spec`, and of nothing else.
-pub(super) fn is_bare(has: impl Fn(&[&str]) -> bool) -> bool {
+/// Returns `true` if the fields are those of a card without a `spec` and of no other format.
+pub(super) fn is_bare_card(has: impl Fn(&[&str]) -> bool) -> bool {
     has(&["name"]) && has(&["first_mes", "mes_example"])
         || has(&["char_name"]) && has(&["char_persona", "char_greeting"])
 }
 
-/// The first version has no mark of its own: it is known by its fields.
-fn bare(mut card: Fields) -> Result<Fields, CardError> {
-    for (old, new) in OLD_NAMES {
+/// Returns the fields of a card of the first version, which has no `spec` and is recognised by its
+/// fields.
+fn bare_card_fields(mut card: Fields) -> Result<Fields, CardError> {
+    for (old, new) in LEGACY_FIELD_NAMES {
         if !card.contains_key(new)
             && let Some(value) = card.remove(old)
         {
@@ -92,12 +93,12 @@ fn bare(mut card: Fields) -> Result<Fields, CardError> {
     }
     match (has(&["name"]), has(&["description"])) {
         (true, true) => Ok(card),
-        (true, false) => Err(CardError::NoFields),
+        (true, false) => Err(CardError::NoCharacterFields),
         (false, _) => Err(CardError::NoName),
     }
 }
 
-/// Takes a text out; what is there and no text stays among the fields.
+/// Removes and returns a text field. A value of another type stays in `fields`.
 fn take_text(fields: &mut Fields, key: &str) -> Option<String> {
     match fields.get(key)? {
         Value::String(_) | Value::Number(_) | Value::Null => {}
@@ -122,15 +123,15 @@ fn take_texts(fields: &mut Fields, key: &str) -> Vec<String> {
     }
 }
 
-fn take_moment(fields: &mut Fields, key: &str) -> Option<Timestamp> {
-    // Beyond this many seconds, in the year 5138, it must be milliseconds.
+fn take_timestamp(fields: &mut Fields, key: &str) -> Option<Timestamp> {
+    // Larger numbers (after the year 5138) are milliseconds.
     const MAX_SECONDS: f64 = 1e11;
     let number = fields.remove(key)?.as_f64().filter(|number| *number > 0.0)?;
     Timestamp::from_unix_seconds(if number > MAX_SECONDS { number / 1000.0 } else { number })
 }
 
-/// The extensions of a card together with its fields of no other place.
-fn extensions(mut fields: Fields) -> Fields {
+/// Returns the extensions of a card together with its unknown fields.
+fn card_extensions(mut fields: Fields) -> Fields {
     let mut extensions = match fields.remove("extensions") {
         Some(Value::Object(extensions)) => extensions,
         _ => Fields::new(),
@@ -139,7 +140,7 @@ fn extensions(mut fields: Fields) -> Fields {
         if value.is_null() {
             continue;
         }
-        // An extension may be called as a field is.
+        // A field and an extension may have the same name.
         let key = if extensions.contains_key(&key) { format!("data.{key}") } else { key };
         extensions.insert(key, value);
     }
@@ -160,7 +161,7 @@ mod tests {
             "creation_date": 1704067200, "modification_date": 1704067200000,
             "character_book": {"entries": []}, "group_only_greetings": ["all"], "assets": null,
             "nickname": "A", "extensions": {"depth": 4, "nickname": "B"}}}"#;
-        let ada = character(json).unwrap();
+        let ada = parse_card(json).unwrap();
         let texts = [
             ada.description,
             ada.personality,
@@ -189,8 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn bare_fields_are_a_card_and_blank_ones_are_none() {
-        let ada = character(
+    fn bare_fields_form_card_without_blank_ones() {
+        let ada = parse_card(
             r#"{"name": "Ada", "description": "", "first_mes": "Hi", "metadata": {"v": 1}, "tags": "a, b"}"#,
         )
         .unwrap();
@@ -200,15 +201,15 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_another_kind_is_kept_as_it_is() {
+    fn field_of_unexpected_type_is_kept() {
         let json = r#"{"spec": "chara_card_v2", "data": {"name": "Ada", "scenario": {"a": 1}}}"#;
-        let ada = character(json).unwrap();
+        let ada = parse_card(json).unwrap();
         assert!(ada.scenario.is_none() && ada.extensions.contains_key("scenario"));
     }
 
     #[test]
-    fn what_is_no_card_is_told_why() {
-        let why = |json: &str| character(json).unwrap_err().to_string();
+    fn invalid_card_is_rejected_with_reason() {
+        let why = |json: &str| parse_card(json).unwrap_err().to_string();
         assert!(why("{ invalid").starts_with("not valid JSON"));
         assert!(why(&"[".repeat(100_000)).contains("nests more than"));
         assert!(why("[]").contains("not an object"));

@@ -1,47 +1,49 @@
-//! Character archives (CHARX): a ZIP with a `card.json` and its pictures.
+//! Character archives (CHARX): a ZIP file with a `card.json` and pictures.
 
 use serde_json::{Map, Value};
 use vademecum_kit::model::SourceName;
 
 use super::{
-    CardError, Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, archive::Archive,
-    card, characters,
+    CardError, Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
+    archive::Archive, card, characters,
 };
 
-/// What the card is called in its archive.
-const CARD: &str = "card.json";
+/// Name of the card in the archive.
+const CARD_FILE: &str = "card.json";
 
-/// Reads character archives.
+/// Importer of character archives.
 #[derive(Debug)]
-pub(super) struct Charx;
+pub(super) struct CharxImporter;
 
-impl Importer for Charx {
+impl Importer for CharxImporter {
     fn source(&self) -> SourceName {
         SourceName::Characters
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "character archives (.charx)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let says_so = glance.entries().iter().any(|name| name == CARD);
-        Fit::Content.when(says_so).max(Fit::Name.when(glance.ends_in(&["charx"])))
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let says_so = glance.entries().iter().any(|name| name == CARD_FILE);
+        Confidence::ByContent
+            .when(says_so)
+            .max(Confidence::ByName.when(glance.has_extension(&["charx"])))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let damaged = |cause| ImportError::Archive { path: file.path.clone(), cause };
         let refused = |cause| ImportError::Card { path: file.path.clone(), cause };
         let mut archive = Archive::open(&file.bytes).map_err(damaged)?;
-        let json = archive.unpack(CARD).map_err(damaged)?;
-        let json = json.ok_or_else(|| refused(CardError::NoCard))?;
+        let json = archive.unpack_file(CARD_FILE).map_err(damaged)?;
+        let json = json.ok_or_else(|| refused(CardError::NoCardFile))?;
         let json = std::str::from_utf8(&json).map_err(|_| refused(CardError::CardNotUtf8))?;
         let json = json.strip_prefix('\u{feff}').unwrap_or(json);
-        let mut character = card::character(json).map_err(refused)?;
+        let mut character = card::parse_card(json).map_err(refused)?;
         let mut problems = Vec::new();
-        let icon = icon(&character.extensions);
+        let icon = icon_path(&character.extensions);
         if let Some(name) = &icon {
-            character.image = match archive.unpack(name) {
+            character.image = match archive.unpack_file(name) {
                 Ok(found) => found,
                 Err(error) => {
                     problems.push(Problem { place: name.clone(), reason: error.to_string() });
@@ -49,27 +51,27 @@ impl Importer for Charx {
                 }
             };
         }
-        problems.extend(left_out(&archive, icon.as_deref()));
-        Ok(Reading { drafts: vec![characters::draft(file, character)], problems })
+        problems.extend(ignored_assets(&archive, icon.as_deref()));
+        Ok(ParsedFile { drafts: vec![characters::to_draft(file, character)], problems })
     }
 }
 
-/// The name of the picture that stands for the character.
-fn icon(extensions: &Map<String, Value>) -> Option<String> {
+/// Returns the name of the main picture of the character in the archive.
+fn icon_path(extensions: &Map<String, Value>) -> Option<String> {
     let assets = extensions.get("assets")?.as_array()?;
     let text = |asset: &'_ Value, key: &str| asset.get(key)?.as_str().map(str::to_owned);
     let icons = || assets.iter().filter(|it| text(it, "type").as_deref() == Some("icon"));
     let main = icons().find(|it| text(it, "name").as_deref() == Some("main"));
     let uri = text(main.or_else(|| icons().next())?, "uri")?;
-    // The specification misspells it, and not everybody follows.
+    // The specification misspells the scheme; some programs write it correctly.
     let name = uri.strip_prefix("embeded://").or_else(|| uri.strip_prefix("embedded://"))?;
     Some(name.to_owned())
 }
 
-/// What else is packed: it is counted, so that nobody thinks it is there.
-fn left_out(archive: &Archive<'_>, icon: Option<&str>) -> Option<Problem> {
-    let is_kept = |name: &str| name == CARD || Some(name) == icon;
-    let others: Vec<_> = archive.names().into_iter().filter(|name| !is_kept(name)).collect();
+/// Returns a problem that counts the other packed files, which are not imported.
+fn ignored_assets(archive: &Archive<'_>, icon: Option<&str>) -> Option<Problem> {
+    let is_kept = |name: &str| name == CARD_FILE || Some(name) == icon;
+    let others: Vec<_> = archive.file_names().into_iter().filter(|name| !is_kept(name)).collect();
     let place = match others.as_slice() {
         [] => return None,
         [only] => only.clone(),
@@ -82,8 +84,8 @@ fn left_out(archive: &Archive<'_>, icon: Option<&str>) -> Option<Problem> {
 mod tests {
     use super::*;
     use crate::{
-        characters::tests::read,
-        glance::tests::{glance, packed},
+        characters::tests::read_character,
+        file_probe::tests::{probe_file, zip_archive},
     };
 
     const ASSETS: &str = r#"{"spec": "chara_card_v3", "data": {"name": "Three", "assets": [
@@ -92,35 +94,39 @@ mod tests {
         {"type": "icon", "uri": "embeded://main.png", "name": "main"}]}}"#;
 
     #[test]
-    fn the_card_and_its_main_picture_are_kept_and_the_others_counted() {
-        let zip = packed(&[
-            (CARD, ASSETS.as_bytes()),
+    fn card_and_main_picture_are_kept_others_counted() {
+        let zip = zip_archive(&[
+            (CARD_FILE, ASSETS.as_bytes()),
             ("main.png", b"M"),
             ("other.png", b"O"),
             ("e/happy.png", b"H"),
         ]);
-        assert_eq!(Charx.recognise(&glance("a.zip", &zip)), Fit::Content);
-        let (character, reading) = read(&Charx, "/a.charx", zip).unwrap();
+        assert_eq!(CharxImporter.detect(&probe_file("a.zip", &zip)), Confidence::ByContent);
+        let (character, reading) = read_character(&CharxImporter, "/a.charx", zip).unwrap();
         assert_eq!((character.name.as_str(), character.image), ("Three", Some(b"M".to_vec())));
         assert!(character.extensions.contains_key("assets"));
         assert_eq!(reading.problems[0].place, "other.png and 1 more");
     }
 
     #[test]
-    fn an_archive_without_pictures_is_a_character_as_well() {
-        let zip = packed(&[(CARD, ASSETS.as_bytes())]);
-        let (character, reading) = read(&Charx, "/a.charx", zip).unwrap();
+    fn archive_without_pictures_is_a_character() {
+        let zip = zip_archive(&[(CARD_FILE, ASSETS.as_bytes())]);
+        let (character, reading) = read_character(&CharxImporter, "/a.charx", zip).unwrap();
         assert!(character.image.is_none() && reading.problems.is_empty());
     }
 
     #[test]
-    fn what_is_no_archive_or_has_no_card_is_refused_with_the_reason() {
-        let refused = |bytes: Vec<u8>| read(&Charx, "/a.charx", bytes).unwrap_err();
+    fn archive_without_card_is_rejected_with_reason() {
+        let refused =
+            |bytes: Vec<u8>| read_character(&CharxImporter, "/a.charx", bytes).unwrap_err();
         assert!(refused(b"PK".to_vec()).contains("damaged"));
-        assert!(refused(packed(&[("x.json", b"{}")])).contains("no card.json"));
-        assert!(refused(packed(&[(CARD, b"\xff")])).contains("not UTF-8"));
-        assert!(refused(packed(&[(CARD, b"{}")])).contains("no `name`"));
-        assert_eq!(Charx.recognise(&glance("a.zip", packed(&[("x", b"y")]))), Fit::No);
-        assert_eq!(Charx.recognise(&glance("a.charx", b"PK")), Fit::Name);
+        assert!(refused(zip_archive(&[("x.json", b"{}")])).contains("no card.json"));
+        assert!(refused(zip_archive(&[(CARD_FILE, b"\xff")])).contains("not UTF-8"));
+        assert!(refused(zip_archive(&[(CARD_FILE, b"{}")])).contains("no `name`"));
+        assert_eq!(
+            CharxImporter.detect(&probe_file("a.zip", zip_archive(&[("x", b"y")]))),
+            Confidence::NoMatch
+        );
+        assert_eq!(CharxImporter.detect(&probe_file("a.charx", b"PK")), Confidence::ByName);
     }
 }

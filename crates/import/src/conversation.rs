@@ -1,46 +1,47 @@
-//! A conversation that was read, whoever wrote it down, as drafts.
+//! Conversion of a parsed conversation of any service to drafts.
 
-use vademecum_kit::model::{Body, ChatDraft, Draft, Fork, MessageDraft, Timestamp};
+use vademecum_kit::model::{ChatBranch, ChatDraft, Draft, DraftBody, MessageDraft, Timestamp};
 
 use super::{
-    Problem, Reading, SourceFile,
+    ParsedFile, Problem, SourceFile,
+    conversation_tree::{Branch, ConversationBranches},
     digest::digest,
-    title::title,
-    tree::{Branch, Branches},
+    title::clean_title,
 };
 
-/// Goes up when the same conversation makes another draft than before.
+/// Version of the conversion; increment when the same conversation produces a different draft.
 const VERSION: &str = "chats/2";
 
 /// A conversation with all its branches.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    /// What the service knows it by, such as `chatgpt:1`, if it says.
+    /// Identifier given by the service, such as `chatgpt:1`, if any.
     pub origin: Option<String>,
-    /// Its title.
+    /// Title.
     pub title: Option<String>,
-    /// Where it was held.
+    /// Service where the conversation took place.
     pub service: Option<String>,
-    /// When it began.
+    /// Creation time.
     pub created_at: Option<Timestamp>,
-    /// When it was last changed.
+    /// Modification time.
     pub modified_at: Option<Timestamp>,
-    /// What was said.
-    pub branches: Branches,
+    /// Messages.
+    pub branches: ConversationBranches,
 }
 
-impl Branches {
-    /// Messages that all follow one another.
-    pub(super) fn line(messages: Vec<MessageDraft>) -> Self {
-        let branches = (!messages.is_empty()).then_some(Branch { leaves: None, messages });
-        Self { branches: branches.into_iter().collect(), lost: 0 }
+impl ConversationBranches {
+    /// Returns a conversation with one branch, or none if there are no messages.
+    pub(super) fn linear(messages: Vec<MessageDraft>) -> Self {
+        let branches = (!messages.is_empty()).then_some(Branch { fork: None, messages });
+        Self { branches: branches.into_iter().collect(), unreachable_messages: 0 }
     }
 }
 
-impl Reading {
-    /// Adds a conversation, which is the one of that number in the file. `place`
-    /// is what a user would find it by.
-    pub(super) fn add(
+impl ParsedFile {
+    /// Adds a draft for each branch of a conversation, or a problem if it could not be parsed or
+    /// has no messages. `number` is the position in the file and becomes part of the origin if the
+    /// service gave no identifier; `place` names the conversation in problems.
+    pub(super) fn add_conversation(
         &mut self,
         file: &SourceFile,
         number: usize,
@@ -51,13 +52,14 @@ impl Reading {
             Ok(conversation) => conversation,
             Err(reason) => return self.problems.push(Problem { place, reason }),
         };
-        let Branches { branches, lost } = std::mem::take(&mut conversation.branches);
+        let ConversationBranches { branches, unreachable_messages: lost } =
+            std::mem::take(&mut conversation.branches);
         if branches.is_empty() && lost == 0 {
             let reason = "it has no messages".to_owned();
             return self.problems.push(Problem { place, reason });
         }
         if lost > 0 {
-            let reason = format!("{lost} of its messages follow one another in a circle");
+            let reason = format!("{lost} of its messages form a cycle");
             self.problems.push(Problem { place, reason });
         }
         let origin = conversation.origin.clone();
@@ -65,18 +67,18 @@ impl Reading {
         let origins: Vec<String> =
             (0..).zip(&branches).map(|(branch, it)| branch_origin(&origin, branch, it)).collect();
         for (number, branch) in branches.into_iter().enumerate() {
-            let fork = branch
-                .leaves
-                .and_then(|(left, after)| Some(Fork { of: origins.get(left)?.clone(), after }));
-            let chat = conversation.draft(number, fork, branch.messages);
-            let digest = fingerprint(&chat);
+            let fork = branch.fork.and_then(|(left, after)| {
+                Some(ChatBranch { of: origins.get(left)?.clone(), after })
+            });
+            let chat = conversation.to_draft(number, fork, branch.messages);
+            let digest = chat_digest(&chat);
             let origin = origins.get(number).cloned().unwrap_or_default();
-            self.drafts.push(Draft { origin, digest, id: None, body: Body::Chat(chat) });
+            self.drafts.push(Draft { origin, digest, id: None, body: DraftBody::Chat(chat) });
         }
     }
 }
 
-/// What a branch is known by: the message with which it begins.
+/// Returns the origin of a branch. A side branch is identified by its first message.
 fn branch_origin(origin: &str, number: usize, branch: &Branch) -> String {
     match branch.messages.first().filter(|_| number > 0) {
         Some(first) => format!("{origin}#branch:{}", first.origin),
@@ -85,10 +87,15 @@ fn branch_origin(origin: &str, number: usize, branch: &Branch) -> String {
 }
 
 impl Conversation {
-    /// One branch of it; the first is the conversation itself.
-    fn draft(&self, number: usize, fork: Option<Fork>, messages: Vec<MessageDraft>) -> ChatDraft {
+    /// Returns the draft of one branch; branch 0 is the conversation itself.
+    fn to_draft(
+        &self,
+        number: usize,
+        fork: Option<ChatBranch>,
+        messages: Vec<MessageDraft>,
+    ) -> ChatDraft {
         let is_whole = number == 0;
-        let title = self.title.as_deref().and_then(title);
+        let title = self.title.as_deref().and_then(clean_title);
         let branch = format!("(branch {})", number + 1);
         let title = match title {
             title if is_whole => title,
@@ -107,9 +114,9 @@ impl Conversation {
     }
 }
 
-/// Follows what is kept of a conversation: an export is rewritten whole each
-/// time, though most of it is as it was.
-fn fingerprint(chat: &ChatDraft) -> String {
+/// Returns a digest of the stored fields. The file cannot be used, because a service rewrites the
+/// whole export each time.
+fn chat_digest(chat: &ChatDraft) -> String {
     let moment = |moment: Option<Timestamp>| moment.map(|it| it.to_string()).unwrap_or_default();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let fork = chat.fork.clone().unwrap_or_default();
@@ -137,16 +144,16 @@ fn fingerprint(chat: &ChatDraft) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{Node, branches};
+    use crate::conversation_tree::{MessageNode, split_branches};
 
-    fn node(id: &str, parent: Option<&str>) -> Node {
+    fn node(id: &str, parent: Option<&str>) -> MessageNode {
         let message = MessageDraft {
             origin: id.to_owned(),
             sender: "user".to_owned(),
             content: id.to_owned(),
             ..MessageDraft::default()
         };
-        Node {
+        MessageNode {
             id: id.to_owned(),
             parent: parent.map(str::to_owned),
             time: None,
@@ -154,55 +161,56 @@ mod tests {
         }
     }
 
-    fn read(nodes: Vec<Node>, title: Option<&str>) -> Reading {
-        let mut reading = Reading::default();
-        let branches = branches(nodes, Some("a"));
+    fn read_nodes(nodes: Vec<MessageNode>, title: Option<&str>) -> ParsedFile {
+        let mut reading = ParsedFile::default();
+        let branches = split_branches(nodes, Some("a"));
         let title = title.map(str::to_owned);
         let conversation = Conversation { title, branches, ..Conversation::default() };
-        let file = SourceFile::example("/c.json", "");
-        reading.add(&file, 1, "conversation 1".to_owned(), Ok(conversation));
+        let file = SourceFile::in_memory("/c.json", "");
+        reading.add_conversation(&file, 1, "conversation 1".to_owned(), Ok(conversation));
         reading
     }
 
-    fn chats(reading: &Reading) -> Vec<(&str, &ChatDraft)> {
+    fn chats(reading: &ParsedFile) -> Vec<(&str, &ChatDraft)> {
         let drafts = reading.drafts.iter();
         let chats = drafts.filter_map(|draft| match &draft.body {
-            Body::Chat(chat) => Some((draft.origin.as_str(), chat)),
+            DraftBody::Chat(chat) => Some((draft.origin.as_str(), chat)),
             _ => None,
         });
         chats.collect()
     }
 
     #[test]
-    fn branches_are_conversations_that_say_what_they_leave() {
-        let reading = read(vec![node("a", None), node("b", Some("a"))], Some("Rye"));
+    fn branches_become_chats_with_forks() {
+        let reading = read_nodes(vec![node("a", None), node("b", Some("a"))], Some("Rye"));
         let chats = chats(&reading);
         let [(main, whole), (branch, part)] = chats.as_slice() else { panic!("{chats:?}") };
         assert_eq!((*main, *branch), ("file:/c.json#1", "file:/c.json#1#branch:b"));
         assert_eq!(whole.title.as_deref(), Some("Rye"));
         assert_eq!(part.title.as_deref(), Some("Rye (branch 2)"));
-        let fork = Fork { of: (*main).to_owned(), after: Some("a".to_owned()) };
+        let fork = ChatBranch { of: (*main).to_owned(), after: Some("a".to_owned()) };
         assert_eq!((&whole.fork, &part.fork), (&None, &Some(fork)));
     }
 
     #[test]
-    fn what_follows_itself_is_named_and_the_rest_goes_in() {
-        let reading = read(vec![node("a", None), node("b", Some("c")), node("c", Some("b"))], None);
+    fn cyclic_messages_are_reported_others_kept() {
+        let reading =
+            read_nodes(vec![node("a", None), node("b", Some("c")), node("c", Some("b"))], None);
         assert_eq!(chats(&reading).len(), 1);
         assert_eq!(reading.problems[0].place, "conversation 1");
         assert!(reading.problems[0].reason.starts_with("2 of its messages"));
-        assert_eq!(read(Vec::new(), None).problems[0].reason, "it has no messages");
+        assert_eq!(read_nodes(Vec::new(), None).problems[0].reason, "it has no messages");
     }
 
     #[test]
-    fn a_change_of_what_is_kept_is_seen_in_the_fingerprint() {
+    fn digest_depends_on_every_stored_field() {
         let message = MessageDraft { content: "x".to_owned(), ..MessageDraft::default() };
         let chat = ChatDraft { messages: vec![message], ..ChatDraft::default() };
         let mut other = chat.clone();
         other.messages[0].model = Some("one".to_owned());
-        assert_eq!(fingerprint(&chat), fingerprint(&chat.clone()));
-        assert_ne!(fingerprint(&chat), fingerprint(&other));
-        other = ChatDraft { fork: Some(Fork::default()), ..chat.clone() };
-        assert_eq!(fingerprint(&chat), fingerprint(&other), "it leaves nothing");
+        assert_eq!(chat_digest(&chat), chat_digest(&chat.clone()));
+        assert_ne!(chat_digest(&chat), chat_digest(&other));
+        other = ChatDraft { fork: Some(ChatBranch::default()), ..chat.clone() };
+        assert_eq!(chat_digest(&chat), chat_digest(&other), "it leaves nothing");
     }
 }

@@ -1,20 +1,20 @@
-//! The fingerprint of what a draft is made of.
+//! The digest by which changed content is detected.
 
 use std::fmt::Write;
 
 use sha2::{Digest as _, Sha256};
 
-/// Fingerprints `parts` as hex, together with the `version` of the importer
-/// that reads them: a better importer reads unchanged files again.
+/// Returns the SHA-256 of `version` and `parts` as hex. `version` is that of the importer, so that
+/// a new version of it reads unchanged files again.
 pub fn digest<'a>(version: &'a str, parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hash = Sha256::new();
     for part in [version.as_bytes()].into_iter().chain(parts) {
-        // The length keeps `ab` + `c` apart from `a` + `bc`.
+        // The length distinguishes `ab` + `c` from `a` + `bc`.
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
     hash.finalize().iter().fold(String::new(), |mut hex, byte| {
-        // Writing into a string cannot fail.
+        // Writing to a `String` is infallible.
         write!(hex, "{byte:02x}").ok();
         hex
     })
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fingerprint_follows_the_parts_their_borders_and_the_version() {
+    fn digest_depends_on_parts_borders_and_version() {
         let all = [
             digest("notes/1", [b"ab".as_slice(), b"c"]),
             digest("notes/1", [b"a".as_slice(), b"bc"]),

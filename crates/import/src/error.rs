@@ -1,6 +1,6 @@
-//! Why a file could not be read at all.
+//! Errors for files and character cards that cannot be read.
 //!
-//! The messages are complete: they are shown as they are, one for each file.
+//! The messages are complete and shown to the user unchanged, one for each file.
 
 use std::path::PathBuf;
 
@@ -8,193 +8,193 @@ use vademecum_kit::model::SourceName;
 
 use super::{ArchiveError, EncodingError, json};
 
-/// Why nothing was read from a file.
+/// Reason why nothing could be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The file could not be opened or read.
     #[error("cannot read {}: {cause}", path.display())]
     Open {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         cause: std::io::Error,
     },
-    /// It is a folder, a pipe, a device.
+    /// The path is a folder, a pipe or a device.
     #[error("{} is not a regular file; name the files in it one by one", path.display())]
     NotAFile {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is larger than anything that is read here.
+    /// The file exceeds the maximum size.
     #[error("{} is larger than {max_bytes} bytes; split it into smaller files", path.display())]
     TooLarge {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// How much is read.
+        /// Maximum size in bytes.
         max_bytes: u64,
     },
-    /// Its bytes are not text.
-    #[error("{} is no text: {cause}", path.display())]
+    /// The file is not text.
+    #[error("{} is not text: {cause}", path.display())]
     NotText {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         cause: EncodingError,
     },
-    /// No importer reads this kind of file into this source.
-    #[error("{} cannot go into `{source_name}`, which takes {formats}", path.display())]
+    /// No importer of the chosen source reads this format.
+    #[error("{} cannot be imported into `{source_name}`, which accepts {formats}", path.display())]
     UnknownFormat {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where it was to go.
+        /// Source chosen by the user.
         source_name: SourceName,
-        /// What could go there.
+        /// Formats that the source accepts.
         formats: String,
     },
-    /// Nobody can tell what it is.
+    /// The format of the file was not detected.
     #[error(
-        "{} is of no kind that is known by its content; say what it is to become, as in \
-         vademecum import notes {}",
+        "unrecognised format of {}; to force a type, run \
+         `vademecum import notes {}`",
         path.display(),
         path.display()
     )]
-    Unrecognised {
-        /// Which file.
+    UnrecognisedFormat {
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Whoever reads it broke off.
-    #[error("{} could not be read: this is a defect of the program, please report it", path.display())]
-    Defect {
-        /// Which file.
+    /// The importer panicked.
+    #[error("cannot read {}: the importer failed unexpectedly; please report this bug", path.display())]
+    ImporterPanicked {
+        /// Path of the file.
         path: PathBuf,
     },
-    /// There is nothing in it to keep.
+    /// The file contains no text.
     #[error("{} holds no text", path.display())]
-    Empty {
-        /// Which file.
+    NoText {
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is not, or not quite, what it seems to be.
+    /// The file is damaged, or is not of the detected format.
     #[error("{} cannot be read as {format}: {reason}", path.display())]
     Unreadable {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it was taken for, with its article: `a PDF`.
+        /// Detected format, with an article: `a PDF`.
         format: &'static str,
-        /// Why it cannot be read.
+        /// Reason why the file cannot be read.
         reason: String,
     },
-    /// It holds no cue with a time.
+    /// The file contains no cue with a time.
     #[error("{} holds no subtitle such as `00:00:01.000 --> 00:00:02.000`", path.display())]
     NoCues {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Its elements are nested without end.
+    /// The elements of the page are nested too deeply.
     #[error("{} nests more than {max_depth} elements in one another", path.display())]
     TooDeep {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// How many may be nested.
+        /// Maximum nesting depth.
         max_depth: usize,
     },
-    /// It is not the JSON that its name promises.
-    #[error("{} is not valid JSON: {}", path.display(), json::reason(cause))]
+    /// The file is not valid JSON.
+    #[error("{} is not valid JSON: {}", path.display(), json::error_message(cause))]
     Json {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where it goes wrong.
+        /// Cause, with line and column.
         cause: serde_json::Error,
     },
-    /// Its header cannot be read.
+    /// The header of the table cannot be read.
     #[error("{} is not a readable CSV file: {cause}", path.display())]
     Csv {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where it goes wrong.
+        /// Cause.
         cause: csv::Error,
     },
-    /// A column that is needed is not there.
+    /// A required column is missing.
     #[error("{} has no column {needed}; its columns are {found}", path.display())]
-    Column {
-        /// Which file.
+    MissingColumn {
+        /// Path of the file.
         path: PathBuf,
-        /// Names the column may have.
+        /// Accepted names of the column.
         needed: &'static str,
-        /// The columns it has.
+        /// Columns of the file.
         found: String,
     },
-    /// It is JSON, but no conversations.
+    /// The file is JSON but contains no conversations.
     #[error(
-        "{} is no chat export; understood are the conversations.json of ChatGPT and of Claude, \
+        "{} is not a chat export; supported are the conversations.json of ChatGPT and of Claude, \
          chats of SillyTavern, and messages with `role` and `content`",
         path.display()
     )]
-    NotChats {
-        /// Which file.
+    NotAChatExport {
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is an archive that cannot be read.
+    /// The archive cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     Archive {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         cause: ArchiveError,
     },
-    /// It is no character card.
-    #[error("{} is no character card: {cause}", path.display())]
+    /// The file is not a character card.
+    #[error("{} is not a character card: {cause}", path.display())]
     Card {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         cause: CardError,
     },
 }
 
-/// Why something is no character card.
+/// Reason why a text or picture is not a character card.
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
-    /// It is not JSON.
-    #[error("not valid JSON: {}", json::reason(.0))]
+    /// The text is not JSON.
+    #[error("not valid JSON: {}", json::error_message(.0))]
     Json(#[from] serde_json::Error),
-    /// It is JSON, but a list, a number, a text.
+    /// The JSON is not an object.
     #[error("the JSON is not an object")]
     NotAnObject,
-    /// A card that names its specification must have its fields in `data`.
+    /// The card has a `spec`, which requires `data`.
     #[error("it has a `spec` but no `data`")]
     NoData,
-    /// Fields in `data` mean nothing without a specification.
+    /// The card has `data`, which requires a `spec`.
     #[error("it has `data` but no `spec`, such as \"chara_card_v2\"")]
     NoSpec,
-    /// It is something else that has a specification.
+    /// The `spec` names another format.
     #[error("its `spec` is `{0}`, not one of chara_card_v2 and chara_card_v3")]
     ForeignSpec(String),
-    /// It is a lorebook alone.
+    /// The file is a lorebook without a character.
     #[error("it is a lorebook without a character")]
     Lorebook,
-    /// A character has a name.
+    /// The name is missing.
     #[error("it has no `name`")]
     NoName,
-    /// It has a name, and nothing that makes it a character.
+    /// The card has a name but none of the fields of a character.
     #[error("it has none of description, personality, scenario, first_mes and mes_example")]
-    NoFields,
-    /// It is not a picture.
+    NoCharacterFields,
+    /// The file is not a valid PNG.
     #[error("not a valid PNG: {0}")]
     Png(#[from] png::DecodingError),
-    /// It is a picture and nothing else.
+    /// The picture has no chunk with a card.
     #[error("the picture has no text chunk `ccv3` or `chara`")]
     NoChunk,
-    /// It is an archive of something else.
+    /// The archive has no `card.json`.
     #[error("the archive has no card.json")]
-    NoCard,
-    /// The card in an archive is not text.
+    NoCardFile,
+    /// The `card.json` is not UTF-8.
     #[error("its card.json is not UTF-8 text")]
     CardNotUtf8,
-    /// What the picture holds is not base64.
+    /// The chunk is not base64.
     #[error("its text chunk is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// What the picture holds is not text.
+    /// The chunk is base64, but its content is not UTF-8.
     #[error("its text chunk is base64, but not of UTF-8 text")]
     NotUtf8,
 }

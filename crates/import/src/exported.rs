@@ -1,73 +1,73 @@
-//! One item as a file of our own: what `export` writes, `import` reads back.
+//! The export format, one file per item: `export` writes it, `import` reads it back.
 //!
-//! A note or a document is Markdown, with a line `key: value` in its front
-//! matter for each of its fields; the values are JSON, which is YAML as well.
-//! Everything else is JSON; a character is a card that other programs can read.
-//! The field `vademecum` comes first: by it a file is known as ours.
+//! A note or document is Markdown whose front matter has one line `key: value` per field; the
+//! values are JSON, which is also YAML. Everything else is JSON; a character is a card that other
+//! programs can read. The field `vademecum` comes first and identifies the format.
 
 use std::{fmt::Write, fs, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Deserializer, Map, Value};
-use vademecum_kit::model::{Body, CharacterDraft, Draft, SourceName};
+use vademecum_kit::model::{CharacterDraft, Draft, DraftBody, SourceName};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile, digest::digest, file::ends_in,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, digest::digest,
+    file::has_extension,
 };
 
-/// Goes up when the same file makes another item than before.
+/// Version of the importer; increment when the same file produces a different item.
 const VERSION: &str = "exported/1";
 
-/// The form of the files. One that is newer is refused.
-pub const FORMAT: u32 = 1;
+/// Version of the format. Files with a higher version are rejected.
+pub const FORMAT_VERSION: u32 = 1;
 
-/// Begins every file of ours, after `{` or the first line of front matter.
-const MARK: &str = "vademecum";
+/// First field of every exported file, after `{` or the first line of front matter.
+const FORMAT_MARK: &str = "vademecum";
 
-/// What a card has in its `data`, and a character among its extensions.
+/// Fields that a card has in its `data`, and a character in its extensions.
 const CARD_FIELDS: [&str; 5] =
     ["character_book", "assets", "nickname", "group_only_greetings", "source"];
 
-/// Pictures that may lie beside a character.
-const PICTURES: [&str; 5] = ["png", "jpg", "webp", "gif", "bin"];
+/// File extensions of the picture of a character.
+const PICTURE_EXTENSIONS: [&str; 5] = ["png", "jpg", "webp", "gif", "bin"];
 
 type Fields = Map<String, Value>;
 
-/// What a file of ours says of itself.
+/// The header of an exported file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Header {
     format: u32,
     source: SourceName,
     id: String,
     origin: String,
-    /// The file beside it that has the picture.
+    /// Name of the picture file in the same folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     picture: Option<String>,
 }
 
-/// A file of ours that is JSON.
+/// An exported JSON file.
 #[derive(Debug, Serialize, Deserialize)]
-struct Sheet<T> {
+struct JsonFile<T> {
     vademecum: Header,
     #[serde(flatten)]
     item: T,
 }
 
-/// A character as a card of the third version.
+/// A character as a card of version 3.
 #[derive(Debug, Serialize, Deserialize)]
-struct Card {
+struct CardFile {
     spec: String,
     spec_version: String,
     data: Fields,
 }
 
-/// An item, written: the files it takes, by their names.
-pub type Files = Vec<(String, Vec<u8>)>;
+/// The files of an exported item: names and contents.
+pub type ItemFiles = Vec<(String, Vec<u8>)>;
 
-/// Writes an item. `stem` is what its files are called, without extension.
-pub fn write(draft: Draft, stem: &str) -> serde_json::Result<Files> {
+/// Converts an item to files. `stem` is the file name without extension.
+pub fn write_item(draft: Draft, stem: &str) -> serde_json::Result<ItemFiles> {
     let header = Header {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         source: draft.body.source(),
         id: draft.id.unwrap_or_default(),
         origin: draft.origin,
@@ -75,33 +75,35 @@ pub fn write(draft: Draft, stem: &str) -> serde_json::Result<Files> {
     };
     let json = |text: String| vec![(format!("{stem}.json"), (text + "\n").into_bytes())];
     Ok(match draft.body {
-        Body::Note(note) => markdown(stem, &header, serde_json::to_value(note)?),
-        // What is said when is no text to be read.
-        Body::Media(media) if media.transcript.is_some() => json(sheet(header, media)?),
-        Body::Media(media) => markdown(stem, &header, serde_json::to_value(media)?),
-        Body::Chat(chat) => json(sheet(header, chat)?),
-        Body::Prompt(prompt) => json(sheet(header, prompt)?),
-        Body::Character(character) => {
+        DraftBody::Note(note) => markdown_file(stem, &header, serde_json::to_value(note)?),
+        // A transcript has times and is not readable as Markdown.
+        DraftBody::Media(media) if media.transcript.is_some() => json(json_text(header, media)?),
+        DraftBody::Media(media) => markdown_file(stem, &header, serde_json::to_value(media)?),
+        DraftBody::Chat(chat) => json(json_text(header, chat)?),
+        DraftBody::Prompt(prompt) => json(json_text(header, prompt)?),
+        DraftBody::Character(character) => {
             let image = character.image.clone();
-            let picture = image.map(|image| (format!("{stem}.{}", kind(&image)), image));
+            let picture =
+                image.map(|image| (format!("{stem}.{}", picture_extension(&image)), image));
             let name = picture.as_ref().map(|(name, _)| name.clone());
-            let mut files = json(sheet(Header { picture: name, ..header }, card(*character)?)?);
+            let mut files =
+                json(json_text(Header { picture: name, ..header }, to_card(*character)?)?);
             files.extend(picture);
             files
         }
     })
 }
 
-fn sheet<T: Serialize>(vademecum: Header, item: T) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(&Sheet { vademecum, item })
+fn json_text<T: Serialize>(vademecum: Header, item: T) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(&JsonFile { vademecum, item })
 }
 
-fn markdown(stem: &str, header: &Header, item: Value) -> Files {
-    let Value::Object(mut fields) = item else { return Files::new() };
+fn markdown_file(stem: &str, header: &Header, item: Value) -> ItemFiles {
+    let Value::Object(mut fields) = item else { return ItemFiles::new() };
     let content = fields.remove("content");
-    let mut text = format!("---\n{MARK}: {}\n", serde_json::json!(header));
+    let mut text = format!("---\n{FORMAT_MARK}: {}\n", serde_json::json!(header));
     for (name, value) in &fields {
-        // Writing into a string cannot fail.
+        // Writing to a `String` is infallible.
         writeln!(text, "{name}: {value}").ok();
     }
     text.push_str("---\n");
@@ -109,7 +111,7 @@ fn markdown(stem: &str, header: &Header, item: Value) -> Files {
     vec![(format!("{stem}.md"), text.into_bytes())]
 }
 
-fn card(character: CharacterDraft) -> serde_json::Result<Card> {
+fn to_card(character: CharacterDraft) -> serde_json::Result<CardFile> {
     let mut data = match serde_json::to_value(character)? {
         Value::Object(fields) => fields,
         _ => Fields::new(),
@@ -120,10 +122,10 @@ fn card(character: CharacterDraft) -> serde_json::Result<Card> {
             data.insert(name.to_owned(), value);
         }
     }
-    Ok(Card { spec: "chara_card_v3".to_owned(), spec_version: "3.0".to_owned(), data })
+    Ok(CardFile { spec: "chara_card_v3".to_owned(), spec_version: "3.0".to_owned(), data })
 }
 
-fn character(mut card: Card) -> serde_json::Result<CharacterDraft> {
+fn from_card(mut card: CardFile) -> serde_json::Result<CharacterDraft> {
     for name in CARD_FIELDS {
         if let Some(value) = card.data.remove(name) {
             let extensions = card.data.entry("extensions").or_insert_with(|| Fields::new().into());
@@ -135,9 +137,9 @@ fn character(mut card: Card) -> serde_json::Result<CharacterDraft> {
     serde_json::from_value(card.data.into())
 }
 
-/// The extension that belongs to a picture.
-fn kind(image: &[u8]) -> &'static str {
-    let [png, jpg, webp, gif, other] = PICTURES;
+/// Returns the file extension of a picture, by its signature.
+fn picture_extension(image: &[u8]) -> &'static str {
+    let [png, jpg, webp, gif, other] = PICTURE_EXTENSIONS;
     match image {
         [0x89, b'P', b'N', b'G', ..] => png,
         [0xff, 0xd8, 0xff, ..] => jpg,
@@ -147,79 +149,79 @@ fn kind(image: &[u8]) -> &'static str {
     }
 }
 
-/// Whether a file is part of an export, and so is read by nobody but
-/// [`Exported`]: not everything in it is an item.
-pub(super) fn is_ours(glance: &Glance) -> bool {
-    begins_as_ours(glance) || {
+/// Returns `true` if a file is part of an export, including the picture of a character, which is
+/// not an item itself. Such files are read by [`ExportImporter`] only.
+pub(super) fn is_exported_file(glance: &FileProbe) -> bool {
+    begins_with_mark(glance) || {
         let sheet = glance.path().with_extension("json");
-        ends_in(glance.path(), &PICTURES)
-            && Glance::take(&sheet, None).is_ok_and(|sheet| begins_as_ours(&sheet))
+        has_extension(glance.path(), &PICTURE_EXTENSIONS)
+            && FileProbe::open(&sheet, None).is_ok_and(|sheet| begins_with_mark(&sheet))
     }
 }
 
-fn begins_as_ours(glance: &Glance) -> bool {
-    after_mark(glance.opening()).is_some()
+fn begins_with_mark(glance: &FileProbe) -> bool {
+    after_mark(glance.head_text()).is_some()
 }
 
-/// What follows the mark of a file of ours.
+/// Returns the text that follows the name of the field `vademecum`, if the file begins with it.
 fn after_mark(opening: &str) -> Option<&str> {
     let json = || opening.strip_prefix('{')?.trim_start().strip_prefix("\"vademecum\":");
     opening.strip_prefix("---\nvademecum:").or_else(json)
 }
 
-/// The importer of a file of an export, unless another source is asked for, or
-/// the file is no item by itself.
-pub(super) fn importer(
+/// Returns the importer of an exported file; `None` if the user chose another source or the file is
+/// not an item.
+pub(super) fn find_importer(
     source: Option<SourceName>,
-    glance: &Glance,
+    glance: &FileProbe,
 ) -> Option<&'static dyn Importer> {
-    let fits = |it: &&Exported| {
-        it.recognise(glance) > Fit::No && source.is_none_or(|source| source == it.0)
+    let fits = |it: &&ExportImporter| {
+        it.detect(glance) > Confidence::NoMatch && source.is_none_or(|source| source == it.0)
     };
-    ALL.iter().find(fits).map(|it| it as &dyn Importer)
+    EXPORT_IMPORTERS.iter().find(fits).map(|it| it as &dyn Importer)
 }
 
-/// One for each source.
-static ALL: [Exported; 5] = [
-    Exported(SourceName::Notes),
-    Exported(SourceName::Media),
-    Exported(SourceName::Chats),
-    Exported(SourceName::Characters),
-    Exported(SourceName::Prompts),
+/// One importer for each source.
+static EXPORT_IMPORTERS: [ExportImporter; 5] = [
+    ExportImporter(SourceName::Notes),
+    ExportImporter(SourceName::Media),
+    ExportImporter(SourceName::Chats),
+    ExportImporter(SourceName::Characters),
+    ExportImporter(SourceName::Prompts),
 ];
 
-/// Reads the files of an export that belong to one source.
+/// Importer of the exported files of one source.
 #[derive(Debug)]
-pub(super) struct Exported(pub(super) SourceName);
+pub(super) struct ExportImporter(pub(super) SourceName);
 
-impl Importer for Exported {
+impl Importer for ExportImporter {
     fn source(&self) -> SourceName {
         self.0
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "files of a Vademecum export"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let header = after_mark(glance.opening())
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let header = after_mark(glance.head_text())
             .and_then(|rest| Deserializer::from_str(rest).into_iter::<Value>().next()?.ok());
         let source = header.as_ref().and_then(|header| header.get("source")?.as_str());
-        Fit::Content.when(source == Some(self.0.as_str()))
+        Confidence::ByContent.when(source == Some(self.0.as_str()))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let failed = |cause| ImportError::Json { path: file.path.clone(), cause };
         let text = file.text()?;
         let fields = if text.starts_with("---") {
-            front_matter(&text).map_err(failed)?
+            front_matter_json(&text).map_err(failed)?
         } else {
             text.into_owned()
         };
-        let (header, mut body) = self.body(&fields).map_err(failed)?;
+        let (header, mut body) = self.parse_body(&fields).map_err(failed)?;
         let mut picture = None;
-        if let (Body::Character(character), Some(name)) = (&mut body, &header.picture) {
-            let beside = beside(file, name)?;
+        if let (DraftBody::Character(character), Some(name)) = (&mut body, &header.picture) {
+            let beside = open_sibling(file, name)?;
             character.image = Some(beside.bytes.clone());
             picture = Some(beside);
         }
@@ -229,47 +231,50 @@ impl Importer for Exported {
     }
 }
 
-impl Exported {
-    fn body(&self, json: &str) -> serde_json::Result<(Header, Body)> {
+impl ExportImporter {
+    fn parse_body(&self, json: &str) -> serde_json::Result<(Header, DraftBody)> {
         fn sheet<T: DeserializeOwned>(json: &str) -> serde_json::Result<(Header, T)> {
-            let Sheet { vademecum, item } = serde_json::from_str(json)?;
-            if vademecum.format > FORMAT {
-                let newer = "it was written by a newer program; use that";
+            let JsonFile { vademecum, item } = serde_json::from_str(json)?;
+            if vademecum.format > FORMAT_VERSION {
+                let newer = "it was written by a newer program; update this one to read it";
                 return Err(serde::de::Error::custom(newer));
             }
             Ok((vademecum, item))
         }
         Ok(match self.0 {
-            SourceName::Notes => sheet(json).map(|(header, it)| (header, Body::Note(it)))?,
-            SourceName::Media => sheet(json).map(|(header, it)| (header, Body::Media(it)))?,
-            SourceName::Chats => sheet(json).map(|(header, it)| (header, Body::Chat(it)))?,
-            SourceName::Prompts => sheet(json).map(|(header, it)| (header, Body::Prompt(it)))?,
+            SourceName::Notes => sheet(json).map(|(header, it)| (header, DraftBody::Note(it)))?,
+            SourceName::Media => sheet(json).map(|(header, it)| (header, DraftBody::Media(it)))?,
+            SourceName::Chats => sheet(json).map(|(header, it)| (header, DraftBody::Chat(it)))?,
+            SourceName::Prompts => {
+                sheet(json).map(|(header, it)| (header, DraftBody::Prompt(it)))?
+            }
             SourceName::Collections => {
                 let none = "collections are built from their folders, not imported";
                 return Err(serde::de::Error::custom(none));
             }
             SourceName::Characters => {
                 let (header, card) = sheet(json)?;
-                (header, Body::Character(Box::new(character(card)?)))
+                (header, DraftBody::Character(Box::new(from_card(card)?)))
             }
         })
     }
 }
 
-/// A Markdown file of ours as one JSON object.
-fn front_matter(text: &str) -> serde_json::Result<String> {
+/// Converts an exported Markdown file to the text of one JSON object.
+fn front_matter_json(text: &str) -> serde_json::Result<String> {
     let no_matter = || serde::de::Error::custom("its front matter does not end");
     let (matter, content) = text
         .strip_prefix("---\n")
         .and_then(|rest| rest.split_once("\n---\n"))
         .ok_or_else(no_matter)?;
-    let mut fields = written(matter).map_or_else(|| edited(matter), Ok)?;
+    let mut fields =
+        parse_written_fields(matter).map_or_else(|| parse_edited_fields(matter), Ok)?;
     fields.insert("content".to_owned(), content.into());
     serde_json::to_string(&fields)
 }
 
-/// Front matter as we write it.
-fn written(matter: &str) -> Option<Fields> {
+/// Parses front matter as written by `export`; `None` if it was edited.
+fn parse_written_fields(matter: &str) -> Option<Fields> {
     let field = |line: &str| {
         let (name, value) = line.split_once(": ")?;
         Some((name.to_owned(), serde_json::from_str(value).ok()?))
@@ -277,13 +282,14 @@ fn written(matter: &str) -> Option<Fields> {
     matter.lines().map(field).collect()
 }
 
-/// Front matter that somebody has written by hand since.
-fn edited(matter: &str) -> serde_json::Result<Fields> {
+/// Parses front matter that was edited by hand, as YAML.
+fn parse_edited_fields(matter: &str) -> serde_json::Result<Fields> {
     serde_saphyr::from_str(matter).map_err(serde::de::Error::custom)
 }
 
-/// A file in the same folder; links may lead out of it, and are not followed.
-fn beside(file: &SourceFile, name: &str) -> Result<SourceFile, ImportError> {
+/// Opens a file in the same folder. Fails for other paths and for links, which may lead out of the
+/// folder.
+fn open_sibling(file: &SourceFile, name: &str) -> Result<SourceFile, ImportError> {
     let path = file.path.with_file_name(name);
     let refused = || ImportError::NotAFile { path: path.clone() };
     let is_name = Path::new(name).file_name().is_some_and(|last| last == name);
@@ -297,13 +303,13 @@ fn beside(file: &SourceFile, name: &str) -> Result<SourceFile, ImportError> {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::model::{
-        ChatDraft, Cue, KeptMedia, MediaDraft, MessageDraft, NoteDraft, PromptDraft, StoredChunk,
-        Timestamp, Transcript,
+        ChatDraft, Cue, GeneratedMediaData, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
+        StoredChunk, Timestamp, Transcript,
     };
 
     use super::*;
 
-    fn drafts() -> Vec<Draft> {
+    fn awkward_drafts() -> Vec<Draft> {
         let when = Timestamp::parse("2026-01-02T03:04:05.678Z").ok();
         let awkward = "---\ntitle: \"x\"\n---\n\n\r\n# A: b\u{2028}\u{7f} \\ \"q\"\n---\nend";
         let tags = vec!["a, b".to_owned(), "ü: #".to_owned()];
@@ -349,24 +355,28 @@ mod tests {
         };
         let chunk =
             StoredChunk { start: Some(0), end: Some(3), kind: None, ..StoredChunk::default() };
-        let kept = Some(KeptMedia { chunks: vec![chunk], length: Some(3), ..KeptMedia::default() });
+        let kept = Some(GeneratedMediaData {
+            chunks: vec![chunk],
+            length: Some(3),
+            ..GeneratedMediaData::default()
+        });
         let recording = MediaDraft { transcript, kept: kept.clone(), ..media.clone() };
         let media = MediaDraft { kept, ..media };
         [
-            Body::Note(note),
-            Body::Media(media),
-            Body::Media(recording),
-            Body::Chat(ChatDraft { messages: vec![message], ..ChatDraft::default() }),
-            Body::Character(Box::new(character)),
-            Body::Prompt(prompt),
+            DraftBody::Note(note),
+            DraftBody::Media(media),
+            DraftBody::Media(recording),
+            DraftBody::Chat(ChatDraft { messages: vec![message], ..ChatDraft::default() }),
+            DraftBody::Character(Box::new(character)),
+            DraftBody::Prompt(prompt),
         ]
-        .map(|body| Draft::stored("7", body))
+        .map(|body| Draft::from_stored("7", body))
         .into()
     }
 
-    /// The files of a draft in a folder, and the first of them, which is read.
-    fn put(folder: &Path, draft: Draft) -> std::path::PathBuf {
-        let files = write(draft, "item").unwrap();
+    /// Writes the files of a draft to a folder and returns the path of the item.
+    fn write_files(folder: &Path, draft: Draft) -> std::path::PathBuf {
+        let files = write_item(draft, "item").unwrap();
         for (name, bytes) in &files {
             fs::write(folder.join(name), bytes).unwrap();
         }
@@ -374,36 +384,36 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_as_it_was() {
-        for draft in drafts() {
+    fn exported_items_are_read_back_unchanged() {
+        for draft in awkward_drafts() {
             let folder = tempfile::tempdir().unwrap();
-            let path = put(folder.path(), draft.clone());
+            let path = write_files(folder.path(), draft.clone());
             let source = draft.body.source();
-            let glance = Glance::take(&path, None).unwrap();
-            assert!(is_ours(&glance), "{source}");
+            let glance = FileProbe::open(&path, None).unwrap();
+            assert!(is_exported_file(&glance), "{source}");
             for other in SourceName::ALL {
-                let fit = Exported(other).recognise(&glance);
-                assert_eq!(fit, Fit::Content.when(other == source), "{source} as {other}");
+                let fit = ExportImporter(other).detect(&glance);
+                assert_eq!(fit, Confidence::ByContent.when(other == source), "{source} as {other}");
             }
             let file = SourceFile::open(&path, None).unwrap();
-            let read = Exported(source).read(&file).unwrap().drafts.remove(0);
+            let read = ExportImporter(source).parse(&file).unwrap().drafts.remove(0);
             let expected = Draft { digest: read.digest.clone(), ..draft };
             assert_eq!(format!("{read:?}"), format!("{expected:?}"));
         }
     }
 
     #[test]
-    fn a_character_is_a_card_for_others_and_its_picture_lies_beside_it() {
+    fn exported_character_is_card_with_separate_picture() {
         let folder = tempfile::tempdir().unwrap();
-        let path = put(folder.path(), drafts().remove(4));
-        let card = super::super::card::character(&fs::read_to_string(&path).unwrap()).unwrap();
+        let path = write_files(folder.path(), awkward_drafts().remove(4));
+        let card = super::super::card::parse_card(&fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(card.name, "Ada");
         assert!(card.extensions.contains_key("character_book"));
-        assert!(is_ours(&Glance::take(&folder.path().join("item.gif"), None).unwrap()));
+        assert!(is_exported_file(&FileProbe::open(&folder.path().join("item.gif"), None).unwrap()));
         fs::remove_file(folder.path().join("item.gif")).unwrap();
         let read = |path: &Path| {
             let file = SourceFile::open(path, None).unwrap();
-            Exported(SourceName::Characters).read(&file).unwrap_err().to_string()
+            ExportImporter(SourceName::Characters).parse(&file).unwrap_err().to_string()
         };
         assert!(read(&path).contains("item.gif"), "what is missing is named");
         let text = fs::read_to_string(&path).unwrap().replace("item.gif", "../item.gif");
@@ -412,21 +422,21 @@ mod tests {
     }
 
     #[test]
-    fn front_matter_that_was_edited_by_hand_is_yaml() {
+    fn edited_front_matter_is_parsed_as_yaml() {
         let text = "---\nvademecum: {\"format\": 1, \"source\": \"notes\", \"id\": \"7\", \"origin\": \"o\"}\n\
                     title: My note\ntags:\n  - a\n  - b\n---\nText.\n";
-        let file = SourceFile::example("/a.md", text);
-        let draft = Exported(SourceName::Notes).read(&file).unwrap().drafts.remove(0);
-        let Body::Note(note) = draft.body else { panic!("not a note") };
+        let file = SourceFile::in_memory("/a.md", text);
+        let draft = ExportImporter(SourceName::Notes).parse(&file).unwrap().drafts.remove(0);
+        let DraftBody::Note(note) = draft.body else { panic!("not a note") };
         assert_eq!((note.title.as_str(), note.tags.len()), ("My note", 2));
         assert_eq!(note.content, "Text.\n");
     }
 
     #[test]
-    fn what_a_newer_program_wrote_or_is_broken_is_refused_with_the_reason() {
+    fn newer_or_broken_exports_are_rejected_with_reason() {
         let refused = |source, text: &str| {
-            let file = SourceFile::example("/a.md", text);
-            Exported(source).read(&file).unwrap_err().to_string()
+            let file = SourceFile::in_memory("/a.md", text);
+            ExportImporter(source).parse(&file).unwrap_err().to_string()
         };
         let newer =
             r#"{"vademecum": {"format": 2, "source": "prompts", "id": "1", "origin": "o"}}"#;

@@ -1,4 +1,4 @@
-//! A file that is read once, whole, and left as it is.
+//! A file read into memory once, completely, and never changed.
 
 use std::{
     borrow::Cow,
@@ -9,28 +9,27 @@ use std::{
 
 use vademecum_kit::model::Timestamp;
 
-use super::{ImportError, encoding::decode};
+use super::{ImportError, encoding::decode_text};
 
-/// Longest file that is read, in bytes.
+/// Maximum size of a file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// A file as an importer gets it.
+/// A file in memory, as passed to an importer.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// Where it is: absolute, without links.
+    /// Absolute path, with links resolved.
     pub path: PathBuf,
-    /// The folder that the user named and in which it was found, if it was:
-    /// absolute, without links.
+    /// Folder named by the user in which the file was found, if any; absolute, with links resolved.
     pub root: Option<PathBuf>,
-    /// What it holds.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// When it was last changed, if the file system knows.
+    /// Modification time, if the file system reports it.
     pub modified: Option<Timestamp>,
 }
 
 impl SourceFile {
-    /// Reads a file, unless it is too large or not a regular file. `root` is the
-    /// folder that the user named, for a file that was found in one.
+    /// Reads a regular file. `root` is the folder named by the user, for a file found in one. Fails
+    /// if the file is missing, unreadable, not regular or larger than 256 MiB.
     pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
         let failed = |cause| ImportError::Open { path: path.to_owned(), cause };
         let path = fs::canonicalize(path).map_err(failed)?;
@@ -54,42 +53,45 @@ impl SourceFile {
         Ok(Self { path, root, bytes, modified })
     }
 
-    /// Its text, without a byte order mark, in whatever encoding it is.
+    /// Decodes the content as text, without a byte order mark. The encoding is detected.
     pub fn text(&self) -> Result<Cow<'_, str>, ImportError> {
-        self.text_declared(None)
+        self.text_with_encoding(None)
     }
 
-    /// Its text, where the file itself may name its encoding.
-    pub(super) fn text_declared(&self, label: Option<&str>) -> Result<Cow<'_, str>, ImportError> {
-        decode(&self.bytes, label)
+    /// Decodes the content as text. `label` is the encoding that the file declares, if any.
+    pub(super) fn text_with_encoding(
+        &self,
+        label: Option<&str>,
+    ) -> Result<Cow<'_, str>, ImportError> {
+        decode_text(&self.bytes, label)
             .map_err(|cause| ImportError::NotText { path: self.path.clone(), cause })
     }
 
-    /// Whether its name ends in one of `extensions`, in any case.
-    pub(super) fn ends_in(&self, extensions: &[&str]) -> bool {
-        ends_in(&self.path, extensions)
+    /// Returns `true` if the name has one of `extensions`; case is ignored.
+    pub(super) fn has_extension(&self, extensions: &[&str]) -> bool {
+        has_extension(&self.path, extensions)
     }
 
-    /// What an item is known by that is the whole file.
+    /// Returns the origin of an item that consists of the whole file.
     pub(super) fn origin(&self) -> String {
         format!("file:{}", self.path.display())
     }
 
-    /// Its name without folder and extension, for want of a better title.
-    pub(super) fn stem(&self) -> String {
+    /// Returns the file name without folder and extension; used where there is no better title.
+    pub(super) fn file_stem(&self) -> String {
         let stem = self.path.file_stem().unwrap_or(self.path.as_os_str());
         stem.to_string_lossy().into_owned()
     }
 
-    /// A file that is only in memory.
+    /// Returns a file that exists in memory only.
     #[cfg(test)]
-    pub(super) fn example(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
+    pub(super) fn in_memory(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), root: None, bytes: bytes.into(), modified: None }
     }
 }
 
-/// Whether the name of a file ends in one of `extensions`, in any case.
-pub(super) fn ends_in(path: &Path, extensions: &[&str]) -> bool {
+/// Returns `true` if the name of a file has one of `extensions`; case is ignored.
+pub(super) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     path.extension()
         .and_then(|extension| extension.to_str())
         .is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
@@ -100,19 +102,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_with_its_absolute_path_and_time() {
+    fn file_has_absolute_path_and_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bread.md");
         fs::write(&path, "Knead.").unwrap();
         let file = SourceFile::open(&folder.path().join(".").join("bread.md"), None).unwrap();
         assert_eq!(file.path, fs::canonicalize(path).unwrap());
         assert_eq!(file.text().unwrap(), "Knead.");
-        assert_eq!(file.stem(), "bread");
+        assert_eq!(file.file_stem(), "bread");
         assert!(file.modified.is_some());
     }
 
     #[test]
-    fn folders_and_missing_and_huge_files_are_refused_with_the_reason() {
+    fn folders_and_missing_and_huge_files_fail() {
         let folder = tempfile::tempdir().unwrap();
         let error = SourceFile::open(folder.path(), None).unwrap_err().to_string();
         assert!(error.contains("not a regular file"), "{error}");
@@ -125,14 +127,14 @@ mod tests {
     }
 
     #[test]
-    fn text_is_read_in_whatever_encoding_it_is() {
-        assert_eq!(SourceFile::example("/a.md", "\u{feff}é\r\n").text().unwrap(), "é\r\n");
-        assert_eq!(SourceFile::example("/a.md", b"caf\xe9").text().unwrap(), "café");
+    fn text_is_decoded_from_any_encoding() {
+        assert_eq!(SourceFile::in_memory("/a.md", "\u{feff}é\r\n").text().unwrap(), "é\r\n");
+        assert_eq!(SourceFile::in_memory("/a.md", b"caf\xe9").text().unwrap(), "café");
     }
 
     #[test]
-    fn what_is_no_text_is_named_by_its_byte() {
-        let error = SourceFile::example("/a.md", b"ab\0cd").text().unwrap_err().to_string();
-        assert!(error.contains("/a.md is no text: byte 2 is NUL"), "{error}");
+    fn binary_data_error_names_the_byte() {
+        let error = SourceFile::in_memory("/a.md", b"ab\0cd").text().unwrap_err().to_string();
+        assert!(error.contains("/a.md is not text: byte 2 is NUL"), "{error}");
     }
 }

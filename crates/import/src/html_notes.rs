@@ -1,50 +1,50 @@
-//! Notes that a program gives away as web pages: Apple Notes, Evernote. A page
-//! may be anything, so it is a note only for who says so.
+//! Notes exported as web pages, by Apple Notes or Evernote for example. A page may be anything, so
+//! it becomes a note only if the user chose that source.
 
-use vademecum_kit::model::{Body, Draft, NoteDraft, SourceName};
+use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile, digest::digest, keywords::distinct,
-    media::html, title::title,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, digest::digest,
+    keywords::distinct_keywords, media::html, title::clean_title,
 };
 
-/// Goes up when the same page makes another note than before.
+/// Version of the importer; increment when the same page produces a different note.
 const VERSION: &str = "html-notes/1";
 
-/// Reads such notes.
+/// Importer of web pages as notes.
 #[derive(Debug)]
-pub(super) struct HtmlNotes;
+pub(super) struct HtmlNoteImporter;
 
-impl Importer for HtmlNotes {
+impl Importer for HtmlNoteImporter {
     fn source(&self) -> SourceName {
         SourceName::Notes
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "notes as web pages (.html)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let is_page = glance.ends_in(&["html", "htm"]);
-        // Google Keep writes each note twice.
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let is_page = glance.has_extension(&["html", "htm"]);
+        // Google Keep writes each note as HTML and as JSON.
         let is_copy = || glance.path().with_extension("json").is_file();
-        Fit::Maybe.when(is_page && !is_copy())
+        Confidence::Possible.when(is_page && !is_copy())
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let page = html::document(file)?;
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        let page = html::read_page(file)?;
         if page.content.trim().is_empty() {
-            return Err(ImportError::Empty { path: file.path.clone() });
+            return Err(ImportError::NoText { path: file.path.clone() });
         }
         let note = NoteDraft {
-            title: title(&page.title).unwrap_or_else(|| file.stem()),
+            title: clean_title(&page.title).unwrap_or_else(|| file.file_stem()),
             content: page.content,
-            tags: distinct(page.tags),
+            tags: distinct_keywords(page.tags),
             created_at: None,
             modified_at: page.modified_at,
         };
         let digest = digest(VERSION, [file.bytes.as_slice()]);
-        Ok(Draft { origin: file.origin(), digest, id: None, body: Body::Note(note) }.into())
+        Ok(Draft { origin: file.origin(), digest, id: None, body: DraftBody::Note(note) }.into())
     }
 }
 
@@ -53,25 +53,28 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::glance::tests::glance;
+    use crate::file_probe::tests::probe_file;
 
     #[test]
-    fn a_page_is_a_note_by_its_text() {
+    fn note_consists_of_page_text() {
         let page = "<html><head><title>Rye</title></head><body><div>Knead.</div></body></html>";
-        let reading = HtmlNotes.read(&SourceFile::example("/a.html", page)).unwrap();
-        let Body::Note(note) = &reading.drafts[0].body else { panic!("no note") };
+        let reading = HtmlNoteImporter.parse(&SourceFile::in_memory("/a.html", page)).unwrap();
+        let DraftBody::Note(note) = &reading.drafts[0].body else { panic!("no note") };
         assert_eq!((note.title.as_str(), note.content.trim()), ("Rye", "Knead."));
-        let empty = HtmlNotes.read(&SourceFile::example("/a.html", "<p> </p>"));
-        assert!(matches!(empty, Err(ImportError::Empty { .. })));
+        let empty = HtmlNoteImporter.parse(&SourceFile::in_memory("/a.html", "<p> </p>"));
+        assert!(matches!(empty, Err(ImportError::NoText { .. })));
     }
 
     #[test]
-    fn a_page_is_a_note_only_for_who_says_so_and_once() {
-        assert_eq!(HtmlNotes.recognise(&glance("a.html", "<p>")), Fit::Maybe);
+    fn page_is_note_only_on_request_and_once() {
+        assert_eq!(HtmlNoteImporter.detect(&probe_file("a.html", "<p>")), Confidence::Possible);
         let folder = tempfile::tempdir().unwrap();
         let page = folder.path().join("a.html");
         fs::write(&page, "<p>").unwrap();
         fs::write(folder.path().join("a.json"), "{}").unwrap();
-        assert_eq!(HtmlNotes.recognise(&Glance::take(&page, None).unwrap()), Fit::No);
+        assert_eq!(
+            HtmlNoteImporter.detect(&FileProbe::open(&page, None).unwrap()),
+            Confidence::NoMatch
+        );
     }
 }

@@ -1,50 +1,50 @@
-//! What every importer promises, and what it hands back.
+//! The [`Importer`] trait and its result types.
 
 use std::fmt::{self, Debug};
 
 use serde::{Deserialize, Serialize};
 use vademecum_kit::model::{Draft, SourceName};
 
-use super::{Fit, Glance, ImportError, SourceFile};
+use super::{Confidence, FileProbe, ImportError, SourceFile};
 
-/// Reads one kind of file.
+/// Reads files of one format.
 pub trait Importer: Debug + Sync {
-    /// The source that its drafts go into.
+    /// Source that receives the drafts.
     fn source(&self) -> SourceName;
 
-    /// What it reads, as a user would say it: `Markdown notes (.md)`.
-    fn format(&self) -> &'static str;
+    /// Returns the name of the format for messages, such as `Markdown notes (.md)`.
+    fn format_name(&self) -> &'static str;
 
-    /// How surely a file is for it, by its name and by how it begins.
-    fn recognise(&self, glance: &Glance) -> Fit;
+    /// Returns the confidence that the probed file has this format.
+    fn detect(&self, glance: &FileProbe) -> Confidence;
 
-    /// Reads a file, or says why it cannot be read at all.
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError>;
+    /// Parses a file into drafts. Fails if no part of it can be read.
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError>;
 }
 
-/// What was read from one file.
+/// Drafts and problems of one file.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
-    /// What is to be saved.
+pub struct ParsedFile {
+    /// Drafts to save.
     pub drafts: Vec<Draft>,
-    /// Parts of the file that could not be read. The rest goes in.
+    /// Parts of the file that could not be read. The drafts are saved nevertheless.
     pub problems: Vec<Problem>,
 }
 
-impl From<Draft> for Reading {
+impl From<Draft> for ParsedFile {
     fn from(draft: Draft) -> Self {
         Self { drafts: vec![draft], problems: Vec::new() }
     }
 }
 
-/// A part of a file, or a file among others, that was left out.
+/// A part of a file, or one file of several, that was left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// Where it is: `row 12`, ``conversation `x` ``, a path; empty for a whole
-    /// file.
+    /// Location of the problem: `row 12`, ``conversation `x` ``, a path. Empty if it concerns the
+    /// whole file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
-    /// Why it was left out.
+    /// Reason, as shown to the user.
     pub reason: String,
 }
 

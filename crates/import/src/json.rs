@@ -1,5 +1,5 @@
-//! JSON of strangers, within bounds: a text of a few bytes for each value takes
-//! many times as much memory once it is read.
+//! Bounded parsing of untrusted JSON. A parsed value takes many times the memory of its text, so
+//! lists are split into unparsed entries first.
 
 use std::fmt;
 
@@ -9,37 +9,38 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// Most entries of a list.
+/// Maximum number of entries of a list.
 const MAX_ENTRIES: usize = 1_000_000;
-/// Longest entry that is read, in bytes.
+/// Maximum size of an entry, in bytes.
 const MAX_ENTRY_BYTES: usize = 32 * 1_024 * 1_024;
-/// How deep `serde_json` reads.
+/// Recursion limit of `serde_json`.
 const MAX_DEPTH: usize = 127;
 
-/// The entries of a list, or what is there alone, none of them read yet.
-pub(super) fn entries(text: &str) -> serde_json::Result<Vec<&RawValue>> {
+/// Splits a list into its entries without parsing them; any other value is the only entry. Fails if
+/// the text is not JSON or has more than 1,000,000 entries.
+pub(super) fn split_entries(text: &str) -> serde_json::Result<Vec<&RawValue>> {
     if text.trim_start().starts_with('[') {
-        serde_json::from_str(text).map(|Entries(entries)| entries)
+        serde_json::from_str(text).map(|RawEntries(entries)| entries)
     } else {
         serde_json::from_str(text).map(|alone| vec![alone])
     }
 }
 
-/// Reads one entry.
-pub(super) fn entry<T: DeserializeOwned>(json: &str) -> Result<T, String> {
+/// Parses one entry. Fails if it is longer than 32 MiB.
+pub(super) fn parse_entry<T: DeserializeOwned>(json: &str) -> Result<T, String> {
     if json.len() > MAX_ENTRY_BYTES {
         return Err(format!("it is longer than {MAX_ENTRY_BYTES} bytes"));
     }
-    serde_json::from_str(json).map_err(|error| reason(&error))
+    serde_json::from_str(json).map_err(|error| error_message(&error))
 }
 
-/// Why a text is not JSON, and where; nothing if it is.
-pub(super) fn flaw(text: &str) -> Option<String> {
+/// Returns the syntax error of a text, with its position, or `None` if the text is JSON.
+pub(super) fn find_syntax_error(text: &str) -> Option<String> {
     serde_json::from_str::<IgnoredAny>(text).err().map(|error| error.to_string())
 }
 
-/// Why JSON cannot be read, in words that its user knows.
-pub(super) fn reason(error: &serde_json::Error) -> String {
+/// Returns the message of an error; exceeding the recursion limit is described as nesting.
+pub(super) fn error_message(error: &serde_json::Error) -> String {
     let said = error.to_string();
     match said.strip_prefix("recursion limit exceeded") {
         Some(place) => format!("it nests more than {MAX_DEPTH} values in one another{place}"),
@@ -47,14 +48,14 @@ pub(super) fn reason(error: &serde_json::Error) -> String {
     }
 }
 
-struct Entries<'a>(Vec<&'a RawValue>);
+struct RawEntries<'a>(Vec<&'a RawValue>);
 
-impl<'de> Deserialize<'de> for Entries<'de> {
+impl<'de> Deserialize<'de> for RawEntries<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct List;
 
         impl<'de> Visitor<'de> for List {
-            type Value = Entries<'de>;
+            type Value = RawEntries<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a list")
@@ -69,7 +70,7 @@ impl<'de> Deserialize<'de> for Entries<'de> {
                     }
                     entries.push(entry);
                 }
-                Ok(Entries(entries))
+                Ok(RawEntries(entries))
             }
         }
 
@@ -84,9 +85,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_gives_its_entries_and_anything_else_itself() {
+    fn list_is_split_and_other_values_kept() {
         let texts = |text: &str| {
-            entries(text)
+            split_entries(text)
                 .map(|found| found.iter().map(|it| it.get().to_owned()).collect::<Vec<_>>())
         };
         assert_eq!(texts(" [1, {\"a\": [2]}]").unwrap(), ["1", "{\"a\": [2]}"]);
@@ -95,17 +96,17 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fill_the_memory_is_refused() {
+    fn oversized_json_is_rejected() {
         let many = format!("[{}1]", "1,".repeat(MAX_ENTRIES));
-        let error = entries(&many).unwrap_err().to_string();
+        let error = split_entries(&many).unwrap_err().to_string();
         assert!(error.contains("more than 1000000 entries"), "{error}");
         let long = format!("[{}1]", "1,".repeat(MAX_ENTRY_BYTES / 2));
-        let error = entry::<Value>(&long).unwrap_err();
+        let error = parse_entry::<Value>(&long).unwrap_err();
         assert!(error.contains("longer than"), "{error}");
         let deep = "[".repeat(10_000);
-        assert!(entry::<Value>(&deep).unwrap_err().contains("nests more than 127 values"));
+        assert!(parse_entry::<Value>(&deep).unwrap_err().contains("nests more than 127 values"));
         let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(entry::<Value>(&nested(MAX_DEPTH)).is_ok());
-        assert!(entry::<Value>(&nested(MAX_DEPTH + 1)).is_err());
+        assert!(parse_entry::<Value>(&nested(MAX_DEPTH)).is_ok());
+        assert!(parse_entry::<Value>(&nested(MAX_DEPTH + 1)).is_err());
     }
 }

@@ -1,47 +1,46 @@
-//! Keywords: those that a note carries in its text as `#tags`, and lists of
-//! them without repetitions.
+//! Keywords: `#tags` in the text of a note, and lists of keywords without duplicates.
 
 use std::collections::HashMap;
 
 use super::markdown::lines_outside_code;
 
-/// The `#tags` in a Markdown text: not in code, headings or addresses, and
-/// not mere numbers such as `#12`.
+/// Returns the `#tags` in a Markdown text. Code, headings, addresses and mere numbers such as `#12`
+/// are not tags.
 pub(super) fn inline_tags(body: &str) -> Vec<String> {
-    // Most lines have no hash, which is seen sooner than where code is in a line.
-    lines_outside_code(body).filter(|line| line.contains('#')).flat_map(tags_of_line).collect()
+    // Most lines contain no hash, and that check is cheaper than finding code spans.
+    lines_outside_code(body).filter(|line| line.contains('#')).flat_map(tags_in_line).collect()
 }
 
-/// The keywords, each once, as it is first spelled.
-pub(super) fn distinct(keywords: impl IntoIterator<Item = String>) -> Vec<String> {
+/// Removes duplicates, ignoring case; the first spelling is kept.
+pub(super) fn distinct_keywords(keywords: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     keywords.into_iter().filter(|keyword| seen.insert(keyword.to_lowercase())).collect()
 }
 
-/// The keywords of a list written as one text, between commas.
-pub(super) fn between_commas(text: &str) -> impl Iterator<Item = String> {
+/// Splits a comma-separated list of keywords.
+pub(super) fn split_commas(text: &str) -> impl Iterator<Item = String> {
     text.split(',')
         .map(|keyword| keyword.trim().trim_start_matches('#').to_owned())
         .filter(|keyword| !keyword.is_empty())
 }
 
-fn tags_of_line(line: &str) -> Vec<String> {
+fn tags_in_line(line: &str) -> Vec<String> {
     let mut tags = Vec::new();
     let mut rest = line;
     let mut at_border = true;
-    let closings = last_runs(line);
+    let closings = last_backtick_runs(line);
     while let Some(next) = rest.chars().next() {
         let mut length = next.len_utf8();
         if next == '`' {
             let marks = rest.len() - rest.trim_start_matches('`').len();
             let is_closed =
                 closings.get(&marks).is_some_and(|last| line.len() - rest.len() < *last);
-            length = if is_closed { code_length(rest, marks) } else { marks };
+            length = if is_closed { code_span_length(rest, marks) } else { marks };
         } else if next == '#' && at_border {
-            let tag = tag_at(&rest[1..]);
+            let tag = tag_prefix(&rest[1..]);
             length += tag.len();
             tags.extend(
-                Some(tag.trim_end_matches('/')).filter(|tag| is_tag(tag)).map(str::to_owned),
+                Some(tag.trim_end_matches('/')).filter(|tag| is_valid_tag(tag)).map(str::to_owned),
             );
         }
         at_border = next.is_whitespace();
@@ -50,9 +49,9 @@ fn tags_of_line(line: &str) -> Vec<String> {
     tags
 }
 
-/// Where the last run of backticks of each length begins: code that is never
-/// closed is not looked through to the end of the line.
-fn last_runs(line: &str) -> HashMap<usize, usize> {
+/// Returns the position of the last run of backticks of each length, so that a line is not searched
+/// for the end of a code span that is never closed.
+fn last_backtick_runs(line: &str) -> HashMap<usize, usize> {
     let mut runs = HashMap::new();
     let mut at = 0;
     while let Some(found) = line[at..].find('`') {
@@ -64,8 +63,8 @@ fn last_runs(line: &str) -> HashMap<usize, usize> {
     runs
 }
 
-/// How long the code is that opens `text` with so many backticks.
-fn code_length(text: &str, marks: usize) -> usize {
+/// Returns the length in bytes of the code span that `text` opens with `marks` backticks.
+fn code_span_length(text: &str, marks: usize) -> usize {
     let mut at = marks;
     while let Some(found) = text[at..].find('`') {
         let close = at + found;
@@ -78,17 +77,17 @@ fn code_length(text: &str, marks: usize) -> usize {
     marks
 }
 
-fn tag_at(text: &str) -> &str {
-    let end = text.find(|next| !may_be_in_tag(next)).unwrap_or(text.len());
+fn tag_prefix(text: &str) -> &str {
+    let end = text.find(|next| !is_tag_char(next)).unwrap_or(text.len());
     &text[..end]
 }
 
-/// Letters, digits and signs of any script, but no spaces and punctuation.
-fn may_be_in_tag(next: char) -> bool {
+/// Returns `true` for letters, digits and symbols of any script, `_`, `-` and `/`.
+fn is_tag_char(next: char) -> bool {
     match next {
         '_' | '-' | '/' => true,
         next if next.is_ascii() => next.is_ascii_alphanumeric(),
-        // Punctuation: general, supplemental, Chinese and Japanese, wide.
+        // Punctuation: general, supplemental, CJK, full width.
         '\u{2000}'..='\u{200c}'
         | '\u{200e}'..='\u{206f}'
         | '\u{2e00}'..='\u{2e7f}'
@@ -99,7 +98,7 @@ fn may_be_in_tag(next: char) -> bool {
     }
 }
 
-fn is_tag(tag: &str) -> bool {
+fn is_valid_tag(tag: &str) -> bool {
     tag.chars().any(|next| !next.is_ascii_digit() && !matches!(next, '_' | '-' | '/'))
 }
 
@@ -116,21 +115,21 @@ mod tests {
     }
 
     #[test]
-    fn code_headings_addresses_and_numbers_have_no_tags() {
+    fn code_headings_addresses_and_numbers_yield_no_tags() {
         let text = "# Heading\n## Second\nhttps://example.org/#top [x](#y) [[#z]] #12 #-- # a\n\
                     `#code` ``a ` #b`` \n```\n#fenced\n```\n~~~\n#tilde\n~~~";
         assert_eq!(inline_tags(text), [""; 0]);
     }
 
     #[test]
-    fn backticks_that_are_never_closed_hide_nothing() {
+    fn unclosed_backticks_hide_no_tags() {
         assert_eq!(inline_tags("a ` b #tag `` c"), ["tag"]);
     }
 
     #[test]
-    fn a_keyword_is_kept_once() {
+    fn keywords_are_deduplicated_ignoring_case() {
         let keywords = ["Rust", "rust", "Ada"].map(str::to_owned);
-        assert_eq!(distinct(keywords), ["Rust", "Ada"]);
-        assert_eq!(between_commas("a b, #c,, ").collect::<Vec<_>>(), ["a b", "c"]);
+        assert_eq!(distinct_keywords(keywords), ["Rust", "Ada"]);
+        assert_eq!(split_commas("a b, #c,, ").collect::<Vec<_>>(), ["a b", "c"]);
     }
 }

@@ -1,5 +1,5 @@
-//! What became of the files of a user: which is read again, which has changed,
-//! which is gone.
+//! The import ledger: the result of every imported file of a user. It shows which files must be
+//! read again, have changed or have been deleted.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,98 +16,99 @@ use vademecum_kit::{
 
 use super::Problem;
 
-/// Goes up when any importer makes something else of the same file.
-const GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
+/// Version of all importers together; increment when any of them produces different items for the
+/// same file.
+const IMPORTER_GENERATION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
-/// How long a file must have rested before it was read for its time to say
-/// whether it has changed since: clocks of file systems are coarse.
-const RESTED: Duration = Duration::from_secs(2);
+/// Minimum age of a modification at the time of reading for the time stamp to prove that a file is
+/// unchanged: clocks of file systems are coarse.
+const MIN_MODIFICATION_AGE: Duration = Duration::from_secs(2);
 
-/// How long reading the ledger may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum time to read the ledger.
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What became of the files of a user.
+/// The import results of the files of one user.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     store: Arc<Store>,
 }
 
-/// What is known of a file.
+/// The result of the last import of a file.
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry {
-    /// Where it is: absolute, without links.
+pub struct LedgerEntry {
+    /// Absolute path, with links resolved.
     pub path: PathBuf,
-    /// What the user said it is to become, if they did.
+    /// Source chosen by the user, if any.
     pub asked: Option<SourceName>,
-    /// The folder that the user named, if it was found in one.
+    /// Folder named by the user in which the file was found, if any.
     pub root: Option<PathBuf>,
-    /// The source that its items went into.
+    /// Source that received the items.
     pub source: Option<SourceName>,
-    /// What it was read as.
+    /// Name of the detected format.
     pub format: Option<String>,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// The identifiers of its items.
+    /// Result of the import.
+    pub outcome: ImportOutcome,
+    /// Identifiers of the items.
     pub items: Vec<String>,
-    /// Why it was left out, or parts of it were.
+    /// Reasons why the file or parts of it were left out.
     pub problems: Vec<Problem>,
-    /// How it was when it was read.
+    /// Size and modification time when the file was read.
     #[serde(skip)]
-    pub state: State,
-    /// Fingerprint of what was in it.
+    pub state: FileStamp,
+    /// Digest of the content.
     #[serde(skip)]
     pub digest: Option<String>,
-    /// When it was read, in nanoseconds since 1970.
+    /// Time of reading, in nanoseconds since 1970.
     #[serde(skip)]
     pub read_at: i64,
     #[serde(skip)]
     generation: String,
 }
 
-/// What became of a file.
+/// Result of the import of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Its items are in the library.
+pub enum ImportOutcome {
+    /// The items are in the library.
     Imported,
-    /// It could not be read.
+    /// The file could not be read.
     Skipped,
-    /// It is nothing for this program, such as a picture beside notes.
+    /// The file has no supported format, such as a picture in a folder of notes.
     Passed,
-    /// It was imported, and is not there any more. Its items are.
+    /// The file was imported and has been deleted since. Its items are kept.
     Missing,
 }
 
-/// What a file looks like from outside.
+/// Size and modification time of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct State {
-    /// Its length in bytes.
+pub struct FileStamp {
+    /// Size in bytes.
     pub size: u64,
-    /// When it was changed, in nanoseconds since 1970.
+    /// Modification time, in nanoseconds since 1970.
     pub modified: i64,
 }
 
-impl State {
-    /// How the file is now.
-    pub fn of(path: &Path) -> std::io::Result<Self> {
+impl FileStamp {
+    /// Reads the current size and modification time of a file.
+    pub fn from_path(path: &Path) -> std::io::Result<Self> {
         let found = path.metadata()?;
-        let modified = found.modified().map(nanoseconds).unwrap_or_default();
+        let modified = found.modified().map(to_unix_nanos).unwrap_or_default();
         Ok(Self { size: found.len(), modified })
     }
 }
 
-/// The time of the clock on the wall, in nanoseconds since 1970.
-pub(super) fn now() -> i64 {
-    nanoseconds(SystemTime::now())
+/// Returns the system time, in nanoseconds since 1970.
+pub(super) fn unix_nanos_now() -> i64 {
+    to_unix_nanos(SystemTime::now())
 }
 
-fn nanoseconds(time: SystemTime) -> i64 {
+fn to_unix_nanos(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-impl Entry {
-    /// A file that is being read, of which nothing is known yet.
+impl LedgerEntry {
+    /// Returns the entry of a file that is about to be read.
     pub fn new(path: PathBuf, asked: Option<SourceName>, root: Option<PathBuf>) -> Self {
         Self {
             path,
@@ -115,26 +116,27 @@ impl Entry {
             root,
             source: None,
             format: None,
-            outcome: Outcome::Passed,
+            outcome: ImportOutcome::Passed,
             items: Vec::new(),
             problems: Vec::new(),
-            state: State::default(),
+            state: FileStamp::default(),
             digest: None,
-            read_at: now(),
-            generation: GENERATION.to_owned(),
+            read_at: unix_nanos_now(),
+            generation: IMPORTER_GENERATION.to_owned(),
         }
     }
 
-    /// Whether the file is surely as it was, and would be read as it was.
-    pub fn holds(&self, state: State) -> bool {
-        let rested = i64::try_from(RESTED.as_nanos()).unwrap_or(i64::MAX);
+    /// Returns `true` if the file has certainly not changed and the current importers would produce
+    /// the same items.
+    pub fn is_up_to_date(&self, state: FileStamp) -> bool {
+        let rested = i64::try_from(MIN_MODIFICATION_AGE.as_nanos()).unwrap_or(i64::MAX);
         self.state == state
-            && self.generation == GENERATION
-            && self.outcome != Outcome::Missing
+            && self.generation == IMPORTER_GENERATION
+            && self.outcome != ImportOutcome::Missing
             && state.modified.saturating_add(rested) <= self.read_at
     }
 
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let path = |name| row.get::<_, Option<String>>(name).map(|text| text.map(PathBuf::from));
         let source = |text: Option<String>| text.and_then(|text| text.parse().ok());
         Ok(Self {
@@ -143,10 +145,10 @@ impl Entry {
             root: path("root")?,
             source: source(row.get("source")?),
             format: row.get("format")?,
-            outcome: json(row, "outcome", |text| format!("\"{text}\""))?,
-            items: json(row, "items", |text| text)?,
-            problems: json(row, "problems", |text| text)?,
-            state: State {
+            outcome: parse_json_column(row, "outcome", |text| format!("\"{text}\""))?,
+            items: parse_json_column(row, "items", |text| text)?,
+            problems: parse_json_column(row, "problems", |text| text)?,
+            state: FileStamp {
                 size: u64::try_from(row.get::<_, i64>("size")?).unwrap_or(0),
                 modified: row.get("modified")?,
             },
@@ -156,14 +158,14 @@ impl Entry {
         })
     }
 
-    fn write(&self, writer: &Writer<'_>) -> Result<(), StoreError> {
+    fn write_row(&self, writer: &Writer<'_>) -> Result<(), StoreError> {
         let outcome = serde_json::json!(self.outcome);
-        writer.run(
+        writer.execute(
             include_str!("sql/record.sql"),
             named_params! {
-                ":path": text(&self.path),
-                ":asked": asked(self.asked),
-                ":root": self.root.as_deref().map(text),
+                ":path": path_text(&self.path),
+                ":asked": source_column(self.asked),
+                ":root": self.root.as_deref().map(path_text),
                 ":source": self.source.map(SourceName::as_str),
                 ":format": self.format,
                 ":size": i64::try_from(self.state.size).unwrap_or(i64::MAX),
@@ -181,62 +183,66 @@ impl Entry {
 }
 
 impl Ledger {
-    /// The ledger in this store.
+    /// Returns the ledger in `store`.
     pub fn new(store: Arc<Store>) -> Self {
         Self { store }
     }
 
-    /// What is known of a file, or of the files of a folder.
-    pub fn below(&self, path: &Path) -> Result<Vec<Entry>, StoreError> {
+    /// Returns the entries of a file, or of all files of a folder.
+    pub fn entries_below(&self, path: &Path) -> Result<Vec<LedgerEntry>, StoreError> {
         if !self.store.path().exists() {
             return Ok(Vec::new());
         }
-        let path = text(path);
+        let path = path_text(path);
         let folder = path.strip_suffix(std::path::MAIN_SEPARATOR).unwrap_or(&path);
         let first = format!("{folder}{}", std::path::MAIN_SEPARATOR);
         let last = format!("{first}\u{10ffff}");
         let parameters = named_params! { ":path": path, ":first": first, ":last": last };
-        self.store.read(Deadline::after(PATIENCE), |reader| {
-            reader.all(include_str!("sql/below.sql"), parameters, Entry::read)
+        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            reader.query_all(include_str!("sql/below.sql"), parameters, LedgerEntry::from_row)
         })
     }
 
-    /// What is known of all files.
-    pub fn all(&self) -> Result<Vec<Entry>, StoreError> {
+    /// Returns all entries.
+    pub fn all_entries(&self) -> Result<Vec<LedgerEntry>, StoreError> {
         if !self.store.path().exists() {
             return Ok(Vec::new());
         }
-        self.store.read(Deadline::after(PATIENCE), |reader| {
-            reader.all(include_str!("sql/files.sql"), &[], Entry::read)
+        self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            reader.query_all(include_str!("sql/files.sql"), &[], LedgerEntry::from_row)
         })
     }
 
-    /// Remembers what became of files, and forgets others.
-    pub fn record(&self, entries: &[Entry], gone: &[Entry]) -> Result<(), StoreError> {
+    /// Inserts or replaces `entries`, and deletes those in `gone`.
+    pub fn record_entries(
+        &self,
+        entries: &[LedgerEntry],
+        gone: &[LedgerEntry],
+    ) -> Result<(), StoreError> {
         if entries.is_empty() && gone.is_empty() {
             return Ok(());
         }
         self.store.write(Durability::Bulk, |writer| {
             for entry in gone {
                 let parameters =
-                    named_params! { ":path": text(&entry.path), ":asked": asked(entry.asked) };
-                writer.run(include_str!("sql/forget.sql"), parameters)?;
+                    named_params! { ":path": path_text(&entry.path), ":asked": source_column(entry.asked) };
+                writer.execute(include_str!("sql/forget.sql"), parameters)?;
             }
-            entries.iter().try_for_each(|entry| entry.write(writer))
+            entries.iter().try_for_each(|entry| entry.write_row(writer))
         })
     }
 }
 
-fn asked(source: Option<SourceName>) -> &'static str {
+fn source_column(source: Option<SourceName>) -> &'static str {
     source.map_or("", SourceName::as_str)
 }
 
-/// A path as it is kept. One that is no text is kept as it is shown.
-fn text(path: &Path) -> String {
+/// Returns a path as stored; invalid UTF-8 is replaced.
+fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn json<T: DeserializeOwned>(
+fn parse_json_column<T: DeserializeOwned>(
     row: &Row<'_>,
     column: &'static str,
     dress: impl Fn(String) -> String,
@@ -253,43 +259,52 @@ mod tests {
 
     use super::*;
 
-    fn entry(path: &str) -> Entry {
+    fn imported_entry(path: &str) -> LedgerEntry {
         let asked = Some(SourceName::Notes);
-        Entry { outcome: Outcome::Imported, ..Entry::new(path.into(), asked, None) }
+        LedgerEntry {
+            outcome: ImportOutcome::Imported,
+            ..LedgerEntry::new(path.into(), asked, None)
+        }
     }
 
     #[test]
-    fn files_are_remembered_by_folder() {
+    fn ledger_returns_entries_by_folder() {
         let folder = tempfile::tempdir().unwrap();
         let ledger = Ledger::new(Arc::new(Store::new(Database::Imports, folder.path())));
-        assert!(ledger.all().unwrap().is_empty() && !folder.path().join("imports.db").exists());
-        let known = ["/a/x.md", "/a/b/y.md", "/a.md", "/ab/z.md"].map(entry);
-        ledger.record(&known, &[]).unwrap();
+        assert!(
+            ledger.all_entries().unwrap().is_empty() && !folder.path().join("imports.db").exists()
+        );
+        let known = ["/a/x.md", "/a/b/y.md", "/a.md", "/ab/z.md"].map(imported_entry);
+        ledger.record_entries(&known, &[]).unwrap();
         let below = |path: &str| -> Vec<String> {
-            let found = ledger.below(Path::new(path)).unwrap();
+            let found = ledger.entries_below(Path::new(path)).unwrap();
             found.iter().map(|entry| entry.path.display().to_string()).collect()
         };
         assert_eq!(below("/a"), ["/a/b/y.md", "/a/x.md"]);
         assert_eq!(below("/a/"), ["/a/b/y.md", "/a/x.md"]);
         assert_eq!(below("/a.md"), ["/a.md"]);
         assert_eq!(below("/").len(), 4);
-        let changed = Entry { outcome: Outcome::Missing, ..entry("/a/x.md") };
-        ledger.record(&[changed], &[entry("/a.md")]).unwrap();
-        let all = ledger.all().unwrap();
+        let changed = LedgerEntry { outcome: ImportOutcome::Missing, ..imported_entry("/a/x.md") };
+        ledger.record_entries(&[changed], &[imported_entry("/a.md")]).unwrap();
+        let all = ledger.all_entries().unwrap();
         assert_eq!(all.len(), 3);
-        assert!(all.iter().any(|entry| entry.outcome == Outcome::Missing));
+        assert!(all.iter().any(|entry| entry.outcome == ImportOutcome::Missing));
     }
 
     #[test]
-    fn a_file_is_as_it_was_only_if_that_is_sure() {
+    fn entry_is_current_only_if_certain() {
         let second = 1_000_000_000;
-        let state = State { size: 5, modified: 10 * second };
-        let read_at = |seconds: i64| Entry { state, read_at: seconds * second, ..entry("/a.md") };
-        assert!(read_at(13).holds(state));
-        assert!(!read_at(11).holds(state), "it may have been changed in the same moment");
-        assert!(!read_at(13).holds(State { size: 6, ..state }));
-        assert!(!read_at(13).holds(State { modified: 9 * second, ..state }));
-        let older = Entry { generation: "0".to_owned(), ..read_at(13) };
-        assert!(!older.holds(state), "another program may read it better");
+        let state = FileStamp { size: 5, modified: 10 * second };
+        let read_at = |seconds: i64| LedgerEntry {
+            state,
+            read_at: seconds * second,
+            ..imported_entry("/a.md")
+        };
+        assert!(read_at(13).is_up_to_date(state));
+        assert!(!read_at(11).is_up_to_date(state), "it may have been changed in the same moment");
+        assert!(!read_at(13).is_up_to_date(FileStamp { size: 6, ..state }));
+        assert!(!read_at(13).is_up_to_date(FileStamp { modified: 9 * second, ..state }));
+        let older = LedgerEntry { generation: "0".to_owned(), ..read_at(13) };
+        assert!(!older.is_up_to_date(state), "another program may read it better");
     }
 }

@@ -1,65 +1,64 @@
-//! Reads other programs' files as drafts.
+//! Importers: they read files of other programs into [`Draft`](vademecum_kit::model::Draft)s.
 //!
-//! Files in, [`Draft`](vademecum_kit::model::Draft)s out: no file is changed, and
-//! all that is written is the [`Ledger`] of what became of each. Each format is
-//! one file; `registry` lists them all. Start reading there, then take `prompts`,
-//! the shortest. The one format of our own, `exported`, is there in both
-//! directions.
+//! Importers never change a file. The only thing written is the [`Ledger`], which records the
+//! result of each file. Each format has one file; `registry` lists all importers. Start reading
+//! there, then read `prompts_csv`, the shortest importer. `exported` is our own format and contains
+//! both its reader and its writer.
 
 mod archive;
 mod card;
 mod characters;
 mod charx;
+mod chat_exports;
 mod chatgpt;
-mod chats;
 mod claude;
 mod conversation;
+mod conversation_tree;
+mod datetime;
 mod digest;
 mod encoding;
 mod error;
 pub mod exported;
+mod fabric_patterns;
 mod file;
-mod glance;
+mod file_probe;
+mod file_walk;
+mod google_keep;
 mod html_notes;
 mod importer;
 mod json;
-mod keep;
+mod json_shape;
 mod keywords;
 mod ledger;
-mod listing;
 mod logseq;
 mod markdown;
 mod media;
-mod moment;
+mod message_content;
 mod notes;
 mod notion;
 mod obsidian;
 mod org;
-mod outline;
-mod parts;
-mod patterns;
-mod picture;
-mod prompt_list;
-mod prompts;
+mod png_card;
+mod prompt_collector;
+mod prompts_csv;
 mod prompts_json;
 mod registry;
 mod role_chats;
 mod silly_tavern;
 mod title;
-mod tree;
 
 #[cfg(any(test, feature = "fuzzing"))]
-pub mod fuzzing;
+pub mod fuzz_parsers;
 #[cfg(test)]
-mod mutated;
+mod fuzz_tests;
 
 pub use archive::ArchiveError;
 pub use digest::digest;
 pub use encoding::EncodingError;
 pub use error::{CardError, ImportError};
 pub use file::SourceFile;
-pub use glance::{Fit, Glance};
-pub use importer::{Importer, Problem, Reading};
-pub use ledger::{Entry, Ledger, Outcome, State};
-pub use listing::{Found, Listing, files};
-pub use registry::{Read, importers, read, recognise};
+pub use file_probe::{Confidence, FileProbe};
+pub use file_walk::{FileEntry, FileWalk, walk_files};
+pub use importer::{Importer, ParsedFile, Problem};
+pub use ledger::{FileStamp, ImportOutcome, Ledger, LedgerEntry};
+pub use registry::{ImportAttempt, detect_importer, importers_for, read_file};

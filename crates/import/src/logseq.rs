@@ -1,97 +1,96 @@
 //! Pages and journals of a Logseq graph in Markdown.
 //!
-//! A page has its name from its file, and its properties as `name:: value`
-//! before everything else.
+//! The file name determines the name of a page. Its properties are `name:: value` lines at the
+//! beginning.
 
 use std::path::Path;
 
-use vademecum_kit::model::{Body, Draft, NoteDraft, SourceName};
+use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile, datetime,
     digest::digest,
-    keywords::{distinct, inline_tags},
-    markdown::{Markdown, lines_outside_code, unlink},
-    moment,
-    title::title,
+    keywords::{distinct_keywords, inline_tags},
+    markdown::{MarkdownDocument, lines_outside_code, unwrap_wiki_link},
+    title::clean_title,
 };
 
-/// Goes up when the same file makes another note than before.
+/// Version of the importer; increment when the same file produces a different note.
 const VERSION: &str = "logseq/1";
 
-/// Reads Logseq's notes.
+/// Importer of Logseq pages.
 #[derive(Debug)]
-pub(super) struct Logseq;
+pub(super) struct LogseqImporter;
 
-impl Importer for Logseq {
+impl Importer for LogseqImporter {
     fn source(&self) -> SourceName {
         SourceName::Notes
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "pages and journals of Logseq (.md)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        Fit::Content.when(glance.ends_in(&["md"]) && folder_in_graph(glance.path()).is_some())
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        Confidence::ByContent
+            .when(glance.has_extension(&["md"]) && graph_folder(glance.path()).is_some())
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let text = file.text()?;
         let content = text.trim_start_matches('\u{feff}');
-        let markdown = Markdown::parse(content);
-        let properties = Properties::read(markdown.body);
+        let markdown = MarkdownDocument::parse(content);
+        let properties = PageProperties::parse(markdown.body);
         let front = markdown.properties;
         let tags = front.tags.into_iter().chain(properties.tags);
         let tags = tags.chain(inline_tags(markdown.body)).chain(linked_tags(markdown.body));
-        let named = properties.title.or(front.title).as_deref().and_then(title);
+        let named = properties.title.or(front.title).as_deref().and_then(clean_title);
         let note = NoteDraft {
-            title: named.or_else(|| page_name(&file.path)).unwrap_or_else(|| file.stem()),
+            title: named.or_else(|| page_name(&file.path)).unwrap_or_else(|| file.file_stem()),
             content: content.to_owned(),
-            tags: distinct(tags),
-            created_at: front
-                .created
-                .or_else(|| moment::parse(&properties.created.or_else(|| page_name(&file.path))?)),
+            tags: distinct_keywords(tags),
+            created_at: front.created.or_else(|| {
+                datetime::parse_text(&properties.created.or_else(|| page_name(&file.path))?)
+            }),
             modified_at: front.modified.or(file.modified),
         };
-        // The title may come from the name alone.
+        // The title may depend on the file name only.
         let parts = [file.bytes.as_slice(), note.title.as_bytes()];
         let digest = digest(VERSION, parts);
-        Ok(Draft { origin: file.origin(), digest, id: None, body: Body::Note(note) }.into())
+        Ok(Draft { origin: file.origin(), digest, id: None, body: DraftBody::Note(note) }.into())
     }
 }
 
-/// `pages` or `journals`, for a file in that folder of a graph.
-fn folder_in_graph(path: &Path) -> Option<&str> {
+/// Returns `pages` or `journals` for a file in that folder of a graph.
+fn graph_folder(path: &Path) -> Option<&str> {
     let folder = path.parent()?;
     let name = folder.file_name()?.to_str()?;
     let is_graph = || folder.parent().is_some_and(|graph| graph.join("logseq").is_dir());
     (matches!(name, "pages" | "journals") && is_graph()).then_some(name)
 }
 
-/// Whether a file lies in the folder in which Logseq keeps its settings and
-/// copies of old pages.
-pub(super) fn is_kept_by_logseq(path: &Path) -> bool {
+/// Returns `true` for a file in the folder in which Logseq stores its settings and backups.
+pub(super) fn is_logseq_internal(path: &Path) -> bool {
     path.ancestors().skip(1).any(|folder| {
         folder.file_name().is_some_and(|name| name == "logseq")
             && folder.join("config.edn").is_file()
     })
 }
 
-/// The name of a page or the day of a journal, for a file of a graph.
+/// Returns the name of a page or the date of a journal; `None` for a file outside of a graph.
 pub(super) fn page_name(path: &Path) -> Option<String> {
-    let folder = folder_in_graph(path)?;
+    let folder = graph_folder(path)?;
     let stem = path.file_stem()?.to_str()?;
     let name = if folder == "journals" {
         stem.replace('_', "-")
     } else {
-        decoded(&stem.replace("___", "/"))
+        percent_decode(&stem.replace("___", "/"))
     };
-    title(&name)
+    clean_title(&name)
 }
 
-/// `%3A` and the like as what they stand for.
-fn decoded(name: &str) -> String {
+/// Decodes percent-encoding such as `%3A`.
+fn percent_decode(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name;
     while let Some((before, after)) = rest.split_once('%') {
@@ -107,16 +106,16 @@ fn decoded(name: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| name.to_owned())
 }
 
-/// What the first block of a page says about it.
+/// Properties in the first block of a page.
 #[derive(Debug, Default)]
-struct Properties {
+struct PageProperties {
     title: Option<String>,
     tags: Vec<String>,
     created: Option<String>,
 }
 
-impl Properties {
-    fn read(body: &str) -> Self {
+impl PageProperties {
+    fn parse(body: &str) -> Self {
         let mut found = Self::default();
         for line in body.lines().skip_while(|line| line.trim().is_empty()) {
             let line = line.trim().trim_start_matches("- ");
@@ -126,9 +125,11 @@ impl Properties {
             }
             let value = value.trim();
             match name.to_lowercase().as_str() {
-                "title" => found.title = Some(unlink(value).to_owned()),
-                "tags" | "tag" | "keywords" => found.tags.extend(listed(value)),
-                "created" | "created-at" | "date" => found.created = Some(unlink(value).to_owned()),
+                "title" => found.title = Some(unwrap_wiki_link(value).to_owned()),
+                "tags" | "tag" | "keywords" => found.tags.extend(split_tags(value)),
+                "created" | "created-at" | "date" => {
+                    found.created = Some(unwrap_wiki_link(value).to_owned())
+                }
                 _ => {}
             }
         }
@@ -136,16 +137,16 @@ impl Properties {
     }
 }
 
-/// `[[one]], two, #three` as a list.
-fn listed(value: &str) -> Vec<String> {
+/// Splits `[[one]], two, #three` into tags.
+fn split_tags(value: &str) -> Vec<String> {
     let bare = value.split(',').map(|tag| {
         let tag = tag.trim().trim_start_matches('#');
-        unlink(tag).trim().to_owned()
+        unwrap_wiki_link(tag).trim().to_owned()
     });
     bare.filter(|tag| !tag.is_empty()).collect()
 }
 
-/// Tags of several words: `#[[two words]]`.
+/// Returns the tags of several words: `#[[two words]]`.
 fn linked_tags(body: &str) -> Vec<String> {
     let of_line = |line: &str| -> Vec<String> {
         let after = line.split("#[[").skip(1).filter_map(|rest| Some(rest.split_once("]]")?.0));
@@ -162,50 +163,54 @@ mod tests {
 
     use super::*;
 
-    fn read(path: &str, text: &str) -> NoteDraft {
+    fn read_page(path: &str, text: &str) -> NoteDraft {
         let graph = tempfile::tempdir().unwrap();
         fs::create_dir_all(graph.path().join("logseq")).unwrap();
         let path = graph.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
-        assert_eq!(Logseq.recognise(&Glance::take(&path, None).unwrap()), Fit::Content);
+        assert_eq!(
+            LogseqImporter.detect(&FileProbe::open(&path, None).unwrap()),
+            Confidence::ByContent
+        );
         let file = SourceFile::open(&path, None).unwrap();
-        let Body::Note(note) = Logseq.read(&file).unwrap().drafts.remove(0).body else {
+        let DraftBody::Note(note) = LogseqImporter.parse(&file).unwrap().drafts.remove(0).body
+        else {
             panic!("no note")
         };
         note
     }
 
     #[test]
-    fn a_page_has_its_name_from_its_file_and_its_properties() {
+    fn page_has_name_of_file_and_properties() {
         let text = "tags:: [[baking]], rye flour, #dough\nalias:: Loaf\nicon::\n\n- Knead. #daily #[[two words]]\n  late:: x";
-        let note = read("pages/bread___rye%3A dark.md", text);
+        let note = read_page("pages/bread___rye%3A dark.md", text);
         assert_eq!((note.title.as_str(), note.content.as_str()), ("bread/rye: dark", text));
         assert_eq!(note.tags, ["baking", "rye flour", "dough", "daily", "two words"]);
-        assert_eq!(read("pages/x.md", "- title:: Rye\n- x").title, "Rye");
-        assert_eq!(read("pages/100%.md", "x").title, "100%");
-        assert_eq!(read("pages/%ff%.md", "x").title, "%ff%");
+        assert_eq!(read_page("pages/x.md", "- title:: Rye\n- x").title, "Rye");
+        assert_eq!(read_page("pages/100%.md", "x").title, "100%");
+        assert_eq!(read_page("pages/%ff%.md", "x").title, "%ff%");
     }
 
     #[test]
-    fn a_journal_is_of_its_day() {
-        let note = read("journals/2026_01_31.md", "- Baked.");
+    fn journal_has_date_of_its_name() {
+        let note = read_page("journals/2026_01_31.md", "- Baked.");
         assert_eq!(note.title, "2026-01-31");
         assert_eq!(note.created_at, Timestamp::parse("2026-01-31").ok());
         assert_eq!(
-            read("pages/x.md", "created:: 2026-01-02\n").created_at.unwrap().to_string(),
+            read_page("pages/x.md", "created:: 2026-01-02\n").created_at.unwrap().to_string(),
             "2026-01-02T00:00:00.000Z"
         );
     }
 
     #[test]
-    fn what_logseq_keeps_for_itself_is_known() {
+    fn logseq_internal_files_are_detected() {
         let graph = tempfile::tempdir().unwrap();
         let old = graph.path().join("logseq/bak/pages/x.md");
         fs::create_dir_all(old.parent().unwrap()).unwrap();
-        assert!(!is_kept_by_logseq(&old), "some folder may be called so");
+        assert!(!is_logseq_internal(&old), "some folder may be called so");
         fs::write(graph.path().join("logseq/config.edn"), "{}").unwrap();
-        assert!(is_kept_by_logseq(&old));
-        assert!(!is_kept_by_logseq(&graph.path().join("pages/x.md")));
+        assert!(is_logseq_internal(&old));
+        assert!(!is_logseq_internal(&graph.path().join("pages/x.md")));
     }
 }

@@ -1,87 +1,89 @@
-//! Notes: Markdown and plain text files, as Obsidian and others keep them.
+//! Notes: Markdown and plain text files, as kept by Obsidian and others.
 
 use std::path::Component;
 
-use vademecum_kit::model::{Body, Draft, NoteDraft, SourceName, Timestamp};
+use vademecum_kit::model::{Draft, DraftBody, NoteDraft, SourceName, Timestamp};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
     digest::digest,
-    keywords::{distinct, inline_tags},
-    logseq::is_kept_by_logseq,
-    markdown::Markdown,
-    obsidian::templates_around,
-    title::title,
+    keywords::{distinct_keywords, inline_tags},
+    logseq::is_logseq_internal,
+    markdown::MarkdownDocument,
+    obsidian::template_folder,
+    title::clean_title,
 };
 
-/// Goes up when the same file makes another note than before.
+/// Version of the importer; increment when the same file produces a different note.
 const VERSION: &str = "notes/2";
 
-/// What note programs keep beside the notes.
-const NOT_NOTES: [&str; 3] = [".obsidian", ".git", ".trash"];
+/// Folders of note programs that do not contain notes.
+const IGNORED_FOLDERS: [&str; 3] = [".obsidian", ".git", ".trash"];
 
-/// Reads notes.
+/// Importer of Markdown and text notes.
 #[derive(Debug)]
-pub(super) struct Notes;
+pub(super) struct NoteImporter;
 
-impl Importer for Notes {
+impl Importer for NoteImporter {
     fn source(&self) -> SourceName {
         SourceName::Notes
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "Markdown and text notes (.md, .markdown, .txt)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
+    fn detect(&self, glance: &FileProbe) -> Confidence {
         let is_kept_beside =
-            |part: Component| NOT_NOTES.iter().any(|name| part.as_os_str() == *name);
-        let is_note = glance.ends_in(&["md", "markdown", "txt"]);
+            |part: Component| IGNORED_FOLDERS.iter().any(|name| part.as_os_str() == *name);
+        let is_note = glance.has_extension(&["md", "markdown", "txt"]);
         let is_beside =
-            || glance.path().components().any(is_kept_beside) || is_kept_by_logseq(glance.path());
-        Fit::Name.when(is_note && !is_beside())
+            || glance.path().components().any(is_kept_beside) || is_logseq_internal(glance.path());
+        Confidence::ByName.when(is_note && !is_beside())
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        if let Some(folder) = templates_around(file) {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        if let Some(folder) = template_folder(file) {
             let reason = format!("it is a template: the vault keeps its templates in `{folder}`");
             let problem = Problem { place: String::new(), reason };
-            return Ok(Reading { drafts: Vec::new(), problems: vec![problem] });
+            return Ok(ParsedFile { drafts: Vec::new(), problems: vec![problem] });
         }
         let text = &file.text()?;
-        let is_plain = file.ends_in(&["txt"]);
-        let (note, problems) =
-            if is_plain { (plain(file, text), Vec::new()) } else { markdown(file, text) };
+        let is_plain = file.has_extension(&["txt"]);
+        let (note, problems) = if is_plain {
+            (plain_text_note(file, text), Vec::new())
+        } else {
+            markdown_note(file, text)
+        };
         let draft = Draft {
             origin: file.origin(),
             digest: digest(VERSION, [file.bytes.as_slice()]),
             id: None,
-            body: Body::Note(note),
+            body: DraftBody::Note(note),
         };
-        Ok(Reading { drafts: vec![draft], problems })
+        Ok(ParsedFile { drafts: vec![draft], problems })
     }
 }
 
-fn plain(file: &SourceFile, text: &str) -> NoteDraft {
+fn plain_text_note(file: &SourceFile, text: &str) -> NoteDraft {
     NoteDraft {
-        title: file.stem(),
+        title: file.file_stem(),
         content: text.to_owned(),
         tags: Vec::new(),
-        created_at: day(file),
+        created_at: date_from_name(file),
         modified_at: file.modified,
     }
 }
 
-/// The day with which a name begins: daily notes and the posts of a blog are
-/// called by theirs.
-fn day(file: &SourceFile) -> Option<Timestamp> {
-    Timestamp::parse(file.stem().get(..10)?).ok()
+/// Returns the date with which the file name begins, as in daily notes and blog posts.
+fn date_from_name(file: &SourceFile) -> Option<Timestamp> {
+    Timestamp::parse(file.file_stem().get(..10)?).ok()
 }
 
-/// The note, and what of it was left out.
-fn markdown(file: &SourceFile, text: &str) -> (NoteDraft, Vec<Problem>) {
-    let markdown = Markdown::parse(text);
-    let problems = markdown.is_front_too_long.then(|| Problem {
+/// Returns the note of a Markdown file, and a problem if its front matter is too long.
+fn markdown_note(file: &SourceFile, text: &str) -> (NoteDraft, Vec<Problem>) {
+    let markdown = MarkdownDocument::parse(text);
+    let problems = markdown.is_front_matter_too_long.then(|| Problem {
         place: "the front matter".to_owned(),
         reason: "it is too long to be read; the note is kept without its properties".to_owned(),
     });
@@ -92,12 +94,12 @@ fn markdown(file: &SourceFile, text: &str) -> (NoteDraft, Vec<Problem>) {
         title: properties
             .title
             .as_deref()
-            .and_then(title)
-            .or_else(|| title(&heading?))
-            .unwrap_or_else(|| file.stem()),
+            .and_then(clean_title)
+            .or_else(|| clean_title(&heading?))
+            .unwrap_or_else(|| file.file_stem()),
         content: text.to_owned(),
-        tags: distinct(properties.tags.into_iter().chain(inline)),
-        created_at: properties.created.or_else(|| day(file)),
+        tags: distinct_keywords(properties.tags.into_iter().chain(inline)),
+        created_at: properties.created.or_else(|| date_from_name(file)),
         modified_at: properties.modified.or(file.modified),
     };
     (note, problems.into_iter().collect())
@@ -106,22 +108,22 @@ fn markdown(file: &SourceFile, text: &str) -> (NoteDraft, Vec<Problem>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::glance::tests::glance;
+    use crate::file_probe::tests::probe_file;
 
-    fn note(path: &str, text: &str) -> NoteDraft {
-        let mut file = SourceFile::example(path, text);
+    fn read_note(path: &str, text: &str) -> NoteDraft {
+        let mut file = SourceFile::in_memory(path, text);
         file.modified = Timestamp::from_unix_seconds(0.0);
-        let draft = Notes.read(&file).unwrap().drafts.remove(0);
+        let draft = NoteImporter.parse(&file).unwrap().drafts.remove(0);
         assert_eq!(draft.origin, format!("file:{path}"));
-        let Body::Note(note) = draft.body else { panic!("not a note") };
+        let DraftBody::Note(note) = draft.body else { panic!("not a note") };
         note
     }
 
     #[test]
-    fn a_note_keeps_its_whole_text_and_its_properties() {
+    fn note_keeps_text_and_properties() {
         let text =
             "---\ntags: [baking]\ncreated: 2024-05-01\n---\n# Rye\n[[Flour]] #baking #dough\n";
-        let note = note("/vault/Bread.md", text);
+        let note = read_note("/vault/Bread.md", text);
         assert_eq!(note.content, text);
         assert_eq!(note.title, "Rye");
         assert_eq!(note.tags, ["baking", "dough"]);
@@ -130,32 +132,33 @@ mod tests {
     }
 
     #[test]
-    fn the_title_is_the_best_name_there_is() {
-        assert_eq!(note("/Stem.md", "---\ntitle: Front\n---\n# Head\n").title, "Front");
-        assert_eq!(note("/Stem.md", "\n# Head\n").title, "Head");
-        assert_eq!(note("/Stem.md", "Text first\n# Head\n").title, "Stem");
-        assert_eq!(note("/Stem.txt", "# Head #tag\n").title, "Stem");
-        assert_eq!(note("/Stem.md", "").title, "Stem");
+    fn title_is_property_heading_or_file_name() {
+        assert_eq!(read_note("/Stem.md", "---\ntitle: Front\n---\n# Head\n").title, "Front");
+        assert_eq!(read_note("/Stem.md", "\n# Head\n").title, "Head");
+        assert_eq!(read_note("/Stem.md", "Text first\n# Head\n").title, "Stem");
+        assert_eq!(read_note("/Stem.txt", "# Head #tag\n").title, "Stem");
+        assert_eq!(read_note("/Stem.md", "").title, "Stem");
     }
 
     #[test]
-    fn broken_front_matter_loses_no_note() {
+    fn broken_front_matter_keeps_the_note() {
         let text = "---\ncreated: {{date}}: x\n---\nText\n";
-        let note = note("/Stem.md", text);
+        let note = read_note("/Stem.md", text);
         assert_eq!((note.content.as_str(), note.created_at), (text, None));
     }
 
     #[test]
-    fn links_embeds_and_aliases_stay_as_they_are_written() {
+    fn links_embeds_and_aliases_are_unchanged() {
         let text =
             "---\naliases: [Loaf, Brown bread]\n---\nSee [[Flour|the flour]] ![[loaf.png]]\n";
-        let note = note("/vault/Bread.md", text);
+        let note = read_note("/vault/Bread.md", text);
         assert_eq!((note.title.as_str(), note.content.as_str()), ("Bread", text));
     }
 
     #[test]
-    fn a_note_that_is_called_by_its_day_is_of_that_day() {
-        let day = |path: &str, text: &str| note(path, text).created_at.map(|it| it.to_string());
+    fn daily_note_has_date_of_its_name() {
+        let day =
+            |path: &str, text: &str| read_note(path, text).created_at.map(|it| it.to_string());
         let expected = Some("2026-01-31T00:00:00.000Z".to_owned());
         assert_eq!(day("/2026-01-31.md", "Text"), expected);
         assert_eq!(day("/_posts/2026-01-31-rye-bread.markdown", "Text"), expected);
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_of_a_vault_is_named_as_one() {
+    fn vault_template_is_reported() {
         let vault = tempfile::tempdir().unwrap();
         for folder in [".obsidian", "Forms"] {
             std::fs::create_dir_all(vault.path().join(folder)).unwrap();
@@ -176,15 +179,17 @@ mod tests {
         let path = vault.path().join("Forms/day.md");
         std::fs::write(&path, "{{date}}").unwrap();
         let file = SourceFile::open(&path, Some(vault.path())).unwrap();
-        let reading = Notes.read(&file).unwrap();
+        let reading = NoteImporter.parse(&file).unwrap();
         assert!(reading.drafts.is_empty());
         assert!(reading.problems[0].reason.contains("templates in `Forms`"));
     }
 
     #[test]
-    fn a_change_is_seen_in_the_digest() {
+    fn digest_depends_on_content() {
         let digest = |text| {
-            Notes.read(&SourceFile::example("/a.md", text)).unwrap().drafts[0].digest.clone()
+            NoteImporter.parse(&SourceFile::in_memory("/a.md", text)).unwrap().drafts[0]
+                .digest
+                .clone()
         };
         assert_eq!(digest("a"), digest("a"));
         assert_ne!(digest("a"), digest("b"));
@@ -192,7 +197,8 @@ mod tests {
 
     #[test]
     fn only_notes_are_accepted() {
-        let accepts = |path: &str| Notes.recognise(&glance(path, "Text.")) == Fit::Name;
+        let accepts =
+            |path: &str| NoteImporter.detect(&probe_file(path, "Text.")) == Confidence::ByName;
         assert!(accepts(".vault/A.MD") && accepts("a.txt") && accepts("a.markdown"));
         assert!(!accepts("vault/.trash/a.md") && !accepts("vault/.obsidian/x/a.md"));
         assert!(!accepts("a.png") && !accepts("md"));

@@ -1,4 +1,4 @@
-//! What an Obsidian vault says about the files in it.
+//! Detection of the template folder of an Obsidian vault.
 
 use std::{
     fs::File,
@@ -10,36 +10,35 @@ use serde_json::Value;
 
 use super::SourceFile;
 
-/// Longest settings that are read, in bytes.
-const MAX_SETTINGS: u64 = 1_024 * 1_024;
+/// Maximum size of a settings file, in bytes.
+const MAX_SETTINGS_BYTES: u64 = 1_024 * 1_024;
 
-/// Where a folder of templates is named: the file below `.obsidian`, and the key.
-const TEMPLATES: [(&str, &str); 2] =
+/// Settings that name the template folder: file below `.obsidian`, and key.
+const TEMPLATE_SETTINGS: [(&str, &str); 2] =
     [("templates.json", "folder"), ("plugins/templater-obsidian/data.json", "templates_folder")];
 
-/// The folder of templates in which a file of a vault lies, by its name there.
-/// A file that the user named himself, or in a folder below that of the vault,
-/// is what he wants.
-pub(super) fn templates_around(file: &SourceFile) -> Option<String> {
-    let vault = vault(file)?;
+/// Returns the template folder, relative to the vault, that contains the file. Returns `None` for a
+/// file that the user named directly or through a folder inside of the vault, because it is wanted.
+pub(super) fn template_folder(file: &SourceFile) -> Option<String> {
+    let vault = find_vault(file)?;
     let inside = file.path.strip_prefix(&vault).ok()?;
-    TEMPLATES.iter().find_map(|(settings, key)| {
-        let folder = setting(&vault.join(".obsidian").join(settings), key)?;
+    TEMPLATE_SETTINGS.iter().find_map(|(settings, key)| {
+        let folder = read_setting(&vault.join(".obsidian").join(settings), key)?;
         let folder = folder.trim_matches('/');
         (!folder.is_empty() && inside.starts_with(folder)).then(|| folder.to_owned())
     })
 }
 
-/// The vault in which a file lies, within the folder that the user named.
-fn vault(file: &SourceFile) -> Option<PathBuf> {
+/// Returns the vault that contains the file, within the folder named by the user.
+fn find_vault(file: &SourceFile) -> Option<PathBuf> {
     let root = file.root.as_deref()?;
     let folders = file.path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
     folders.into_iter().find(|folder| folder.join(".obsidian").is_dir()).map(Path::to_owned)
 }
 
-fn setting(path: &Path, key: &str) -> Option<String> {
+fn read_setting(path: &Path, key: &str) -> Option<String> {
     let mut settings = Vec::new();
-    File::open(path).ok()?.take(MAX_SETTINGS).read_to_end(&mut settings).ok()?;
+    File::open(path).ok()?.take(MAX_SETTINGS_BYTES).read_to_end(&mut settings).ok()?;
     let settings: Value = serde_json::from_slice(&settings).ok()?;
     Some(settings.get(key)?.as_str()?.to_owned())
 }
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_is_known_by_the_settings_of_its_vault() {
+    fn template_is_detected_by_vault_settings() {
         let folder = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = folder.path().join(path);
@@ -63,7 +62,7 @@ mod tests {
         let form = write("vault/Bits/Forms/day.md", "{{date}}");
         let note = write("vault/Bits/Formsheet.md", "Text");
         let around = |path: &Path, root: Option<&Path>| {
-            templates_around(&SourceFile::open(path, root).unwrap())
+            template_folder(&SourceFile::open(path, root).unwrap())
         };
         assert_eq!(around(&form, Some(folder.path())).as_deref(), Some("Bits/Forms"));
         assert_eq!(around(&note, Some(folder.path())), None);

@@ -1,145 +1,159 @@
-//! Every importer, in one list.
+//! The list of all importers, detection of the right one, and reading of one file.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use vademecum_kit::model::SourceName;
 
 use super::{
-    Fit, Found, Glance, ImportError, Importer, Problem, Reading, SourceFile, State,
-    characters::Characters, charx::Charx, chats::Chats, digest::digest, exported,
-    html_notes::HtmlNotes, json, keep::Keep, logseq::Logseq, media, notes::Notes, notion::Notion,
-    org::Org, patterns::Patterns, picture::Pictures, prompts::Prompts, prompts_json::JsonPrompts,
-    role_chats::RoleChats, silly_tavern::SillyTavern,
+    Confidence, FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, Problem,
+    SourceFile, characters::CharacterImporter, charx::CharxImporter,
+    chat_exports::ChatExportImporter, digest::digest, exported, fabric_patterns::PatternImporter,
+    google_keep::KeepImporter, html_notes::HtmlNoteImporter, json, logseq::LogseqImporter, media,
+    notes::NoteImporter, notion::NotionImporter, org::OrgImporter, png_card::PngCardImporter,
+    prompts_csv::CsvPromptImporter, prompts_json::JsonPromptImporter, role_chats::RoleChatImporter,
+    silly_tavern::SillyTavernImporter,
 };
 
-/// All of them. Of two that fit equally well, the first reads the file.
-static IMPORTERS: [&dyn Importer; 28] = [
-    &Notes,
-    &Notion,
-    &Logseq,
-    &Org,
-    &Keep,
-    &HtmlNotes,
-    &media::Text,
-    &media::Html,
-    &media::Rst,
-    &media::Subtitles,
-    &media::Podcast,
-    &media::Pdf,
-    &media::Epub,
-    &media::Office,
-    &media::Table,
-    &media::Notebook,
-    &media::Email,
-    &media::Outlook,
-    &media::Feeds,
-    &Chats,
-    &SillyTavern,
-    &RoleChats,
-    &Characters,
-    &Pictures,
-    &Charx,
-    &Prompts,
-    &JsonPrompts,
-    &Patterns,
+/// All importers. Of two with the same confidence, the first reads the file.
+static ALL_IMPORTERS: [&dyn Importer; 28] = [
+    &NoteImporter,
+    &NotionImporter,
+    &LogseqImporter,
+    &OrgImporter,
+    &KeepImporter,
+    &HtmlNoteImporter,
+    &media::TextImporter,
+    &media::HtmlImporter,
+    &media::RstImporter,
+    &media::SubtitleImporter,
+    &media::PodcastImporter,
+    &media::PdfImporter,
+    &media::EpubImporter,
+    &media::OfficeImporter,
+    &media::TableImporter,
+    &media::NotebookImporter,
+    &media::EmailImporter,
+    &media::OutlookImporter,
+    &media::FeedImporter,
+    &ChatExportImporter,
+    &SillyTavernImporter,
+    &RoleChatImporter,
+    &CharacterImporter,
+    &PngCardImporter,
+    &CharxImporter,
+    &CsvPromptImporter,
+    &JsonPromptImporter,
+    &PatternImporter,
 ];
 
-/// The importers whose drafts go into `source`.
-pub fn importers(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {
-    IMPORTERS.into_iter().filter(move |importer| importer.source() == source)
+/// Returns the importers whose drafts go into `source`.
+pub fn importers_for(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {
+    ALL_IMPORTERS.into_iter().filter(move |importer| importer.source() == source)
 }
 
-/// The importer that a file fits best: of those of `source`, if the user says
-/// what it is to become; else of those that can tell what it is.
-pub fn recognise(source: Option<SourceName>, glance: &Glance) -> Option<&'static dyn Importer> {
-    if exported::is_ours(glance) {
-        // A file that says what it is becomes nothing else.
-        return exported::importer(source, glance);
+/// Returns the importer with the highest confidence, or `None` if there is none.
+///
+/// With a `source`, only its importers are considered, and an ambiguous extension is enough.
+/// Without one, the name or the content must identify the format.
+pub fn detect_importer(
+    source: Option<SourceName>,
+    glance: &FileProbe,
+) -> Option<&'static dyn Importer> {
+    if exported::is_exported_file(glance) {
+        // A file that names its own format is never read as another one.
+        return exported::find_importer(source, glance);
     }
-    let least = if source.is_some() { Fit::Maybe } else { Fit::Name };
-    IMPORTERS
+    let least = if source.is_some() { Confidence::Possible } else { Confidence::ByName };
+    ALL_IMPORTERS
         .into_iter()
         .rev()
         .filter(|importer| source.is_none_or(|source| importer.source() == source))
-        .map(|importer| (importer.recognise(glance), importer))
+        .map(|importer| (importer.detect(glance), importer))
         .filter(|(fit, _)| *fit >= least)
         .max_by_key(|(fit, _)| *fit)
         .map(|(_, importer)| importer)
 }
 
-/// What was read of one file.
+/// The result of reading one file.
 #[derive(Debug)]
-pub struct Read {
-    /// Which file.
-    pub found: Found,
-    /// How it was when it was read.
-    pub state: State,
-    /// Who reads it; nobody, if it is nothing for this program.
+pub struct ImportAttempt {
+    /// The file.
+    pub file: FileEntry,
+    /// Size and modification time at the time of reading.
+    pub stamp: FileStamp,
+    /// Importer that reads the file, or `None` if no importer does.
     pub importer: Option<&'static dyn Importer>,
-    /// Fingerprint of what is in it.
+    /// Digest of the file's content.
     pub digest: Option<String>,
-    /// What it holds. A file among others in a folder that is nothing for this
-    /// program holds nothing; if it is JSON, its problem says why.
-    pub reading: Result<Reading, ImportError>,
+    /// Drafts and problems of the file. For a file found in a folder that no importer reads, there
+    /// are no drafts; if it is JSON, a problem gives the reason.
+    pub result: Result<ParsedFile, ImportError>,
 }
 
-/// Reads one file, into `source` if the user says what it is to become.
-pub fn read(source: Option<SourceName>, found: Found) -> Read {
-    // The state before: a file that is changed meanwhile will be read again.
-    let state = State::of(&found.path).unwrap_or_default();
-    let mut read =
-        Read { found, state, importer: None, digest: None, reading: Ok(Reading::default()) };
-    // A defect of a reader costs this file only.
-    read.reading = catch_unwind(AssertUnwindSafe(|| read.attempt(source)))
-        .unwrap_or_else(|_| Err(ImportError::Defect { path: read.found.path.clone() }));
+/// Reads one file, into `source` if the user gave one.
+pub fn read_file(source: Option<SourceName>, found: FileEntry) -> ImportAttempt {
+    // Taken before reading, so that a file changed meanwhile is read again.
+    let state = FileStamp::from_path(&found.path).unwrap_or_default();
+    let mut read = ImportAttempt {
+        file: found,
+        stamp: state,
+        importer: None,
+        digest: None,
+        result: Ok(ParsedFile::default()),
+    };
+    // A panic in an importer fails this file only.
+    read.result = catch_unwind(AssertUnwindSafe(|| read.detect_and_parse(source)))
+        .unwrap_or_else(|_| Err(ImportError::ImporterPanicked { path: read.file.path.clone() }));
     read
 }
 
-impl Read {
-    fn attempt(&mut self, source: Option<SourceName>) -> Result<Reading, ImportError> {
-        let (path, root) = (self.found.path.as_path(), self.found.root.as_deref());
-        let glance = Glance::take(path, root)?;
-        let Some(importer) = recognise(source, &glance) else {
+impl ImportAttempt {
+    fn detect_and_parse(&mut self, source: Option<SourceName>) -> Result<ParsedFile, ImportError> {
+        let (path, root) = (self.file.path.as_path(), self.file.root.as_deref());
+        let glance = FileProbe::open(path, root)?;
+        let Some(importer) = detect_importer(source, &glance) else {
             return match (root, source) {
-                (Some(_), _) => Ok(passed(source, &glance)),
+                (Some(_), _) => Ok(explain_unread_file(source, &glance)),
                 (None, Some(source)) => Err(ImportError::UnknownFormat {
                     path: path.to_owned(),
                     source_name: source,
-                    formats: formats(source),
+                    formats: format_list(source),
                 }),
-                (None, None) => Err(ImportError::Unrecognised { path: path.to_owned() }),
+                (None, None) => Err(ImportError::UnrecognisedFormat { path: path.to_owned() }),
             };
         };
         self.importer = Some(importer);
         let file = SourceFile::open(path, root)?;
         self.digest = Some(digest("", [file.bytes.as_slice()]));
-        importer.read(&file)
+        importer.parse(&file)
     }
 }
 
-/// What is said of a file in a folder that nobody reads. Of most that is nothing;
-/// but whether JSON is for this program does not show in its name.
-fn passed(source: Option<SourceName>, glance: &Glance) -> Reading {
-    if !glance.ends_in(&["json"]) || exported::is_ours(glance) {
-        return Reading::default();
+/// Returns the result for a file in a folder that no importer reads. It is empty except for JSON,
+/// because the name of a JSON file does not show whether it is supported.
+fn explain_unread_file(source: Option<SourceName>, glance: &FileProbe) -> ParsedFile {
+    if !glance.has_extension(&["json"]) || exported::is_exported_file(glance) {
+        return ParsedFile::default();
     }
     let flaw = match SourceFile::open(glance.path(), glance.root()) {
-        Ok(file) => file.text().map_or_else(|error| Some(error.to_string()), |it| json::flaw(&it)),
+        Ok(file) => file
+            .text()
+            .map_or_else(|error| Some(error.to_string()), |it| json::find_syntax_error(&it)),
         Err(error) => Some(error.to_string()),
     };
     let reason = match (flaw, source) {
-        (Some(flaw), _) => format!("it is not valid JSON: {flaw}"),
-        (None, Some(source)) => format!("it is JSON of no kind that becomes {source}"),
-        (None, None) => "it is JSON of no kind that is known by its content; name a KIND if it \
-                         is to become that"
+        (Some(flaw), _) => format!("not valid JSON: {flaw}"),
+        (None, Some(source)) => format!("this JSON format cannot be imported into {source}"),
+        (None, None) => "unrecognised JSON format; to force a type, run \
+                         `vademecum import KIND FILE`"
             .to_owned(),
     };
-    Reading { drafts: Vec::new(), problems: vec![Problem { place: String::new(), reason }] }
+    ParsedFile { drafts: Vec::new(), problems: vec![Problem { place: String::new(), reason }] }
 }
 
-/// What can be read into `source`, in words.
-pub(super) fn formats(source: SourceName) -> String {
-    importers(source).map(Importer::format).collect::<Vec<_>>().join(", ")
+/// Returns the names of the formats that can be read into `source`, separated by commas.
+pub(super) fn format_list(source: SourceName) -> String {
+    importers_for(source).map(Importer::format_name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -147,57 +161,58 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::glance::tests::glance;
+    use crate::file_probe::tests::probe_file;
 
     #[test]
     fn every_source_has_an_importer() {
         for source in SourceName::ALL {
-            assert!(importers(source).next().is_some(), "{source}");
+            assert!(importers_for(source).next().is_some(), "{source}");
         }
     }
 
     #[test]
-    fn a_file_is_read_by_the_importer_of_its_source() {
+    fn file_is_read_by_importer_of_its_source() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bread.md");
         fs::write(&path, "# Bread\nKnead.").unwrap();
         for source in [SourceName::Notes, SourceName::Media] {
-            let read = read(Some(source), Found { path: path.clone(), root: None });
-            assert_eq!(read.reading.unwrap().drafts[0].body.source(), source);
-            assert!(read.importer.is_some() && read.digest.is_some() && read.state.size == 14);
+            let read = read_file(Some(source), FileEntry { path: path.clone(), root: None });
+            assert_eq!(read.result.unwrap().drafts[0].body.source(), source);
+            assert!(read.importer.is_some() && read.digest.is_some() && read.stamp.size == 14);
         }
     }
 
     #[test]
-    fn what_nobody_reads_is_refused_if_it_was_named_and_passed_by_in_a_folder() {
+    fn unknown_file_fails_only_if_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("program.exe");
         fs::write(&path, "MZ").unwrap();
-        let named = Found { path: path.clone(), root: None };
-        let error = read(Some(SourceName::Prompts), named.clone()).reading.unwrap_err().to_string();
-        assert!(error.contains("cannot go into `prompts`"), "{error}");
-        let error = read(None, named).reading.unwrap_err().to_string();
+        let named = FileEntry { path: path.clone(), root: None };
+        let error =
+            read_file(Some(SourceName::Prompts), named.clone()).result.unwrap_err().to_string();
+        assert!(error.contains("cannot be imported into `prompts`"), "{error}");
+        let error = read_file(None, named).result.unwrap_err().to_string();
         assert!(error.contains("vademecum import notes"), "{error}");
-        let found = read(None, Found { path, root: Some(folder.path().to_owned()) });
+        let found = read_file(None, FileEntry { path, root: Some(folder.path().to_owned()) });
         assert!(found.importer.is_none());
-        let reading = found.reading.unwrap();
+        let reading = found.result.unwrap();
         assert!(reading.drafts.is_empty() && reading.problems.is_empty());
     }
 
     #[test]
-    fn json_that_is_passed_by_has_a_reason() {
+    fn unread_json_has_reason() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         let why = |source, text: &[u8]| {
             fs::write(&path, text).unwrap();
-            let found = Found { path: path.clone(), root: Some(folder.path().to_owned()) };
-            let read = read(source, found);
+            let found = FileEntry { path: path.clone(), root: Some(folder.path().to_owned()) };
+            let read = read_file(source, found);
             assert!(read.importer.is_none());
-            let [problem] = read.reading.unwrap().problems.try_into().unwrap();
+            let [problem] = read.result.unwrap().problems.try_into().unwrap();
             problem.reason
         };
-        assert!(why(None, b"{\"a\": 1}").contains("of no kind that is known"));
-        assert!(why(Some(SourceName::Notes), b"[1]").ends_with("becomes notes"));
+        assert!(why(None, b"{\"a\": 1}").contains("unrecognised JSON format"));
+        assert!(why(Some(SourceName::Notes), b"[1]").ends_with("into notes"));
         let reason = why(None, b"{\n  \"a\" 1}");
         assert!(
             reason.contains("not valid JSON") && reason.contains("line 2 column 7"),
@@ -209,9 +224,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_is_shows_in_it() {
-        let becomes =
-            |name: &str, text: &str| recognise(None, &glance(name, text)).map(Importer::source);
+    fn content_determines_the_importer() {
+        let becomes = |name: &str, text: &str| {
+            detect_importer(None, &probe_file(name, text)).map(Importer::source)
+        };
         for (name, text, source) in [
             ("a.md", "# Bread", SourceName::Notes),
             ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello", SourceName::Media),

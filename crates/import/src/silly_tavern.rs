@@ -1,80 +1,80 @@
-//! Chats of `SillyTavern` (`.jsonl`): a line about the chat, then one for each
-//! message. An answer that was swiped away is a branch.
+//! Chats of `SillyTavern` (`.jsonl`): a header line, then one line per message. An answer that was
+//! swiped away becomes a branch.
 
 use serde::Deserialize;
 use serde_json::Value;
 use vademecum_kit::model::{MessageDraft, SourceName, Timestamp};
 
 use super::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
     conversation::Conversation,
-    json::entry,
-    moment,
-    tree::{Node, branches},
+    conversation_tree::{MessageNode, split_branches},
+    datetime,
+    json::parse_entry,
 };
 
-/// Reads such chats.
+/// Importer of `SillyTavern` chats.
 #[derive(Debug)]
-pub(super) struct SillyTavern;
+pub(super) struct SillyTavernImporter;
 
-impl Importer for SillyTavern {
+impl Importer for SillyTavernImporter {
     fn source(&self) -> SourceName {
         SourceName::Chats
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "chats of SillyTavern (.jsonl)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let opening = glance.opening();
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let opening = glance.head_text();
         let has = |fields: [&str; 2]| fields.iter().all(|field| opening.contains(field));
         let says_so =
             has(["\"user_name\"", "\"character_name\""]) || has(["\"is_user\"", "\"mes\""]);
-        Fit::Content.when(opening.starts_with('{') && says_so)
+        Confidence::ByContent.when(opening.starts_with('{') && says_so)
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let mut reading = Reading::default();
-        let (mut head, mut lines) = (Head::default(), Vec::new());
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        let mut reading = ParsedFile::default();
+        let (mut head, mut lines) = (ChatHeader::default(), Vec::new());
         let text = file.text()?;
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            match entry(line) {
-                Ok(Line { message: Some(message), .. }) => lines.push((number, message)),
-                Ok(Line { head: found, .. }) if number == 1 => head = found,
-                Ok(_) => reading.skip(number, "it is no message".to_owned()),
-                Err(reason) => reading.skip(number, reason),
+            match parse_entry(line) {
+                Ok(ChatLine { message: Some(message), .. }) => lines.push((number, message)),
+                Ok(ChatLine { head: found, .. }) if number == 1 => head = found,
+                Ok(_) => reading.skip_line(number, "it is not a message".to_owned()),
+                Err(reason) => reading.skip_line(number, reason),
             }
         }
-        let conversation = conversation(file, &head, &lines);
-        reading.add(file, 1, "the chat".to_owned(), Ok(conversation));
+        let conversation = build_conversation(file, &head, &lines);
+        reading.add_conversation(file, 1, "the chat".to_owned(), Ok(conversation));
         Ok(reading)
     }
 }
 
-impl Reading {
-    fn skip(&mut self, line: usize, reason: String) {
+impl ParsedFile {
+    fn skip_line(&mut self, line: usize, reason: String) {
         self.problems.push(Problem { place: format!("line {line}"), reason });
     }
 }
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct ChatLine {
     #[serde(flatten)]
-    head: Head,
+    head: ChatHeader,
     #[serde(flatten)]
-    message: Option<Message>,
+    message: Option<SillyTavernMessage>,
 }
 
-/// What the first line says.
+/// The header line.
 #[derive(Debug, Default, Deserialize)]
-struct Head {
+struct ChatHeader {
     character_name: Option<String>,
     create_date: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Message {
+struct SillyTavernMessage {
     mes: String,
     name: Option<String>,
     is_user: Option<bool>,
@@ -85,55 +85,66 @@ struct Message {
     swipe_info: Option<Vec<Value>>,
 }
 
-fn conversation(file: &SourceFile, head: &Head, lines: &[(usize, Message)]) -> Conversation {
-    let mut nodes: Vec<Node> = Vec::new();
+fn build_conversation(
+    file: &SourceFile,
+    head: &ChatHeader,
+    lines: &[(usize, SillyTavernMessage)],
+) -> Conversation {
+    let mut nodes: Vec<MessageNode> = Vec::new();
     let mut last: Option<String> = None;
     for (number, message) in lines {
-        nodes.extend(message.swiped_away(*number, last.as_deref()));
-        let shown = message.node(*number, last.as_deref());
+        nodes.extend(message.alternative_nodes(*number, last.as_deref()));
+        let shown = message.shown_node(*number, last.as_deref());
         last = Some(shown.id.clone());
         nodes.push(shown);
     }
-    let stem = file.stem();
+    let stem = file.file_stem();
     let character = head.character_name.as_deref().filter(|name| !stem.contains(name));
     Conversation {
         title: Some(character.map_or_else(|| stem.clone(), |name| format!("{name}, {stem}"))),
         service: Some("sillytavern".to_owned()),
-        created_at: head.create_date.as_ref().and_then(moment::read),
-        branches: branches(nodes, last.as_deref()),
+        created_at: head.create_date.as_ref().and_then(datetime::parse_json),
+        branches: split_branches(nodes, last.as_deref()),
         ..Conversation::default()
     }
 }
 
-impl Message {
-    /// What is shown.
-    fn node(&self, number: usize, after: Option<&str>) -> Node {
-        let id = id(number, self.swipe_id.unwrap_or(0));
-        let sent_at = self.send_date.as_ref().and_then(moment::read);
-        self.place(id, after, &self.mes, self.extra.as_ref(), sent_at)
+impl SillyTavernMessage {
+    /// Returns the node of the shown answer.
+    fn shown_node(&self, number: usize, after: Option<&str>) -> MessageNode {
+        let id = swipe_node_id(number, self.swipe_id.unwrap_or(0));
+        let sent_at = self.send_date.as_ref().and_then(datetime::parse_json);
+        self.build_node(id, after, &self.mes, self.extra.as_ref(), sent_at)
     }
 
-    /// What could have been said instead.
-    fn swiped_away(&self, number: usize, after: Option<&str>) -> Vec<Node> {
+    /// Returns the nodes of the alternative answers.
+    fn alternative_nodes(&self, number: usize, after: Option<&str>) -> Vec<MessageNode> {
         let shown = self.swipe_id.unwrap_or(0);
         let swipes = self.swipes.iter().flatten().enumerate();
         let away = swipes.filter(|(swipe, _)| *swipe != shown).filter_map(|(swipe, text)| {
             let about = self.swipe_info.as_ref().and_then(|about| about.get(swipe));
             let extra = about.and_then(|about| about.get("extra"));
-            let sent_at = about.and_then(|about| about.get("send_date")).and_then(moment::read);
-            Some(self.place(id(number, swipe), after, text.as_str()?, extra, sent_at))
+            let sent_at =
+                about.and_then(|about| about.get("send_date")).and_then(datetime::parse_json);
+            Some(self.build_node(
+                swipe_node_id(number, swipe),
+                after,
+                text.as_str()?,
+                extra,
+                sent_at,
+            ))
         });
         away.collect()
     }
 
-    fn place(
+    fn build_node(
         &self,
         id: String,
         after: Option<&str>,
         text: &str,
         extra: Option<&Value>,
         sent_at: Option<Timestamp>,
-    ) -> Node {
+    ) -> MessageNode {
         let model = extra.and_then(|extra| extra.get("model")).and_then(Value::as_str);
         let model = model.filter(|model| !model.is_empty() && self.is_user != Some(true));
         let sender = self.name.as_deref().filter(|name| !name.trim().is_empty());
@@ -146,22 +157,22 @@ impl Message {
             sent_at,
             ..MessageDraft::default()
         });
-        Node { id, parent: after.map(str::to_owned), time: None, message }
+        MessageNode { id, parent: after.map(str::to_owned), time: None, message }
     }
 }
 
-/// What a swipe is known by. The first has the name of its line, so that a
-/// message stays what it is when it is swiped for the first time.
-fn id(number: usize, swipe: usize) -> String {
+/// Returns the identifier of a swipe. The first swipe has that of its line, so the identifier of a
+/// message does not change when it is swiped for the first time.
+fn swipe_node_id(number: usize, swipe: usize) -> String {
     if swipe == 0 { number.to_string() } else { format!("{number}/{swipe}") }
 }
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Body, ChatDraft};
+    use vademecum_kit::model::{ChatDraft, DraftBody};
 
     use super::*;
-    use crate::glance::tests::glance;
+    use crate::file_probe::tests::probe_file;
 
     const HEAD: &str =
         r#"{"user_name":"Ada","character_name":"Orla","create_date":"2024-01-05@14h30m12s"}"#;
@@ -170,11 +181,11 @@ mod tests {
     const THIRD: &str = r#"{"name":"Orla","is_user":false,"mes":"Yes.","swipe_id":1,"swipes":["No.","Yes."],
         "swipe_info":[{"extra":{"model":"one"}},{}],"extra":{"model":"two"}}"#;
 
-    fn read(name: &str, lines: &[&str]) -> (Vec<ChatDraft>, Vec<Problem>) {
+    fn read_chats(name: &str, lines: &[&str]) -> (Vec<ChatDraft>, Vec<Problem>) {
         let text = lines.iter().map(|line| line.replace('\n', " ") + "\n").collect::<String>();
-        let reading = SillyTavern.read(&SourceFile::example(name, text)).unwrap();
+        let reading = SillyTavernImporter.parse(&SourceFile::in_memory(name, text)).unwrap();
         let chats = reading.drafts.into_iter().map(|draft| match draft.body {
-            Body::Chat(chat) => chat,
+            DraftBody::Chat(chat) => chat,
             _ => panic!("no chat"),
         });
         (chats.collect(), reading.problems)
@@ -182,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_chat_keeps_names_times_and_models() {
-        let (chats, problems) = read("/Orla - 1.jsonl", &[HEAD, FIRST, SECOND, THIRD]);
+        let (chats, problems) = read_chats("/Orla - 1.jsonl", &[HEAD, FIRST, SECOND, THIRD]);
         assert!(problems.is_empty());
         let chat = &chats[0];
         assert_eq!(chat.title.as_deref(), Some("Orla - 1"));
@@ -196,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_swiped_away_is_a_branch() {
-        let (chats, _) = read("/1.jsonl", &[HEAD, FIRST, SECOND, THIRD]);
+    fn swiped_answer_becomes_a_branch() {
+        let (chats, _) = read_chats("/1.jsonl", &[HEAD, FIRST, SECOND, THIRD]);
         assert_eq!(chats.len(), 2);
         assert_eq!(chats[1].title.as_deref(), Some("Orla, 1 (branch 2)"));
         assert_eq!(chats[1].fork.as_ref().unwrap().after.as_deref(), Some("3"));
@@ -206,18 +217,24 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_line_is_named_and_the_rest_goes_in() {
-        let (chats, problems) = read("/1.jsonl", &[HEAD, "{", FIRST, r#"{"x": 1}"#, "", "7"]);
+    fn broken_line_is_reported_others_kept() {
+        let (chats, problems) = read_chats("/1.jsonl", &[HEAD, "{", FIRST, r#"{"x": 1}"#, "", "7"]);
         assert_eq!(chats[0].messages.len(), 1);
         let places: Vec<_> = problems.iter().map(|it| it.place.as_str()).collect();
         assert_eq!(places, ["line 2", "line 4", "line 6"]);
     }
 
     #[test]
-    fn such_a_chat_is_known_by_its_fields() {
+    fn silly_tavern_chat_is_detected_by_fields() {
         for text in [HEAD, FIRST] {
-            assert_eq!(SillyTavern.recognise(&glance("a.jsonl", text)), Fit::Content);
+            assert_eq!(
+                SillyTavernImporter.detect(&probe_file("a.jsonl", text)),
+                Confidence::ByContent
+            );
         }
-        assert_eq!(SillyTavern.recognise(&glance("a.jsonl", r#"{"mes": 1}"#)), Fit::No);
+        assert_eq!(
+            SillyTavernImporter.detect(&probe_file("a.jsonl", r#"{"mes": 1}"#)),
+            Confidence::NoMatch
+        );
     }
 }

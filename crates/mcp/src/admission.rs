@@ -1,8 +1,6 @@
-//! How many calls are worked on at the same time, for each user and in all, and
-//! how many may wait for their turn.
-//!
-//! A call takes the turns of its connection, of its user and of the server, in
-//! this order: whoever waits for the server holds no more than a user may have.
+//! Admission control: limits concurrent and queued calls per user and in total. A call acquires the
+//! permits of its connection, its user and the server, in this order. A call that waits for the
+//! server therefore never holds more than one user's share.
 
 use std::{
     sync::{
@@ -18,133 +16,134 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::Failure;
 use vademecum_core::auth::UserId;
 
-/// What a message makes the server do.
+/// Processing cost of a message, by its method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
-    /// Nothing that is answered: it is told something.
-    Silent,
-    /// Something that is answered at once.
-    Light,
-    /// Work.
-    Heavy,
-    /// Telling news for as long as the client likes.
-    Lasting,
+pub enum MessageCost {
+    /// Notification or response: it gets no reply.
+    NoReply,
+    /// Request that is answered at once, without queueing.
+    Immediate,
+    /// Request that needs a call permit.
+    Queued,
+    /// Subscription that stays open until the client cancels it.
+    LongLived,
 }
 
-impl Weight {
-    pub(super) fn of(method: &str) -> Self {
+impl MessageCost {
+    pub(super) fn of_method(method: &str) -> Self {
         match method {
             "tools/call"
             | "resources/read"
             | "resources/subscribe"
             | "prompts/list"
             | "prompts/get"
-            | "completion/complete" => Self::Heavy,
-            "subscriptions/listen" => Self::Lasting,
-            _ => Self::Light,
+            | "completion/complete" => Self::Queued,
+            "subscriptions/listen" => Self::LongLived,
+            _ => Self::Immediate,
         }
     }
 }
 
-/// How much is worked on at the same time, and how much may wait.
+/// Limits for concurrent and queued calls and open connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// Calls of one user that are worked on.
-    pub running_per_user: usize,
-    /// Calls of one user that wait.
-    pub waiting_per_user: usize,
-    /// Calls of all users that are worked on.
-    pub running: usize,
-    /// Calls of all users that wait.
-    pub waiting: usize,
-    /// How long a call waits for its turn.
-    pub patience: Duration,
-    /// How long a call may take with all its waiting.
-    pub longest: Duration,
-    /// Connections and subscriptions of one user that last.
-    pub connections_per_user: usize,
+pub struct AdmissionLimits {
+    /// Maximum concurrent calls per user.
+    pub max_running_per_user: usize,
+    /// Maximum queued calls per user.
+    pub max_waiting_per_user: usize,
+    /// Maximum concurrent calls of all users.
+    pub max_running: usize,
+    /// Maximum queued calls of all users.
+    pub max_waiting: usize,
+    /// Maximum time that a call waits for its permits.
+    pub queue_timeout: Duration,
+    /// Maximum duration of a call, queueing included.
+    pub call_timeout: Duration,
+    /// Maximum open connections and subscriptions per user.
+    pub max_connections_per_user: usize,
 }
 
-impl Default for Capacity {
+impl Default for AdmissionLimits {
     fn default() -> Self {
         Self {
-            running_per_user: 32,
-            waiting_per_user: 1_000,
-            running: 256,
-            waiting: 4_000,
-            patience: Duration::from_secs(30),
-            longest: Duration::from_mins(2),
-            connections_per_user: 1_024,
+            max_running_per_user: 32,
+            max_waiting_per_user: 1_000,
+            max_running: 256,
+            max_waiting: 4_000,
+            queue_timeout: Duration::from_secs(30),
+            call_timeout: Duration::from_mins(2),
+            max_connections_per_user: 1_024,
         }
     }
 }
 
-/// Who is worked for, and who waits.
+/// Semaphores and queue counters of the server and of each user.
 #[derive(Debug)]
-pub(crate) struct Admission {
-    capacity: Capacity,
-    users: DashMap<UserId, Arc<User>>,
+pub(crate) struct AdmissionControl {
+    limits: AdmissionLimits,
+    users: DashMap<UserId, Arc<UserSlots>>,
     running: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct User {
+struct UserSlots {
     running: Arc<Semaphore>,
     waiting: AtomicUsize,
     connections: Arc<Semaphore>,
 }
 
-/// The right of a call to be worked on. Dropping it lets the next one begin.
+/// Permission to run one call. Dropping it releases the permits.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct CallPermit {
     _connection: Option<OwnedSemaphorePermit>,
     _user: OwnedSemaphorePermit,
     _server: OwnedSemaphorePermit,
-    /// Whoever is worked for is known.
-    _known: Arc<User>,
+    /// Keeps the user's entry from being removed.
+    _user_slots: Arc<UserSlots>,
 }
 
-/// The right of a connection or subscription to last. Dropping it makes room.
+/// Permission to keep a connection or subscription open. Dropping it releases the permit.
 #[derive(Debug)]
-pub struct Held {
+pub struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
-    _known: Arc<User>,
+    _user_slots: Arc<UserSlots>,
 }
 
-impl Default for Admission {
+impl Default for AdmissionControl {
     fn default() -> Self {
-        Self::new(Capacity::default())
+        Self::new(AdmissionLimits::default())
     }
 }
 
-impl Admission {
-    /// Nobody is there yet.
-    pub(crate) fn new(capacity: Capacity) -> Self {
-        let running = Arc::new(Semaphore::new(capacity.running.min(Semaphore::MAX_PERMITS)));
-        Self { capacity, users: DashMap::new(), running, waiting: AtomicUsize::new(0) }
+impl AdmissionControl {
+    /// Creates an admission control without users.
+    pub(crate) fn new(capacity: AdmissionLimits) -> Self {
+        let running = Arc::new(Semaphore::new(capacity.max_running.min(Semaphore::MAX_PERMITS)));
+        Self { limits: capacity, users: DashMap::new(), running, waiting: AtomicUsize::new(0) }
     }
 
-    /// How long a call may take with all its waiting.
-    pub(crate) fn longest(&self) -> Duration {
-        self.capacity.longest
+    /// Returns the maximum duration of a call, queueing included.
+    pub(crate) fn call_timeout(&self) -> Duration {
+        self.limits.call_timeout
     }
 
-    /// Waits for the turn of a call of a user. `connection` has the turns of the
-    /// connection that it came over, if that is one that stays.
-    pub(crate) async fn turn(
+    /// Waits for the permits of one call. `connection` is the semaphore of a persistent connection
+    /// that the call came over. Fails when a queue is full or the wait times out.
+    pub(crate) async fn acquire_call_permit(
         &self,
         user: &UserId,
         connection: Option<&Arc<Semaphore>>,
-    ) -> Result<Turn, Failure> {
-        let known = self.user(user);
-        if let Some(turn) = self.at_once(&known, connection) {
+    ) -> Result<CallPermit, Failure> {
+        let known = self.user_slots(user);
+        if let Some(turn) = self.try_acquire_call_permit(&known, connection) {
             return Ok(turn);
         }
-        let crowded = || Failure::crowded(known.waiting.load(Ordering::Relaxed));
-        let _place =
-            Place::take(&known.waiting, self.capacity.waiting_per_user).ok_or_else(crowded)?;
-        let _place = Place::take(&self.waiting, self.capacity.waiting).ok_or_else(Failure::busy)?;
+        let crowded = || Failure::too_many_calls(known.waiting.load(Ordering::Relaxed));
+        let _place = QueueSlot::try_acquire(&known.waiting, self.limits.max_waiting_per_user)
+            .ok_or_else(crowded)?;
+        let _place = QueueSlot::try_acquire(&self.waiting, self.limits.max_waiting)
+            .ok_or_else(Failure::server_busy)?;
         let mut has_own = false;
         let wait = async {
             let connection = match connection {
@@ -154,97 +153,105 @@ impl Admission {
             let own = Arc::clone(&known.running).acquire_owned().await.ok()?;
             has_own = true;
             let server = Arc::clone(&self.running).acquire_owned().await.ok()?;
-            Some(Turn {
+            Some(CallPermit {
                 _connection: connection,
                 _user: own,
                 _server: server,
-                _known: Arc::clone(&known),
+                _user_slots: Arc::clone(&known),
             })
         };
-        match tokio::time::timeout(self.capacity.patience, wait).await {
+        match tokio::time::timeout(self.limits.queue_timeout, wait).await {
             Ok(Some(turn)) => Ok(turn),
-            Ok(None) | Err(_) if has_own => Err(Failure::busy()),
+            Ok(None) | Err(_) if has_own => Err(Failure::server_busy()),
             Ok(None) | Err(_) => Err(crowded()),
         }
     }
 
-    /// Lets a connection or a subscription last, unless the user has too many.
-    pub(crate) fn hold(&self, user: &UserId) -> Result<Held, Failure> {
-        let known = self.user(user);
+    /// Acquires a permit for an open connection or subscription. Fails when the user has reached
+    /// the limit.
+    pub(crate) fn acquire_connection_permit(
+        &self,
+        user: &UserId,
+    ) -> Result<ConnectionPermit, Failure> {
+        let known = self.user_slots(user);
         match Arc::clone(&known.connections).try_acquire_owned() {
-            Ok(permit) => Ok(Held { _permit: permit, _known: known }),
-            Err(_) => Err(Failure::connected(self.capacity.connections_per_user)),
+            Ok(permit) => Ok(ConnectionPermit { _permit: permit, _user_slots: known }),
+            Err(_) => Err(Failure::too_many_connections(self.limits.max_connections_per_user)),
         }
     }
 
-    /// Forgets users for whom nothing is going on.
-    pub(crate) fn sweep(&self) {
-        // Whatever goes on holds what is known of its user.
+    /// Removes users without calls or connections.
+    pub(crate) fn remove_idle_users(&self) {
+        // Every permit holds a reference to its user's entry.
         self.users.retain(|_, user| Arc::strong_count(user) > 1);
     }
 
-    /// Calls that are worked on.
+    /// Returns the number of running calls.
     pub(crate) fn running(&self) -> usize {
-        self.capacity.running.saturating_sub(self.running.available_permits())
+        self.limits.max_running.saturating_sub(self.running.available_permits())
     }
 
-    /// Calls that wait for their turn.
+    /// Returns the number of queued calls.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Connections and subscriptions that last.
+    /// Returns the number of open connections and subscriptions of all users.
     pub(crate) fn held(&self) -> usize {
-        let most = self.capacity.connections_per_user;
-        let of = |user: &User| most.saturating_sub(user.connections.available_permits());
+        let most = self.limits.max_connections_per_user;
+        let of = |user: &UserSlots| most.saturating_sub(user.connections.available_permits());
         self.users.iter().map(|entry| of(entry.value())).sum()
     }
 
-    fn user(&self, user: &UserId) -> Arc<User> {
+    fn user_slots(&self, user: &UserId) -> Arc<UserSlots> {
         if let Some(known) = self.users.get(user) {
             return Arc::clone(&known);
         }
-        let new = || Arc::new(User::new(&self.capacity));
+        let new = || Arc::new(UserSlots::new(&self.limits));
         Arc::clone(&self.users.entry(user.clone()).or_insert_with(new))
     }
 
-    fn at_once(&self, known: &Arc<User>, connection: Option<&Arc<Semaphore>>) -> Option<Turn> {
+    fn try_acquire_call_permit(
+        &self,
+        known: &Arc<UserSlots>,
+        connection: Option<&Arc<Semaphore>>,
+    ) -> Option<CallPermit> {
         let connection = match connection {
             Some(turns) => Some(Arc::clone(turns).try_acquire_owned().ok()?),
             None => None,
         };
-        Some(Turn {
+        Some(CallPermit {
             _connection: connection,
             _user: Arc::clone(&known.running).try_acquire_owned().ok()?,
             _server: Arc::clone(&self.running).try_acquire_owned().ok()?,
-            _known: Arc::clone(known),
+            _user_slots: Arc::clone(known),
         })
     }
 }
 
-impl User {
-    fn new(capacity: &Capacity) -> Self {
+impl UserSlots {
+    fn new(capacity: &AdmissionLimits) -> Self {
         let turns = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Self {
-            running: turns(capacity.running_per_user),
+            running: turns(capacity.max_running_per_user),
             waiting: AtomicUsize::new(0),
-            connections: turns(capacity.connections_per_user),
+            connections: turns(capacity.max_connections_per_user),
         }
     }
 }
 
-/// A place among those who wait.
-struct Place<'a>(&'a AtomicUsize);
+/// One occupied place in a queue; dropping it decrements the counter.
+struct QueueSlot<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
-    fn take(count: &'a AtomicUsize, most: usize) -> Option<Self> {
+impl<'a> QueueSlot<'a> {
+    fn try_acquire(count: &'a AtomicUsize, most: usize) -> Option<Self> {
         let one_more = |waiting: usize| (waiting < most).then_some(waiting + 1);
         count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
         Some(Self(count))
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -255,25 +262,29 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
-    use crate::Kind;
+    use crate::FailureKind;
 
     fn user(name: &str) -> UserId {
         name.parse().unwrap()
     }
 
-    fn admission(capacity: Capacity) -> Admission {
-        Admission::new(Capacity { patience: Duration::from_hours(1), ..capacity })
+    fn admission(capacity: AdmissionLimits) -> AdmissionControl {
+        AdmissionControl::new(AdmissionLimits {
+            queue_timeout: Duration::from_hours(1),
+            ..capacity
+        })
     }
 
     #[actix::test]
-    async fn a_user_waits_for_their_own_calls_only() {
+    async fn user_waits_for_own_calls_only() {
         let (ada, eve) = (user("ada"), user("eve"));
-        let admission = admission(Capacity { running_per_user: 1, ..Capacity::default() });
-        let first = admission.turn(&ada, None).await.unwrap();
-        let mut second = Box::pin(admission.turn(&ada, None));
+        let admission =
+            admission(AdmissionLimits { max_running_per_user: 1, ..AdmissionLimits::default() });
+        let first = admission.acquire_call_permit(&ada, None).await.unwrap();
+        let mut second = Box::pin(admission.acquire_call_permit(&ada, None));
         assert!(second.as_mut().now_or_never().is_none());
         assert_eq!((admission.running(), admission.waiting()), (1, 1));
-        let other = admission.turn(&eve, None).await.unwrap();
+        let other = admission.acquire_call_permit(&eve, None).await.unwrap();
         drop(first);
         second.await.unwrap();
         drop(other);
@@ -281,59 +292,70 @@ mod tests {
     }
 
     #[actix::test]
-    async fn whoever_finds_no_place_to_wait_is_refused_for_what_is_full() {
+    async fn full_queue_rejects_call_and_names_limit() {
         let (ada, eve) = (user("ada"), user("eve"));
-        let capacity = Capacity {
-            running_per_user: 1,
-            waiting_per_user: 1,
-            running: 2,
-            waiting: 1,
-            ..Capacity::default()
+        let capacity = AdmissionLimits {
+            max_running_per_user: 1,
+            max_waiting_per_user: 1,
+            max_running: 2,
+            max_waiting: 1,
+            ..AdmissionLimits::default()
         };
         let admission = admission(capacity);
-        let _running =
-            (admission.turn(&ada, None).await.unwrap(), admission.turn(&eve, None).await.unwrap());
-        let mut waiting = Box::pin(admission.turn(&ada, None));
+        let _running = (
+            admission.acquire_call_permit(&ada, None).await.unwrap(),
+            admission.acquire_call_permit(&eve, None).await.unwrap(),
+        );
+        let mut waiting = Box::pin(admission.acquire_call_permit(&ada, None));
         assert!(waiting.as_mut().now_or_never().is_none());
-        let refused = admission.turn(&ada, None).await.unwrap_err();
-        assert!(matches!(refused.kind, Kind::TooMany(_)), "{refused:?}");
-        let refused = admission.turn(&eve, None).await.unwrap_err();
-        assert!(matches!(refused.kind, Kind::Busy(_)), "{refused:?}");
+        let refused = admission.acquire_call_permit(&ada, None).await.unwrap_err();
+        assert!(matches!(refused.kind, FailureKind::TooMany(_)), "{refused:?}");
+        let refused = admission.acquire_call_permit(&eve, None).await.unwrap_err();
+        assert!(matches!(refused.kind, FailureKind::Busy(_)), "{refused:?}");
     }
 
     #[actix::test]
-    async fn a_call_that_waited_too_long_is_refused_and_leaves_its_place() {
+    async fn timed_out_call_is_rejected_and_leaves_queue() {
         let ada = user("ada");
-        let capacity =
-            Capacity { running_per_user: 1, patience: Duration::ZERO, ..Capacity::default() };
-        let admission = Admission::new(capacity);
-        let _running = admission.turn(&ada, None).await.unwrap();
-        assert!(matches!(admission.turn(&ada, None).await.unwrap_err().kind, Kind::TooMany(_)));
+        let capacity = AdmissionLimits {
+            max_running_per_user: 1,
+            queue_timeout: Duration::ZERO,
+            ..AdmissionLimits::default()
+        };
+        let admission = AdmissionControl::new(capacity);
+        let _running = admission.acquire_call_permit(&ada, None).await.unwrap();
+        assert!(matches!(
+            admission.acquire_call_permit(&ada, None).await.unwrap_err().kind,
+            FailureKind::TooMany(_)
+        ));
         assert_eq!(admission.waiting(), 0);
     }
 
     #[actix::test]
-    async fn a_connection_has_turns_of_its_own() {
+    async fn connection_has_its_own_call_permits() {
         let ada = user("ada");
-        let admission = admission(Capacity::default());
+        let admission = admission(AdmissionLimits::default());
         let turns = Arc::new(Semaphore::new(1));
-        let first = admission.turn(&ada, Some(&turns)).await.unwrap();
-        assert!(admission.turn(&ada, Some(&turns)).now_or_never().is_none());
-        assert!(admission.turn(&ada, None).now_or_never().is_some());
+        let first = admission.acquire_call_permit(&ada, Some(&turns)).await.unwrap();
+        assert!(admission.acquire_call_permit(&ada, Some(&turns)).now_or_never().is_none());
+        assert!(admission.acquire_call_permit(&ada, None).now_or_never().is_some());
         drop(first);
-        admission.turn(&ada, Some(&turns)).await.unwrap();
+        admission.acquire_call_permit(&ada, Some(&turns)).await.unwrap();
     }
 
     #[actix::test]
-    async fn connections_are_counted_for_each_user_and_users_are_forgotten() {
-        let admission = admission(Capacity { connections_per_user: 1, ..Capacity::default() });
-        let held = admission.hold(&user("ada")).unwrap();
-        admission.hold(&user("ada")).unwrap_err();
-        let _other = admission.hold(&user("eve")).unwrap();
+    async fn connections_counted_per_user_idle_users_removed() {
+        let admission = admission(AdmissionLimits {
+            max_connections_per_user: 1,
+            ..AdmissionLimits::default()
+        });
+        let held = admission.acquire_connection_permit(&user("ada")).unwrap();
+        admission.acquire_connection_permit(&user("ada")).unwrap_err();
+        let _other = admission.acquire_connection_permit(&user("eve")).unwrap();
         assert_eq!(admission.held(), 2);
         drop(held);
-        admission.sweep();
+        admission.remove_idle_users();
         assert_eq!((admission.users.len(), admission.held()), (1, 1));
-        admission.hold(&user("ada")).unwrap();
+        admission.acquire_connection_permit(&user("ada")).unwrap();
     }
 }

@@ -1,40 +1,43 @@
-//! What a client can do for us.
+//! Client capabilities.
 
 use serde_json::{Value, json};
 
 use super::Failure;
 
-/// What a client can do for us, as it declared.
+/// Capabilities that a client declared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Let its model speak.
+pub struct ClientCapabilities {
+    /// The client can sample from its model.
     pub sampling: bool,
-    /// Ask its user.
+    /// The client can ask its user for input.
     pub elicitation: bool,
-    /// Name its folders.
+    /// The client can list its root folders.
     pub roots: bool,
 }
 
-impl Capabilities {
-    /// Reads what a client declares.
-    pub(crate) fn declared(value: Option<&Value>) -> Self {
+impl ClientCapabilities {
+    /// Reads the capabilities that a client declared. A capability counts if its value is an
+    /// object.
+    pub(crate) fn from_declaration(value: Option<&Value>) -> Self {
         let has = |name| value.is_some_and(|value| value.get(name).is_some_and(Value::is_object));
         Self { sampling: has("sampling"), elicitation: has("elicitation"), roots: has("roots") }
     }
 
-    /// That the client can be sent this request.
-    pub fn require(self, method: &str) -> Result<(), Failure> {
+    /// Fails if the client lacks the capability for this server request.
+    pub fn require_method(self, method: &str) -> Result<(), Failure> {
         let (name, has) = match method {
             "sampling/createMessage" => ("sampling", self.sampling),
             "elicitation/create" => ("elicitation", self.elicitation),
             "roots/list" => ("roots", self.roots),
-            other => return Err(Failure::internal(format!("no client answers `{other}`"))),
+            other => {
+                return Err(Failure::internal_error(format!("`{other}` is not a server request")));
+            }
         };
         if has {
             return Ok(());
         }
         Err(Failure::missing_capability(
-            format!("this takes a client with the capability `{name}`, and it declared none"),
+            format!("this needs the client capability `{name}`, which the client did not declare"),
             &json!({ name: {} }),
         ))
     }

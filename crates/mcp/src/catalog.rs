@@ -1,77 +1,76 @@
-//! The tools there are, under each of their names.
+//! Catalog of all tools, indexed by dotted and underscored name.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::{Failure, brief::Brief, hint, nearest};
+use super::{Failure, closest_name, did_you_mean, schema_compaction::SchemaCompactor};
 use vademecum_core::auth::Right;
 
-/// A tool as it is listed.
+/// One tool of the catalog.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// The canonical name, with dots.
+pub struct ToolEntry {
+    /// Canonical name, with dots.
     pub name: &'static str,
-    /// What people see.
+    /// Title for people.
     pub title: &'static str,
-    /// What it does and when to use it, for the model.
+    /// Purpose and usage, for the model.
     pub description: &'static str,
-    /// To which set of tools it belongs.
+    /// Tool set that the tool belongs to.
     pub toolset: Toolset,
-    /// What a principal must be allowed to call it.
+    /// Right that the principal needs to call it.
     pub right: Right,
-    /// What a call leaves behind.
-    pub effect: Effect,
-    /// What it takes and answers.
-    pub schemas: Schemas,
+    /// Side effect of a call.
+    pub effect: ToolEffect,
+    /// Input and output schemas.
+    pub schemas: ToolSchemas,
 }
 
-/// What a tool takes and what it answers, as JSON Schema 2020-12.
+/// Input and output of a tool, as JSON Schema 2020-12.
 #[derive(Clone, Debug)]
-pub struct Schemas {
-    /// What it takes.
+pub struct ToolSchemas {
+    /// Schema of the arguments.
     pub input: Value,
-    /// What it answers, if that is always the same.
+    /// Schema of the result, if it has a fixed one.
     pub output: Option<Value>,
 }
 
-/// What a call of a tool leaves behind.
+/// Side effect of a tool call, source of the tool's annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing: it reads.
+pub enum ToolEffect {
+    /// Read-only.
     Reads,
-    /// Something more, and the same call again leaves it once more.
+    /// Adds data; repeating the call adds more.
     Adds,
-    /// Something more, once: the same call again leaves nothing.
+    /// Adds data; repeating the call has no further effect.
     AddsOnce,
-    /// Something else, so that what was there can be lost. The same call again
-    /// leaves nothing.
+    /// Replaces data, so earlier data can be lost. Repeating the call has no further effect.
     Replaces,
-    /// Whatever the caller says: anything can be lost, by each call anew.
-    Anything,
+    /// Depends on the arguments; each call can destroy data.
+    Unbounded,
 }
 
-/// A set of tools that is shown or hidden as one.
+/// Group of tools that is listed or hidden as a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Toolset {
-    /// The library.
+    /// Tools for the library.
     Knowledge,
-    /// `search` and `fetch` as deep-research clients know them.
+    /// `search` and `fetch`, as deep-research clients expect them.
     DeepResearch,
-    /// Vectors of texts.
+    /// Text embeddings.
     Embedding,
-    /// `rag.*`: collections in chunks.
+    /// `rag.*`: collections split into chunks.
     Rag,
-    /// `rag_search`, for agents that know nothing else of a server.
+    /// `rag_search`, for agents that use only this tool.
     RagSearch,
     /// `search_knowledgebase`.
     Knowledgebase,
-    /// Databases, through profiles.
+    /// External databases, through profiles.
     Databases,
 }
 
 impl Toolset {
-    /// All of them.
+    /// All tool sets.
     pub const ALL: [Self; 7] = [
         Self::Knowledge,
         Self::DeepResearch,
@@ -83,67 +82,67 @@ impl Toolset {
     ];
 }
 
-/// How a name is written.
+/// Style of tool names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameStyle {
     /// `knowledge.search`.
     Dotted,
-    /// `knowledge_search`, for clients that refuse dots.
+    /// `knowledge_search`, for clients that reject dots.
     Underscored,
 }
 
-/// What a client is shown.
+/// Selection of tools that one client is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// How names are written.
-    pub names: NameStyle,
-    /// The sets of tools that are there.
+pub struct ToolListing {
+    /// Style of tool names.
+    pub name_style: NameStyle,
+    /// Tool sets that are listed.
     pub toolsets: Vec<Toolset>,
-    /// Whether tools that change something are there.
-    pub write: bool,
-    /// Whether tools for those who look after the server are there.
-    pub admin: bool,
+    /// List tools that modify data.
+    pub include_write: bool,
+    /// List tools that need the right `admin`.
+    pub include_admin: bool,
 }
 
-/// All tools, in the order in which they are listed.
+/// All tools in listing order.
 #[derive(Clone, Debug)]
-pub struct Catalog {
-    entries: Vec<Entry>,
+pub struct ToolCatalog {
+    entries: Vec<ToolEntry>,
     by_name: HashMap<String, usize>,
-    switched_off: HashSet<usize>,
+    disabled: HashSet<usize>,
 }
 
-/// The tool by which clients without resources find them: it is always there.
-const NEEDED: &str = "read_resource";
+/// Tool that gives access to resources to clients without resource support. It cannot be disabled.
+const REQUIRED_TOOL: &str = "read_resource";
 
-/// Says which tool cannot be switched off, and why.
+/// Error of disabling a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotDisabled {
-    /// There is none of that name.
-    #[error("there is no tool `{name}` to disable{}", hint(*.nearest))]
+pub enum DisableToolError {
+    /// No tool has this name.
+    #[error("there is no tool `{name}` to disable{}", did_you_mean(*.nearest))]
     Unknown {
-        /// The name.
+        /// Name in the settings.
         name: String,
-        /// What was probably meant.
+        /// Most similar tool name.
         nearest: Option<&'static str>,
     },
-    /// It has to be there.
+    /// The tool is required.
     #[error(
-        "the tool `{NEEDED}` cannot be disabled: clients without resources find them by it; take \
+        "the tool `{REQUIRED_TOOL}` cannot be disabled: clients without resource support need it; take \
          it out of tools.disabled (databases = \"off\" hides it with all tools for databases)"
     )]
-    Needed,
+    Required,
 }
 
-impl Entry {
-    /// The tool as `tools/list` shows it.
+impl ToolEntry {
+    /// Returns the tool as an entry of `tools/list`.
     fn to_json(&self, names: NameStyle) -> Value {
         let mut tool = json!({
-            "name": names.write(self.name),
+            "name": names.format_name(self.name),
             "title": self.title,
             "description": self.description,
             "inputSchema": self.schemas.input,
-            "annotations": self.effect.hints(),
+            "annotations": self.effect.annotations(),
         });
         if let (Value::Object(fields), Some(output)) = (&mut tool, &self.schemas.output) {
             fields.insert("outputSchema".to_owned(), output.clone());
@@ -152,13 +151,13 @@ impl Entry {
     }
 }
 
-impl Effect {
-    /// The hints of a tool that leaves this.
-    pub fn hints(self) -> Value {
+impl ToolEffect {
+    /// Returns the MCP annotations for this effect.
+    pub fn annotations(self) -> Value {
         let (destructive, idempotent) = match self {
-            // The other hints mean something only where something is written.
+            // The other hints apply only to tools that write.
             Self::Reads => return json!({ "readOnlyHint": true, "openWorldHint": false }),
-            Self::Anything => (true, false),
+            Self::Unbounded => (true, false),
             Self::Adds => (false, false),
             Self::AddsOnce => (false, true),
             Self::Replaces => (true, true),
@@ -173,8 +172,8 @@ impl Effect {
 }
 
 impl NameStyle {
-    /// The name of a tool in this style.
-    pub fn write(self, name: &str) -> String {
+    /// Returns a tool name in this style.
+    pub fn format_name(self, name: &str) -> String {
         match self {
             Self::Dotted => name.to_owned(),
             Self::Underscored => name.replace('.', "_"),
@@ -182,124 +181,137 @@ impl NameStyle {
     }
 }
 
-impl Catalog {
-    /// A catalogue of these tools.
-    pub fn new(entries: Vec<Entry>) -> Self {
+impl ToolCatalog {
+    /// Creates a catalog of these tools.
+    pub fn new(entries: Vec<ToolEntry>) -> Self {
         let mut by_name = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
             by_name.insert(entry.name.to_owned(), index);
-            by_name.insert(NameStyle::Underscored.write(entry.name), index);
+            by_name.insert(NameStyle::Underscored.format_name(entry.name), index);
         }
-        Self { entries, by_name, switched_off: HashSet::new() }
+        Self { entries, by_name, disabled: HashSet::new() }
     }
 
-    /// The same without these tools, each named in either form.
-    pub fn without(mut self, disabled: &[String]) -> Result<Self, NotDisabled> {
+    /// Removes the named tools, each in either style. Fails if a tool is unknown or required.
+    pub fn without(mut self, disabled: &[String]) -> Result<Self, DisableToolError> {
         for name in disabled {
             let Some(index) = self.by_name.get(name) else {
-                let nearest = nearest(name, self.entries.iter().map(|entry| entry.name));
-                return Err(NotDisabled::Unknown { name: name.clone(), nearest });
+                let nearest = closest_name(name, self.entries.iter().map(|entry| entry.name));
+                return Err(DisableToolError::Unknown { name: name.clone(), nearest });
             };
-            if self.entries.get(*index).is_some_and(|entry| entry.name == NEEDED) {
-                return Err(NotDisabled::Needed);
+            if self.entries.get(*index).is_some_and(|entry| entry.name == REQUIRED_TOOL) {
+                return Err(DisableToolError::Required);
             }
-            self.switched_off.insert(*index);
+            self.disabled.insert(*index);
         }
         Ok(self)
     }
 
-    /// The tool of that name, dotted or underscored, if it is shown; else what
-    /// is wrong with the name.
-    pub fn find(&self, name: &str, listing: &Listing) -> Result<&Entry, Failure> {
+    /// Returns the listed tool with this dotted or underscored name. The error explains why there
+    /// is none and names the closest match.
+    pub fn find_tool(&self, name: &str, listing: &ToolListing) -> Result<&ToolEntry, Failure> {
         let index = self.by_name.get(name);
         let known = index.and_then(|index| Some((*index, self.entries.get(*index)?)));
         match known {
-            Some((index, entry)) if self.shows(index, entry, listing) => Ok(entry),
-            Some((index, _)) if self.switched_off.contains(&index) => {
-                Err(self
-                    .refuse(&format!("the tool `{name}` is switched off on this server"), listing))
-            }
+            Some((index, entry)) if self.is_listed(index, entry, listing) => Ok(entry),
+            Some((index, _)) if self.disabled.contains(&index) => Err(self.unknown_tool_failure(
+                &format!("the tool `{name}` is disabled on this server"),
+                listing,
+            )),
             Some((_, entry)) if entry.toolset == Toolset::Embedding => {
                 let problem = "is not enabled on this server: no embeddings.provider is set";
-                Err(self.refuse(&format!("the tool `{name}` {problem}"), listing))
+                Err(self.unknown_tool_failure(&format!("the tool `{name}` {problem}"), listing))
             }
             Some(_) | None => {
-                let names = self.names(listing);
-                let nearest = nearest(name, names.iter().map(String::as_str));
-                Err(self.refuse(&format!("unknown tool `{name}`{}", hint(nearest)), listing))
+                let names = self.tool_names(listing);
+                let nearest = closest_name(name, names.iter().map(String::as_str));
+                Err(self.unknown_tool_failure(
+                    &format!("unknown tool `{name}`{}", did_you_mean(nearest)),
+                    listing,
+                ))
             }
         }
     }
 
-    /// All tools.
-    pub fn entries(&self) -> &[Entry] {
+    /// Returns all tools.
+    pub fn entries(&self) -> &[ToolEntry] {
         &self.entries
     }
 
-    /// The names of the tools that are shown, as they are shown.
-    pub fn names(&self, listing: &Listing) -> Vec<String> {
-        self.shown(listing).map(|entry| listing.names.write(entry.name)).collect()
+    /// Returns the names of the listed tools, in the style of the listing.
+    pub fn tool_names(&self, listing: &ToolListing) -> Vec<String> {
+        self.listed_entries(listing)
+            .map(|entry| listing.name_style.format_name(entry.name))
+            .collect()
     }
 
-    /// The tools that are shown, as `tools/list` answers.
-    pub fn list(&self, listing: &Listing) -> Vec<Value> {
-        let mut brief = Brief::default();
-        let listed = self.shown(listing).map(|entry| {
-            let mut tool = entry.to_json(listing.names);
-            brief.shorten(entry.name, &mut tool["inputSchema"]);
+    /// Returns the entries of `tools/list`.
+    pub fn list_tools(&self, listing: &ToolListing) -> Vec<Value> {
+        let mut brief = SchemaCompactor::default();
+        let listed = self.listed_entries(listing).map(|entry| {
+            let mut tool = entry.to_json(listing.name_style);
+            brief.compact_input(entry.name, &mut tool["inputSchema"]);
             if let Some(output) = tool.get_mut("outputSchema") {
-                Brief::shorten_output(output);
+                SchemaCompactor::compact_output(output);
             }
-            if listing.names != NameStyle::Dotted {
-                self.rename(&mut tool, listing.names);
+            if listing.name_style != NameStyle::Dotted {
+                self.rename_in_descriptions(&mut tool, listing.name_style);
             }
             tool
         });
         listed.collect()
     }
 
-    fn shown<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = &'a Entry> {
+    fn listed_entries<'a>(
+        &'a self,
+        listing: &'a ToolListing,
+    ) -> impl Iterator<Item = &'a ToolEntry> {
         let all = self.entries.iter().enumerate();
-        all.filter(move |(index, entry)| self.shows(*index, entry, listing)).map(|(_, entry)| entry)
+        all.filter(move |(index, entry)| self.is_listed(*index, entry, listing))
+            .map(|(_, entry)| entry)
     }
 
-    fn shows(&self, index: usize, entry: &Entry, listing: &Listing) -> bool {
+    fn is_listed(&self, index: usize, entry: &ToolEntry, listing: &ToolListing) -> bool {
         let toolset = listing.toolsets.contains(&entry.toolset);
         let right = match entry.right {
-            // What those change is not the library.
-            Right::Admin => listing.admin,
-            Right::Read | Right::Write => entry.effect == Effect::Reads || listing.write,
+            // Admin tools do not modify the library, so `write` does not apply to them.
+            Right::Admin => listing.include_admin,
+            Right::Read | Right::Write => {
+                entry.effect == ToolEffect::Reads || listing.include_write
+            }
         };
-        toolset && right && !self.switched_off.contains(&index)
+        toolset && right && !self.disabled.contains(&index)
     }
 
-    /// A text in which tools are named as they are listed.
-    pub(crate) fn tell(&self, text: &str, style: NameStyle) -> String {
-        self.entries
-            .iter()
-            .fold(text.to_owned(), |text, entry| text.replace(entry.name, &style.write(entry.name)))
+    /// Rewrites tool names in a text to this style.
+    pub(crate) fn format_tool_names(&self, text: &str, style: NameStyle) -> String {
+        self.entries.iter().fold(text.to_owned(), |text, entry| {
+            text.replace(entry.name, &style.format_name(entry.name))
+        })
     }
 
-    /// Names the tools in every description as they are listed.
-    fn rename(&self, value: &mut Value, style: NameStyle) {
+    /// Rewrites tool names in every `description` to this style.
+    fn rename_in_descriptions(&self, value: &mut Value, style: NameStyle) {
         match value {
             Value::Object(fields) => {
                 for (key, value) in fields {
                     match value {
                         Value::String(text) if key == "description" => {
-                            *text = self.tell(text, style);
+                            *text = self.format_tool_names(text, style);
                         }
-                        value => self.rename(value, style),
+                        value => self.rename_in_descriptions(value, style),
                     }
                 }
             }
-            Value::Array(values) => values.iter_mut().for_each(|value| self.rename(value, style)),
+            Value::Array(values) => {
+                values.iter_mut().for_each(|value| self.rename_in_descriptions(value, style))
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
-    fn refuse(&self, problem: &str, listing: &Listing) -> Failure {
-        let known = self.names(listing).join(", ");
-        Failure::parameters(format!("{problem}; expected one of {known}"))
+    fn unknown_tool_failure(&self, problem: &str, listing: &ToolListing) -> Failure {
+        let known = self.tool_names(listing).join(", ");
+        Failure::invalid_params(format!("{problem}; expected one of {known}"))
     }
 }

@@ -1,67 +1,74 @@
-//! What is known of the program at the other end, by the name it gives itself.
+//! Client-specific behaviour, selected by the name in the client's `clientInfo`.
 
 use std::sync::Arc;
 
 use super::NameStyle;
 
-/// The program at the other end.
+/// Client program that is connected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
-    /// What it calls itself; empty if it did not say.
+    /// Name in `clientInfo`; empty if the client sent none.
     pub name: Arc<str>,
 }
 
-/// What suits a client.
-struct Profile {
-    /// What its name holds, in lower case.
-    mark: &'static str,
-    /// How it wants tool names.
-    names: NameStyle,
-    /// Whether `search` and `fetch` are of use to it.
+/// Listing preferences of one client program.
+struct ClientPreferences {
+    /// Lower-case text that occurs in the client's name.
+    name_fragment: &'static str,
+    /// Style of tool names.
+    name_style: NameStyle,
+    /// List the `search` and `fetch` tools.
     deep_research: bool,
 }
 
-/// The clients that are known; the first whose mark is in the name counts.
-const KNOWN: [Profile; 9] = [
-    // claude.ai and Claude Desktop hide every tool if one name has a dot;
-    // Claude Code writes `_` for it.
-    profile("claude", NameStyle::Underscored, false),
-    profile("anthropic", NameStyle::Underscored, false),
-    // The model's interface refuses the whole request.
-    profile("codex", NameStyle::Underscored, false),
-    profile("copilot", NameStyle::Underscored, false),
-    // Leaves out tools with dots, or calls them by another name than it read.
-    profile("cursor", NameStyle::Underscored, false),
-    // Warns of each dot, and writes `_` for it.
-    profile("visual studio code", NameStyle::Underscored, false),
-    profile("vscode", NameStyle::Underscored, false),
-    // Takes dots.
-    profile("gemini-cli", NameStyle::Dotted, false),
-    // ChatGPT: reads a library by `search` and `fetch` only in deep research.
-    profile("openai-mcp", NameStyle::Dotted, true),
+/// Known clients. The first entry whose fragment occurs in the name wins.
+const KNOWN_CLIENTS: [ClientPreferences; 9] = [
+    // claude.ai and Claude Desktop hide every tool if one name has a dot; Claude Code replaces it
+    // with `_`.
+    preferences("claude", NameStyle::Underscored, false),
+    preferences("anthropic", NameStyle::Underscored, false),
+    // The model's API rejects the whole request.
+    preferences("codex", NameStyle::Underscored, false),
+    preferences("copilot", NameStyle::Underscored, false),
+    // Omits tools with dots, or calls them by a different name.
+    preferences("cursor", NameStyle::Underscored, false),
+    // Warns about each dot and replaces it with `_`.
+    preferences("visual studio code", NameStyle::Underscored, false),
+    preferences("vscode", NameStyle::Underscored, false),
+    // Supports dots.
+    preferences("gemini-cli", NameStyle::Dotted, false),
+    // ChatGPT reads a library through `search` and `fetch` only in deep research.
+    preferences("openai-mcp", NameStyle::Dotted, true),
 ];
 
-/// What suits a client that is not known.
-const UNKNOWN: Profile = profile("", NameStyle::Dotted, true);
+/// Preferences of unknown clients.
+const DEFAULT_PREFERENCES: ClientPreferences = preferences("", NameStyle::Dotted, true);
 
-const fn profile(mark: &'static str, names: NameStyle, deep_research: bool) -> Profile {
-    Profile { mark, names, deep_research }
+const fn preferences(
+    mark: &'static str,
+    names: NameStyle,
+    deep_research: bool,
+) -> ClientPreferences {
+    ClientPreferences { name_fragment: mark, name_style: names, deep_research }
 }
 
 impl Client {
-    /// How it wants tool names.
-    pub fn names(&self) -> NameStyle {
-        self.profile().names
+    /// Returns the style of tool names that this client supports.
+    pub fn name_style(&self) -> NameStyle {
+        self.preferences().name_style
     }
 
-    /// Whether `search` and `fetch` are of use to it.
+    /// Returns `true` if `search` and `fetch` should be listed for this client.
     pub fn wants_deep_research(&self) -> bool {
-        self.profile().deep_research
+        self.preferences().deep_research
     }
 
-    fn profile(&self) -> &'static Profile {
+    fn preferences(&self) -> &'static ClientPreferences {
         let name = self.name.to_lowercase();
-        KNOWN.iter().find(|known| name.contains(known.mark)).unwrap_or(&UNKNOWN)
+        KNOWN_CLIENTS
+            .iter()
+            .find(|known| name.contains(known.name_fragment))
+            .unwrap_or(&DEFAULT_PREFERENCES)
     }
 }
 
@@ -74,9 +81,9 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_known_by_a_part_of_its_name() {
+    fn client_matched_by_name_fragment() {
         for name in ["claude-ai", "Claude Desktop", "codex-mcp-client", "cursor-vscode"] {
-            assert_eq!(client(name).names(), NameStyle::Underscored, "{name}");
+            assert_eq!(client(name).name_style(), NameStyle::Underscored, "{name}");
             assert!(!client(name).wants_deep_research(), "{name}");
         }
         assert!(client("openai-mcp (ChatGPT)").wants_deep_research());
@@ -84,9 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_client_gets_everything_as_it_is_called() {
+    fn unknown_client_gets_dotted_names_and_all_tools() {
         for name in ["", "inspector"] {
-            assert_eq!(client(name).names(), NameStyle::Dotted, "{name}");
+            assert_eq!(client(name).name_style(), NameStyle::Dotted, "{name}");
             assert!(client(name).wants_deep_research(), "{name}");
         }
     }

@@ -1,54 +1,54 @@
-//! Completion: what an argument that is being typed may become.
+//! Completion of prompt and resource template arguments.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Values that are handed out at most, as the protocol has it.
-pub const MOST_COMPLETIONS: usize = 100;
+/// Maximum number of completion values in a response, as the MCP specification requires.
+pub const MAX_COMPLETIONS: usize = 100;
 
-/// What is being filled in.
+/// Prompt or resource template whose argument is completed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type")]
-pub enum Reference {
-    /// A prompt, by its name.
+pub enum CompletionReference {
+    /// Prompt, by name.
     #[serde(rename = "ref/prompt")]
     Prompt {
-        /// The name.
+        /// Name of the prompt.
         name: String,
     },
-    /// A family of resources, by its template.
+    /// Resource template, by URI template.
     #[serde(rename = "ref/resource")]
     Resource {
-        /// The template.
+        /// URI template.
         uri: String,
     },
 }
 
-/// An argument that is being typed.
+/// Partial argument.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Typed {
-    /// Which argument.
+pub struct PartialArgument {
+    /// Name of the argument.
     pub name: String,
-    /// What has been typed so far.
+    /// Text typed so far.
     pub value: String,
 }
 
-/// A question for completions.
+/// Request for completions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unfinished {
-    /// What is being filled in.
-    pub reference: Reference,
-    /// The argument that is being typed.
-    pub argument: Typed,
-    /// The arguments that are there already.
-    pub others: Map<String, Value>,
+pub struct CompletionRequest {
+    /// Prompt or resource template.
+    pub reference: CompletionReference,
+    /// Argument to complete.
+    pub argument: PartialArgument,
+    /// Arguments that are already filled in.
+    pub known_arguments: Map<String, Value>,
 }
 
-/// What it may become, best first.
+/// Completion values, best first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// The values; no more than [`MOST_COMPLETIONS`] are handed out.
+    /// Values; at most [`MAX_COMPLETIONS`] are sent.
     pub values: Vec<String>,
-    /// How many there are in all, if that is known.
+    /// Total number of values, if known.
     pub total: Option<usize>,
 }

@@ -1,72 +1,72 @@
-//! Pieces of content, as tools, prompts and resources hand them out.
+//! MCP content blocks, as used by tools, prompts and resources.
 
 use serde::Serialize;
 
-/// A piece of content.
+/// One content block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Block {
+pub enum ContentBlock {
     /// Text.
     Text {
-        /// What it says.
+        /// The text.
         text: String,
     },
-    /// A picture.
+    /// An image.
     #[serde(rename_all = "camelCase")]
     Image {
-        /// The picture in base64.
+        /// Image data in base64.
         data: String,
-        /// What form it has.
+        /// MIME type.
         mime_type: String,
     },
-    /// A sound.
+    /// An audio clip.
     #[serde(rename_all = "camelCase")]
     Audio {
-        /// The sound in base64.
+        /// Audio data in base64.
         data: String,
-        /// What form it has.
+        /// MIME type.
         mime_type: String,
     },
-    /// A resource with what it holds.
+    /// A resource with its contents.
     Resource {
-        /// The resource.
-        resource: Contents,
+        /// The contents.
+        resource: ResourceContents,
     },
 }
 
-impl Block {
-    /// A text.
+impl ContentBlock {
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 }
 
-/// What a resource holds.
+/// Contents of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Contents {
-    /// Where it is.
+pub struct ResourceContents {
+    /// URI of the resource.
     pub uri: String,
-    /// What form it has.
+    /// MIME type.
     pub mime_type: String,
-    /// What it says, or what it is.
+    /// Text or binary data.
     #[serde(flatten)]
-    pub body: Body,
+    pub body: ResourceBody,
 }
 
-/// Text or bytes.
+/// Text or binary data of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Body {
+pub enum ResourceBody {
     /// Text.
     Text(String),
-    /// Bytes, in base64.
+    /// Binary data in base64.
     Blob(String),
 }
 
-impl Contents {
-    /// A resource that is text.
+impl ResourceContents {
+    /// Creates the contents of a text resource.
     pub fn text(uri: impl Into<String>, mime_type: impl Into<String>, text: String) -> Self {
-        Self { uri: uri.into(), mime_type: mime_type.into(), body: Body::Text(text) }
+        Self { uri: uri.into(), mime_type: mime_type.into(), body: ResourceBody::Text(text) }
     }
 }

@@ -1,22 +1,23 @@
-//! The `config` of a request: wishes, not orders, and never credentials.
+//! Request defaults from the `config` parameter. They are preferences and never contain
+//! credentials.
 
 use base64::{Engine, alphabet, engine};
 use serde::Deserialize;
 use vademecum_kit::model::{Order, Preferences};
 
-/// Longest `config` that is read, in bytes.
-const LONGEST: usize = 8 * 1_024;
+/// Maximum length of an encoded `config`, in bytes.
+const MAX_CONFIG_BYTES: usize = 8 * 1_024;
 
-/// What holds for a request or a session, unless a call says otherwise.
+/// Defaults of a request or session; arguments of a call take precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Defaults {
-    /// How much is shown and read, and in which order.
+pub struct RequestDefaults {
+    /// Result sizes and order.
     pub preferences: Preferences,
-    /// What search results look like.
+    /// Format of search results.
     pub shape: Option<Shape>,
 }
 
-/// What search results look like.
+/// Format of search results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -27,25 +28,25 @@ pub enum Shape {
     Compact,
 }
 
-/// Why a `config` cannot be read.
+/// Error of reading a `config`.
 #[derive(Debug, thiserror::Error)]
 pub enum DefaultsError {
-    /// Too much of it.
-    #[error("`config` is longer than {LONGEST} bytes")]
-    Long,
-    /// Not base64.
+    /// The text is too long.
+    #[error("`config` is longer than {MAX_CONFIG_BYTES} bytes")]
+    TooLong,
+    /// The text is not base64.
     #[error("`config` is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// Not what it should be.
+    /// The JSON is invalid.
     #[error(
-        "`config` is not right: {0}; it takes snippet_length, max_tokens, sibling_window, \
-         chars_per_token, order_by and shape, and never credentials"
+        "invalid `config`: {0}; allowed keys are snippet_length, max_tokens, sibling_window, \
+         chars_per_token, order_by and shape, never credentials"
     )]
     Json(#[from] serde_json::Error),
 }
 
-/// The keys that are taken. Whatever else is sent is refused, so that nobody
-/// believes that a user or a key given here had an effect.
+/// Accepted keys. Unknown keys are rejected, so that a user or key given here is not silently
+/// ignored.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Config {
@@ -57,11 +58,11 @@ struct Config {
     shape: Option<Shape>,
 }
 
-impl Defaults {
-    /// Reads a `config`: JSON in base64 of any alphabet, padded or not.
+impl RequestDefaults {
+    /// Parses a `config`: JSON in base64, with the standard or URL-safe alphabet, padded or not.
     pub fn from_base64(text: &str) -> Result<Self, DefaultsError> {
-        if text.len() > LONGEST {
-            return Err(DefaultsError::Long);
+        if text.len() > MAX_CONFIG_BYTES {
+            return Err(DefaultsError::TooLong);
         }
         let lenient = engine::GeneralPurposeConfig::new()
             .with_decode_padding_mode(engine::DecodePaddingMode::Indifferent);
@@ -71,7 +72,7 @@ impl Defaults {
         Self::from_json(&json)
     }
 
-    /// Reads a `config` that is JSON already.
+    /// Parses a `config` in JSON. Numbers are clamped to their range.
     pub fn from_json(json: &[u8]) -> Result<Self, DefaultsError> {
         let config: Config = serde_json::from_slice(json)?;
         let clamp = |wish: Option<i64>, least: usize, most: usize| {
@@ -89,7 +90,7 @@ impl Defaults {
         })
     }
 
-    /// These wishes, and where there are none, those of `others`.
+    /// Returns these defaults, with missing values taken from `others`.
     #[must_use]
     pub fn or(self, others: Self) -> Self {
         Self {
@@ -106,10 +107,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_config_is_read_from_either_alphabet_and_clamped() {
+    fn config_accepts_both_alphabets_and_is_clamped() {
         let json = r#"{"snippet_length": 9999, "sibling_window": -3, "order_by": "recent"}"#;
         for text in [STANDARD.encode(json), URL_SAFE_NO_PAD.encode(json)] {
-            let preferences = Defaults::from_base64(&text).unwrap().preferences;
+            let preferences = RequestDefaults::from_base64(&text).unwrap().preferences;
             assert_eq!(preferences.snippet_length, Some(1_000));
             assert_eq!(preferences.sibling_window, Some(0));
             assert_eq!(preferences.order_by, Some(Order::Recent));
@@ -117,13 +118,13 @@ mod tests {
     }
 
     #[test]
-    fn credentials_and_users_are_refused_by_name() {
+    fn config_rejects_credentials_and_users() {
         for key in ["api_key", "user_id", "token"] {
             let text = STANDARD.encode(format!(r#"{{"{key}": "x"}}"#));
-            let error = Defaults::from_base64(&text).unwrap_err().to_string();
+            let error = RequestDefaults::from_base64(&text).unwrap_err().to_string();
             assert!(error.contains(key) && error.contains("never credentials"), "{error}");
         }
-        assert!(Defaults::from_base64("§").is_err());
-        assert!(Defaults::from_base64(&"A".repeat(LONGEST + 1)).is_err());
+        assert!(RequestDefaults::from_base64("§").is_err());
+        assert!(RequestDefaults::from_base64(&"A".repeat(MAX_CONFIG_BYTES + 1)).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Failures as the protocol knows them.
+//! Protocol failures.
 
 use std::time::Duration;
 
@@ -6,169 +6,176 @@ use serde_json::{Map, Value};
 
 use vademecum_core::auth::Right;
 
-/// A request that failed as a message of the protocol.
+/// Request failure that becomes a JSON-RPC error.
 ///
-/// A tool that cannot do what it was asked answers with
-/// [`Answer::refusal`](super::Answer::refusal) instead, which the model gets to see.
+/// A tool that fails returns [`CallToolResult::tool_error`](super::CallToolResult::tool_error)
+/// instead, which the model can read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// What kind of failure it is; the revision gives it a code.
-    pub kind: Kind,
+    /// Kind of failure, which determines the error code.
+    pub kind: FailureKind,
     /// What is wrong, where, and what to do.
     pub message: String,
-    /// What a program can make of it.
+    /// Machine-readable details.
     pub data: Option<Value>,
 }
 
-/// Kinds of failures.
+/// Kind of a failure.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
-    /// The text was no JSON.
-    Parse,
-    /// The JSON was no request.
-    Request,
-    /// There is no such method.
-    Method,
-    /// The parameters are not what the method takes.
-    Parameters,
-    /// The parameters lack what every request must say.
-    Meta,
-    /// The server could not do it.
-    Internal,
-    /// There is no such resource.
-    Resource,
+pub enum FailureKind {
+    /// The text is not JSON.
+    ParseError,
+    /// The JSON is not a valid request.
+    InvalidRequest,
+    /// The method does not exist.
+    MethodNotFound,
+    /// The parameters are invalid for the method.
+    InvalidParams,
+    /// Required `_meta` fields are missing.
+    InvalidMeta,
+    /// Internal error of the server.
+    InternalError,
+    /// The resource does not exist.
+    ResourceNotFound,
     /// Headers and message contradict each other.
     HeaderMismatch,
-    /// The client cannot do what this takes.
+    /// The client lacks a required capability.
     MissingCapability,
-    /// The revision is not spoken here.
+    /// The protocol version is not supported.
     UnsupportedVersion,
     /// The principal lacks this right.
     Forbidden(Right),
-    /// The user has asked too often, and must wait so long.
+    /// The user exceeded a limit and should wait this long.
     TooMany(Duration),
-    /// The server has too much to do, and may be asked again after so long.
+    /// The server is overloaded; the client should retry after this time.
     Busy(Duration),
-    /// No failure yet: the client is asked for more.
+    /// Client input is required first. Not an error in protocol versions that return it as a
+    /// result.
     InputRequired(Box<InputRequired>),
 }
 
-/// What a request needs before it can be answered.
+/// Client input that a request needs before it can complete.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InputRequired {
-    /// Requests for the client, each under a name.
+    /// Server requests by name.
     pub requests: Map<String, Value>,
-    /// What must be known when the client comes back. It is sealed on its way:
-    /// nobody can change it, or use it for another request.
+    /// State to return with the retry. It is signed: the client cannot change it or use it for
+    /// another request.
     pub state: Option<Value>,
 }
 
 impl Failure {
-    fn new(kind: Kind, message: impl Into<String>) -> Self {
+    fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), data: None }
     }
 
-    /// The text was no JSON.
-    pub fn parse(message: impl Into<String>) -> Self {
-        Self::new(Kind::Parse, message)
+    /// Failure of input that is not JSON.
+    pub fn parse_error(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::ParseError, message)
     }
 
-    /// The principal may not do that.
+    /// Failure of a principal without this right.
     pub(crate) fn forbidden(right: Right) -> Self {
-        let message = format!("this needs the scope `{right}`, which this key or token has not");
-        Self::new(Kind::Forbidden(right), message)
+        let message =
+            format!("this needs the scope `{right}`, which this key or token does not have");
+        Self::new(FailureKind::Forbidden(right), message)
     }
 
-    /// The user has asked too often.
+    /// Failure of a user who exceeded the rate limit.
     pub(crate) fn too_many(wait: Duration) -> Self {
         let seconds = wait.as_secs() + 1;
-        Self::new(Kind::TooMany(wait), format!("too many requests: try again in {seconds} s"))
+        Self::new(
+            FailureKind::TooMany(wait),
+            format!("too many requests: try again in {seconds} s"),
+        )
     }
 
-    /// So many calls of the user wait already.
-    pub(crate) fn crowded(waiting: usize) -> Self {
+    /// Failure of a user with too many running and queued calls.
+    pub(crate) fn too_many_calls(waiting: usize) -> Self {
         let message = format!(
-            "too many of this user's calls are running, and {waiting} wait: try again in 1 s, \
-             with fewer at the same time"
+            "too many calls of this user are running, and {waiting} are queued: try again in 1 s, \
+             with fewer concurrent calls"
         );
-        Self::new(Kind::TooMany(Duration::ZERO), message)
+        Self::new(FailureKind::TooMany(Duration::ZERO), message)
     }
 
-    /// The user has so many connections and subscriptions already.
-    pub(crate) fn connected(most: usize) -> Self {
+    /// Failure of a user with too many open connections and subscriptions.
+    pub(crate) fn too_many_connections(most: usize) -> Self {
         let message = format!(
             "a user has at most {most} WebSockets, streams and subscriptions: close one first"
         );
-        Self::new(Kind::TooMany(Duration::ZERO), message)
+        Self::new(FailureKind::TooMany(Duration::ZERO), message)
     }
 
-    /// The connection has so many subscriptions already.
-    pub(crate) fn subscribed(most: u32) -> Self {
+    /// Failure of a connection with too many subscriptions.
+    pub(crate) fn too_many_subscriptions(most: u32) -> Self {
         let message = format!("a connection has at most {most} subscriptions: cancel one first");
-        Self::new(Kind::TooMany(Duration::ZERO), message)
+        Self::new(FailureKind::TooMany(Duration::ZERO), message)
     }
 
-    /// The server has too much to do for everybody.
-    pub(crate) fn busy() -> Self {
-        Self::new(Kind::Busy(Duration::ZERO), "the server has too much to do: try again in 1 s")
+    /// Failure of a server at its limit of running and queued calls.
+    pub(crate) fn server_busy() -> Self {
+        Self::new(FailureKind::Busy(Duration::ZERO), "the server is overloaded: try again in 1 s")
     }
 
-    /// The call took longer than any may.
-    pub(crate) fn overdue(longest: Duration) -> Self {
+    /// Failure of a call that exceeded the call timeout.
+    pub(crate) fn call_timeout(longest: Duration) -> Self {
         let seconds = longest.as_secs_f64();
-        Self::internal(format!("this took longer than {seconds} s and was stopped; ask for less"))
+        Self::internal_error(format!(
+            "the call took longer than {seconds} s and was stopped; request less"
+        ))
     }
 
-    /// Something broke off in the middle of a call.
-    pub(crate) fn broken() -> Self {
-        Self::internal("this broke off: a fault of the server, whose log says more")
+    /// Failure of a call that panicked.
+    pub(crate) fn panicked() -> Self {
+        Self::internal_error("internal server error; see the server log for details")
     }
 
-    /// The JSON was no request.
-    pub fn request(message: impl Into<String>) -> Self {
-        Self::new(Kind::Request, message)
+    /// Failure of JSON that is not a valid request.
+    pub fn invalid_request(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::InvalidRequest, message)
     }
 
-    /// There is no such method.
-    pub fn method(name: &str) -> Self {
-        Self::new(Kind::Method, format!("unknown method `{name}`"))
+    /// Failure of an unknown method.
+    pub fn method_not_found(name: &str) -> Self {
+        Self::new(FailureKind::MethodNotFound, format!("unknown method `{name}`"))
     }
 
-    /// The parameters are not what the method takes.
-    pub fn parameters(message: impl Into<String>) -> Self {
-        Self::new(Kind::Parameters, message)
+    /// Failure of invalid parameters.
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::InvalidParams, message)
     }
 
-    /// The parameters lack what every request must say.
-    pub(crate) fn meta(message: impl Into<String>) -> Self {
-        Self::new(Kind::Meta, message)
+    /// Failure of missing `_meta` fields.
+    pub(crate) fn invalid_meta(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::InvalidMeta, message)
     }
 
-    /// The server could not do it.
-    pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(Kind::Internal, message)
+    /// Internal error of the server.
+    pub fn internal_error(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::InternalError, message)
     }
 
-    /// There is no such resource.
-    pub fn resource(message: impl Into<String>) -> Self {
-        Self::new(Kind::Resource, message)
+    /// Failure of an unknown resource.
+    pub fn resource_not_found(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::ResourceNotFound, message)
     }
 
-    /// Headers and message contradict each other.
-    pub(crate) fn header(message: impl Into<String>) -> Self {
-        Self::new(Kind::HeaderMismatch, message)
+    /// Failure of headers that contradict the message.
+    pub(crate) fn header_mismatch(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::HeaderMismatch, message)
     }
 
-    /// The client lacks a capability; `required` is it, as a client declares it.
+    /// Failure of a missing client capability; `required` is its declaration.
     pub fn missing_capability(message: impl Into<String>, required: &Value) -> Self {
         let data = serde_json::json!({ "requiredCapabilities": required });
-        Self { data: Some(data), ..Self::new(Kind::MissingCapability, message) }
+        Self { data: Some(data), ..Self::new(FailureKind::MissingCapability, message) }
     }
 
-    /// The client must first answer what is asked of it.
+    /// Failure that asks the client for input.
     pub fn input_required(input: InputRequired) -> Self {
-        let message = "the client must answer a question first, and speaks a revision that \
-                       cannot be asked in this way";
-        Self::new(Kind::InputRequired(Box::new(input)), message)
+        let message = "the client must provide input first, which this protocol version \
+                       does not support here";
+        Self::new(FailureKind::InputRequired(Box::new(input)), message)
     }
 }

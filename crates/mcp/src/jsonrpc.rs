@@ -1,4 +1,4 @@
-//! One message of JSON-RPC 2.0, taken apart and put together.
+//! Parsing and serialization of JSON-RPC 2.0 messages.
 
 use std::borrow::Cow;
 
@@ -7,50 +7,50 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::Failure;
 
-/// What came in: a message, or several of them.
+/// Parsed input: one message or a batch.
 #[derive(Debug)]
-pub(crate) enum Incoming<'a> {
+pub(crate) enum ParsedInput<'a> {
     /// One message.
-    One(Message<'a>),
-    /// Messages that are answered together; each may be unreadable by itself.
+    Single(Message<'a>),
+    /// Batch of messages with one combined reply; each may be invalid by itself.
     Batch(Vec<&'a RawValue>),
 }
 
-/// A message from the other side.
+/// Message from the client.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
-    /// Wants an answer.
+    /// Request, which expects a response.
     Request(Request<'a>),
-    /// Wants none.
+    /// Notification, which expects no response.
     Notification {
-        /// What is told.
+        /// Method name.
         method: Cow<'a, str>,
-        /// With what.
+        /// Parameters.
         params: Option<&'a RawValue>,
     },
-    /// Answers a request of ours.
+    /// Response to a server request.
     Response {
-        /// Which request.
+        /// Id of the server request.
         id: &'a RawValue,
-        /// With what, or why not.
+        /// Result, or the error object.
         outcome: Result<&'a RawValue, &'a RawValue>,
     },
 }
 
-/// Wants an answer.
+/// Request of the client.
 #[derive(Clone, Debug)]
 pub(crate) struct Request<'a> {
-    /// Goes back with the answer, as it is.
+    /// Request id, returned unchanged in the response.
     pub(crate) id: &'a RawValue,
-    /// What is asked.
+    /// Method name.
     pub(crate) method: Cow<'a, str>,
-    /// With what.
+    /// Parameters.
     pub(crate) params: Option<&'a RawValue>,
 }
 
-/// Why a message cannot be read, and which request that concerns.
+/// Parse error and the id of the request, if readable.
 #[derive(Debug)]
-pub(crate) struct Unreadable<'a> {
+pub(crate) struct ParseFailure<'a> {
     pub(crate) id: Option<&'a RawValue>,
     pub(crate) failure: Failure,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Unreadable<'a> {
 struct Envelope<'a> {
     #[serde(borrow, default)]
     jsonrpc: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow, default, deserialize_with = "deserialize_present")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<Cow<'a, str>>,
@@ -71,45 +71,51 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// Whatever is there, `null` too.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+/// Deserializes a field that is present as `Some`, even if it is `null`.
+fn deserialize_present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads what came in.
-pub(crate) fn parse(text: &str) -> Result<Incoming<'_>, Unreadable<'_>> {
+/// Parses a message or a batch.
+pub(crate) fn parse_input(text: &str) -> Result<ParsedInput<'_>, ParseFailure<'_>> {
     if !text.trim_start().starts_with('[') {
-        return read(text).map(Incoming::One);
+        return parse_message(text).map(ParsedInput::Single);
     }
     match serde_json::from_str::<Vec<&RawValue>>(text) {
         Ok(messages) if messages.is_empty() => {
-            Err(Unreadable { id: None, failure: Failure::request("the batch is empty") })
+            Err(ParseFailure { id: None, failure: Failure::invalid_request("the batch is empty") })
         }
-        Ok(messages) => Ok(Incoming::Batch(messages)),
-        Err(error) => {
-            Err(Unreadable { id: None, failure: Failure::parse(format!("not JSON: {error}")) })
-        }
+        Ok(messages) => Ok(ParsedInput::Batch(messages)),
+        Err(error) => Err(ParseFailure {
+            id: None,
+            failure: Failure::parse_error(format!("not JSON: {error}")),
+        }),
     }
 }
 
-/// Reads one message.
-pub(crate) fn read(text: &str) -> Result<Message<'_>, Unreadable<'_>> {
-    let refuse = |id, failure| Err(Unreadable { id, failure });
+/// Parses one message.
+pub(crate) fn parse_message(text: &str) -> Result<Message<'_>, ParseFailure<'_>> {
+    let refuse = |id, failure| Err(ParseFailure { id, failure });
     let envelope: Envelope<'_> = match serde_json::from_str(text) {
         Ok(envelope) => envelope,
         Err(error) if error.is_data() => {
-            return refuse(None, Failure::request(format!("not a JSON-RPC message: {error}")));
+            return refuse(
+                None,
+                Failure::invalid_request(format!("not a JSON-RPC message: {error}")),
+            );
         }
-        Err(error) => return refuse(None, Failure::parse(format!("not JSON: {error}"))),
+        Err(error) => return refuse(None, Failure::parse_error(format!("not JSON: {error}"))),
     };
     let id = match envelope.id {
-        Some(id) if !is_id(id) => {
-            return refuse(None, Failure::request("`id` must be a text or a whole number"));
+        Some(id) if !is_valid_id(id) => {
+            return refuse(None, Failure::invalid_request("`id` must be a string or an integer"));
         }
         id => id,
     };
     if envelope.jsonrpc.as_deref() != Some("2.0") {
-        return refuse(id, Failure::request("`jsonrpc` must be \"2.0\""));
+        return refuse(id, Failure::invalid_request("`jsonrpc` must be \"2.0\""));
     }
     let Envelope { params, result, error, .. } = envelope;
     match (envelope.method, id) {
@@ -118,29 +124,29 @@ pub(crate) fn read(text: &str) -> Result<Message<'_>, Unreadable<'_>> {
         (None, id) => match (id, result, error) {
             (Some(id), Some(result), None) => Ok(Message::Response { id, outcome: Ok(result) }),
             (Some(id), _, Some(error)) => Ok(Message::Response { id, outcome: Err(error) }),
-            (id, ..) => refuse(id, Failure::request("`method` is missing")),
+            (id, ..) => refuse(id, Failure::invalid_request("`method` is missing")),
         },
     }
 }
 
-/// A text or a whole number; a fraction or `null` would not come back as it was.
-fn is_id(id: &RawValue) -> bool {
+/// Returns `true` for strings and integers. Fractions and `null` would not survive the round trip.
+fn is_valid_id(id: &RawValue) -> bool {
     let text = id.get();
     let digits = text.strip_prefix('-').unwrap_or(text);
     text.starts_with('"') || digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Writes the answer to a request. `result` is JSON already.
-pub(crate) fn result(id: &RawValue, result: &str) -> String {
+/// Serializes a response. `result` is JSON text.
+pub(crate) fn result_response(id: &RawValue, result: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.get())
 }
 
-/// Writes that a request failed, with the code that its revision has for that.
-pub(crate) fn failure(id: Option<&RawValue>, code: i32, failure: &Failure) -> String {
+/// Serializes an error response with the error code of the protocol version.
+pub(crate) fn error_response(id: Option<&RawValue>, code: i32, failure: &Failure) -> String {
     #[derive(Serialize)]
     struct Answer<'a> {
         jsonrpc: &'a str,
-        /// Left out where it could not be read: `null` is no id.
+        /// Omitted when it could not be read: `null` is not a valid id.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a RawValue>,
         error: Error<'a>,
@@ -153,18 +159,19 @@ pub(crate) fn failure(id: Option<&RawValue>, code: i32, failure: &Failure) -> St
         data: Option<&'a Value>,
     }
     let error = Error { code, message: &failure.message, data: failure.data.as_ref() };
-    json(&Answer { jsonrpc: "2.0", id, error })
+    to_json(&Answer { jsonrpc: "2.0", id, error })
 }
 
-/// Writes a notification.
+/// Serializes a notification.
 pub(crate) fn notification(method: &str, params: &Value) -> String {
-    json(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+    to_json(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
-/// Writes a value as JSON. Our own types always can be.
-pub(crate) fn json(value: &impl Serialize) -> String {
+/// Serializes a value as JSON. This cannot fail for the types of this crate; on failure it logs and
+/// returns `null`.
+pub(crate) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| {
-        tracing::error!(%error, "a value could not be written as JSON");
+        tracing::error!(%error, "serialization to JSON failed");
         "null".to_owned()
     })
 }
@@ -172,16 +179,16 @@ pub(crate) fn json(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::FailureKind;
 
-    fn kind(text: &str) -> Kind {
-        parse(text).unwrap_err().failure.kind
+    fn failure_kind(text: &str) -> FailureKind {
+        parse_input(text).unwrap_err().failure.kind
     }
 
     #[test]
-    fn what_is_no_message_is_told_why() {
+    fn invalid_message_is_rejected_with_reason() {
         for text in ["{", "[{", "[1,"] {
-            assert_eq!(kind(text), Kind::Parse, "{text}");
+            assert_eq!(failure_kind(text), FailureKind::ParseError, "{text}");
         }
         for text in [
             "[]",
@@ -191,16 +198,16 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
         ] {
-            assert_eq!(kind(text), Kind::Request, "{text}");
+            assert_eq!(failure_kind(text), FailureKind::InvalidRequest, "{text}");
         }
     }
 
     #[test]
-    fn an_id_comes_back_as_it_was() {
+    fn request_id_is_returned_unchanged() {
         for id in ["1", "\"a\\u0041\"", "-7", "9007199254740993"] {
             let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-            let Ok(Message::Request(request)) = read(&text) else { panic!("{text}") };
-            assert!(result(request.id, "{}").contains(&format!(r#""id":{id},"#)));
+            let Ok(Message::Request(request)) = parse_message(&text) else { panic!("{text}") };
+            assert!(result_response(request.id, "{}").contains(&format!(r#""id":{id},"#)));
         }
     }
 }

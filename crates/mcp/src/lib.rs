@@ -1,59 +1,63 @@
-//! The Model Context Protocol, free of any transport.
+//! The Model Context Protocol, independent of any transport.
 //!
-//! Bytes come in through [`Service::handle`] and go out as a [`Reply`]; what
-//! the product offers stands behind [`Offer`], which knows neither transport
-//! nor revision. Read `service` first, then `methods`; what differs from one
-//! revision to the next is in `revision`.
+//! Messages enter through [`Service::handle`] and leave as a [`Reply`]. The product sits behind
+//! [`ServerHandler`], which knows neither transport nor protocol revision. Start with `service`,
+//! then `methods`; differences between protocol revisions are confined to `revision`.
 
-mod about;
 mod admission;
-mod brief;
-mod call;
 mod capability;
 mod catalog;
 mod client;
 mod completion;
 mod content;
 mod defaults;
+mod early_rejection;
 mod error;
+mod handler;
 mod jsonrpc;
-mod link;
-mod live;
 mod methods;
-mod model;
-mod near;
-mod observed;
-mod page;
+mod outbound;
+mod pagination;
 mod prompt;
-mod rates;
-mod refuse;
+mod rate_limits;
 mod reply;
+mod request_context;
+mod request_metrics;
 mod resource;
 mod revision;
+mod schema_compaction;
 mod scope;
+mod server_info;
 mod service;
 mod session;
-mod state;
+mod session_channel;
+mod signed_state;
 mod subscription;
+mod suggestion;
 
-pub use admission::{Capacity, Held, Weight};
-pub use call::{Call, Input};
-pub use capability::Capabilities;
-pub use catalog::{Catalog, Effect, Entry, Listing, NameStyle, NotDisabled, Schemas, Toolset};
+pub use admission::{AdmissionLimits, ConnectionPermit, MessageCost};
+pub use capability::ClientCapabilities;
+pub use catalog::{
+    DisableToolError, NameStyle, ToolCatalog, ToolEffect, ToolEntry, ToolListing, ToolSchemas,
+    Toolset,
+};
 pub use client::Client;
-pub use completion::{Completion, MOST_COMPLETIONS, Reference, Typed, Unfinished};
-pub use content::{Block, Body, Contents};
-pub use defaults::{Defaults, DefaultsError, Shape};
-pub use error::{Failure, InputRequired, Kind};
-pub use link::{Level, Link, Progress};
-pub use model::{Answer, Offer};
-pub use near::{hint, nearest, plain};
-pub use observed::Observer;
-pub use prompt::{Messages, Prompt, PromptArgument, PromptArguments, PromptMessage, Role};
-pub use rates::Rates;
-pub use reply::{Reply, Status};
-pub use resource::{Resource, Template};
-pub use revision::{Mirror, Revision};
+pub use completion::{
+    Completion, CompletionReference, CompletionRequest, MAX_COMPLETIONS, PartialArgument,
+};
+pub use content::{ContentBlock, ResourceBody, ResourceContents};
+pub use defaults::{DefaultsError, RequestDefaults, Shape};
+pub use error::{Failure, FailureKind, InputRequired};
+pub use handler::{CallToolResult, ServerHandler};
+pub use outbound::{LogLevel, Outbound, ProgressReporter};
+pub use prompt::{GetPromptResult, Prompt, PromptArgument, PromptArguments, PromptMessage, Role};
+pub use rate_limits::RateLimits;
+pub use reply::{Reply, ReplyStatus};
+pub use request_context::{Input, RequestContext};
+pub use request_metrics::RequestObserver;
+pub use resource::{Resource, ResourceTemplate};
+pub use revision::{MessageHeaders, ProtocolVersion};
 pub use scope::Scope;
-pub use service::{Options, Peer, Service};
-pub use session::{SessionId, Sessions};
+pub use service::{Peer, Service, ServiceOptions};
+pub use session::{ProtocolSessions, SessionId};
+pub use suggestion::{closest_name, did_you_mean, normalize_name};

@@ -1,36 +1,37 @@
-//! What each method answers.
+//! Implementation of each MCP method.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
-    Answer, Call, Capabilities, Client, Completion, Defaults, Failure, Input, InputRequired, Level,
-    Listing, MOST_COMPLETIONS, NameStyle, Reference, Revision, Service, SessionId, Toolset, Typed,
-    Unfinished, about,
-    error::Kind,
+    CallToolResult, Client, ClientCapabilities, Completion, CompletionReference, CompletionRequest,
+    Failure, Input, InputRequired, LogLevel, MAX_COMPLETIONS, NameStyle, PartialArgument,
+    ProtocolVersion, RequestContext, RequestDefaults, Service, SessionId, ToolListing, Toolset,
+    error::FailureKind,
     jsonrpc,
-    page::page,
-    revision::{Caching, Outcome, check_parameters},
-    service::{Context, Peer},
-    session::Introduction,
-    state::Purpose,
-    subscription::{Watched, Wishes, look_after, updated},
+    pagination::list_page,
+    revision::{CacheHint, MethodResult, check_parameter_headers},
+    server_info,
+    service::{MethodContext, Peer},
+    session::HandshakeResult,
+    signed_state::StateBinding,
+    subscription::{SubscriptionFilter, WatchedResources, spawn_watcher, updated_params},
 };
 use vademecum_core::auth::Right;
 
-/// Bytes of a client's name that are remembered.
-const LONGEST_NAME: usize = 256;
-/// Lists that only another program or another configuration changes.
-const SETTLED: Caching = Caching { ttl_ms: 300_000, is_public: false };
-/// Lists that the user's own work changes.
-const LIVELY: Caching = Caching { ttl_ms: 5_000, is_public: false };
-/// What the server says of itself.
-const PUBLIC: Caching = Caching { ttl_ms: 300_000, is_public: true };
-/// What may be another the next moment.
-const FRESH: Caching = Caching { ttl_ms: 0, is_public: false };
+/// Maximum stored length of a client's name, in bytes.
+const MAX_CLIENT_NAME_BYTES: usize = 256;
+/// Lists that only a new version or configuration of the server changes.
+const STATIC_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 300_000, is_public: false };
+/// Lists that the user's data changes.
+const USER_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 5_000, is_public: false };
+/// Server information, the same for every user.
+const PUBLIC_CACHE: CacheHint = CacheHint { ttl_ms: 300_000, is_public: true };
+/// Results that may change at any time.
+const NO_CACHE: CacheHint = CacheHint { ttl_ms: 0, is_public: false };
 
 #[derive(Deserialize)]
-struct Initialize {
+struct InitializeParams {
     #[serde(rename = "protocolVersion")]
     protocol_version: String,
     #[serde(default, rename = "clientInfo")]
@@ -48,14 +49,14 @@ struct ClientInfo {
 }
 
 #[derive(Default, Deserialize)]
-struct Paged {
+struct ListParams {
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// What a request brings along that is sent once more.
+/// Fields of a retried request.
 #[derive(Deserialize)]
-struct Again {
+struct RetryParams {
     #[serde(default, rename = "inputResponses")]
     responses: Option<Map<String, Value>>,
     #[serde(default, rename = "requestState")]
@@ -63,47 +64,47 @@ struct Again {
 }
 
 #[derive(Deserialize)]
-struct ToolCall<'a> {
+struct CallToolParams<'a> {
     name: String,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct ResourceRead {
+struct ResourceParams {
     uri: String,
 }
 
 #[derive(Deserialize)]
-struct PromptGet {
+struct GetPromptParams {
     name: String,
     #[serde(default)]
     arguments: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
-struct Complete {
+struct CompleteParams {
     #[serde(rename = "ref")]
-    reference: Reference,
-    argument: Typed,
+    reference: CompletionReference,
+    argument: PartialArgument,
     #[serde(default)]
-    context: Option<Others>,
+    context: Option<CompletionContext>,
 }
 
 #[derive(Deserialize)]
-struct Others {
+struct CompletionContext {
     #[serde(default)]
     arguments: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
-struct SetLevel {
-    level: Level,
+struct SetLevelParams {
+    level: LogLevel,
 }
 
 #[derive(Deserialize)]
-struct Listen {
-    notifications: Wishes,
+struct ListenParams {
+    notifications: SubscriptionFilter,
 }
 
 impl Service {
@@ -112,344 +113,369 @@ impl Service {
         peer: &Peer,
         params: Option<&RawValue>,
         opened: &mut Option<SessionId>,
-    ) -> Result<Outcome, Failure> {
-        let params: Initialize = read(params)?;
-        let wished = params.config.as_ref().map(config).transpose()?.unwrap_or_default();
-        let revision = Revision::negotiate(&params.protocol_version);
+    ) -> Result<MethodResult, Failure> {
+        let params: InitializeParams = parse_params(params)?;
+        let wished = params.config.as_ref().map(parse_config).transpose()?.unwrap_or_default();
+        let revision = ProtocolVersion::negotiate(&params.protocol_version);
         let mut name = params.client_info.map(|info| info.name).unwrap_or_default();
-        // It is kept for as long as the session.
-        name.truncate(name.floor_char_boundary(LONGEST_NAME));
-        let known = peer.session.as_ref().filter(|id| self.knows(id, &peer.principal));
+        // The name is stored for the lifetime of the session.
+        name.truncate(name.floor_char_boundary(MAX_CLIENT_NAME_BYTES));
+        let known = peer.session.as_ref().filter(|id| self.has_session(id, &peer.principal));
         let id = known.cloned().unwrap_or_else(|| {
-            let id = self.sessions.open(&peer.principal);
+            let id = self.sessions.open_session(&peer.principal);
             *opened = Some(id.clone());
             id
         });
-        let agreed = Introduction {
+        let agreed = HandshakeResult {
             client: Client { name: name.into() },
             revision,
-            capabilities: Capabilities::declared(params.capabilities.as_ref()),
+            capabilities: ClientCapabilities::from_declaration(params.capabilities.as_ref()),
             defaults: peer.defaults.or(wished),
         };
-        let names = self.names(peer, &agreed.client);
-        self.sessions.introduce(&id, agreed);
-        Ok(Outcome::new(jsonrpc::json(&json!({
+        let names = self.name_style(peer, &agreed.client);
+        self.sessions.record_handshake(&id, agreed);
+        Ok(MethodResult::new(jsonrpc::to_json(&json!({
             "protocolVersion": revision.date(),
-            "capabilities": about::capabilities(),
-            "serverInfo": about::implementation(),
-            "instructions": self.offer.tools().tell(about::INSTRUCTIONS, names),
+            "capabilities": server_info::capabilities(),
+            "serverInfo": server_info::implementation(),
+            "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
         }))))
     }
 
-    pub(super) async fn answer(
+    pub(super) async fn dispatch_method(
         &self,
-        context: Context<'_>,
+        context: MethodContext<'_>,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Outcome, Failure> {
-        if !context.revision.has(method) {
-            return Err(Failure::method(method));
+    ) -> Result<MethodResult, Failure> {
+        if !context.revision.has_method(method) {
+            return Err(Failure::method_not_found(method));
         }
         let context = &context;
         match method {
-            "ping" => Ok(Outcome::empty()),
+            "ping" => Ok(MethodResult::empty()),
             "server/discover" => Ok(self.discover(context)),
             "tools/list" => {
-                let Paged { cursor } = read(params)?;
-                let listing = self.listing(context);
-                // What a key may not call, whoever has it need not know of.
+                let ListParams { cursor } = parse_params(params)?;
+                let listing = self.tool_listing(context);
+                // Tools that the principal's key may not call are not listed.
                 let principal = &context.peer.principal;
-                let write = listing.write && principal.may(Right::Write);
-                let admin = listing.admin && principal.may(Right::Admin);
-                let mut tools = self.offer.tools().list(&Listing { write, admin, ..listing });
+                let write = listing.include_write && principal.has_right(Right::Write);
+                let admin = listing.include_admin && principal.has_right(Right::Admin);
+                let mut tools = self.handler.tools().list_tools(&ToolListing {
+                    include_write: write,
+                    include_admin: admin,
+                    ..listing
+                });
                 for tool in &mut tools {
-                    self.offer.fit(tool, principal);
+                    self.handler.adapt_tool(tool, principal);
                 }
-                Ok(Outcome::new(page("tools", &tools, cursor.as_deref())?).cached(SETTLED))
+                Ok(MethodResult::new(list_page("tools", &tools, cursor.as_deref())?)
+                    .with_cache_hint(STATIC_LIST_CACHE))
             }
             "tools/call" => self.call_tool(context, params).await,
             "resources/list" => {
-                let Paged { cursor } = read(params)?;
-                let resources = self.offer.resources(&context.peer.principal);
-                Ok(Outcome::new(page("resources", &resources, cursor.as_deref())?).cached(SETTLED))
+                let ListParams { cursor } = parse_params(params)?;
+                let resources = self.handler.list_resources(&context.peer.principal);
+                Ok(MethodResult::new(list_page("resources", &resources, cursor.as_deref())?)
+                    .with_cache_hint(STATIC_LIST_CACHE))
             }
             "resources/templates/list" => {
-                let Paged { cursor } = read(params)?;
-                let list = page("resourceTemplates", &self.offer.templates(), cursor.as_deref())?;
-                Ok(Outcome::new(list).cached(SETTLED))
+                let ListParams { cursor } = parse_params(params)?;
+                let list = list_page(
+                    "resourceTemplates",
+                    &self.handler.resource_templates(),
+                    cursor.as_deref(),
+                )?;
+                Ok(MethodResult::new(list).with_cache_hint(STATIC_LIST_CACHE))
             }
             "resources/read" => self.read_resource(context, params).await,
-            "resources/subscribe" => self.subscribe(context, params).await,
+            "resources/subscribe" => self.subscribe_resource(context, params).await,
             "resources/unsubscribe" => {
-                let ResourceRead { uri } = read(params)?;
-                if let Some(live) = &context.live {
-                    live.watched.remove(&uri);
+                let ResourceParams { uri } = parse_params(params)?;
+                if let Some(live) = &context.session_channel {
+                    live.watched_resources.unwatch_resource(&uri);
                 }
-                Ok(Outcome::empty())
+                Ok(MethodResult::empty())
             }
-            "subscriptions/listen" => self.listen_to(context, params).await,
+            "subscriptions/listen" => self.stream_subscriptions(context, params).await,
             "prompts/list" => {
-                let Paged { cursor } = read(params)?;
-                let prompts = self.offer.prompts(&context.call(Input::default())).await?;
-                Ok(Outcome::new(page("prompts", &prompts, cursor.as_deref())?).cached(LIVELY))
+                let ListParams { cursor } = parse_params(params)?;
+                let prompts =
+                    self.handler.list_prompts(&context.request_context(Input::default())).await?;
+                Ok(MethodResult::new(list_page("prompts", &prompts, cursor.as_deref())?)
+                    .with_cache_hint(USER_LIST_CACHE))
             }
             "prompts/get" => self.get_prompt(context, params).await,
             "completion/complete" => self.complete(context, params).await,
             "logging/setLevel" => {
-                let SetLevel { level } = read(params)?;
-                if let Some(live) = &context.live {
-                    live.set_level(level);
+                let SetLevelParams { level } = parse_params(params)?;
+                if let Some(live) = &context.session_channel {
+                    live.set_log_level(level);
                 }
-                Ok(Outcome::empty())
+                Ok(MethodResult::empty())
             }
-            unknown => Err(Failure::method(unknown)),
+            unknown => Err(Failure::method_not_found(unknown)),
         }
     }
 
     async fn call_tool(
         &self,
-        context: &Context<'_>,
+        context: &MethodContext<'_>,
         params: Option<&RawValue>,
-    ) -> Result<Outcome, Failure> {
-        let ToolCall { name, arguments } = read(params)?;
-        let tool = self.offer.tools().find(&name, &self.listing(context))?;
-        context.observed.calls(tool.name);
+    ) -> Result<MethodResult, Failure> {
+        let CallToolParams { name, arguments } = parse_params(params)?;
+        let tool = self.handler.tools().find_tool(&name, &self.tool_listing(context))?;
+        context.request_metrics.record_tool(tool.name);
         let principal = &context.peer.principal;
-        if !principal.may(tool.right) {
+        if !principal.has_right(tool.right) {
             return Err(Failure::forbidden(tool.right));
         }
-        if let Some(wait) = self.rates.call(principal.user(), tool.name) {
+        if let Some(wait) = self.rates.count_tool_call(principal.user(), tool.name) {
             return Err(Failure::too_many(wait));
         }
-        if let (false, Some(mirror)) = (context.revision.has_sessions(), &context.peer.mirror) {
-            check_parameters(mirror, &tool.schemas.input, arguments)?;
+        if let (false, Some(mirror)) = (context.revision.has_sessions(), &context.peer.headers) {
+            check_parameter_headers(mirror, &tool.schemas.input, arguments)?;
         }
-        let call = self.call(context, params, "tools/call", tool.name)?;
-        let answer = self.offer.call(tool.name, arguments.unwrap_or(RawValue::NULL), &call).await;
+        let call = self.request_context(context, params, "tools/call", tool.name)?;
+        let answer =
+            self.handler.call_tool(tool.name, arguments.unwrap_or(RawValue::NULL), &call).await;
         if answer.as_ref().is_ok_and(|answer| answer.is_error) {
-            context.observed.refused();
+            context.request_metrics.record_tool_error();
         }
-        self.or_ask(context, "tools/call", tool.name, answer.map(|answer| written(&answer)))
+        self.result_or_input_request(
+            context,
+            "tools/call",
+            tool.name,
+            answer.map(|answer| serialize_tool_result(&answer)),
+        )
     }
 
     async fn read_resource(
         &self,
-        context: &Context<'_>,
+        context: &MethodContext<'_>,
         params: Option<&RawValue>,
-    ) -> Result<Outcome, Failure> {
-        let ResourceRead { uri } = read(params)?;
-        let call = self.call(context, params, "resources/read", &uri)?;
-        let contents = self.offer.read(&uri, &call).await.map_err(|failure| match failure.kind {
-            Kind::Resource => Failure { data: Some(json!({ "uri": uri })), ..failure },
-            _ => failure,
-        });
+    ) -> Result<MethodResult, Failure> {
+        let ResourceParams { uri } = parse_params(params)?;
+        let call = self.request_context(context, params, "resources/read", &uri)?;
+        let contents =
+            self.handler.read_resource(&uri, &call).await.map_err(|failure| match failure.kind {
+                FailureKind::ResourceNotFound => {
+                    Failure { data: Some(json!({ "uri": uri })), ..failure }
+                }
+                _ => failure,
+            });
         let outcome = contents.map(|contents| {
-            Outcome::new(jsonrpc::json(&json!({ "contents": [contents] }))).cached(FRESH)
+            MethodResult::new(jsonrpc::to_json(&json!({ "contents": [contents] })))
+                .with_cache_hint(NO_CACHE)
         });
-        self.or_ask(context, "resources/read", &uri, outcome)
+        self.result_or_input_request(context, "resources/read", &uri, outcome)
     }
 
     async fn get_prompt(
         &self,
-        context: &Context<'_>,
+        context: &MethodContext<'_>,
         params: Option<&RawValue>,
-    ) -> Result<Outcome, Failure> {
-        let PromptGet { name, arguments } = read(params)?;
-        let call = self.call(context, params, "prompts/get", &name)?;
-        let messages = self.offer.prompt(&name, &arguments.unwrap_or_default(), &call).await;
-        let outcome = messages.map(|messages| Outcome::new(jsonrpc::json(&messages)));
-        self.or_ask(context, "prompts/get", &name, outcome)
+    ) -> Result<MethodResult, Failure> {
+        let GetPromptParams { name, arguments } = parse_params(params)?;
+        let call = self.request_context(context, params, "prompts/get", &name)?;
+        let messages = self.handler.get_prompt(&name, &arguments.unwrap_or_default(), &call).await;
+        let outcome = messages.map(|messages| MethodResult::new(jsonrpc::to_json(&messages)));
+        self.result_or_input_request(context, "prompts/get", &name, outcome)
     }
 
     async fn complete(
         &self,
-        context: &Context<'_>,
+        context: &MethodContext<'_>,
         params: Option<&RawValue>,
-    ) -> Result<Outcome, Failure> {
-        let Complete { reference, argument, context: others } = read(params)?;
+    ) -> Result<MethodResult, Failure> {
+        let CompleteParams { reference, argument, context: others } = parse_params(params)?;
         let others = others.and_then(|others| others.arguments).unwrap_or_default();
-        let unfinished = Unfinished { reference, argument, others };
-        let call = context.call(Input::default());
-        let Completion { mut values, total } = self.offer.complete(&unfinished, &call).await?;
-        let more = values.len() > MOST_COMPLETIONS || total > Some(values.len());
+        let unfinished = CompletionRequest { reference, argument, known_arguments: others };
+        let call = context.request_context(Input::default());
+        let Completion { mut values, total } =
+            self.handler.complete_argument(&unfinished, &call).await?;
+        let more = values.len() > MAX_COMPLETIONS || total > Some(values.len());
         let total = total.unwrap_or(values.len());
-        values.truncate(MOST_COMPLETIONS);
+        values.truncate(MAX_COMPLETIONS);
         let completion = json!({ "values": values, "total": total, "hasMore": more });
-        Ok(Outcome::new(jsonrpc::json(&json!({ "completion": completion }))))
+        Ok(MethodResult::new(jsonrpc::to_json(&json!({ "completion": completion }))))
     }
 
-    async fn subscribe(
+    async fn subscribe_resource(
         &self,
-        context: &Context<'_>,
+        context: &MethodContext<'_>,
         params: Option<&RawValue>,
-    ) -> Result<Outcome, Failure> {
-        let ResourceRead { uri } = read(params)?;
-        let Some(live) = &context.live else {
-            return Err(Failure::request(
+    ) -> Result<MethodResult, Failure> {
+        let ResourceParams { uri } = parse_params(params)?;
+        let Some(live) = &context.session_channel else {
+            return Err(Failure::invalid_request(
                 "subscriptions belong to a session: open one with `initialize`",
             ));
         };
-        let call = context.call(Input::default());
-        // Whoever looks after it must look before the resource can change.
-        look_after(live, std::sync::Arc::clone(&self.offer), call.in_the_background());
-        live.watched.add(&uri, &*self.offer, &call).await?;
-        Ok(Outcome::empty())
+        let call = context.request_context(Input::default());
+        // Watch for changes first, so that none is missed between reading the resource and watching
+        // it.
+        spawn_watcher(live, std::sync::Arc::clone(&self.handler), call.detached());
+        live.watched_resources.watch_resource(&uri, &*self.handler, &call).await?;
+        Ok(MethodResult::empty())
     }
 
-    /// Tells of changes until the client has heard enough or the server stops.
-    async fn listen_to(
+    /// Sends change notifications until the client cancels the request or the server shuts down.
+    async fn stream_subscriptions(
         &self,
-        context: &Context<'_>,
+        context: &MethodContext<'_>,
         params: Option<&RawValue>,
-    ) -> Result<Outcome, Failure> {
-        let Listen { notifications: wishes } = read(params)?;
-        let mut changes = self.offer.changes(&context.peer.principal);
-        let call = context.call(Input::default());
-        let watched = Watched::default();
+    ) -> Result<MethodResult, Failure> {
+        let ListenParams { notifications: wishes } = parse_params(params)?;
+        let mut changes = self.handler.subscribe_changes(&context.peer.principal);
+        let call = context.request_context(Input::default());
+        let watched = WatchedResources::default();
         for uri in &wishes.resource_subscriptions {
-            watched.add(uri, &*self.offer, &call).await?;
+            watched.watch_resource(uri, &*self.handler, &call).await?;
         }
         let stream: Value = serde_json::from_str(context.id.get()).unwrap_or_default();
         let about = json!({ "io.modelcontextprotocol/subscriptionId": stream });
         let agreed = json!({ "notifications": wishes, "_meta": about });
         let agreed = jsonrpc::notification("notifications/subscriptions/acknowledged", &agreed);
-        if !context.link.send(agreed).await {
-            return Err(Failure::request("this takes a stream: accept text/event-stream as well"));
+        if !context.outbound.send(agreed).await {
+            return Err(Failure::invalid_request(
+                "this method needs a stream: accept text/event-stream as well",
+            ));
         }
         let tell = async {
             while changes.changed().await.is_ok() {
-                for uri in watched.changed(&*self.offer, &call).await {
-                    let mut news = updated(&uri);
+                for uri in watched.take_changed(&*self.handler, &call).await {
+                    let mut news = updated_params(&uri);
                     if let Value::Object(fields) = &mut news {
                         fields.insert("_meta".to_owned(), about.clone());
                     }
                     let news = jsonrpc::notification("notifications/resources/updated", &news);
-                    context.link.send(news).await;
+                    context.outbound.send(news).await;
                 }
             }
         };
-        futures_util::future::select(Box::pin(tell), Box::pin(self.closed())).await;
-        Ok(Outcome::empty().with_meta(about.as_object().cloned()))
+        futures_util::future::select(Box::pin(tell), Box::pin(self.wait_for_shutdown())).await;
+        Ok(MethodResult::empty().with_meta(about.as_object().cloned()))
     }
 
-    /// The call that comes of a request, with what it brings along if it is
-    /// sent once more.
-    fn call(
+    /// Builds the request context, with the client's input if the request is a retry.
+    fn request_context(
         &self,
-        context: &Context<'_>,
+        context: &MethodContext<'_>,
         params: Option<&RawValue>,
         method: &str,
         name: &str,
-    ) -> Result<Call, Failure> {
+    ) -> Result<RequestContext, Failure> {
         if context.revision.has_sessions() {
-            return Ok(context.call(Input::default()));
+            return Ok(context.request_context(Input::default()));
         }
-        let Again { responses, state } = read(params)?;
-        let purpose = Purpose { principal: &context.peer.principal, method, name };
-        let state = state.map(|sealed| self.seal.open(&sealed, purpose)).transpose()?;
-        Ok(context.call(Input { responses: responses.unwrap_or_default(), state }))
+        let RetryParams { responses, state } = parse_params(params)?;
+        let purpose = StateBinding { principal: &context.peer.principal, method, name };
+        let state = state.map(|sealed| self.state_signer.verify(&sealed, purpose)).transpose()?;
+        Ok(context.request_context(Input { responses: responses.unwrap_or_default(), state }))
     }
 
-    /// What was answered, or what is asked of the client first.
-    fn or_ask(
+    /// Returns the method's result, or converts `InputRequired` into a result that carries the
+    /// requests to the client.
+    fn result_or_input_request(
         &self,
-        context: &Context<'_>,
+        context: &MethodContext<'_>,
         method: &str,
         name: &str,
-        answer: Result<Outcome, Failure>,
-    ) -> Result<Outcome, Failure> {
+        answer: Result<MethodResult, Failure>,
+    ) -> Result<MethodResult, Failure> {
         let failure = match answer {
             Err(failure) if !context.revision.has_sessions() => failure,
             other => return other,
         };
-        let Kind::InputRequired(input) = failure.kind else { return Err(failure) };
+        let FailureKind::InputRequired(input) = failure.kind else { return Err(failure) };
         let InputRequired { requests, state } = *input;
-        let purpose = Purpose { principal: &context.peer.principal, method, name };
+        let purpose = StateBinding { principal: &context.peer.principal, method, name };
         let mut asked = Map::from_iter([("inputRequests".to_owned(), requests.into())]);
         if let Some(state) = state {
-            asked.insert("requestState".to_owned(), self.seal.seal(state, purpose).into());
+            asked.insert("requestState".to_owned(), self.state_signer.sign(state, purpose).into());
         }
-        Ok(Outcome::new(jsonrpc::json(&asked)).wants_input())
+        Ok(MethodResult::new(jsonrpc::to_json(&asked)).wants_input())
     }
 
-    fn discover(&self, context: &Context<'_>) -> Outcome {
-        let names = self.names(context.peer, &context.client);
-        Outcome::new(jsonrpc::json(&json!({
-            "supportedVersions": Revision::dates(),
-            "capabilities": about::capabilities(),
-            "instructions": self.offer.tools().tell(about::INSTRUCTIONS, names),
+    fn discover(&self, context: &MethodContext<'_>) -> MethodResult {
+        let names = self.name_style(context.peer, &context.client);
+        MethodResult::new(jsonrpc::to_json(&json!({
+            "supportedVersions": ProtocolVersion::dates(),
+            "capabilities": server_info::capabilities(),
+            "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
         })))
-        .cached(PUBLIC)
+        .with_cache_hint(PUBLIC_CACHE)
     }
 
-    /// How names of tools are written: as the address says, or the settings, or
-    /// as suits the client.
-    fn names(&self, peer: &Peer, client: &Client) -> NameStyle {
-        peer.names.or(self.options.names).unwrap_or_else(|| client.names())
+    /// Returns the style of tool names: from the URL, else from the settings, else by client.
+    fn name_style(&self, peer: &Peer, client: &Client) -> NameStyle {
+        peer.name_style.or(self.options.name_style).unwrap_or_else(|| client.name_style())
     }
 
-    fn listing(&self, context: &Context<'_>) -> Listing {
+    fn tool_listing(&self, context: &MethodContext<'_>) -> ToolListing {
         let (client, options) = (&context.client, &self.options);
         let shown = |toolset: &Toolset| {
             let auto = || match toolset {
                 Toolset::DeepResearch => client.wants_deep_research(),
-                toolset => self.offer.has(*toolset, &context.peer.principal),
+                toolset => self.handler.has_toolset(*toolset, &context.peer.principal),
             };
             options.toolsets.get(toolset).copied().unwrap_or_else(auto)
         };
-        Listing {
-            names: self.names(context.peer, client),
+        ToolListing {
+            name_style: self.name_style(context.peer, client),
             toolsets: Toolset::ALL.into_iter().filter(shown).collect(),
-            write: options.write,
-            admin: true,
+            include_write: options.list_write_tools,
+            include_admin: true,
         }
     }
 }
 
-/// Reads parameters, and says where they are wrong.
-fn read<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Failure> {
+/// Deserializes parameters. The error message names the path of the invalid value.
+fn parse_params<'a, T: Deserialize<'a>>(params: Option<&'a RawValue>) -> Result<T, Failure> {
     let text = params.map_or("{}", RawValue::get);
     if !text.starts_with('{') {
-        return Err(Failure::parameters("params: expected an object"));
+        return Err(Failure::invalid_params("params: expected an object"));
     }
     let mut reader = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let place = error.path().to_string();
         let reason = error.into_inner();
-        Failure::parameters(match place.as_str() {
+        Failure::invalid_params(match place.as_str() {
             "." => format!("params: {reason}"),
             place => format!("params.{place}: {reason}"),
         })
     })
 }
 
-/// The `config` of a handshake: an object, or base64 as in an address.
-fn config(value: &Value) -> Result<Defaults, Failure> {
+/// Reads the `config` of the handshake: an object, or base64 text as in the URL.
+fn parse_config(value: &Value) -> Result<RequestDefaults, Failure> {
     let read = match value {
-        Value::String(text) => Defaults::from_base64(text),
-        object => Defaults::from_json(object.to_string().as_bytes()),
+        Value::String(text) => RequestDefaults::from_base64(text),
+        object => RequestDefaults::from_json(object.to_string().as_bytes()),
     };
-    read.map_err(|error| Failure::parameters(format!("params.config: {error}")))
+    read.map_err(|error| Failure::invalid_params(format!("params.config: {error}")))
 }
 
-/// Writes a tool's answer; what is JSON already is put in as it is.
-fn written(answer: &Answer) -> Outcome {
+/// Serializes a tool result. Structured content is already JSON and is inserted unchanged.
+fn serialize_tool_result(answer: &CallToolResult) -> MethodResult {
     let mut result = if answer.blocks.is_empty() {
         let text = answer.text.as_ref().or(answer.structured.as_ref());
-        let text = jsonrpc::json(&text.map_or("", String::as_str));
+        let text = jsonrpc::to_json(&text.map_or("", String::as_str));
         format!(r#"{{"content":[{{"type":"text","text":{text}}}]"#)
     } else {
-        format!(r#"{{"content":{}"#, jsonrpc::json(&answer.blocks))
+        format!(r#"{{"content":{}"#, jsonrpc::to_json(&answer.blocks))
     };
     if let Some(structured) = &answer.structured {
         result.push_str(r#","structuredContent":"#);
         result.push_str(structured);
         let members = structured.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-        if let Some(members) = members.filter(|it| answer.is_bare && !it.is_empty()) {
+        if let Some(members) = members.filter(|it| answer.is_flattened && !it.is_empty()) {
             result.push(',');
             result.push_str(members);
         }
     }
     result.push_str(if answer.is_error { r#","isError":true}"# } else { r#","isError":false}"# });
-    Outcome::new(result).with_meta(answer.meta.clone())
+    MethodResult::new(result).with_meta(answer.meta.clone())
 }

@@ -1,65 +1,65 @@
-//! Prompts: texts that a person picks, with gaps to fill in.
+//! Prompts: message templates with arguments.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Block;
+use super::ContentBlock;
 
-/// A prompt as it is listed.
+/// Prompt as listed by `prompts/list`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Prompt {
-    /// What it is called.
+    /// Unique name.
     pub name: String,
-    /// What people see.
+    /// Title for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// Purpose of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The gaps.
+    /// Arguments of the prompt.
     pub arguments: Vec<PromptArgument>,
 }
 
-/// A gap in a prompt.
+/// Argument of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PromptArgument {
-    /// What it is called.
+    /// Name of the argument.
     pub name: String,
-    /// What belongs there.
+    /// Purpose of the argument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it must be filled.
+    /// The argument must be given.
     pub required: bool,
 }
 
-/// A prompt with its gaps filled.
+/// Prompt with its arguments filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Messages {
-    /// What it is for.
+pub struct GetPromptResult {
+    /// Purpose of the prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is said, in order.
+    /// Messages in order.
     pub messages: Vec<PromptMessage>,
 }
 
-/// Something said in a prompt.
+/// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PromptMessage {
-    /// By whom.
+    /// Author of the message.
     pub role: Role,
-    /// What.
-    pub content: Block,
+    /// Content of the message.
+    pub content: ContentBlock,
 }
 
-/// Who speaks.
+/// Author of a prompt message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
-/// What gaps are filled with, by their names.
+/// Argument values, by name.
 pub type PromptArguments = Map<String, Value>;

@@ -1,61 +1,62 @@
-//! What goes back for a message.
+//! Reply to a message.
 
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::{Failure, Revision, SessionId, jsonrpc};
+use super::{Failure, ProtocolVersion, SessionId, jsonrpc};
 use vademecum_core::auth::Right;
 
-/// What goes back.
+/// Reply to a message or batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The message, unless none is wanted.
+    /// Response text; `None` if the message expects no response.
     pub message: Option<String>,
-    /// How it went, for transports that have a word for that.
-    pub status: Status,
-    /// The session that was opened by this message.
-    pub opened: Option<SessionId>,
+    /// Outcome for transports with status codes.
+    pub status: ReplyStatus,
+    /// Session that the message opened.
+    pub opened_session: Option<SessionId>,
 }
 
-/// How it went.
+/// Outcome of a message, mapped to an HTTP status by the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// There is an answer.
+pub enum ReplyStatus {
+    /// The reply has a response.
     Ok,
-    /// There is nothing to answer.
+    /// The message was accepted and has no response.
     Accepted,
-    /// The message is not right.
+    /// The message is invalid.
     BadRequest,
-    /// There is no such session or method.
+    /// The session or method does not exist.
     NotFound,
     /// The principal lacks this right.
     Forbidden(Right),
-    /// The user has asked too often, and must wait so long.
+    /// The user exceeded a limit and should wait this long.
     TooMany(Duration),
-    /// The server has too much to do, and may be asked again after so long.
+    /// The server is overloaded; the client should retry after this time.
     Busy(Duration),
 }
 
 impl Reply {
     pub(super) fn accepted() -> Self {
-        Self { message: None, status: Status::Accepted, opened: None }
+        Self { message: None, status: ReplyStatus::Accepted, opened_session: None }
     }
 
-    pub(super) fn unreadable(unreadable: &jsonrpc::Unreadable<'_>) -> Self {
-        let code = Revision::NEWEST_WITH_SESSIONS.code(&unreadable.failure.kind);
+    pub(super) fn unreadable(unreadable: &jsonrpc::ParseFailure<'_>) -> Self {
+        let code = ProtocolVersion::NEWEST_WITH_SESSIONS.error_code(&unreadable.failure.kind);
         Self {
-            message: Some(jsonrpc::failure(unreadable.id, code, &unreadable.failure)),
-            status: Status::BadRequest,
-            opened: None,
+            message: Some(jsonrpc::error_response(unreadable.id, code, &unreadable.failure)),
+            status: ReplyStatus::BadRequest,
+            opened_session: None,
         }
     }
 
     pub(super) fn no_session(id: Option<&RawValue>) -> Self {
-        let failure =
-            Failure::request("this session is over or was never opened: send `initialize` again");
-        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
-        let message = Some(jsonrpc::failure(id, code, &failure));
-        Self { message, status: Status::NotFound, opened: None }
+        let failure = Failure::invalid_request(
+            "the session has ended or does not exist: send `initialize` again",
+        );
+        let code = ProtocolVersion::NEWEST_WITH_SESSIONS.error_code(&failure.kind);
+        let message = Some(jsonrpc::error_response(id, code, &failure));
+        Self { message, status: ReplyStatus::NotFound, opened_session: None }
     }
 }

@@ -1,38 +1,38 @@
-//! Things that can be read by their URI.
+//! Resources and resource templates, as listed to clients.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// A resource that is listed.
+/// Resource as listed by `resources/list`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
-    /// Where it is.
+    /// URI of the resource.
     pub uri: Cow<'static, str>,
-    /// What it is called.
+    /// Name of the resource.
     pub name: Cow<'static, str>,
-    /// What people see.
+    /// Title for people.
     pub title: Cow<'static, str>,
-    /// What it holds.
+    /// Description of the contents.
     pub description: Cow<'static, str>,
-    /// What form it has.
+    /// MIME type.
     pub mime_type: Cow<'static, str>,
 }
 
-/// A family of resources.
+/// Resource template as listed by `resources/templates/list`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Template {
-    /// Where they are, such as `notes://{id}`.
+pub struct ResourceTemplate {
+    /// URI template (RFC 6570), such as `notes://{id}`.
     pub uri_template: String,
-    /// What they are called.
+    /// Name of the template.
     pub name: String,
-    /// What people see.
+    /// Title for people.
     pub title: String,
-    /// What they hold.
+    /// Description of the contents.
     pub description: String,
-    /// What form they have, if all have the same.
+    /// MIME type, if all resources have the same one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<Cow<'static, str>>,
 }

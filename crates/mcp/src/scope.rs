@@ -1,15 +1,14 @@
-//! What a conversation is known by.
+//! Identity of a conversation.
 
 use super::SessionId;
 
-/// The name of a conversation. It is a name, never a right: whoever uses it is
-/// checked every time.
+/// Id of a conversation. It grants no access; the principal is checked on every request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// A handle that we minted and returned, and the caller passes back.
+    /// Handle that the server issued and the caller passes back.
     Handle(String),
-    /// The session of a transport: `mcp-session-id`, a WebSocket, a process.
+    /// Transport session: `mcp-session-id`, a WebSocket or a process.
     Session(SessionId),
-    /// What `ChatGPT` calls the conversation, `_meta["openai/session"]`.
+    /// Conversation id of `ChatGPT`, `_meta["openai/session"]`.
     OpenAi(String),
 }

@@ -1,71 +1,71 @@
-//! One message in, at most one message out; news and questions go out beside
-//! it, over a [`Link`].
+//! Protocol service: takes one message and returns at most one reply. Notifications and server
+//! requests go out separately, over an [`Outbound`].
 
 use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, watch};
-use vademecum_kit::model::Cancel;
+use vademecum_kit::model::CancelFlag;
 
 use super::{
-    Call, Capabilities, Capacity, Client, Defaults, Failure, Held, Input, Link, Mirror, NameStyle,
-    Offer, Rates, Reply, Revision, Scope, SessionId, Sessions, Status, Toolset, Weight,
-    admission::{Admission, Turn},
-    call::Back,
-    jsonrpc::{self, Incoming, Message, Request},
-    live::Live,
-    observed::{Observed, Observer},
-    revision::{Era, Meta, Outcome, decide},
-    session::Record,
-    state::Seal,
+    AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, Input, MessageCost,
+    MessageHeaders, NameStyle, Outbound, ProtocolSessions, ProtocolVersion, RateLimits, Reply,
+    ReplyStatus, RequestContext, RequestDefaults, Scope, ServerHandler, SessionId, Toolset,
+    admission::{AdmissionControl, CallPermit},
+    jsonrpc::{self, Message, ParsedInput, Request},
+    request_context::ClientChannel,
+    request_metrics::{RequestMetrics, RequestObserver},
+    revision::{MethodResult, RequestMeta, RequestMode, detect_request_mode},
+    session::SessionRecord,
+    session_channel::SessionChannel,
+    signed_state::StateSigner,
 };
 use vademecum_core::auth::{Principal, Right};
 
-/// Messages in a batch at most.
-const LARGEST_BATCH: usize = 100;
+/// Maximum number of messages in a batch.
+const MAX_BATCH_MESSAGES: usize = 100;
 
-/// What the service does where the client leaves it a choice.
+/// Operator settings of the protocol service.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// How tool names are listed; without one, the client decides.
-    pub names: Option<NameStyle>,
-    /// Sets of tools that are always there, or never; the others are there if there
-    /// is something for them to do.
+pub struct ServiceOptions {
+    /// Style of listed tool names; `None` chooses it by client.
+    pub name_style: Option<NameStyle>,
+    /// Tool sets that are always listed or never; a set without an entry is listed if the handler
+    /// has it.
     pub toolsets: HashMap<Toolset, bool>,
-    /// Whether tools that change something are there.
-    pub write: bool,
+    /// List tools that modify data.
+    pub list_write_tools: bool,
 }
 
-/// The other end of a connection, or of one HTTP request.
+/// Remote end of a connection or of one HTTP request.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Who it is.
+    /// Authenticated caller.
     pub principal: Principal,
-    /// The session it speaks in, if it has one.
+    /// Session that the message belongs to, if any.
     pub session: Option<SessionId>,
-    /// What it asked for in its address.
-    pub defaults: Defaults,
-    /// How it wants tool names, if it said so in its address.
-    pub names: Option<NameStyle>,
-    /// What its headers say of the message, where there are headers.
-    pub mirror: Option<Mirror>,
-    /// How many of its calls are worked on at the same time, on a connection that
-    /// stays.
-    pub turns: Option<Arc<Semaphore>>,
+    /// Defaults from the URL.
+    pub defaults: RequestDefaults,
+    /// Style of tool names from the URL.
+    pub name_style: Option<NameStyle>,
+    /// MCP headers of an HTTP request; `None` on other transports.
+    pub headers: Option<MessageHeaders>,
+    /// Limits concurrent calls on a persistent connection.
+    pub call_permits: Option<Arc<Semaphore>>,
 }
 
-/// The protocol, for one product.
+/// MCP protocol service for one [`ServerHandler`]. Cloning is cheap.
 #[derive(Clone)]
 pub struct Service {
-    pub(super) offer: Arc<dyn Offer>,
-    pub(super) sessions: Arc<Sessions>,
-    pub(super) options: Options,
-    pub(super) seal: Seal,
-    pub(super) rates: Arc<Rates>,
-    admission: Arc<Admission>,
-    pub(super) observer: Observer,
-    closing: Arc<watch::Sender<bool>>,
+    pub(super) handler: Arc<dyn ServerHandler>,
+    pub(super) sessions: Arc<ProtocolSessions>,
+    pub(super) options: ServiceOptions,
+    pub(super) state_signer: StateSigner,
+    pub(super) rates: Arc<RateLimits>,
+    admission: Arc<AdmissionControl>,
+    pub(super) observer: RequestObserver,
+    shutdown: Arc<watch::Sender<bool>>,
 }
 
 impl fmt::Debug for Service {
@@ -74,24 +74,24 @@ impl fmt::Debug for Service {
     }
 }
 
-/// What is known about a request besides its method and parameters.
-pub(super) struct Context<'a> {
+/// Properties of a request other than its method and parameters.
+pub(super) struct MethodContext<'a> {
     pub(super) peer: &'a Peer,
     pub(super) id: &'a RawValue,
-    pub(super) revision: Revision,
+    pub(super) revision: ProtocolVersion,
     pub(super) client: Client,
-    pub(super) live: Option<Arc<Live>>,
-    defaults: Defaults,
-    capabilities: Capabilities,
-    meta: Meta,
-    pub(super) link: &'a Link,
-    pub(super) observed: &'a Observed<'a>,
+    pub(super) session_channel: Option<Arc<SessionChannel>>,
+    defaults: RequestDefaults,
+    capabilities: ClientCapabilities,
+    meta: RequestMeta,
+    pub(super) outbound: &'a Outbound,
+    pub(super) request_metrics: &'a RequestMetrics<'a>,
     cancel: CancelOnDrop,
 }
 
-/// Says that work is not wanted any more when nobody waits for it.
+/// Cancels the work of a request when dropped.
 #[derive(Default)]
-struct CancelOnDrop(Cancel);
+struct CancelOnDrop(CancelFlag);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
@@ -100,157 +100,182 @@ impl Drop for CancelOnDrop {
 }
 
 impl Service {
-    /// The protocol for what is offered.
-    pub fn new(offer: Arc<dyn Offer>, sessions: Arc<Sessions>, options: Options) -> Self {
+    /// Creates a service for a handler, with default limits and without rate limits.
+    pub fn new(
+        offer: Arc<dyn ServerHandler>,
+        sessions: Arc<ProtocolSessions>,
+        options: ServiceOptions,
+    ) -> Self {
         let closing = Arc::new(watch::Sender::new(false));
-        let (rates, admission, observer) = (Arc::default(), Arc::default(), Observer::default());
-        Self { offer, sessions, options, seal: Seal::new(), rates, admission, observer, closing }
+        let (rates, admission, observer) =
+            (Arc::default(), Arc::default(), RequestObserver::default());
+        Self {
+            handler: offer,
+            sessions,
+            options,
+            state_signer: StateSigner::new(),
+            rates,
+            admission,
+            observer,
+            shutdown: closing,
+        }
     }
 
-    /// No more than that is worked on at the same time.
+    /// Sets the admission limits.
     #[must_use]
-    pub fn with_capacity(self, capacity: Capacity) -> Self {
-        Self { admission: Arc::new(Admission::new(capacity)), ..self }
+    pub fn with_limits(self, capacity: AdmissionLimits) -> Self {
+        Self { admission: Arc::new(AdmissionControl::new(capacity)), ..self }
     }
 
-    /// No user may ask more often than that.
+    /// Sets the rate limits.
     #[must_use]
-    pub fn limited(self, rates: Rates) -> Self {
+    pub fn with_rates(self, rates: RateLimits) -> Self {
         Self { rates: Arc::new(rates), ..self }
     }
 
-    /// Opens the session of a connection; whoever closes that ends it.
-    pub fn connect(&self, principal: &Principal) -> SessionId {
-        self.sessions.connect(principal)
+    /// Opens the session of a persistent connection. The caller ends it when the connection closes.
+    pub fn connect_session(&self, principal: &Principal) -> SessionId {
+        self.sessions.open_connection_session(principal)
     }
 
-    /// Whether this session may be spoken in.
-    pub fn knows(&self, id: &SessionId, principal: &Principal) -> bool {
-        self.sessions.find(id, principal).is_some()
+    /// Returns `true` if the session exists and belongs to this principal.
+    pub fn has_session(&self, id: &SessionId, principal: &Principal) -> bool {
+        self.sessions.find_session(id, principal).is_some()
     }
 
-    /// Sends the news of a session here; tells whether there is such a session.
-    pub fn listen(&self, id: &SessionId, principal: &Principal, link: Link) -> bool {
-        match self.sessions.find(id, principal) {
+    /// Adds a stream for the server-initiated messages of a session. Returns `false` if there is no
+    /// such session.
+    pub fn add_listener(&self, id: &SessionId, principal: &Principal, link: Outbound) -> bool {
+        match self.sessions.find_session(id, principal) {
             Some(record) => {
-                record.live.listen(link);
+                record.channel.add_listener(link);
                 true
             }
             None => false,
         }
     }
 
-    /// Ends a session and forgets what it left behind; tells whether there was
-    /// one to end.
-    pub fn end(&self, id: &SessionId, principal: &Principal) -> bool {
-        let ended = self.sessions.end(id, principal);
+    /// Ends a session and drops its conversation state. Returns `false` if there is no such
+    /// session.
+    pub fn end_session(&self, id: &SessionId, principal: &Principal) -> bool {
+        let ended = self.sessions.end_session(id, principal);
         if ended {
-            self.offer.forget(principal, &Scope::Session(id.clone()));
+            self.handler.forget_scope(principal, &Scope::Session(id.clone()));
         }
         ended
     }
 
-    /// Ends the sessions that lie idle.
-    pub fn sweep(&self) {
-        for (owner, id) in self.sessions.sweep() {
-            self.offer.forget(&owner, &Scope::Session(id));
+    /// Removes expired sessions and unused rate limit and admission entries.
+    pub fn remove_expired(&self) {
+        for (owner, id) in self.sessions.remove_expired() {
+            self.handler.forget_scope(&owner, &Scope::Session(id));
         }
-        self.rates.sweep();
-        self.admission.sweep();
+        self.rates.remove_recovered();
+        self.admission.remove_idle_users();
     }
 
-    /// Lets a connection last that a user opened, unless they have too many.
-    pub fn hold(&self, principal: &Principal) -> Result<Held, Reply> {
-        self.admission.hold(principal.user()).map_err(|failure| {
-            let revision = Revision::NEWEST_WITH_SESSIONS;
-            let message = jsonrpc::failure(None, revision.code(&failure.kind), &failure);
-            let status = revision.status(&failure.kind);
-            Reply { message: Some(message), status, opened: None }
+    /// Acquires a permit for an open connection. When the user has reached the limit, returns the
+    /// error reply to send.
+    pub fn acquire_connection_permit(
+        &self,
+        principal: &Principal,
+    ) -> Result<ConnectionPermit, Reply> {
+        self.admission.acquire_connection_permit(principal.user()).map_err(|failure| {
+            let revision = ProtocolVersion::NEWEST_WITH_SESSIONS;
+            let message =
+                jsonrpc::error_response(None, revision.error_code(&failure.kind), &failure);
+            let status = revision.reply_status(&failure.kind);
+            Reply { message: Some(message), status, opened_session: None }
         })
     }
 
-    /// Calls that are worked on.
-    pub fn running(&self) -> usize {
+    /// Returns the number of running calls.
+    pub fn running_calls(&self) -> usize {
         self.admission.running()
     }
 
-    /// Calls that wait for their turn.
-    pub fn waiting(&self) -> usize {
+    /// Returns the number of queued calls.
+    pub fn queued_calls(&self) -> usize {
         self.admission.waiting()
     }
 
-    /// `WebSocket`s, streams of news and subscriptions that last.
-    pub fn held(&self) -> usize {
+    /// Returns the number of open `WebSocket`s, listening streams and subscriptions.
+    pub fn open_connections(&self) -> usize {
         self.admission.held()
     }
 
-    /// Sessions that are remembered.
+    /// Returns the number of sessions.
     pub fn open_sessions(&self) -> usize {
-        self.sessions.count()
+        self.sessions.session_count()
     }
 
-    /// Ends all streams: the server is about to stop.
-    pub fn close(&self) {
-        self.closing.send_replace(true);
+    /// Announces shutdown: ends all streams.
+    pub fn begin_shutdown(&self) {
+        self.shutdown.send_replace(true);
     }
 
-    /// Whether the server is about to stop.
-    pub fn is_closing(&self) -> bool {
-        *self.closing.borrow()
+    /// Returns `true` once shutdown has been announced.
+    pub fn is_shutting_down(&self) -> bool {
+        *self.shutdown.borrow()
     }
 
-    /// Waits until the server is about to stop.
-    pub async fn closed(&self) {
-        let mut closing = self.closing.subscribe();
-        // The sender is here: it cannot be gone.
+    /// Waits until shutdown is announced.
+    pub async fn wait_for_shutdown(&self) {
+        let mut closing = self.shutdown.subscribe();
+        // This value owns the sender, so waiting cannot fail.
         drop(closing.wait_for(|closing| *closing).await);
     }
 
-    /// What a message makes the server do. What comes beside calls must not wait for
-    /// them: it may be what they wait for.
-    pub fn weigh(text: &str) -> Weight {
-        match jsonrpc::parse(text) {
-            Ok(Incoming::One(Message::Request(request))) => Weight::of(&request.method),
-            Ok(Incoming::One(Message::Notification { .. } | Message::Response { .. })) => {
-                Weight::Silent
+    /// Returns the processing cost of a message. Notifications and responses must not queue behind
+    /// calls, because a call may be waiting for them.
+    pub fn message_cost(text: &str) -> MessageCost {
+        match jsonrpc::parse_input(text) {
+            Ok(ParsedInput::Single(Message::Request(request))) => {
+                MessageCost::of_method(&request.method)
             }
-            Ok(Incoming::Batch(_)) => Weight::Heavy,
-            Err(_) => Weight::Light,
+            Ok(ParsedInput::Single(Message::Notification { .. } | Message::Response { .. })) => {
+                MessageCost::NoReply
+            }
+            Ok(ParsedInput::Batch(_)) => MessageCost::Queued,
+            Err(_) => MessageCost::Immediate,
         }
     }
 
-    /// Answers what came in.
-    pub async fn handle(&self, peer: &Peer, text: &str, link: &Link) -> Reply {
-        match jsonrpc::parse(text) {
+    /// Processes a message or a batch and returns the reply.
+    pub async fn handle(&self, peer: &Peer, text: &str, link: &Outbound) -> Reply {
+        match jsonrpc::parse_input(text) {
             Err(unreadable) => Reply::unreadable(&unreadable),
-            Ok(Incoming::One(message)) => self.one(peer, message, link).await,
-            Ok(Incoming::Batch(messages)) => self.batch(peer, &messages, link).await,
+            Ok(ParsedInput::Single(message)) => self.handle_message(peer, message, link).await,
+            Ok(ParsedInput::Batch(messages)) => self.handle_batch(peer, &messages, link).await,
         }
     }
 
-    async fn batch(&self, peer: &Peer, messages: &[&RawValue], link: &Link) -> Reply {
-        let session = peer.session.as_ref().map(|id| self.sessions.find(id, &peer.principal));
+    async fn handle_batch(&self, peer: &Peer, messages: &[&RawValue], link: &Outbound) -> Reply {
+        let session =
+            peer.session.as_ref().map(|id| self.sessions.find_session(id, &peer.principal));
         let revision = match session {
             Some(None) => return Reply::no_session(None),
             Some(Some(record)) => Some(record.revision),
-            None => {
-                peer.mirror.as_ref().and_then(|mirror| Revision::dated(mirror.version.as_deref()?))
-            }
+            None => peer
+                .headers
+                .as_ref()
+                .and_then(|mirror| ProtocolVersion::from_date(mirror.version.as_deref()?)),
         };
-        let problem = if !revision.is_none_or(Revision::takes_batches) {
-            "this revision has no batches: send one message at a time".to_owned()
-        } else if messages.len() > LARGEST_BATCH {
-            format!("a batch has at most {LARGEST_BATCH} messages")
+        let problem = if !revision.is_none_or(ProtocolVersion::supports_batches) {
+            "this revision does not support batches: send one message at a time".to_owned()
+        } else if messages.len() > MAX_BATCH_MESSAGES {
+            format!("a batch has at most {MAX_BATCH_MESSAGES} messages")
         } else {
             let answers = messages.iter().map(|message| async move {
-                match jsonrpc::read(message.get()) {
+                match jsonrpc::parse_message(message.get()) {
                     Err(unreadable) => Reply::unreadable(&unreadable).message,
                     Ok(Message::Request(request)) if request.method == "initialize" => {
-                        let failure = Failure::request("a handshake cannot be part of a batch");
-                        let code = Revision::NEWEST_WITH_SESSIONS.code(&failure.kind);
-                        Some(jsonrpc::failure(Some(request.id), code, &failure))
+                        let failure =
+                            Failure::invalid_request("a handshake cannot be part of a batch");
+                        let code = ProtocolVersion::NEWEST_WITH_SESSIONS.error_code(&failure.kind);
+                        Some(jsonrpc::error_response(Some(request.id), code, &failure))
                     }
-                    Ok(message) => self.one(peer, message, link).await.message,
+                    Ok(message) => self.handle_message(peer, message, link).await.message,
                 }
             });
             let answers: Vec<String> = join_all(answers).await.into_iter().flatten().collect();
@@ -258,185 +283,206 @@ impl Service {
                 return Reply::accepted();
             }
             let message = format!("[{}]", answers.join(","));
-            return Reply { message: Some(message), status: Status::Ok, opened: None };
+            return Reply { message: Some(message), status: ReplyStatus::Ok, opened_session: None };
         };
-        Reply { message: Some(Self::refuse(&problem)), status: Status::BadRequest, opened: None }
+        Reply {
+            message: Some(Self::rejection(&problem)),
+            status: ReplyStatus::BadRequest,
+            opened_session: None,
+        }
     }
 
-    async fn one(&self, peer: &Peer, message: Message<'_>, link: &Link) -> Reply {
+    async fn handle_message(&self, peer: &Peer, message: Message<'_>, link: &Outbound) -> Reply {
         match message {
-            Message::Request(request) => self.observe(peer, request, link).await,
+            Message::Request(request) => self.observe_request(peer, request, link).await,
             Message::Notification { method, params } => {
-                let Ok(record) = self.record(peer) else { return Reply::no_session(None) };
+                let Ok(record) = self.session_record(peer) else { return Reply::no_session(None) };
                 if let (Some(record), "notifications/cancelled", Some(params)) =
                     (record, &*method, params)
-                    && let Ok(cancelled) = serde_json::from_str::<Cancelled<'_>>(params.get())
+                    && let Ok(cancelled) = serde_json::from_str::<CancelledParams<'_>>(params.get())
                 {
-                    record.live.cancel(cancelled.request);
+                    record.channel.cancel_request(cancelled.request);
                 }
                 Reply::accepted()
             }
             Message::Response { id, outcome } => {
-                let Ok(record) = self.record(peer) else { return Reply::no_session(None) };
+                let Ok(record) = self.session_record(peer) else { return Reply::no_session(None) };
                 if let Some(record) = record {
-                    record.live.answered(id, outcome);
+                    record.channel.complete_request(id, outcome);
                 }
                 Reply::accepted()
             }
         }
     }
 
-    /// The session that a message belongs to; an error if it is named and not there.
-    fn record(&self, peer: &Peer) -> Result<Option<Record>, ()> {
+    /// Returns the session record of the peer; `Err` if it names a session that does not exist.
+    fn session_record(&self, peer: &Peer) -> Result<Option<SessionRecord>, ()> {
         let Some(id) = &peer.session else { return Ok(None) };
-        self.sessions.find(id, &peer.principal).map(Some).ok_or(())
+        self.sessions.find_session(id, &peer.principal).map(Some).ok_or(())
     }
 
-    pub(super) async fn request(
+    pub(super) async fn handle_request(
         &self,
         peer: &Peer,
         request: Request<'_>,
-        link: &Link,
-        observed: &Observed<'_>,
+        link: &Outbound,
+        observed: &RequestMetrics<'_>,
     ) -> Reply {
         let Request { id, method, params } = request;
-        let fail = |(revision, failure): (Revision, Failure)| {
-            observed.failed();
+        let fail = |(revision, failure): (ProtocolVersion, Failure)| {
+            observed.record_failure();
             Reply {
-                message: Some(jsonrpc::failure(Some(id), revision.code(&failure.kind), &failure)),
-                status: revision.status(&failure.kind),
-                opened: None,
+                message: Some(jsonrpc::error_response(
+                    Some(id),
+                    revision.error_code(&failure.kind),
+                    &failure,
+                )),
+                status: revision.reply_status(&failure.kind),
+                opened_session: None,
             }
         };
-        let mut meta = match Meta::of(params) {
+        let mut meta = match RequestMeta::from_params(params) {
             Ok(meta) => meta,
-            Err(failure) => return fail((Revision::NEWEST_WITH_SESSIONS, failure)),
+            Err(failure) => return fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure)),
         };
-        let era = match decide(&method, params, &mut meta, peer.mirror.as_ref()) {
+        let era = match detect_request_mode(&method, params, &mut meta, peer.headers.as_ref()) {
             Ok(era) => era,
             Err(refused) => return fail(refused),
         };
-        if let Err(failure) = self.admit(&peer.principal, &method) {
-            return fail((Revision::NEWEST_WITH_SESSIONS, failure));
+        if let Err(failure) = self.check_admission(&peer.principal, &method) {
+            return fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure));
         }
-        if let (Era::Session(_), "initialize") = (&era, &*method) {
+        if let (RequestMode::Session(_), "initialize") = (&era, &*method) {
             let mut opened = None;
             return match self.initialize(peer, params, &mut opened) {
                 Ok(outcome) => {
-                    let result = outcome.seal(Revision::NEWEST_WITH_SESSIONS);
-                    let message = Some(jsonrpc::result(id, &result));
-                    Reply { message, status: Status::Ok, opened }
+                    let result = outcome.encode(ProtocolVersion::NEWEST_WITH_SESSIONS);
+                    let message = Some(jsonrpc::result_response(id, &result));
+                    Reply { message, status: ReplyStatus::Ok, opened_session: opened }
                 }
-                Err(failure) => fail((Revision::NEWEST_WITH_SESSIONS, failure)),
+                Err(failure) => fail((ProtocolVersion::NEWEST_WITH_SESSIONS, failure)),
             };
         }
-        let Some(context) = self.context(peer, id, era, meta, link, observed) else {
+        let Some(context) = self.build_context(peer, id, era, meta, link, observed) else {
             return Reply::no_session(Some(id));
         };
         let revision = context.revision;
-        let live = context.live.clone();
-        let work = self.in_turn(context, &method, params);
+        let live = context.session_channel.clone();
+        let work = self.run_admitted(context, &method, params);
         let answer = match live {
-            Some(live) => live.run(id, work).await,
+            Some(live) => live.run_cancellable(id, work).await,
             None => Some(work.await),
         };
         match answer {
-            // Nobody wants to hear of it any more.
+            // The client cancelled the request and expects no response.
             None => Reply::accepted(),
             Some(Err(failure)) => fail((revision, failure)),
             Some(Ok(outcome)) => {
-                let message = Some(jsonrpc::result(id, &outcome.seal(revision)));
-                Reply { message, status: Status::Ok, opened: None }
+                let message = Some(jsonrpc::result_response(id, &outcome.encode(revision)));
+                Reply { message, status: ReplyStatus::Ok, opened_session: None }
             }
         }
     }
 
-    /// Answers when it is this request's turn, and within the time that any may take.
-    async fn in_turn(
+    /// Acquires the permits that the method needs and runs it within the call timeout.
+    async fn run_admitted(
         &self,
-        context: Context<'_>,
+        context: MethodContext<'_>,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<MethodResult, Failure> {
         let peer = context.peer;
         let user = peer.principal.user();
         let work = async {
-            let _turn: Option<Turn> = match Weight::of(method) {
-                Weight::Heavy => Some(self.admission.turn(user, peer.turns.as_ref()).await?),
-                Weight::Light | Weight::Lasting | Weight::Silent => None,
+            let _turn: Option<CallPermit> = match MessageCost::of_method(method) {
+                MessageCost::Queued => Some(
+                    self.admission.acquire_call_permit(user, peer.call_permits.as_ref()).await?,
+                ),
+                MessageCost::Immediate | MessageCost::LongLived | MessageCost::NoReply => None,
             };
-            // What panics costs its own answer.
-            let answer = AssertUnwindSafe(self.answer(context, method, params)).catch_unwind();
+            // A panic fails only its own request.
+            let answer =
+                AssertUnwindSafe(self.dispatch_method(context, method, params)).catch_unwind();
             answer.await.unwrap_or_else(|_| {
-                tracing::error!(method, "a request broke off");
-                Err(Failure::broken())
+                tracing::error!(method, "request handler panicked");
+                Err(Failure::panicked())
             })
         };
-        match Weight::of(method) {
-            Weight::Lasting => {
-                let _held = self.admission.hold(user)?;
+        match MessageCost::of_method(method) {
+            MessageCost::LongLived => {
+                let _held = self.admission.acquire_connection_permit(user)?;
                 work.await
             }
-            Weight::Heavy | Weight::Light | Weight::Silent => {
-                let longest = self.admission.longest();
+            MessageCost::Queued | MessageCost::Immediate | MessageCost::NoReply => {
+                let longest = self.admission.call_timeout();
                 let done = tokio::time::timeout(longest, work).await;
-                done.unwrap_or_else(|_| Err(Failure::overdue(longest)))
+                done.unwrap_or_else(|_| Err(Failure::call_timeout(longest)))
             }
         }
     }
 
-    /// Whether the principal may ask that, and now. What a tool needs is
-    /// looked at when the tool is known.
-    fn admit(&self, principal: &Principal, method: &str) -> Result<(), Failure> {
-        if let Some(wait) = self.rates.request(principal.user()) {
+    /// Checks the request rate limit and the right to use the method. Rights and rates of tools are
+    /// checked once the tool is known.
+    fn check_admission(&self, principal: &Principal, method: &str) -> Result<(), Failure> {
+        if let Some(wait) = self.rates.count_request(principal.user()) {
             return Err(Failure::too_many(wait));
         }
         let reads = ["resources/", "prompts/", "completion/", "subscriptions/"];
-        if reads.iter().any(|family| method.starts_with(family)) && !principal.may(Right::Read) {
+        if reads.iter().any(|family| method.starts_with(family))
+            && !principal.has_right(Right::Read)
+        {
             return Err(Failure::forbidden(Right::Read));
         }
         Ok(())
     }
 
-    /// What is known about a request; nothing if its session is not there.
-    fn context<'a>(
+    /// Builds the context of a request; `None` if its session does not exist.
+    fn build_context<'a>(
         &self,
         peer: &'a Peer,
         id: &'a RawValue,
-        era: Era,
-        meta: Meta,
-        link: &'a Link,
-        observed: &'a Observed<'a>,
-    ) -> Option<Context<'a>> {
-        let context = |revision, client, capabilities, defaults, live| Context {
+        era: RequestMode,
+        meta: RequestMeta,
+        link: &'a Outbound,
+        observed: &'a RequestMetrics<'a>,
+    ) -> Option<MethodContext<'a>> {
+        let context = |revision, client, capabilities, defaults, live| MethodContext {
             peer,
             id,
             revision,
             client,
-            live,
+            session_channel: live,
             defaults,
             capabilities,
             meta,
-            link,
-            observed,
+            outbound: link,
+            request_metrics: observed,
             cancel: CancelOnDrop::default(),
         };
-        match (era, self.record(peer)) {
-            (Era::Alone { capabilities, client }, record) => {
+        match (era, self.session_record(peer)) {
+            (RequestMode::Stateless { capabilities, client }, record) => {
                 let client = Client { name: client.name.into() };
-                // On a connection, what is asked can be taken back. A session
-                // that HTTP names means nothing here.
-                let record = record.ok().flatten().filter(|_| peer.mirror.is_none());
-                let live = record.map(|record| record.live);
-                Some(context(Revision::V2026_07_28, client, capabilities, peer.defaults, live))
+                // On a persistent connection, requests can be cancelled. A session named in an HTTP
+                // header has no meaning in this protocol revision.
+                let record = record.ok().flatten().filter(|_| peer.headers.is_none());
+                let live = record.map(|record| record.channel);
+                Some(context(
+                    ProtocolVersion::V2026_07_28,
+                    client,
+                    capabilities,
+                    peer.defaults,
+                    live,
+                ))
             }
-            (Era::Session(_), Err(())) => None,
-            (Era::Session(revision), Ok(None)) => {
-                let capabilities = Capabilities::default();
+            (RequestMode::Session(_), Err(())) => None,
+            (RequestMode::Session(revision), Ok(None)) => {
+                let capabilities = ClientCapabilities::default();
                 Some(context(revision, Client::default(), capabilities, peer.defaults, None))
             }
-            (Era::Session(_), Ok(Some(record))) => {
-                let Record { client, revision, capabilities, defaults, live, .. } = record;
+            (RequestMode::Session(_), Ok(Some(record))) => {
+                let SessionRecord {
+                    client, revision, capabilities, defaults, channel: live, ..
+                } = record;
                 let defaults = peer.defaults.or(defaults);
                 Some(context(revision, client, capabilities, defaults, Some(live)))
             }
@@ -445,14 +491,14 @@ impl Service {
 }
 
 #[derive(serde::Deserialize)]
-struct Cancelled<'a> {
+struct CancelledParams<'a> {
     #[serde(borrow, rename = "requestId")]
     request: &'a RawValue,
 }
 
-impl Context<'_> {
-    /// The call that comes of the request.
-    pub(super) fn call(&self, input: Input) -> Call {
+impl MethodContext<'_> {
+    /// Builds the context that is passed to the handler.
+    pub(super) fn request_context(&self, input: Input) -> RequestContext {
         let in_session = self.revision.has_sessions();
         let openai = self.meta.openai_session.clone().filter(|id| id.len() <= 256);
         let scope = match (&self.peer.session, openai) {
@@ -460,23 +506,23 @@ impl Context<'_> {
             (_, Some(id)) => Some(Scope::OpenAi(id)),
             (_, None) => None,
         };
-        let level = match &self.live {
+        let level = match &self.session_channel {
             Some(live) if in_session => Some(live.level()),
             _ => self.meta.level,
         };
-        Call {
+        RequestContext {
             principal: self.peer.principal.clone(),
             scope,
             defaults: self.defaults,
             cancel: self.cancel.0.clone(),
             input,
             capabilities: self.capabilities,
-            back: Back {
-                link: self.link.clone(),
-                token: self.meta.token.clone(),
-                level,
-                live: self.live.clone().filter(|_| in_session),
-                asks_by_result: !in_session,
+            client_channel: ClientChannel {
+                outbound: self.outbound.clone(),
+                progress_token: self.meta.token.clone(),
+                min_log_level: level,
+                session_channel: self.session_channel.clone().filter(|_| in_session),
+                input_via_result: !in_session,
             },
         }
     }
@@ -491,111 +537,119 @@ mod tests {
 
     use super::*;
     use crate::{
-        Answer, Catalog, Completion, Contents, Messages, Prompt, PromptArguments, Resource,
-        Template, Unfinished,
+        CallToolResult, Completion, CompletionRequest, GetPromptResult, Prompt, PromptArguments,
+        Resource, ResourceContents, ResourceTemplate, ToolCatalog,
     };
-    use vademecum_core::auth::desktop;
+    use vademecum_core::auth::local_principal;
 
-    /// Breaks off when a resource is read, and lists no prompts, ever.
-    struct Broken(Catalog);
+    /// A handler that panics in `read_resource` and never completes `list_prompts`.
+    struct BrokenHandler(ToolCatalog);
 
-    impl Offer for Broken {
-        fn tools(&self) -> &Catalog {
+    impl ServerHandler for BrokenHandler {
+        fn tools(&self) -> &ToolCatalog {
             &self.0
         }
 
-        fn call<'a>(
+        fn call_tool<'a>(
             &'a self,
             tool: &'a str,
             _: &'a RawValue,
-            _: &'a Call,
-        ) -> LocalBoxFuture<'a, Result<Answer, Failure>> {
-            std::future::ready(Err(Failure::method(tool))).boxed_local()
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>> {
+            std::future::ready(Err(Failure::method_not_found(tool))).boxed_local()
         }
 
-        fn resources(&self, _: &Principal) -> Vec<Resource> {
+        fn list_resources(&self, _: &Principal) -> Vec<Resource> {
             Vec::new()
         }
 
-        fn templates(&self) -> Vec<Template> {
+        fn resource_templates(&self) -> Vec<ResourceTemplate> {
             Vec::new()
         }
 
-        fn read<'a>(
+        fn read_resource<'a>(
             &'a self,
             uri: &'a str,
-            _: &'a Call,
-        ) -> LocalBoxFuture<'a, Result<Contents, Failure>> {
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
             async move { panic!("on purpose: {uri}") }.boxed_local()
         }
 
-        fn prompts<'a>(&'a self, _: &'a Call) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
+        fn list_prompts<'a>(
+            &'a self,
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
             std::future::pending().boxed_local()
         }
 
-        fn prompt<'a>(
+        fn get_prompt<'a>(
             &'a self,
             name: &'a str,
             _: &'a PromptArguments,
-            _: &'a Call,
-        ) -> LocalBoxFuture<'a, Result<Messages, Failure>> {
-            std::future::ready(Err(Failure::method(name))).boxed_local()
+            _: &'a RequestContext,
+        ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
+            std::future::ready(Err(Failure::method_not_found(name))).boxed_local()
         }
 
-        fn complete<'a>(
+        fn complete_argument<'a>(
             &'a self,
-            _: &'a Unfinished,
-            _: &'a Call,
+            _: &'a CompletionRequest,
+            _: &'a RequestContext,
         ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
             std::future::ready(Ok(Completion::default())).boxed_local()
         }
 
-        fn changes(&self, _: &Principal) -> watch::Receiver<u64> {
+        fn subscribe_changes(&self, _: &Principal) -> watch::Receiver<u64> {
             watch::Sender::new(0).subscribe()
         }
 
-        fn forget(&self, _: &Principal, _: &Scope) {}
+        fn forget_scope(&self, _: &Principal, _: &Scope) {}
     }
 
-    async fn ask(service: &Service, method: &str, params: &Value) -> Value {
+    async fn send_request(service: &Service, method: &str, params: &Value) -> Value {
         let peer = Peer {
-            principal: desktop("ada".parse().unwrap()),
+            principal: local_principal("ada".parse().unwrap()),
             session: None,
-            defaults: Defaults::default(),
-            names: None,
-            mirror: None,
-            turns: None,
+            defaults: RequestDefaults::default(),
+            name_style: None,
+            headers: None,
+            call_permits: None,
         };
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let reply = service.handle(&peer, &message.to_string(), &Link::default()).await;
+        let reply = service.handle(&peer, &message.to_string(), &Outbound::default()).await;
         serde_json::from_str(&reply.message.unwrap()).unwrap()
     }
 
-    fn service(capacity: Capacity) -> Service {
-        let sessions = Sessions::new(Duration::from_mins(1), NonZeroUsize::MIN);
-        let offer = Broken(Catalog::new(Vec::new()));
-        Service::new(Arc::new(offer), Arc::new(sessions), Options::default())
-            .with_capacity(capacity)
+    fn broken_service(capacity: AdmissionLimits) -> Service {
+        let sessions = ProtocolSessions::new(Duration::from_mins(1), NonZeroUsize::MIN);
+        let offer = BrokenHandler(ToolCatalog::new(Vec::new()));
+        Service::new(Arc::new(offer), Arc::new(sessions), ServiceOptions::default())
+            .with_limits(capacity)
     }
 
     #[actix::test]
-    async fn what_panics_is_answered_and_gives_its_turn_back() {
-        let service = service(Capacity { running_per_user: 1, ..Capacity::default() });
+    async fn panicking_request_is_answered_and_releases_permit() {
+        let service = broken_service(AdmissionLimits {
+            max_running_per_user: 1,
+            ..AdmissionLimits::default()
+        });
         for _ in 0..2 {
-            let answer = ask(&service, "resources/read", &json!({ "uri": "notes://1" })).await;
+            let answer =
+                send_request(&service, "resources/read", &json!({ "uri": "notes://1" })).await;
             assert_eq!(answer["error"]["code"], -32_603, "{answer}");
             assert!(!answer.to_string().contains("on purpose"), "{answer}");
         }
-        assert_eq!(ask(&service, "ping", &json!({})).await["result"], json!({}));
-        assert_eq!(service.running(), 0);
+        assert_eq!(send_request(&service, "ping", &json!({})).await["result"], json!({}));
+        assert_eq!(service.running_calls(), 0);
     }
 
     #[actix::test]
-    async fn what_takes_too_long_is_answered_and_gives_its_turn_back() {
+    async fn timed_out_request_is_answered_and_releases_permit() {
         let longest = Duration::from_millis(5);
-        let service = service(Capacity { longest, ..Capacity::default() });
-        let answer = ask(&service, "prompts/list", &json!({})).await;
+        let service =
+            broken_service(AdmissionLimits { call_timeout: longest, ..AdmissionLimits::default() });
+        let answer = send_request(&service, "prompts/list", &json!({})).await;
         assert!(answer["error"]["message"].as_str().unwrap().contains("0.005 s"), "{answer}");
-        assert_eq!(service.running(), 0);
+        assert_eq!(service.running_calls(), 0);
     }
 }

@@ -1,5 +1,4 @@
-//! The sessions of the protocol: who opened one, with which client, and when
-//! it was last used.
+//! Protocol sessions: owner, client and time of last use of each.
 
 use std::{
     collections::HashMap,
@@ -12,24 +11,26 @@ use std::{
 use dashmap::DashMap;
 use uuid::Uuid;
 
-use super::{Capabilities, Client, Defaults, Revision, live::Live};
+use super::{
+    Client, ClientCapabilities, ProtocolVersion, RequestDefaults, session_channel::SessionChannel,
+};
 use vademecum_core::auth::{Principal, UserId};
 
-/// The name of a session: 122 random bits. It is a name, never a right.
+/// Session id with 122 random bits. It identifies a session but grants no access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
-    fn mint() -> Self {
+    fn generate() -> Self {
         Self(Uuid::new_v4().simple().to_string().into())
     }
 
-    /// What somebody says that a session is called.
-    pub fn named(text: &str) -> Self {
+    /// Wraps a session id that a client sent. It need not exist.
+    pub fn from_client(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The name as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -41,88 +42,88 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// One session.
+/// One protocol session.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct SessionRecord {
     pub(crate) owner: Principal,
     pub(crate) client: Client,
-    pub(crate) revision: Revision,
-    pub(crate) capabilities: Capabilities,
-    pub(crate) defaults: Defaults,
-    pub(crate) live: Arc<Live>,
-    used: Instant,
-    /// Whether it lasts as long as its connection, however idle.
-    connected: bool,
+    pub(crate) revision: ProtocolVersion,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) defaults: RequestDefaults,
+    pub(crate) channel: Arc<SessionChannel>,
+    last_used: Instant,
+    /// The session lives as long as its connection, however long that is idle.
+    is_connected: bool,
 }
 
-/// What a handshake agrees on.
+/// Values agreed on by the `initialize` handshake.
 #[derive(Clone, Debug)]
-pub(crate) struct Introduction {
+pub(crate) struct HandshakeResult {
     pub(crate) client: Client,
-    pub(crate) revision: Revision,
-    pub(crate) capabilities: Capabilities,
-    pub(crate) defaults: Defaults,
+    pub(crate) revision: ProtocolVersion,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) defaults: RequestDefaults,
 }
 
-/// All sessions of all users.
+/// All protocol sessions of all users.
 #[derive(Debug)]
-pub struct Sessions {
-    records: DashMap<SessionId, Record>,
-    idle: Duration,
-    most: NonZeroUsize,
-    most_per_user: NonZeroUsize,
+pub struct ProtocolSessions {
+    records: DashMap<SessionId, SessionRecord>,
+    idle_timeout: Duration,
+    max_sessions: NonZeroUsize,
+    max_per_user: NonZeroUsize,
 }
 
-impl Sessions {
-    /// None yet; a session ends when it lies `idle`, and there are never more
-    /// than `most` besides those of connections.
+impl ProtocolSessions {
+    /// Creates an empty registry. A session expires after `idle`; at most `most` sessions exist,
+    /// not counting those of persistent connections.
     pub fn new(idle: Duration, most: NonZeroUsize) -> Self {
-        Self { records: DashMap::new(), idle, most, most_per_user: most }
+        Self { records: DashMap::new(), idle_timeout: idle, max_sessions: most, max_per_user: most }
     }
 
-    /// The same, with never more than so many of one user.
+    /// Sets the maximum number of sessions per user.
     #[must_use]
-    pub fn of_each(self, most_per_user: NonZeroUsize) -> Self {
-        Self { most_per_user, ..self }
+    pub fn with_max_per_user(self, most_per_user: NonZeroUsize) -> Self {
+        Self { max_per_user: most_per_user, ..self }
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> usize {
+    /// Returns the number of sessions.
+    pub(crate) fn session_count(&self) -> usize {
         self.records.len()
     }
 
-    /// Opens a session that ends when it lies idle.
-    pub fn open(&self, owner: &Principal) -> SessionId {
-        self.add(owner, false)
+    /// Opens a session that expires when idle.
+    pub fn open_session(&self, owner: &Principal) -> SessionId {
+        self.insert_session(owner, false)
     }
 
-    /// Opens the session of a connection, which lasts until it is ended: a
-    /// client that keeps a line open may be silent for hours.
-    pub fn connect(&self, owner: &Principal) -> SessionId {
-        self.add(owner, true)
+    /// Opens the session of a persistent connection. It never expires: the client may be silent for
+    /// hours.
+    pub fn open_connection_session(&self, owner: &Principal) -> SessionId {
+        self.insert_session(owner, true)
     }
 
-    fn add(&self, owner: &Principal, connected: bool) -> SessionId {
-        if !connected && self.records.len() >= self.most.min(self.most_per_user).get() {
-            self.make_room(owner.user());
+    fn insert_session(&self, owner: &Principal, connected: bool) -> SessionId {
+        if !connected && self.records.len() >= self.max_sessions.min(self.max_per_user).get() {
+            self.evict(owner.user());
         }
-        let record = Record {
+        let record = SessionRecord {
             owner: owner.clone(),
             client: Client::default(),
-            revision: Revision::NEWEST_WITH_SESSIONS,
-            capabilities: Capabilities::default(),
-            defaults: Defaults::default(),
-            live: Arc::default(),
-            used: Instant::now(),
-            connected,
+            revision: ProtocolVersion::NEWEST_WITH_SESSIONS,
+            capabilities: ClientCapabilities::default(),
+            defaults: RequestDefaults::default(),
+            channel: Arc::default(),
+            last_used: Instant::now(),
+            is_connected: connected,
         };
-        let id = SessionId::mint();
+        let id = SessionId::generate();
         self.records.insert(id.clone(), record);
         id
     }
 
-    /// Notes what a handshake agreed on.
-    pub(crate) fn introduce(&self, id: &SessionId, agreed: Introduction) {
+    /// Stores the values agreed on by the handshake.
+    pub(crate) fn record_handshake(&self, id: &SessionId, agreed: HandshakeResult) {
         if let Some(mut record) = self.records.get_mut(id) {
             record.client = agreed.client;
             record.revision = agreed.revision;
@@ -131,52 +132,58 @@ impl Sessions {
         }
     }
 
-    /// The session of that name, if it is this principal's and has not ended.
-    pub(crate) fn find(&self, id: &SessionId, principal: &Principal) -> Option<Record> {
+    /// Returns the session if it belongs to this principal and has not expired, and marks it as
+    /// used.
+    pub(crate) fn find_session(
+        &self,
+        id: &SessionId,
+        principal: &Principal,
+    ) -> Option<SessionRecord> {
         let mut record = self.records.get_mut(id)?;
-        if record.owner != *principal || self.is_over(&record) {
+        if record.owner != *principal || self.is_expired(&record) {
             return None;
         }
-        record.used = Instant::now();
+        record.last_used = Instant::now();
         Some(record.clone())
     }
 
-    /// Ends a session; tells whether there was one to end.
-    pub fn end(&self, id: &SessionId, principal: &Principal) -> bool {
+    /// Ends a session. Returns `false` if the principal has no such session.
+    pub fn end_session(&self, id: &SessionId, principal: &Principal) -> bool {
         self.records.remove_if(id, |_, record| record.owner == *principal).is_some()
     }
 
-    /// Ends the sessions that lie idle, and tells which.
-    pub fn sweep(&self) -> Vec<(Principal, SessionId)> {
+    /// Removes expired sessions and returns them.
+    pub fn remove_expired(&self) -> Vec<(Principal, SessionId)> {
         let idle: Vec<_> = self
             .records
             .iter()
-            .filter(|entry| self.is_over(entry.value()))
+            .filter(|entry| self.is_expired(entry.value()))
             .map(|entry| (entry.value().owner.clone(), entry.key().clone()))
             .collect();
         for (owner, id) in &idle {
-            self.end(id, owner);
+            self.end_session(id, owner);
         }
         idle
     }
 
-    fn is_over(&self, record: &Record) -> bool {
-        !record.connected && record.used.elapsed() > self.idle
+    fn is_expired(&self, record: &SessionRecord) -> bool {
+        !record.is_connected && record.last_used.elapsed() > self.idle_timeout
     }
 
-    /// Ends the longest unused session of this user if they have as many as they
-    /// may, and else, if all are too many, of the user who has most: whoever opens
-    /// many ends nobody else's. Those of connections are counted there.
-    fn make_room(&self, user: &UserId) {
+    /// Evicts one least recently used session: of this user if they reached their limit, or, if the
+    /// total limit is reached, of the user with the most sessions. A user who opens many sessions
+    /// therefore evicts only their own. Sessions of persistent connections are neither counted nor
+    /// evicted.
+    fn evict(&self, user: &UserId) {
         let mut counts: HashMap<UserId, usize> = HashMap::new();
-        let idle = || self.records.iter().filter(|entry| !entry.value().connected);
+        let idle = || self.records.iter().filter(|entry| !entry.value().is_connected);
         for entry in idle() {
             *counts.entry(entry.value().owner.user().clone()).or_default() += 1;
         }
         let own = counts.get(user).copied().unwrap_or(0);
-        let whose = if own >= self.most_per_user.get() {
+        let whose = if own >= self.max_per_user.get() {
             user
-        } else if counts.values().sum::<usize>() >= self.most.get() {
+        } else if counts.values().sum::<usize>() >= self.max_sessions.get() {
             let most = counts.iter().max_by_key(|(_, count)| **count);
             most.map_or(user, |(user, _)| user)
         } else {
@@ -184,7 +191,7 @@ impl Sessions {
         };
         let longest_unused = idle()
             .filter(|entry| entry.value().owner.user() == whose)
-            .min_by_key(|entry| entry.value().used)
+            .min_by_key(|entry| entry.value().last_used)
             .map(|entry| entry.key().clone());
         if let Some(id) = longest_unused {
             self.records.remove(&id);
@@ -195,66 +202,68 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vademecum_core::auth::desktop;
+    use vademecum_core::auth::local_principal;
 
-    fn sessions(idle: Duration, most: usize) -> Sessions {
-        Sessions::new(idle, NonZeroUsize::new(most).unwrap())
+    fn sessions(idle: Duration, most: usize) -> ProtocolSessions {
+        ProtocolSessions::new(idle, NonZeroUsize::new(most).unwrap())
     }
 
     fn user(name: &str) -> Principal {
-        desktop(name.parse().unwrap())
+        local_principal(name.parse().unwrap())
     }
 
     #[test]
-    fn a_session_is_found_by_its_owner_only() {
+    fn session_found_by_its_owner_only() {
         let sessions = sessions(Duration::from_mins(1), 10);
-        let id = sessions.open(&user("ada"));
-        assert!(sessions.find(&id, &user("ada")).is_some());
-        assert!(sessions.find(&id, &user("eve")).is_none());
-        assert!(!sessions.end(&id, &user("eve")) && sessions.end(&id, &user("ada")));
-        assert!(sessions.find(&id, &user("ada")).is_none());
+        let id = sessions.open_session(&user("ada"));
+        assert!(sessions.find_session(&id, &user("ada")).is_some());
+        assert!(sessions.find_session(&id, &user("eve")).is_none());
+        assert!(
+            !sessions.end_session(&id, &user("eve")) && sessions.end_session(&id, &user("ada"))
+        );
+        assert!(sessions.find_session(&id, &user("ada")).is_none());
     }
 
     #[test]
-    fn an_idle_session_is_over() {
+    fn idle_session_expires() {
         let sessions = sessions(Duration::ZERO, 10);
-        let id = sessions.open(&user("ada"));
-        assert!(sessions.find(&id, &user("ada")).is_none());
-        assert_eq!(sessions.sweep(), [(user("ada"), id)]);
+        let id = sessions.open_session(&user("ada"));
+        assert!(sessions.find_session(&id, &user("ada")).is_none());
+        assert_eq!(sessions.remove_expired(), [(user("ada"), id)]);
     }
 
     #[test]
-    fn a_connection_may_be_silent_for_as_long_as_it_lasts() {
+    fn connection_session_never_expires() {
         let sessions = sessions(Duration::ZERO, 1);
-        let id = sessions.connect(&user("ada"));
-        sessions.open(&user("ada"));
-        assert!(sessions.sweep().iter().all(|(_, swept)| *swept != id));
-        assert!(sessions.find(&id, &user("ada")).is_some());
-        assert!(sessions.end(&id, &user("ada")));
+        let id = sessions.open_connection_session(&user("ada"));
+        sessions.open_session(&user("ada"));
+        assert!(sessions.remove_expired().iter().all(|(_, swept)| *swept != id));
+        assert!(sessions.find_session(&id, &user("ada")).is_some());
+        assert!(sessions.end_session(&id, &user("ada")));
     }
 
     #[test]
-    fn there_are_never_more_sessions_than_allowed() {
+    fn sessions_never_exceed_limit() {
         let sessions = sessions(Duration::from_mins(1), 2);
-        let ids: Vec<_> = (0..3).map(|_| sessions.open(&user("ada"))).collect();
+        let ids: Vec<_> = (0..3).map(|_| sessions.open_session(&user("ada"))).collect();
         let alive: Vec<_> =
-            ids.iter().map(|id| sessions.find(id, &user("ada")).is_some()).collect();
+            ids.iter().map(|id| sessions.find_session(id, &user("ada")).is_some()).collect();
         assert_eq!(alive, [false, true, true]);
     }
 
     #[test]
-    fn whoever_opens_many_ends_their_own() {
+    fn user_with_many_sessions_evicts_own() {
         let four = NonZeroUsize::new(4).unwrap();
-        let sessions = sessions(Duration::from_mins(1), 6).of_each(four);
-        let adas = sessions.open(&user("ada"));
-        let eves: Vec<_> = (0..20).map(|_| sessions.open(&user("eve"))).collect();
-        assert!(sessions.find(&adas, &user("ada")).is_some());
-        let alive = |id: &&SessionId| sessions.find(id, &user("eve")).is_some();
+        let sessions = sessions(Duration::from_mins(1), 6).with_max_per_user(four);
+        let adas = sessions.open_session(&user("ada"));
+        let eves: Vec<_> = (0..20).map(|_| sessions.open_session(&user("eve"))).collect();
+        assert!(sessions.find_session(&adas, &user("ada")).is_some());
+        let alive = |id: &&SessionId| sessions.find_session(id, &user("eve")).is_some();
         assert_eq!(eves.iter().filter(alive).count(), 4);
-        // All together are too many now, and eve has most of them.
-        let others = [sessions.open(&user("bob")), sessions.open(&user("cleo"))];
-        assert!(sessions.find(&adas, &user("ada")).is_some());
-        assert!(sessions.find(&others[0], &user("bob")).is_some());
+        // The total limit is reached now, and eve has the most sessions.
+        let others = [sessions.open_session(&user("bob")), sessions.open_session(&user("cleo"))];
+        assert!(sessions.find_session(&adas, &user("ada")).is_some());
+        assert!(sessions.find_session(&others[0], &user("bob")).is_some());
         assert_eq!(eves.iter().filter(alive).count(), 3);
     }
 }

@@ -1,4 +1,4 @@
-//! News of resources: who wants to know when one changes.
+//! Resource subscriptions: detects changes of subscribed resources and notifies the client.
 
 use std::{
     collections::HashMap,
@@ -9,60 +9,67 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Call, Failure, Offer, jsonrpc, live::Live};
+use super::{Failure, RequestContext, ServerHandler, jsonrpc, session_channel::SessionChannel};
 
-/// Resources that one session or stream watches at most.
-const MOST: usize = 200;
-/// The longest URI of one that is watched, in bytes: it is kept for as long.
-const LONGEST: usize = 2_048;
+/// Maximum number of watched resources per session or stream.
+const MAX_WATCHED_RESOURCES: usize = 200;
+/// Maximum length of a watched URI, in bytes. It is stored as long as it is watched.
+const MAX_URI_BYTES: usize = 2_048;
 
-/// Resources, and what they held when they were last looked at.
+/// Watched resources with a hash of their last known contents.
 #[derive(Debug, Default)]
-pub(crate) struct Watched(Mutex<HashMap<String, Option<u64>>>);
+pub(crate) struct WatchedResources(Mutex<HashMap<String, Option<u64>>>);
 
-/// What a client wants to hear of.
+/// Notifications that a client subscribes to.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Wishes {
-    /// These resources.
+pub(crate) struct SubscriptionFilter {
+    /// URIs of resources to watch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) resource_subscriptions: Vec<String>,
 }
 
-impl Watched {
-    /// Watches a resource. It need not be there yet.
-    pub(crate) async fn add(
+impl WatchedResources {
+    /// Watches a resource. It need not exist yet. Fails if the URI is too long or too many
+    /// resources are watched.
+    pub(crate) async fn watch_resource(
         &self,
         uri: &str,
-        offer: &dyn Offer,
-        call: &Call,
+        offer: &dyn ServerHandler,
+        call: &RequestContext,
     ) -> Result<(), Failure> {
-        if uri.len() > LONGEST {
-            return Err(Failure::parameters(format!("uri: is longer than {LONGEST} bytes")));
+        if uri.len() > MAX_URI_BYTES {
+            return Err(Failure::invalid_params(format!(
+                "uri: is longer than {MAX_URI_BYTES} bytes"
+            )));
         }
-        let print = print(uri, offer, call).await;
+        let print = content_hash(uri, offer, call).await;
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if watched.len() >= MOST && !watched.contains_key(uri) {
-            return Err(Failure::parameters(format!(
-                "uri: {MOST} resources are watched already; unsubscribe from one first"
+        if watched.len() >= MAX_WATCHED_RESOURCES && !watched.contains_key(uri) {
+            return Err(Failure::invalid_params(format!(
+                "uri: {MAX_WATCHED_RESOURCES} resources are watched already; unsubscribe from one first"
             )));
         }
         watched.insert(uri.to_owned(), print);
         Ok(())
     }
 
-    /// Watches a resource no longer.
-    pub(crate) fn remove(&self, uri: &str) {
+    /// Stops watching a resource.
+    pub(crate) fn unwatch_resource(&self, uri: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
     }
 
-    /// The resources that hold something else than when this was last asked.
-    pub(crate) async fn changed(&self, offer: &dyn Offer, call: &Call) -> Vec<String> {
+    /// Returns the URIs of resources whose contents changed since the last call.
+    pub(crate) async fn take_changed(
+        &self,
+        offer: &dyn ServerHandler,
+        call: &RequestContext,
+    ) -> Vec<String> {
         let uris: Vec<String> =
             self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
         let mut changed = Vec::new();
         for uri in uris {
-            let now = print(&uri, offer, call).await;
+            let now = content_hash(&uri, offer, call).await;
             let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(before) = watched.get_mut(&uri)
                 && *before != now
@@ -75,32 +82,38 @@ impl Watched {
     }
 }
 
-/// What tells one content of a resource from another; none if it is not there.
-async fn print(uri: &str, offer: &dyn Offer, call: &Call) -> Option<u64> {
-    let contents = offer.read(uri, call).await.ok()?;
+/// Returns a hash of the contents of a resource; `None` if it cannot be read.
+async fn content_hash(uri: &str, offer: &dyn ServerHandler, call: &RequestContext) -> Option<u64> {
+    let contents = offer.read_resource(uri, call).await.ok()?;
     let mut hasher = DefaultHasher::new();
     contents.body.hash(&mut hasher);
     Some(hasher.finish())
 }
 
-/// Says that a resource has changed.
-pub(crate) fn updated(uri: &str) -> serde_json::Value {
+/// Returns the parameters of `notifications/resources/updated`.
+pub(crate) fn updated_params(uri: &str) -> serde_json::Value {
     json!({ "uri": uri })
 }
 
-/// Looks after what a session watches, for as long as there is the session.
-pub(crate) fn look_after(live: &Arc<Live>, offer: Arc<dyn Offer>, call: Call) {
+/// Starts a task that sends change notifications for a session until the session ends. Does nothing
+/// if one is running.
+pub(crate) fn spawn_watcher(
+    live: &Arc<SessionChannel>,
+    offer: Arc<dyn ServerHandler>,
+    call: RequestContext,
+) {
     if live.is_watching.swap(true, Ordering::Relaxed) {
         return;
     }
-    let mut changes = offer.changes(&call.principal);
+    let mut changes = offer.subscribe_changes(&call.principal);
     let live = Arc::downgrade(live);
     actix::spawn(async move {
         while changes.changed().await.is_ok() {
             let Some(live) = live.upgrade() else { return };
-            for uri in live.watched.changed(&*offer, &call).await {
-                let news = jsonrpc::notification("notifications/resources/updated", &updated(&uri));
-                live.post(news).await;
+            for uri in live.watched_resources.take_changed(&*offer, &call).await {
+                let news =
+                    jsonrpc::notification("notifications/resources/updated", &updated_params(&uri));
+                live.send_to_newest_listener(news).await;
             }
         }
     });

@@ -1,4 +1,4 @@
-//! The databases of the profiles: opened when first asked, and kept.
+//! Databases of the profiles, opened on first use and kept open.
 
 use std::sync::Arc;
 
@@ -6,78 +6,80 @@ use dashmap::DashMap;
 use tokio::sync::OnceCell;
 
 use super::{
-    Caps, Engine, ErrorCode, Parameter, Profile, Profiles, Rows, SqlError,
-    driver::{Database, Load, Written},
+    Engine, ErrorCode, Parameter, Profile, Profiles, QueryCaps, Rows, SqlError,
+    driver::{Database, PoolLoad, WriteResult},
     guard,
 };
-use vademecum_core::{auth::Principal, telemetry::Figure};
+use vademecum_core::{auth::Principal, telemetry::Gauge};
 
-/// The databases of the profiles.
+/// Databases of the profiles, by profile name.
 #[derive(Debug, Default)]
 pub struct Databases {
     profiles: Arc<Profiles>,
     open: DashMap<String, Arc<OnceCell<Arc<Database>>>>,
 }
 
-/// A database that somebody may use.
+/// Database of a profile that the caller may use.
 #[derive(Clone, Debug)]
-pub struct Connection {
+pub struct ProfileConnection {
     profile: Arc<Profile>,
     database: Arc<Database>,
 }
 
 impl Databases {
-    /// Those of these profiles. Nothing is opened yet.
+    /// Creates the set for these profiles. No database is opened yet.
     pub fn new(profiles: Arc<Profiles>) -> Self {
         Self { profiles, open: DashMap::new() }
     }
 
-    /// The profiles.
+    /// Returns the profiles.
     pub fn profiles(&self) -> &Profiles {
         &self.profiles
     }
 
-    /// The database of a profile; without a name, of the only one that there is for
-    /// the caller.
+    /// Returns the database of the named profile. Without a name, the caller must have access to
+    /// exactly one profile.
     pub async fn connect(
         &self,
         principal: &Principal,
         name: Option<&str>,
-    ) -> Result<Connection, SqlError> {
+    ) -> Result<ProfileConnection, SqlError> {
         let profile = match name {
-            Some(name) => self.profiles.get(principal, name)?,
-            None => self.only(principal)?,
+            Some(name) => self.profiles.find_profile(principal, name)?,
+            None => self.sole_profile(principal)?,
         };
-        // The map is not held while a secret is read or a tunnel is dug.
+        // Clone the cell, so that the map is not locked while a secret is read or a tunnel is
+        // opened.
         let cell = Arc::clone(&self.open.entry(profile.name().to_owned()).or_default());
         let opened = cell.get_or_try_init(|| async {
-            let target = profile.target().await?;
-            Database::open(target, profile.pool(), profile.connect_timeout()).map(Arc::new)
+            let target = profile.resolve_target().await?;
+            Database::open(target, profile.max_connections(), profile.connect_timeout())
+                .map(Arc::new)
         });
-        let database = logged(&profile, opened.await.cloned())?;
-        logged(&profile, profile.open_way().await)?;
-        Ok(Connection { profile, database })
+        let database = log_failure(&profile, opened.await.cloned())?;
+        log_failure(&profile, profile.ensure_tunnel().await)?;
+        Ok(ProfileConnection { profile, database })
     }
 
-    /// How the connections of each database that was opened are used.
-    pub fn figures(&self) -> Vec<Figure> {
+    /// Returns gauges of the connections of each open database.
+    pub fn gauges(&self) -> Vec<Gauge> {
         let (mut connections, mut waiting) = (Vec::new(), Vec::new());
         for entry in &self.open {
             let Some(database) = entry.value().get() else { continue };
-            let Load { busy, idle, waiting: callers } = database.load();
+            let PoolLoad { busy, idle, waiting: callers } = database.pool_load();
             let profile = || ("profile", entry.key().clone());
             let state = |state: &str| vec![profile(), ("state", state.to_owned())];
-            connections.push((state("busy"), count(busy)));
-            connections.push((state("idle"), count(idle)));
-            waiting.push((vec![profile()], count(callers)));
+            connections.push((state("busy"), gauge_value(busy)));
+            connections.push((state("idle"), gauge_value(idle)));
+            waiting.push((vec![profile()], gauge_value(callers)));
         }
         vec![
-            Figure::labelled(
+            Gauge::with_labels(
                 "vademecum_database_connections",
                 "Connections to databases of profiles.",
                 connections,
             ),
-            Figure::labelled(
+            Gauge::with_labels(
                 "vademecum_database_waiting",
                 "Callers that wait for a connection to a database of a profile.",
                 waiting,
@@ -85,76 +87,81 @@ impl Databases {
         ]
     }
 
-    fn only(&self, principal: &Principal) -> Result<Arc<Profile>, SqlError> {
-        let mut all = self.profiles.for_principal(principal);
+    fn sole_profile(&self, principal: &Principal) -> Result<Arc<Profile>, SqlError> {
+        let mut all = self.profiles.visible_profiles(principal);
         match (all.next(), all.next()) {
             (Some(only), None) => Ok(Arc::clone(only)),
             (None, _) => {
-                let message = "there is no profile for you on this server: [profiles.<name>] in \
-                               its settings makes one";
-                Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message).because("profile_not_found"))
+                let message = "no profile is available to you on this server; add [profiles.<name>] to \
+                               its settings";
+                Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message)
+                    .with_reason("profile_not_found"))
             }
             (Some(_), Some(_)) => {
-                let names = self.profiles.names_for(principal).join(", ");
-                let message = format!("profile is required; there are: {names}");
-                Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message).because("profile_required"))
+                let names = self.profiles.visible_names(principal).join(", ");
+                let message = format!("profile is required; available profiles: {names}");
+                Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message)
+                    .with_reason("profile_required"))
             }
         }
     }
 }
 
-impl Connection {
-    /// Its profile.
+impl ProfileConnection {
+    /// Returns the profile.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// Its engine.
+    /// Returns the engine.
     pub fn engine(&self) -> Engine {
         self.database.engine()
     }
 
-    /// Runs a statement of somebody who may only read.
-    pub async fn read(
+    /// Checks that a statement only reads, then runs it.
+    pub async fn run_query(
         &self,
         text: &str,
         parameters: &[Parameter],
-        caps: Caps,
+        caps: QueryCaps,
     ) -> Result<Rows, SqlError> {
-        let query = guard::read(self.engine(), text)?;
-        // Boxed, as are the others: what talks to databases is large.
-        logged(&self.profile, Box::pin(self.database.read(&query, parameters, caps)).await)
+        let query = guard::check_query(self.engine(), text)?;
+        // Boxed, like the futures below: futures of database drivers are large.
+        log_failure(
+            &self.profile,
+            Box::pin(self.database.run_query(&query, parameters, caps)).await,
+        )
     }
 
-    /// Runs one statement that may write.
-    pub async fn write(&self, text: &str, caps: Caps) -> Result<Written, SqlError> {
-        let statement = guard::one_statement(self.engine(), text)?;
-        logged(&self.profile, Box::pin(self.database.write(&statement, caps)).await)
+    /// Checks that the text is one statement, then runs it; it may write.
+    pub async fn run_write(&self, text: &str, caps: QueryCaps) -> Result<WriteResult, SqlError> {
+        let statement = guard::check_write(self.engine(), text)?;
+        log_failure(&self.profile, Box::pin(self.database.run_write(&statement, caps)).await)
     }
 
-    /// What the engine calls its version.
-    pub async fn version(&self) -> Result<String, SqlError> {
-        let version = self.database.version(self.profile.caps().timeout);
-        logged(&self.profile, Box::pin(version).await)
+    /// Returns the version reported by the engine.
+    pub async fn server_version(&self) -> Result<String, SqlError> {
+        let version = self.database.server_version(self.profile.query_caps().timeout);
+        log_failure(&self.profile, Box::pin(version).await)
     }
 }
 
-/// As figures have it.
-fn count(count: usize) -> f64 {
+/// Converts a count to a gauge value.
+fn gauge_value(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Passes a result on, and tells the log what the caller is not told.
-fn logged<T>(profile: &Profile, result: Result<T, SqlError>) -> Result<T, SqlError> {
+/// Passes a result through and logs the details that the caller does not get.
+fn log_failure<T>(profile: &Profile, result: Result<T, SqlError>) -> Result<T, SqlError> {
     if let Err(SqlError { code, detail: Some(detail), .. }) = &result {
         let profile = profile.name();
         match code {
-            // Whoever wrote the statement is told what was wrong with it. The detail may
-            // quote the statement, which is nobody's business else.
+            // The caller gets the message. The detail is not logged, because it may quote the
+            // statement.
             ErrorCode::XsqlDbExecFailed | ErrorCode::XsqlRoBlocked => {
                 tracing::debug!(profile, ?code, "a database refused a statement");
             }
-            _ => tracing::warn!(profile, ?code, detail, "a database gave no answer"),
+            _ => tracing::warn!(profile, ?code, detail, "database request failed"),
         }
     }
     result

@@ -1,41 +1,41 @@
-//! What can go wrong with a database. No message holds a password, and none
-//! that callers see holds a host, a user or a path of the settings.
+//! Errors of database access. No message contains a password, and none that a caller sees contains
+//! a host, a user or a path from the settings.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What kind of thing went wrong: what programs tell errors apart by.
+/// Machine-readable error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
-    /// There is no such profile, or it is not for this caller.
+    /// The profile does not exist or is not available to this caller.
     XsqlCfgNotFound,
-    /// The profile cannot be used as it is written.
+    /// The profile settings are not usable.
     XsqlCfgInvalid,
-    /// A secret is not where the profile says.
+    /// A secret of the profile cannot be read.
     XsqlSecretNotFound,
-    /// The SSH server does not let us in.
+    /// The SSH server rejected the login.
     XsqlSshAuthFailed,
-    /// The SSH server is another than it was.
+    /// The host key of the SSH server is unknown, changed or revoked.
     XsqlSshHostkeyMismatch,
-    /// The SSH server cannot be reached.
+    /// The SSH server is not reachable.
     XsqlSshDialFailed,
-    /// This engine cannot do that.
+    /// The engine does not support the operation.
     XsqlDbDriverUnsupported,
-    /// The database cannot be reached.
+    /// The database is not reachable.
     XsqlDbConnectFailed,
-    /// The database does not let us in.
+    /// The database rejected the login.
     XsqlDbAuthFailed,
-    /// The database does not run the statement, or not to its end.
+    /// The statement failed, or was cancelled.
     XsqlDbExecFailed,
-    /// The statement does more than read.
+    /// The statement is not read-only.
     XsqlRoBlocked,
-    /// A fault of this program.
+    /// Internal error of this program.
     XsqlInternal,
 }
 
 impl ErrorCode {
-    /// The exit code of a command that ends with it.
+    /// Returns the exit code of a command that fails with this error.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::XsqlCfgNotFound | Self::XsqlCfgInvalid | Self::XsqlSecretNotFound => 2,
@@ -52,28 +52,28 @@ impl ErrorCode {
     }
 }
 
-/// Why a database did not answer.
+/// Error of a database operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SqlError {
-    /// Which kind.
+    /// Error code.
     pub code: ErrorCode,
-    /// What is wrong and what to do, for the caller.
+    /// Message for the caller: the problem and how to fix it.
     pub message: String,
-    /// The same for programs, where the code says too little: `profile_not_found`.
+    /// Machine-readable reason that refines the code, such as `profile_not_found`.
     pub reason: Option<&'static str>,
-    /// What only the log may say: hosts, users, what lies beneath.
+    /// Details for the log only: hosts, users, underlying errors.
     pub detail: Option<String>,
 }
 
 impl SqlError {
-    /// An error of this kind.
+    /// Creates an error. `XsqlRoBlocked` gets the reason `read_only`.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let reason = (code == ErrorCode::XsqlRoBlocked).then_some("read_only");
         Self { code, message: message.into(), reason, detail: None }
     }
 
-    /// What a caller is told, as JSON: `code`, `message`, and the reason in `details`.
+    /// Returns the error as JSON for callers: `code`, `message` and, in `details`, the reason.
     pub fn to_json(&self) -> Value {
         let mut told = json!({ "code": self.code, "message": self.message });
         if let Some(reason) = self.reason {
@@ -82,13 +82,13 @@ impl SqlError {
         told
     }
 
-    /// The same, with the reason for programs.
+    /// Sets the reason.
     #[must_use]
-    pub fn because(self, reason: &'static str) -> Self {
+    pub fn with_reason(self, reason: &'static str) -> Self {
         Self { reason: Some(reason), ..self }
     }
 
-    /// The same, with what the log may say.
+    /// Sets the detail for the log.
     #[must_use]
     pub fn with_detail(self, detail: &impl ToString) -> Self {
         Self { detail: Some(detail.to_string()), ..self }

@@ -1,51 +1,57 @@
-//! The indexes and the foreign keys of tables, with the columns of each in order.
+//! Indexes and foreign keys of tables, each with its columns in order.
 
-use super::{Caps, Connection, Engine, Parameter, Rows, SqlError, record::Record, schema::Part};
+use super::{
+    Engine, Parameter, ProfileConnection, QueryCaps, Rows, SqlError, catalog_row::CatalogRow,
+    schema::SchemaFilter,
+};
 
-/// Rows of a catalogue, at most.
-const MOST_ROWS: usize = 200_000;
-/// Bytes of a catalogue, at most.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum number of rows read from a catalog.
+const MAX_CATALOG_ROWS: usize = 200_000;
+/// Maximum size of the rows read from a catalog, in bytes of JSON.
+const MAX_CATALOG_BYTES: usize = 64 * 1024 * 1024;
 
-/// An index.
+/// Index of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// The schema and the name of its table.
+    /// Schema and name of the table.
     pub table: (String, String),
-    /// Its name.
+    /// Name of the index.
     pub name: String,
-    /// Its columns, or expressions.
+    /// Columns or expressions, in order.
     pub columns: Vec<String>,
-    /// Whether no two rows have the same in these.
+    /// True if the index is unique.
     pub is_unique: bool,
 }
 
-/// A foreign key.
+/// Foreign key of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
-    /// The schema and the name of its table.
+    /// Schema and name of the table.
     pub table: (String, String),
-    /// Its name; a number in `SQLite`, which has no names for them.
+    /// Name of the key; in `SQLite`, where keys have no names, a number.
     pub name: String,
-    /// Its columns.
+    /// Columns, in order.
     pub columns: Vec<String>,
-    /// The schema and the name of the table that it refers to.
+    /// Schema and name of the referenced table.
     pub target: (String, String),
-    /// The columns that it refers to.
+    /// Referenced columns, in the order of `columns`.
     pub target_columns: Vec<String>,
 }
 
-/// The indexes in a part of a database, by table and name.
-pub async fn indexes(connection: &Connection, part: &Part) -> Result<Vec<Index>, SqlError> {
+/// Returns the indexes of the selected tables, ordered by table and name.
+pub async fn fetch_indexes(
+    connection: &ProfileConnection,
+    part: &SchemaFilter,
+) -> Result<Vec<Index>, SqlError> {
     let text = match connection.engine() {
         Engine::Postgres => include_str!("catalogue/postgres_indexes.sql"),
         Engine::MySql => include_str!("catalogue/mysql_indexes.sql"),
         Engine::Sqlite => include_str!("catalogue/sqlite_indexes.sql"),
     };
-    let rows = ask(connection, text, part).await?;
+    let rows = query_catalog(connection, text, part).await?;
     let mut indexes: Vec<Index> = Vec::new();
-    for record in rows.records() {
-        let (table, name, column) = place(&record);
+    for record in rows.catalog_rows() {
+        let (table, name, column) = read_key_row(&record);
         let same = |last: &&mut Index| (&last.table, &last.name) == (&table, &name);
         if let Some(same) = indexes.last_mut().filter(same) {
             same.columns.push(column);
@@ -57,20 +63,20 @@ pub async fn indexes(connection: &Connection, part: &Part) -> Result<Vec<Index>,
     Ok(indexes)
 }
 
-/// The foreign keys in a part of a database, by table and name.
-pub async fn foreign_keys(
-    connection: &Connection,
-    part: &Part,
+/// Returns the foreign keys of the selected tables, ordered by table and name.
+pub async fn fetch_foreign_keys(
+    connection: &ProfileConnection,
+    part: &SchemaFilter,
 ) -> Result<Vec<ForeignKey>, SqlError> {
     let text = match connection.engine() {
         Engine::Postgres => include_str!("catalogue/postgres_foreign_keys.sql"),
         Engine::MySql => include_str!("catalogue/mysql_foreign_keys.sql"),
         Engine::Sqlite => include_str!("catalogue/sqlite_foreign_keys.sql"),
     };
-    let rows = ask(connection, text, part).await?;
+    let rows = query_catalog(connection, text, part).await?;
     let mut keys: Vec<ForeignKey> = Vec::new();
-    for record in rows.records() {
-        let (table, name, column) = place(&record);
+    for record in rows.catalog_rows() {
+        let (table, name, column) = read_key_row(&record);
         let target_column = record.text("target_column");
         match keys.last_mut().filter(|last| (&last.table, &last.name) == (&table, &name)) {
             Some(same) => {
@@ -89,16 +95,21 @@ pub async fn foreign_keys(
     Ok(keys)
 }
 
-async fn ask(connection: &Connection, text: &str, part: &Part) -> Result<Rows, SqlError> {
-    let timeout = connection.profile().caps().timeout;
-    let caps = Caps { timeout, offset: 0, rows: MOST_ROWS, bytes: MOST_BYTES };
+async fn query_catalog(
+    connection: &ProfileConnection,
+    text: &str,
+    part: &SchemaFilter,
+) -> Result<Rows, SqlError> {
+    let timeout = connection.profile().query_caps().timeout;
+    let caps =
+        QueryCaps { timeout, offset: 0, max_rows: MAX_CATALOG_ROWS, max_bytes: MAX_CATALOG_BYTES };
     let given = [&part.schema, &part.table]
         .map(|name| name.clone().map_or(Parameter::Null, Parameter::Text));
-    connection.read(text, &given, caps).await
+    connection.run_query(text, &given, caps).await
 }
 
-/// The table, the key and the column that a row is about.
-fn place(record: &Record<'_>) -> ((String, String), String, String) {
+/// Returns the table (schema and name), the key and the column of a row.
+fn read_key_row(record: &CatalogRow<'_>) -> ((String, String), String, String) {
     let table = (record.text("table_schema"), record.text("table_name"));
     (table, record.text("key_name"), record.text("column_name"))
 }

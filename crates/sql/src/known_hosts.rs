@@ -1,4 +1,4 @@
-//! The SSH servers that are known by their keys, in the form of OpenSSH.
+//! Known SSH hosts and their keys, in the format of OpenSSH.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use russh::keys::{
     Algorithm, HashAlg, PublicKey, known_hosts::known_host_keys_path, parse_public_key_base64,
 };
 
-/// A server, and where those that are known are listed.
+/// SSH host and the `known_hosts` file to check it against.
 #[derive(Clone, Debug)]
 pub(super) struct KnownHost {
     host: String,
@@ -18,26 +18,26 @@ pub(super) struct KnownHost {
     file: PathBuf,
 }
 
-/// What the list says of a key.
+/// Result of checking a host key.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It is the server's.
+pub(super) enum HostKeyVerdict {
+    /// The key is known for the host.
     Known,
-    /// Nothing is known of the server. This line would make it known.
+    /// No key is known for the host.
     Unknown {
-        /// The line to add.
+        /// Line to add in order to trust the key.
         line: String,
     },
-    /// The server is known by another key.
+    /// The host is known with a different key.
     Changed {
-        /// The line with the other key, counted from one.
+        /// Line number of the known key, starting at 1.
         line: usize,
-        /// The fingerprint of the other key.
+        /// Fingerprint of the known key.
         known: String,
     },
-    /// Somebody has said never to trust it again.
+    /// The key is revoked.
     Revoked {
-        /// The line that says so, counted from one.
+        /// Line number of the revocation, starting at 1.
         line: usize,
     },
 }
@@ -47,77 +47,77 @@ impl KnownHost {
         Self { host: host.to_owned(), port, file: file.to_owned() }
     }
 
-    /// The server as the list calls it.
-    pub(super) fn name(&self) -> String {
+    /// Returns the host as written in the file: `host`, or `[host]:port` for ports other than 22.
+    pub(super) fn entry_name(&self) -> String {
         match self.port {
             22 => self.host.clone(),
             port => format!("[{}]:{port}", self.host),
         }
     }
 
-    /// The list.
+    /// Returns the path of the file.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The kinds of key that the server is known by: it is asked for these first, as
-    /// a key of another kind would look like another server.
-    pub(super) fn kinds(&self) -> Result<Vec<Algorithm>, russh::keys::Error> {
-        Ok(self.keys()?.into_iter().map(|(_, key)| key.algorithm()).collect())
+    /// Returns the algorithms of the known keys. The client requests these first, because a key of
+    /// another type would look like a changed host.
+    pub(super) fn known_algorithms(&self) -> Result<Vec<Algorithm>, russh::keys::Error> {
+        Ok(self.known_keys()?.into_iter().map(|(_, key)| key.algorithm()).collect())
     }
 
-    /// What is known of the server with this key.
-    pub(super) fn judge(&self, key: &PublicKey) -> Result<Verdict, russh::keys::Error> {
-        if let Some(line) = self.revoked(key)? {
-            return Ok(Verdict::Revoked { line });
+    /// Checks a host key against the file.
+    pub(super) fn check_key(&self, key: &PublicKey) -> Result<HostKeyVerdict, russh::keys::Error> {
+        if let Some(line) = self.find_revocation(key)? {
+            return Ok(HostKeyVerdict::Revoked { line });
         }
-        let keys = self.keys()?;
+        let keys = self.known_keys()?;
         if keys.iter().any(|(_, known)| known.key_data() == key.key_data()) {
-            return Ok(Verdict::Known);
+            return Ok(HostKeyVerdict::Known);
         }
-        // Best named is the key of the same kind.
+        // Prefer the known key of the same type.
         let same_kind = keys.iter().find(|(_, known)| known.algorithm() == key.algorithm());
         if let Some((line, known)) = same_kind.or(keys.first()) {
-            return Ok(Verdict::Changed { line: *line, known: fingerprint(known) });
+            return Ok(HostKeyVerdict::Changed { line: *line, known: key_fingerprint(known) });
         }
         let key = PublicKey::from(key.key_data().clone()).to_openssh()?;
-        Ok(Verdict::Unknown { line: format!("{} {key}", self.name()) })
+        Ok(HostKeyVerdict::Unknown { line: format!("{} {key}", self.entry_name()) })
     }
 
-    /// The keys that the server is known by, and in which line.
-    fn keys(&self) -> Result<Vec<(usize, PublicKey)>, russh::keys::Error> {
+    /// Returns the known keys of the host with their line numbers.
+    fn known_keys(&self) -> Result<Vec<(usize, PublicKey)>, russh::keys::Error> {
         let keys = known_host_keys_path(&self.host, self.port, &self.file)?;
-        let text = if keys.is_empty() { String::new() } else { self.text()? };
-        // The library does not count comments.
+        let text = if keys.is_empty() { String::new() } else { self.read_file()? };
+        // `russh` does not count comment lines.
         let lines: Vec<usize> =
             (1..).zip(text.lines()).filter(|it| !it.1.starts_with('#')).map(|it| it.0).collect();
         let line = |counted: usize| lines.get(counted - 1).copied().unwrap_or(counted);
         Ok(keys.into_iter().map(|(counted, key)| (line(counted), key)).collect())
     }
 
-    /// The list as it is written; nothing, without one.
-    fn text(&self) -> Result<String, russh::keys::Error> {
+    /// Returns the text of the file; empty if the file does not exist.
+    fn read_file(&self) -> Result<String, russh::keys::Error> {
         match fs::read(&self.file) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
             text => Ok(String::from_utf8_lossy(&text?).into_owned()),
         }
     }
 
-    /// The line that revokes a key, for whichever server: a key that somebody has
-    /// stolen is good for none.
-    fn revoked(&self, key: &PublicKey) -> Result<Option<usize>, russh::keys::Error> {
+    /// Returns the line number that revokes a key. Host patterns are ignored: a stolen key is not
+    /// trusted for any host.
+    fn find_revocation(&self, key: &PublicKey) -> Result<Option<usize>, russh::keys::Error> {
         let revokes = |line: &str| {
             let mut words = line.split_whitespace();
             let is_marked = words.next() == Some("@revoked");
             let named = words.nth(2).and_then(|it| parse_public_key_base64(it).ok());
             is_marked && named.is_some_and(|named| named.key_data() == key.key_data())
         };
-        Ok(self.text()?.lines().position(revokes).map(|index| index + 1))
+        Ok(self.read_file()?.lines().position(revokes).map(|index| index + 1))
     }
 }
 
-/// The fingerprint of a key, as `ssh-keygen -l` shows it.
-pub(super) fn fingerprint(key: &PublicKey) -> String {
+/// Returns the SHA-256 fingerprint of a key, in the format of `ssh-keygen -l`.
+pub(super) fn key_fingerprint(key: &PublicKey) -> String {
     key.fingerprint(HashAlg::Sha256).to_string()
 }
 
@@ -130,19 +130,19 @@ mod tests {
     const OTHER: &str =
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILIG2T/B0l0gaqj3puu510tu9N1OkQ4znY3LYuEm5zCF";
 
-    fn key(text: &str) -> PublicKey {
+    fn parse_key(text: &str) -> PublicKey {
         PublicKey::from_openssh(text).unwrap()
     }
 
-    fn judge(list: &str, host: &str, port: u16, text: &str) -> Verdict {
+    fn check_key_in(list: &str, host: &str, port: u16, text: &str) -> HostKeyVerdict {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("known_hosts");
         fs::write(&file, list).unwrap();
-        KnownHost::new(host, port, &file).judge(&key(text)).unwrap()
+        KnownHost::new(host, port, &file).check_key(&parse_key(text)).unwrap()
     }
 
     #[test]
-    fn a_server_is_known_by_name_by_port_and_by_hash() {
+    fn host_matches_by_name_port_and_hash() {
         let hashed =
             format!("|1|O33ESRMWPVkMYIwJ1Uw+n877jTo=|nuuC5vEqXlEZ/8BXQR7m619W6Ak= {OTHER}");
         for (line, host, port, shown) in [
@@ -152,36 +152,42 @@ mod tests {
             (hashed, "example.com", 22, OTHER),
         ] {
             let list = format!("# a comment\n{line}\n");
-            assert_eq!(judge(&list, host, port, shown), Verdict::Known, "{line}");
+            assert_eq!(check_key_in(&list, host, port, shown), HostKeyVerdict::Known, "{line}");
         }
     }
 
     #[test]
-    fn another_key_is_named_with_its_line() {
+    fn changed_key_is_reported_with_line() {
         let list = format!("# a comment\n[db]:2222 {OTHER}\n");
-        let verdict = judge(&list, "db", 2_222, ED25519);
-        assert_eq!(verdict, Verdict::Changed { line: 2, known: fingerprint(&key(OTHER)) });
-        assert!(fingerprint(&key(OTHER)).starts_with("SHA256:"));
+        let verdict = check_key_in(&list, "db", 2_222, ED25519);
+        assert_eq!(
+            verdict,
+            HostKeyVerdict::Changed { line: 2, known: key_fingerprint(&parse_key(OTHER)) }
+        );
+        assert!(key_fingerprint(&parse_key(OTHER)).starts_with("SHA256:"));
     }
 
     #[test]
-    fn an_unknown_server_is_told_with_the_line_that_makes_it_known() {
+    fn unknown_host_is_reported_with_line_to_add() {
         for list in ["", "# nothing\n", &format!("other {ED25519}\n[db]:22222 {ED25519}\n")] {
-            let Verdict::Unknown { line } = judge(list, "db", 2_222, ED25519) else {
+            let HostKeyVerdict::Unknown { line } = check_key_in(list, "db", 2_222, ED25519) else {
                 panic!("{list}")
             };
             assert_eq!(line, format!("[db]:2222 {ED25519}"));
-            assert_eq!(judge(&line, "db", 2_222, ED25519), Verdict::Known);
+            assert_eq!(check_key_in(&line, "db", 2_222, ED25519), HostKeyVerdict::Known);
         }
         let nowhere = KnownHost::new("db", 22, Path::new("/nowhere/known_hosts"));
-        assert!(matches!(nowhere.judge(&key(ED25519)).unwrap(), Verdict::Unknown { .. }));
+        assert!(matches!(
+            nowhere.check_key(&parse_key(ED25519)).unwrap(),
+            HostKeyVerdict::Unknown { .. }
+        ));
     }
 
     #[test]
-    fn a_revoked_key_is_good_for_nobody() {
+    fn revoked_key_is_rejected_for_any_host() {
         let list = format!("db {ED25519}\n@revoked * {ED25519}\n");
-        assert_eq!(judge(&list, "db", 22, ED25519), Verdict::Revoked { line: 2 });
+        assert_eq!(check_key_in(&list, "db", 22, ED25519), HostKeyVerdict::Revoked { line: 2 });
         let other = format!("db {ED25519}\n@revoked * {OTHER}\n");
-        assert_eq!(judge(&other, "db", 22, ED25519), Verdict::Known);
+        assert_eq!(check_key_in(&other, "db", 22, ED25519), HostKeyVerdict::Known);
     }
 }

@@ -1,9 +1,9 @@
-//! Other people's databases, through one guarded door.
+//! Access to external databases, checked by the guard.
 //!
-//! [`Profiles`] say which there are and who may use them, [`Databases`] opens them;
-//! a [`Target`] says where a database is. What may run is said by [`guard`]; what
-//! comes back of a statement are [`Rows`]; what went wrong is a [`SqlError`]. What there
-//! is to ask about say [`schema`] and [`keys`], how it is asked [`plan`].
+//! [`Profiles`] lists the databases and their permitted users, [`Databases`] opens them; a
+//! [`ConnectionTarget`] says where a database is. [`guard`] decides which statements may run; a
+//! statement returns [`Rows`] or a [`SqlError`]. [`schema`] and [`keys`] read the catalog, [`plan`]
+//! explains queries.
 
 pub mod driver;
 pub mod guard;
@@ -11,26 +11,24 @@ pub mod keys;
 pub mod plan;
 pub mod schema;
 
+mod catalog_row;
+mod database_system;
 mod databases;
 mod error;
+mod identifier;
 mod known_hosts;
-mod name;
 mod profile;
-mod record;
 mod rows;
 mod ssh;
-mod system;
 mod target;
 mod tunnel;
 
-pub use databases::{Connection, Databases};
+pub use catalog_row::CatalogRow;
+pub use database_system::DatabaseSystem;
+pub use databases::{Databases, ProfileConnection};
 pub use error::{ErrorCode, SqlError};
-pub use name::quoted;
-pub use profile::{
-    Listed as ListedProfile, Profile, ProfileError, Profiles, Shown as ShownProfile,
-};
-pub use record::Record;
-pub use rows::{Caps, Column, Parameter, Rows};
-pub use system::System;
-pub use target::{Server, Target};
-pub use vademecum_core::config::{Engine, Tls};
+pub use identifier::quote_identifier;
+pub use profile::{ListedProfile, Profile, ProfileError, Profiles, ShownProfile};
+pub use rows::{Column, Parameter, QueryCaps, Rows};
+pub use target::{ConnectionTarget, ServerTarget};
+pub use vademecum_core::config::{Engine, TlsMode};

@@ -1,4 +1,4 @@
-//! The databases of the settings: who may use which, and how each is reached.
+//! Database profiles of the settings: permitted users and connection settings.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,100 +9,104 @@ use std::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Caps, Engine, ErrorCode, Server, SqlError, Target, tunnel::Tunnel};
+use super::{
+    ConnectionTarget, Engine, ErrorCode, QueryCaps, ServerTarget, SqlError, tunnel::Tunnel,
+};
 use vademecum_core::{
     auth::{Principal, UserId, UserIdError},
-    config::{self, DatabaseServer, Place, PlaceError, ProfileName, SecretError, Unlock},
+    config::{
+        self, DatabaseLocation, DatabaseLocationError, DatabaseServer, PassphraseSource,
+        ProfileName, SecretError,
+    },
 };
 
-/// The profiles of a server.
+/// Profiles of a server, by name.
 #[derive(Debug, Default)]
 pub struct Profiles {
     by_name: BTreeMap<String, Arc<Profile>>,
 }
 
-/// A database, and how it is reached.
+/// Database profile.
 #[derive(Debug)]
 pub struct Profile {
     name: String,
     settings: config::Profile,
     users: BTreeSet<UserId>,
-    unlock: Unlock,
+    unlock: PassphraseSource,
     tunnel: Option<Tunnel>,
 }
 
-/// Why the profiles of the settings cannot be used.
+/// Error for an invalid user name in the settings of a profile.
 #[derive(Debug, thiserror::Error)]
-#[error("`profiles.{profile}.users` names somebody who cannot be a user")]
+#[error("`profiles.{profile}.users` contains an invalid user name")]
 pub struct ProfileError {
     profile: String,
     source: UserIdError,
 }
 
-/// A profile as it is listed.
+/// Profile in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Listed {
-    /// Its name.
+pub struct ListedProfile {
+    /// Name.
     pub name: String,
-    /// What it is, for those who choose.
+    /// Purpose of the database.
     pub description: String,
-    /// Which kind of database.
+    /// Database engine.
     pub db: Engine,
     /// `read-only` or `read-write`.
     pub mode: &'static str,
 }
 
-/// What may be told of a profile to whoever may use it: no secret, and no path
-/// of a key.
+/// Profile details for its users, without secrets and key file paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Shown {
-    /// Its name.
+pub struct ShownProfile {
+    /// Name.
     pub name: String,
-    /// What it is, for those who choose.
+    /// Purpose of the database.
     pub description: String,
-    /// Which kind of database.
+    /// Database engine.
     pub db: Engine,
-    /// The server.
+    /// Host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The port it listens at.
+    /// Port of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// Who connects.
+    /// User name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The database; of a file, its name.
+    /// Database; for a file, its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database: Option<String>,
-    /// Whether statements that write are let through.
+    /// Whether write statements are allowed.
     pub unsafe_allow_write: bool,
-    /// Whether secrets may stand in the settings.
+    /// Whether plain-text secrets are allowed.
     pub allow_plaintext: bool,
-    /// Three stars, if a secret says where the database is.
+    /// `***` if the DSN is a secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dsn: Option<&'static str>,
-    /// Three stars, if there is one.
+    /// `***` if a password is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<&'static str>,
-    /// The SSH server that the way leads through.
+    /// Host of the SSH tunnel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_host: Option<String>,
-    /// The port it listens at.
+    /// Port of that host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_port: Option<u16>,
-    /// Who logs in there.
+    /// User on SSH host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_user: Option<String>,
 }
 
-/// What stands where a secret is.
-const HIDDEN: &str = "***";
+/// Placeholder for a secret.
+const REDACTED: &str = "***";
 
 impl Profiles {
-    /// The profiles of the settings. Nothing is opened, no secret is read.
+    /// Creates the profiles from the settings. No database is opened and no secret is read.
     pub fn new(
         settings: &BTreeMap<ProfileName, config::Profile>,
-        unlock: &Unlock,
+        unlock: &PassphraseSource,
     ) -> Result<Self, ProfileError> {
         let profile = |(name, settings): (&ProfileName, &config::Profile)| {
             let profile = Profile::new(name.as_str(), settings, unlock)?;
@@ -111,34 +115,42 @@ impl Profiles {
         Ok(Self { by_name: settings.iter().map(profile).collect::<Result<_, _>>()? })
     }
 
-    /// The names of those that somebody may use, in order.
-    pub fn names_for(&self, principal: &Principal) -> Vec<&str> {
-        self.for_principal(principal).map(|profile| profile.name()).collect()
+    /// Returns the names of the profiles that `principal` may use, in order.
+    pub fn visible_names(&self, principal: &Principal) -> Vec<&str> {
+        self.visible_profiles(principal).map(|profile| profile.name()).collect()
     }
 
-    /// Those that somebody may use, in the order of their names.
-    pub fn for_principal(&self, principal: &Principal) -> impl Iterator<Item = &Arc<Profile>> {
-        self.by_name.values().filter(|profile| profile.is_for(principal))
+    /// Returns the profiles that `principal` may use, ordered by name.
+    pub fn visible_profiles(&self, principal: &Principal) -> impl Iterator<Item = &Arc<Profile>> {
+        self.by_name.values().filter(|profile| profile.is_visible_to(principal))
     }
 
-    /// The profile of that name, if there is one for this caller. One that is not
-    /// for them is as if it was not there.
-    pub fn get(&self, principal: &Principal, name: &str) -> Result<Arc<Profile>, SqlError> {
-        if let Some(profile) = self.by_name.get(name).filter(|it| it.is_for(principal)) {
+    /// Returns the named profile if `principal` may use it. A forbidden profile gives the same
+    /// error as a missing one.
+    pub fn find_profile(
+        &self,
+        principal: &Principal,
+        name: &str,
+    ) -> Result<Arc<Profile>, SqlError> {
+        if let Some(profile) = self.by_name.get(name).filter(|it| it.is_visible_to(principal)) {
             return Ok(Arc::clone(profile));
         }
-        let known = match self.names_for(principal).as_slice() {
-            [] => "there is none for you".to_owned(),
-            names => format!("there are: {}", names.join(", ")),
+        let known = match self.visible_names(principal).as_slice() {
+            [] => "no profile is available to you".to_owned(),
+            names => format!("available profiles: {}", names.join(", ")),
         };
         let name: String = name.chars().take(100).collect();
         let message = format!("profile does not exist: `{name}`; {known}");
-        Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message).because("profile_not_found"))
+        Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message).with_reason("profile_not_found"))
     }
 }
 
 impl Profile {
-    fn new(name: &str, settings: &config::Profile, unlock: &Unlock) -> Result<Self, ProfileError> {
+    fn new(
+        name: &str,
+        settings: &config::Profile,
+        unlock: &PassphraseSource,
+    ) -> Result<Self, ProfileError> {
         let users = settings.users.iter().map(|user| user.parse()).collect::<Result<_, _>>();
         let users = users.map_err(|source| ProfileError { profile: name.to_owned(), source })?;
         let tunnel = settings
@@ -154,66 +166,66 @@ impl Profile {
         })
     }
 
-    /// Whether it may be used by somebody: whoever owns the machine can read its
-    /// settings as well, all others must be named.
-    fn is_for(&self, principal: &Principal) -> bool {
+    /// Returns true if `principal` may use the profile. The local user may use all, because that
+    /// user can read the settings anyway; others must be listed.
+    fn is_visible_to(&self, principal: &Principal) -> bool {
         principal.sees_everything() || self.users.contains(principal.user())
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is, for those who choose.
+    /// Returns the description, which helps callers to choose.
     pub fn description(&self) -> &str {
         &self.settings.description
     }
 
-    /// Which kind of database.
+    /// Returns the database engine.
     pub fn engine(&self) -> Engine {
         self.settings.engine
     }
 
-    /// How much a statement may take.
-    pub fn caps(&self) -> Caps {
-        Caps {
+    /// Returns the limits of one statement.
+    pub fn query_caps(&self) -> QueryCaps {
+        QueryCaps {
             timeout: self.settings.timeout,
             offset: 0,
-            rows: self.settings.max_rows.get(),
-            bytes: self.settings.max_bytes.get(),
+            max_rows: self.settings.max_rows.get(),
+            max_bytes: self.settings.max_bytes.get(),
         }
     }
 
-    /// Connections that are kept, at most.
-    pub fn pool(&self) -> usize {
+    /// Returns the maximum number of pooled connections.
+    pub fn max_connections(&self) -> usize {
         self.settings.pool.get()
     }
 
-    /// How long connecting may take.
+    /// Returns the timeout for establishing a connection.
     pub fn connect_timeout(&self) -> Duration {
         self.settings.connect_timeout
     }
 
-    /// Whether the way leads through an SSH server.
+    /// Returns true if the database is reached through an SSH tunnel.
     pub fn has_tunnel(&self) -> bool {
         self.tunnel.is_some()
     }
 
-    /// Whether statements that write are let through, as far as the profile says so.
+    /// Returns true if the profile permits write statements.
     pub fn unsafe_allow_write(&self) -> bool {
         self.settings.unsafe_allow_write
     }
 
-    /// The columns of a table that may be read by key. A table without an entry has
-    /// none.
-    pub fn columns(&self, table: &str) -> &[String] {
+    /// Returns the columns of a table that may be read by key; empty if the table is not
+    /// configured.
+    pub fn readable_columns(&self, table: &str) -> &[String] {
         self.settings.columns.get(table).map_or(&[], Vec::as_slice)
     }
 
-    /// It as it is listed.
-    pub fn listed(&self) -> Listed {
-        Listed {
+    /// Returns the entry for lists.
+    pub fn to_listed(&self) -> ListedProfile {
+        ListedProfile {
             name: self.name.clone(),
             description: self.settings.description.clone(),
             db: self.settings.engine,
@@ -221,10 +233,10 @@ impl Profile {
         }
     }
 
-    /// What may be told of it.
-    pub fn shown(&self) -> Shown {
+    /// Returns the details without secrets.
+    pub fn to_shown(&self) -> ShownProfile {
         let settings = &self.settings;
-        let mut shown = Shown {
+        let mut shown = ShownProfile {
             name: self.name.clone(),
             description: settings.description.clone(),
             db: settings.engine,
@@ -240,102 +252,106 @@ impl Profile {
             ssh_port: settings.ssh.as_ref().map(|ssh| ssh.port),
             ssh_user: settings.ssh.as_ref().map(|ssh| ssh.user.clone()),
         };
-        match &settings.place {
-            Place::File(path) => {
+        match &settings.location {
+            DatabaseLocation::File(path) => {
                 shown.database = path.file_name().map(|name| name.to_string_lossy().into_owned());
             }
-            Place::Server(server) => {
+            DatabaseLocation::Server(server) => {
                 shown.host = Some(server.host.clone());
                 shown.port = Some(server.port);
                 shown.user = Some(server.user.clone());
                 shown.database = Some(server.database.clone());
-                shown.password = server.password.as_ref().map(|_| HIDDEN);
+                shown.password = server.password.as_ref().map(|_| REDACTED);
             }
-            Place::Secret { .. } => shown.dsn = Some(HIDDEN),
+            DatabaseLocation::Secret { .. } => shown.dsn = Some(REDACTED),
         }
         shown
     }
 
-    /// Where the database is: secrets are read and the tunnel is opened, if there
-    /// is one. A target stays good for as long as the profile does.
-    pub async fn target(self: &Arc<Self>) -> Result<Target, SqlError> {
+    /// Resolves the connection target: reads the secrets and opens the tunnel, if any. A target
+    /// stays valid for the lifetime of the profile.
+    pub async fn resolve_target(self: &Arc<Self>) -> Result<ConnectionTarget, SqlError> {
         let profile = Arc::clone(self);
-        // A secret may be in a slow keyring, or sealed so that opening it takes a while.
-        let read = tokio::task::spawn_blocking(move || profile.unlocked()).await;
+        // Reading a secret may block: slow keyring or expensive decryption.
+        let read = tokio::task::spawn_blocking(move || profile.resolve_secrets()).await;
         let (mut target, far) = read.map_err(|error| {
-            SqlError::new(ErrorCode::XsqlInternal, "reading a secret was cut off")
+            SqlError::new(ErrorCode::XsqlInternal, "reading a secret was aborted")
                 .with_detail(&error)
         })??;
         if let (Some(tunnel), Some((host, port))) = (&self.tunnel, far) {
-            let near = tunnel.lead_to(&host, port).await?;
-            if let Target::Postgres(server) | Target::MySql(server) = &mut target {
-                server.through = Some((near.ip(), near.port()));
+            let near = tunnel.open_tunnel(&host, port).await?;
+            if let ConnectionTarget::Postgres(server) | ConnectionTarget::MySql(server) =
+                &mut target
+            {
+                server.tunnel_address = Some((near.ip(), near.port()));
             }
         }
         Ok(target)
     }
 
-    /// Sees to it that the way to the target is open: a tunnel that broke is opened
-    /// again. To be called before each use of a target; costs nothing while it is open.
-    pub async fn open_way(&self) -> Result<(), SqlError> {
+    /// Reopens the tunnel if it failed. Call before each use of a target; cheap while the tunnel is
+    /// open.
+    pub async fn ensure_tunnel(&self) -> Result<(), SqlError> {
         match &self.tunnel {
-            Some(tunnel) => tunnel.open().await,
+            Some(tunnel) => tunnel.ensure_session().await,
             None => Ok(()),
         }
     }
 
-    /// The target without its tunnel, and what the tunnel is to lead to.
-    fn unlocked(&self) -> Result<(Target, Option<(String, u16)>), SqlError> {
+    /// Returns the target without its tunnel, and the destination of the tunnel.
+    fn resolve_secrets(&self) -> Result<(ConnectionTarget, Option<(String, u16)>), SqlError> {
         let engine = self.settings.engine;
-        let place = self.settings.place.revealed(&self.name, engine, &self.unlock);
-        let server = match place.map_err(|error| self.misplaced(&error))? {
-            Place::File(path) => return Ok((Target::Sqlite(path), None)),
-            Place::Server(server) => server,
-            Place::Secret { .. } => {
-                let message = "the dsn of a profile is another secret";
+        let place = self.settings.location.resolve_secret(&self.name, engine, &self.unlock);
+        let server = match place.map_err(|error| self.place_error(&error))? {
+            DatabaseLocation::File(path) => return Ok((ConnectionTarget::Sqlite(path), None)),
+            DatabaseLocation::Server(server) => server,
+            DatabaseLocation::Secret { .. } => {
+                let message = "the dsn secret of a profile refers to another secret";
                 return Err(SqlError::new(ErrorCode::XsqlInternal, message));
             }
         };
         let far = (server.host.clone(), server.port);
         let server = self.with_password(server)?;
         let target = match engine {
-            Engine::Postgres => Target::Postgres(server),
-            Engine::MySql => Target::MySql(server),
+            Engine::Postgres => ConnectionTarget::Postgres(server),
+            Engine::MySql => ConnectionTarget::MySql(server),
             Engine::Sqlite => {
-                let message = "a file of SQLite is on a server";
+                let message = "a SQLite profile names a server";
                 return Err(SqlError::new(ErrorCode::XsqlInternal, message));
             }
         };
         Ok((target, Some(far)))
     }
 
-    fn with_password(&self, server: DatabaseServer) -> Result<Server, SqlError> {
+    fn with_password(&self, server: DatabaseServer) -> Result<ServerTarget, SqlError> {
         let setting = format!("profiles.{}.password", self.name);
-        let password = server.password.map(|secret| secret.read(&setting, &self.unlock));
-        Ok(Server {
+        let password = server.password.map(|secret| secret.read_secret(&setting, &self.unlock));
+        Ok(ServerTarget {
             host: server.host,
-            through: None,
+            tunnel_address: None,
             port: server.port,
             user: server.user,
-            password: password.transpose().map_err(|error| missing_secret(&setting, &error))?,
+            password: password.transpose().map_err(|error| secret_error(&setting, &error))?,
             database: server.database,
             tls: server.tls,
-            authorities: server.ca_file,
+            ca_file: server.ca_file,
         })
     }
 
-    fn misplaced(&self, error: &PlaceError) -> SqlError {
+    fn place_error(&self, error: &DatabaseLocationError) -> SqlError {
         match error {
-            PlaceError::Secret(error) => {
-                missing_secret(&format!("profiles.{}.dsn", self.name), error)
+            DatabaseLocationError::Secret(error) => {
+                secret_error(&format!("profiles.{}.dsn", self.name), error)
             }
-            PlaceError::Wrong { .. } => SqlError::new(ErrorCode::XsqlCfgInvalid, error.to_string()),
+            DatabaseLocationError::Invalid { .. } => {
+                SqlError::new(ErrorCode::XsqlCfgInvalid, error.to_string())
+            }
         }
     }
 }
 
-/// A secret that cannot be read. Where it is looked for is for the log alone.
-pub(super) fn missing_secret(setting: &str, error: &SecretError) -> SqlError {
+/// Converts a secret error. The location of the secret goes to the log only.
+pub(super) fn secret_error(setting: &str, error: &SecretError) -> SqlError {
     let message = format!("the secret `{setting}` cannot be read on the server");
     let mut detail = error.to_string();
     if let Some(cause) = std::error::Error::source(error) {
@@ -347,62 +363,62 @@ pub(super) fn missing_secret(setting: &str, error: &SecretError) -> SqlError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vademecum_core::{auth::desktop, config::Settings};
+    use vademecum_core::{auth::local_principal, config::Settings};
 
-    fn profiles(text: &str) -> Profiles {
+    fn parse_profiles(text: &str) -> Profiles {
         let settings = Settings::parse(text).unwrap();
-        Profiles::new(&settings.profiles, &settings.secrets.unlock()).unwrap()
+        Profiles::new(&settings.profiles, &settings.secrets.passphrase_source()).unwrap()
     }
 
-    fn owner() -> Principal {
-        desktop("local".parse().unwrap())
+    fn local_owner() -> Principal {
+        local_principal("local".parse().unwrap())
     }
 
     #[test]
-    fn a_profile_that_is_not_there_is_told_with_those_that_are() {
+    fn unknown_profile_error_lists_known_profiles() {
         let dsn = "dsn = \"postgres://ada@db/shop\"";
-        let profiles = profiles(&format!("[profiles.shop]\n{dsn}\n[profiles.attic]\n{dsn}"));
-        assert_eq!(profiles.names_for(&owner()), ["attic", "shop"]);
-        let error = profiles.get(&owner(), "cellar").unwrap_err();
+        let profiles = parse_profiles(&format!("[profiles.shop]\n{dsn}\n[profiles.attic]\n{dsn}"));
+        assert_eq!(profiles.visible_names(&local_owner()), ["attic", "shop"]);
+        let error = profiles.find_profile(&local_owner(), "cellar").unwrap_err();
         assert_eq!(error.reason, Some("profile_not_found"));
         assert!(error.message.contains("`cellar`") && error.message.contains("attic, shop"));
     }
 
     #[test]
-    fn what_is_shown_holds_no_secret_and_no_path() {
-        let profiles = profiles(
+    fn shown_profile_has_no_secret_or_path() {
+        let profiles = parse_profiles(
             "[profiles.shop]\ndsn = \"postgres://ada:s3cret@db/shop\"\nallow_plaintext = true\n\
              [profiles.shop.ssh]\nhost = \"bastion\"\nuser = \"tunnel\"\n\
              identity_file = \"/keys/s3cret\"\npassphrase = \"s3cret\"\n\
              [profiles.hidden]\nengine = \"mysql\"\ndsn = \"env:S3CRET\"\n",
         );
-        let shop = profiles.get(&owner(), "shop").unwrap();
-        let shown = serde_json::to_value(shop.shown()).unwrap();
+        let shop = profiles.find_profile(&local_owner(), "shop").unwrap();
+        let shown = serde_json::to_value(shop.to_shown()).unwrap();
         assert_eq!(shown["host"], "db");
         assert_eq!((&shown["password"], shown.get("dsn")), (&"***".into(), None));
         assert_eq!((&shown["ssh_host"], &shown["ssh_port"]), (&"bastion".into(), &22.into()));
-        let hidden = profiles.get(&owner(), "hidden").unwrap();
-        assert_eq!(serde_json::to_value(hidden.shown()).unwrap()["dsn"], "***");
-        let said = format!("{shown} {:?} {hidden:?}", shop.shown());
+        let hidden = profiles.find_profile(&local_owner(), "hidden").unwrap();
+        assert_eq!(serde_json::to_value(hidden.to_shown()).unwrap()["dsn"], "***");
+        let said = format!("{shown} {:?} {hidden:?}", shop.to_shown());
         assert!(!said.contains("s3cret"), "{said}");
         assert!(!format!("{shop:?}").replace("/keys/s3cret", "").contains("s3cret"));
     }
 
     #[test]
-    fn who_is_no_user_cannot_be_named() {
+    fn profile_rejects_invalid_user_name() {
         let text = "[profiles.shop]\ndsn = \"postgres://a@b/c\"\nusers = [\"a/b\"]";
         let settings = Settings::parse(text).unwrap();
-        let error = Profiles::new(&settings.profiles, &Unlock::Nothing).unwrap_err();
+        let error = Profiles::new(&settings.profiles, &PassphraseSource::Unset).unwrap_err();
         assert!(error.to_string().contains("profiles.shop.users"), "{error}");
     }
 
     #[actix::test]
-    async fn a_secret_that_is_missing_is_named_and_where_it_was_is_for_the_log() {
-        let profiles = profiles(
+    async fn missing_secret_location_is_only_logged() {
+        let profiles = parse_profiles(
             "[profiles.shop]\ndsn = \"postgres://ada@db/shop\"\npassword = \"env:SURELY_NOT_SET\"",
         );
-        let shop = profiles.get(&owner(), "shop").unwrap();
-        let error = shop.target().await.unwrap_err();
+        let shop = profiles.find_profile(&local_owner(), "shop").unwrap();
+        let error = shop.resolve_target().await.unwrap_err();
         assert_eq!(error.code, ErrorCode::XsqlSecretNotFound);
         assert!(error.message.contains("profiles.shop.password"), "{error:?}");
         assert!(!error.message.contains("SURELY_NOT_SET"), "{error:?}");

@@ -1,54 +1,53 @@
-//! What a statement is given, and what comes back.
+//! Limits, parameters and results of statements.
 
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// How much a statement may take.
+/// Limits of one statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caps {
-    /// How long it may run, on the server.
+pub struct QueryCaps {
+    /// Maximum run time, enforced by the server.
     pub timeout: Duration,
-    /// Rows that are passed over before the first that is passed on.
+    /// Number of rows to skip before the first returned one.
     pub offset: usize,
-    /// Rows that are passed on, at most.
-    pub rows: usize,
-    /// Bytes of JSON that the rows may have, at most.
-    pub bytes: usize,
+    /// Maximum number of returned rows.
+    pub max_rows: usize,
+    /// Maximum size of the returned rows, in bytes of JSON.
+    pub max_bytes: usize,
 }
 
-/// A value that a statement of our own is run with.
+/// Parameter value of a statement that this program generates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parameter {
     /// NULL.
     Null,
-    /// A whole number.
+    /// Integer.
     Integer(i64),
-    /// Any other number.
+    /// Floating-point number.
     Real(f64),
-    /// A text.
+    /// Text.
     Text(String),
 }
 
-/// A column of an answer.
+/// Column of a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Column {
-    /// Its name. Two columns may have the same.
+    /// Name; not necessarily unique.
     pub name: String,
-    /// Its type in the words of the engine, in small letters; empty if there is none.
+    /// Type name of the engine, in lower case; empty if unknown.
     pub kind: String,
 }
 
-/// Rows that a statement gave.
+/// Rows that a statement returned.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// The columns, in order.
+    /// Columns, in order.
     pub columns: Vec<Column>,
-    /// The rows, each with a value for every column. Numbers that JSON cannot
-    /// hold exactly, dates and the like are texts as the engine writes them;
-    /// bytes are base64.
+    /// Rows, each with one value per column. Numbers that JSON cannot represent exactly, dates and
+    /// similar values are strings as the engine writes them; bytes are base64.
     pub rows: Vec<Vec<Value>>,
-    /// Whether there are more rows, which a cap kept back.
+    /// True if a limit cut off further rows.
     pub truncated: bool,
 }

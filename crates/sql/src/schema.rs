@@ -1,50 +1,52 @@
-//! What there is in a database: its tables, its views and their columns.
+//! Schema of a database: tables, views and their columns.
 //!
-//! The catalogue of the database is asked anew each time, since others may change
-//! it. What is asked of each engine stands in `catalogue/`; the questions pass the
-//! guard like any other statement.
+//! The catalog is queried on every call, since other clients may change it. The catalog queries of
+//! each engine are in `catalogue/`; they pass the guard like any other statement.
 
 use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Caps, Connection, Engine, ErrorCode, Parameter, Rows, SqlError, record::Record};
+use super::{
+    Engine, ErrorCode, Parameter, ProfileConnection, QueryCaps, Rows, SqlError,
+    catalog_row::CatalogRow,
+};
 
-/// Columns of a catalogue, at most.
-const MOST_ROWS: usize = 200_000;
-/// Bytes of a catalogue, at most.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// Maximum number of rows read from a catalog.
+const MAX_CATALOG_ROWS: usize = 200_000;
+/// Maximum size of the rows read from a catalog, in bytes of JSON.
+const MAX_CATALOG_BYTES: usize = 64 * 1024 * 1024;
 
-/// The part of a database that is looked at; all of it, unless something is said.
+/// Selection of tables. The default selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Part {
-    /// One schema; without one, all of `PostgreSQL`, and what the profile names of
-    /// the other engines.
+pub struct SchemaFilter {
+    /// One schema. Without one, all schemas of `PostgreSQL`, or the database of the profile for the
+    /// other engines.
     pub schema: Option<String>,
     /// One table.
     pub table: Option<String>,
 }
 
-/// What there is in a part of a database.
+/// Selected tables and views of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schema {
-    /// Tables and views, by schema and name.
+pub struct DatabaseSchema {
+    /// Tables and views, ordered by schema and name.
     pub tables: Vec<Table>,
-    /// Whether there is more than can be looked at.
+    /// True if a limit cut off further tables or columns.
     pub truncated: bool,
 }
 
-/// What a table is.
+/// Type of table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum TableKind {
-    /// It holds rows, or somebody else does for it.
+    /// Base or foreign table.
     #[serde(rename = "TABLE")]
     Table,
-    /// A query with a name.
+    /// View.
     #[serde(rename = "VIEW")]
     View,
-    /// A query with a name, and the rows it once gave.
+    /// Materialized view.
     #[serde(rename = "MATERIALIZED VIEW")]
     MaterializedView,
 }
@@ -52,21 +54,21 @@ pub enum TableKind {
 /// A table or view.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Table {
-    /// Its schema; of `MySQL`, its database.
+    /// Schema; in `MySQL`, the database.
     pub schema: String,
-    /// Its name.
+    /// Name.
     #[serde(rename = "table")]
     pub name: String,
-    /// What it is.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: TableKind,
-    /// What its comment says.
+    /// Its comment.
     #[serde(rename = "table_desc")]
     pub description: String,
-    /// Whether its rows are rows of another table as well.
+    /// True if the table is a partition of another table.
     #[serde(skip)]
     pub is_partition: bool,
-    /// Its columns, in order, as far as they were asked for.
+    /// Columns in order, as far as requested.
     pub columns: Vec<TableColumn>,
 }
 
@@ -74,46 +76,46 @@ pub struct Table {
 #[expect(clippy::struct_excessive_bools, reason = "each is a column of the table that is shown")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TableColumn {
-    /// Its name.
+    /// Name.
     #[serde(rename = "column")]
     pub name: String,
-    /// Its type, in the words of the engine.
+    /// Type name of the engine.
     pub data_type: String,
-    /// Whether it may hold NULL.
+    /// Whether NULL is allowed.
     pub nullable: bool,
-    /// What its comment says.
+    /// Its comment.
     #[serde(rename = "col_desc")]
     pub description: String,
-    /// Whether it is part of the primary key.
+    /// Whether part of the primary key.
     pub is_pk: bool,
-    /// Whether it is part of something else that is unique.
+    /// Whether part of another unique key.
     pub is_unique: bool,
-    /// The columns that it refers to, as `schema.table.column`, by commas.
+    /// Referenced `schema.table.column`s, comma-separated.
     pub fk_ref: String,
-    /// Whether it is part of an index.
+    /// Whether part of an index.
     pub is_indexed: bool,
-    /// `a` if its value is always generated, `d` if it is unless one is given.
+    /// Identity: `a` always generated, `d` by default.
     pub identity: String,
-    /// What it holds where nothing is said, as an expression.
+    /// Default value, as an expression.
     pub default: String,
     /// Whether it holds vectors.
     pub is_vector: bool,
-    /// Of how many dimensions; 0 if that is not said.
+    /// Number of dimensions; 0 if unknown.
     pub vector_dims: u32,
 }
 
-/// Which columns are looked at.
+/// Selection of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// All.
+pub enum ColumnFilter {
+    /// All columns.
     All,
-    /// Those with vectors: few, and they say which tables can be searched by meaning.
-    Vectors,
+    /// Vector columns only: few, and they show which tables support semantic search.
+    VectorsOnly,
 }
 
 impl TableKind {
-    /// As it is shown.
-    pub fn name(self) -> &'static str {
+    /// Returns the SQL name of the type.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Table => "TABLE",
             Self::View => "VIEW",
@@ -123,32 +125,41 @@ impl TableKind {
 }
 
 impl Table {
-    /// Whether one of its columns holds vectors.
-    pub fn has_vectors(&self) -> bool {
+    /// Returns true if at least one column holds vectors.
+    pub fn has_vector_column(&self) -> bool {
         self.columns.iter().any(|column| column.is_vector)
     }
 }
 
-/// Looks at a part of a database.
-pub async fn read(connection: &Connection, part: &Part, which: Which) -> Result<Schema, SqlError> {
-    let found = ask(connection, Question::tables(connection.engine()), &given(part)).await?;
-    let mut schema = Schema {
-        tables: found.records().map(|record| table(&record)).collect(),
+/// Reads the selected tables and columns from the catalog.
+pub async fn read_schema(
+    connection: &ProfileConnection,
+    part: &SchemaFilter,
+    which: ColumnFilter,
+) -> Result<DatabaseSchema, SqlError> {
+    let found = query_catalog(
+        connection,
+        CatalogQuery::tables(connection.engine()),
+        &filter_parameters(part),
+    )
+    .await?;
+    let mut schema = DatabaseSchema {
+        tables: found.catalog_rows().map(|record| table_from_row(&record)).collect(),
         truncated: found.truncated,
     };
     if !schema.tables.is_empty() {
-        let found = columns(connection, part, which).await?;
+        let found = query_columns(connection, part, which).await?;
         schema.truncated |= found.truncated;
-        distribute(&mut schema.tables, &found);
+        attach_columns(&mut schema.tables, &found);
     }
     Ok(schema)
 }
 
-/// A statement that asks a catalogue.
+/// Catalog query.
 #[derive(Clone, Copy)]
-struct Question(&'static str);
+struct CatalogQuery(&'static str);
 
-impl Question {
+impl CatalogQuery {
     fn tables(engine: Engine) -> Self {
         Self(match engine {
             Engine::Postgres => include_str!("catalogue/postgres_tables.sql"),
@@ -166,26 +177,31 @@ impl Question {
     }
 }
 
-async fn columns(connection: &Connection, part: &Part, which: Which) -> Result<Rows, SqlError> {
+async fn query_columns(
+    connection: &ProfileConnection,
+    part: &SchemaFilter,
+    which: ColumnFilter,
+) -> Result<Rows, SqlError> {
     let engine = connection.engine();
-    let question = Question::columns(engine);
-    let [schema, table] = given(part);
-    let vectors = Parameter::Integer(i64::from(which == Which::Vectors));
+    let question = CatalogQuery::columns(engine);
+    let [schema, table] = filter_parameters(part);
+    let vectors = Parameter::Integer(i64::from(which == ColumnFilter::VectorsOnly));
     match engine {
-        Engine::Postgres => ask(connection, question, &[schema, table, vectors]).await,
+        Engine::Postgres => query_catalog(connection, question, &[schema, table, vectors]).await,
         Engine::MySql => {
             let given = [schema.clone(), schema.clone(), schema, table, vectors];
-            ask(connection, question, &given).await
+            query_catalog(connection, question, &given).await
         }
         Engine::Sqlite => {
             let given = |plain_only| {
                 let plain_only = Parameter::Integer(i64::from(plain_only));
                 [schema.clone(), table.clone(), vectors.clone(), plain_only]
             };
-            match ask(connection, question, &given(false)).await {
-                // A view of what is gone, or a table of a module that is not here.
+            match query_catalog(connection, question, &given(false)).await {
+                // A view of a dropped table, or a virtual table of a missing module: retry with
+                // plain tables.
                 Err(error) if error.code == ErrorCode::XsqlDbExecFailed => {
-                    ask(connection, question, &given(true)).await
+                    query_catalog(connection, question, &given(true)).await
                 }
                 answer => answer,
             }
@@ -193,21 +209,22 @@ async fn columns(connection: &Connection, part: &Part, which: Which) -> Result<R
     }
 }
 
-async fn ask(
-    connection: &Connection,
-    Question(text): Question,
+async fn query_catalog(
+    connection: &ProfileConnection,
+    CatalogQuery(text): CatalogQuery,
     given: &[Parameter],
 ) -> Result<Rows, SqlError> {
-    let timeout = connection.profile().caps().timeout;
-    let caps = Caps { timeout, offset: 0, rows: MOST_ROWS, bytes: MOST_BYTES };
-    connection.read(text, given, caps).await
+    let timeout = connection.profile().query_caps().timeout;
+    let caps =
+        QueryCaps { timeout, offset: 0, max_rows: MAX_CATALOG_ROWS, max_bytes: MAX_CATALOG_BYTES };
+    connection.run_query(text, given, caps).await
 }
 
-fn given(part: &Part) -> [Parameter; 2] {
+fn filter_parameters(part: &SchemaFilter) -> [Parameter; 2] {
     [&part.schema, &part.table].map(|name| name.clone().map_or(Parameter::Null, Parameter::Text))
 }
 
-fn table(record: &Record<'_>) -> Table {
+fn table_from_row(record: &CatalogRow<'_>) -> Table {
     Table {
         schema: record.text("table_schema"),
         name: record.text("table_name"),
@@ -222,7 +239,7 @@ fn table(record: &Record<'_>) -> Table {
     }
 }
 
-fn column(record: &Record<'_>) -> TableColumn {
+fn column_from_row(record: &CatalogRow<'_>) -> TableColumn {
     let (data_type, is_vector) = (record.text("data_type"), record.flag("is_vector"));
     TableColumn {
         name: record.text("column_name"),
@@ -235,26 +252,27 @@ fn column(record: &Record<'_>) -> TableColumn {
         identity: record.text("identity"),
         default: record.text("default_value"),
         is_vector,
-        vector_dims: if is_vector { dimensions(&data_type) } else { 0 },
+        vector_dims: if is_vector { parse_dimensions(&data_type) } else { 0 },
         data_type,
     }
 }
 
-/// Gives each table its columns. One that came or went in between has none.
-fn distribute(tables: &mut [Table], found: &Rows) {
+/// Adds the columns to their tables. Columns of unknown tables are dropped; the catalog may change
+/// between two queries.
+fn attach_columns(tables: &mut [Table], found: &Rows) {
     let places = tables.iter().enumerate();
     let places: HashMap<(String, String), usize> =
         places.map(|(at, table)| ((table.schema.clone(), table.name.clone()), at)).collect();
-    for record in found.records() {
+    for record in found.catalog_rows() {
         let owner = (record.text("table_schema"), record.text("table_name"));
         if let Some(table) = places.get(&owner).and_then(|at| tables.get_mut(*at)) {
-            table.columns.push(column(&record));
+            table.columns.push(column_from_row(&record));
         }
     }
 }
 
-/// How many dimensions a type says in its brackets: `public.halfvec(768)`.
-fn dimensions(data_type: &str) -> u32 {
+/// Parses the dimensions in a type name such as `public.halfvec(768)`; 0 if there are none.
+fn parse_dimensions(data_type: &str) -> u32 {
     let inside = data_type.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
     inside.and_then(|(digits, _)| digits.trim().parse().ok()).unwrap_or_default()
 }
@@ -267,16 +285,16 @@ mod tests {
     use crate::Column;
 
     #[test]
-    fn dimensions_stand_in_the_brackets_of_a_type() {
+    fn dimensions_are_parsed_from_type_name() {
         for (data_type, expected) in
             [("vector(1536)", 1536), ("public.halfvec(3)", 3), ("vector", 0), ("vector(?)", 0)]
         {
-            assert_eq!(dimensions(data_type), expected, "{data_type}");
+            assert_eq!(parse_dimensions(data_type), expected, "{data_type}");
         }
     }
 
     #[test]
-    fn a_column_of_a_table_that_is_not_there_is_left_out() {
+    fn column_of_unknown_table_is_dropped() {
         let columns = ["table_schema", "table_name", "column_name", "nullable", "is_pk"];
         let columns = columns.map(|name| Column { name: name.to_owned(), kind: String::new() });
         let rows = Rows {
@@ -295,7 +313,7 @@ mod tests {
             is_partition: false,
             columns: Vec::new(),
         }];
-        distribute(&mut tables, &rows);
+        attach_columns(&mut tables, &rows);
         let [only] = tables[0].columns.as_slice() else { panic!("{tables:?}") };
         assert_eq!((only.name.as_str(), only.nullable, only.is_pk), ("one", true, false));
     }

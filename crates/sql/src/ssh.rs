@@ -1,7 +1,7 @@
-//! Logging in to an SSH server: only to one that is known, only with a key.
+//! SSH login: only to a known host, only with a key.
 //!
-//! What goes wrong is said twice: in general to callers, and with hosts, files and
-//! fingerprints to the log and to commands on this machine.
+//! Errors have two texts: a general message for callers; hosts, files and fingerprints for the log
+//! and for commands on this machine.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -18,106 +18,118 @@ use tokio::net::TcpStream;
 
 use super::{
     ErrorCode, SqlError,
-    known_hosts::{KnownHost, Verdict, fingerprint},
-    profile::missing_secret,
+    known_hosts::{HostKeyVerdict, KnownHost, key_fingerprint},
+    profile::secret_error,
 };
-use vademecum_core::config::{self, Secret, Unlock};
+use vademecum_core::config::{self, PassphraseSource, SecretRef};
 
-/// How often a server that says nothing is asked whether it is there.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
-/// How often it may give no answer.
-const PATIENCE: usize = 3;
+/// Interval of keep-alive messages on an idle connection.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
+/// Number of unanswered keep-alive messages after which the connection is closed.
+const MAX_MISSED_KEEPALIVES: usize = 3;
 
-/// A session on an SSH server.
-pub(super) type Session = Handle<Door>;
+/// Session on an SSH server.
+pub(super) type SshSession = Handle<HostKeyVerifier>;
 
-/// An SSH server, as a profile names it.
+/// SSH server of a profile.
 #[derive(Debug)]
 pub(super) struct Bastion {
     profile: String,
     ssh: config::Ssh,
-    unlock: Unlock,
-    known: KnownHost,
+    unlock: PassphraseSource,
+    known_host: KnownHost,
 }
 
-/// Why there is no session.
+/// Error during login.
 #[derive(Debug)]
-pub(super) enum Refusal {
-    /// We do not go in, or are not let in.
-    Said(SqlError),
-    /// Something is wrong with the connection.
-    Broken(russh::Error),
+pub(super) enum LoginError {
+    /// Login rejected by either side, with its final error.
+    Rejected(SqlError),
+    /// Failure of the connection.
+    Transport(russh::Error),
 }
 
-/// Looks whether a server is the one that is known.
+/// Verifies the host key of a server.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct HostKeyVerifier {
     profile: String,
-    known: KnownHost,
+    known_host: KnownHost,
 }
 
-impl From<russh::Error> for Refusal {
+impl From<russh::Error> for LoginError {
     fn from(error: russh::Error) -> Self {
-        Self::Broken(error)
+        Self::Transport(error)
     }
 }
 
-impl From<SqlError> for Refusal {
+impl From<SqlError> for LoginError {
     fn from(error: SqlError) -> Self {
-        Self::Said(error)
+        Self::Rejected(error)
     }
 }
 
 impl Bastion {
-    pub(super) fn new(profile: &str, ssh: &config::Ssh, unlock: &Unlock) -> Self {
+    pub(super) fn new(profile: &str, ssh: &config::Ssh, unlock: &PassphraseSource) -> Self {
         Self {
             profile: profile.to_owned(),
-            known: KnownHost::new(&ssh.host, ssh.port, &ssh.known_hosts_file),
+            known_host: KnownHost::new(&ssh.host, ssh.port, &ssh.known_hosts_file),
             ssh: ssh.clone(),
             unlock: unlock.clone(),
         }
     }
 
-    /// Connects and logs in, within that time.
-    pub(super) async fn session(&self, timeout: Duration) -> Result<Session, SqlError> {
+    /// Connects and logs in within `timeout`.
+    pub(super) async fn open_session(&self, timeout: Duration) -> Result<SshSession, SqlError> {
         match tokio::time::timeout(timeout, self.log_in()).await {
             Ok(Ok(session)) => Ok(session),
-            Ok(Err(Refusal::Said(error))) => Err(error),
-            Ok(Err(Refusal::Broken(error))) => Err(self.not_reached(&error)),
-            Err(_) => Err(self.not_reached(&format!("no answer in {} s", timeout.as_secs_f32()))),
+            Ok(Err(LoginError::Rejected(error))) => Err(error),
+            Ok(Err(LoginError::Transport(error))) => Err(self.unreachable_error(&error)),
+            Err(_) => {
+                Err(self.unreachable_error(&format!("no answer in {} s", timeout.as_secs_f32())))
+            }
         }
     }
 
-    async fn log_in(&self) -> Result<Session, Refusal> {
+    async fn log_in(&self) -> Result<SshSession, LoginError> {
         let (host, port) = (self.ssh.host.as_str(), self.ssh.port);
-        let stream = TcpStream::connect((host, port)).await.map_err(|it| self.not_reached(&it))?;
+        let stream =
+            TcpStream::connect((host, port)).await.map_err(|it| self.unreachable_error(&it))?;
         stream.set_nodelay(true).map_err(russh::Error::from)?;
         let config = client::Config {
-            preferred: self.preferred()?,
-            keepalive_interval: Some(KEEP_ALIVE),
-            keepalive_max: PATIENCE,
+            preferred: self.preferred_algorithms()?,
+            keepalive_interval: Some(KEEPALIVE_INTERVAL),
+            keepalive_max: MAX_MISSED_KEEPALIVES,
             ..client::Config::default()
         };
-        let door = Door { profile: self.profile.clone(), known: self.known.clone() };
+        let door =
+            HostKeyVerifier { profile: self.profile.clone(), known_host: self.known_host.clone() };
         let mut session = client::connect_stream(Arc::new(config), stream, door).await?;
         let is_in = match &self.ssh.identity_file {
-            Some(file) => self.show_key(&mut session, Secret::File(file.clone())).await?,
-            None => self.show_agent(&mut session).await?,
+            Some(file) => {
+                self.authenticate_with_key(&mut session, SecretRef::File(file.clone())).await?
+            }
+            None => self.authenticate_with_agent(&mut session).await?,
         };
-        if is_in { Ok(session) } else { Err(self.not_let_in(&"the key is not accepted").into()) }
+        if is_in { Ok(session) } else { Err(self.login_error(&"the key is not accepted").into()) }
     }
 
-    /// What is asked for: first of all, the kind of key that the server is known by.
-    fn preferred(&self) -> Result<Preferred, SqlError> {
-        let known =
-            self.known.kinds().map_err(|error| unreadable(&self.profile, &self.known, &error))?;
+    /// Returns the algorithm preferences, with the key types known for this host first.
+    fn preferred_algorithms(&self) -> Result<Preferred, SqlError> {
+        let known = self
+            .known_host
+            .known_algorithms()
+            .map_err(|error| known_hosts_error(&self.profile, &self.known_host, &error))?;
         let mut key = Preferred::DEFAULT.key.into_owned();
-        key.sort_by_key(|kind| !known.iter().any(|known| is_same_kind(known, kind)));
+        key.sort_by_key(|kind| !known.iter().any(|known| is_same_key_type(known, kind)));
         Ok(Preferred { key: Cow::Owned(key), ..Preferred::DEFAULT })
     }
 
-    async fn show_key(&self, session: &mut Session, file: Secret) -> Result<bool, Refusal> {
-        let key = Arc::new(self.private_key(file).await?);
+    async fn authenticate_with_key(
+        &self,
+        session: &mut SshSession,
+        file: SecretRef,
+    ) -> Result<bool, LoginError> {
+        let key = Arc::new(self.load_private_key(file).await?);
         let hash = if key.algorithm().is_rsa() {
             session.best_supported_rsa_hash().await?.flatten()
         } else {
@@ -127,40 +139,40 @@ impl Bastion {
         Ok(session.authenticate_publickey(&self.ssh.user, key).await?.success())
     }
 
-    /// Reads the private key. What opens it takes its time on purpose.
-    async fn private_key(&self, file: Secret) -> Result<PrivateKey, SqlError> {
+    /// Loads the private key on a blocking thread, because decrypting it is slow by design.
+    async fn load_private_key(&self, file: SecretRef) -> Result<PrivateKey, SqlError> {
         let setting = |key: &str| format!("profiles.{}.ssh.{key}", self.profile);
         let (identity, words) = (setting("identity_file"), setting("passphrase"));
         let (passphrase, unlock) = (self.ssh.passphrase.clone(), self.unlock.clone());
         let read = tokio::task::spawn_blocking(move || {
             let text =
-                file.read(&identity, &unlock).map_err(|it| missing_secret(&identity, &it))?;
-            let passphrase = passphrase.map(|it| it.read(&words, &unlock)).transpose();
-            let passphrase = passphrase.map_err(|it| missing_secret(&words, &it))?;
+                file.read_secret(&identity, &unlock).map_err(|it| secret_error(&identity, &it))?;
+            let passphrase = passphrase.map(|it| it.read_secret(&words, &unlock)).transpose();
+            let passphrase = passphrase.map_err(|it| secret_error(&words, &it))?;
             let passphrase = passphrase.as_ref().map(SecretString::expose_secret);
             Ok(decode_secret_key(text.expose_secret(), passphrase).map_err(|it| it.to_string()))
         });
-        let key = read.await.map_err(|error| self.not_let_in(&error))??;
+        let key = read.await.map_err(|error| self.login_error(&error))??;
         key.map_err(|problem| {
-            self.not_let_in(&format!(
+            self.login_error(&format!(
                 "the private key of `{}` cannot be opened ({problem}); set `{}` if it has a \
-                 passphrase, and to the right one",
+                 passphrase, and check its value",
                 setting("identity_file"),
                 setting("passphrase"),
             ))
         })
     }
 
-    /// Shows the keys of the agent, one after the other.
+    /// Tries the keys of the agent one after the other.
     #[cfg(unix)]
-    async fn show_agent(&self, session: &mut Session) -> Result<bool, Refusal> {
+    async fn authenticate_with_agent(&self, session: &mut SshSession) -> Result<bool, LoginError> {
         use russh::keys::agent::{AgentIdentity, client::AgentClient};
 
         let missing = "there is no SSH agent (SSH_AUTH_SOCK is not set); set `ssh.identity_file`";
-        let socket = config::ssh_agent().ok_or_else(|| self.not_let_in(&missing))?;
+        let socket = config::ssh_agent_socket().ok_or_else(|| self.login_error(&missing))?;
         let agent = AgentClient::connect_uds(socket).await;
-        let mut agent = agent.map_err(|error| self.not_let_in(&error))?;
-        let keys = agent.request_identities().await.map_err(|error| self.not_let_in(&error))?;
+        let mut agent = agent.map_err(|error| self.login_error(&error))?;
+        let keys = agent.request_identities().await.map_err(|error| self.login_error(&error))?;
         for key in keys {
             let AgentIdentity::PublicKey { key, .. } = key else { continue };
             let hash = if key.algorithm().is_rsa() {
@@ -178,88 +190,94 @@ impl Bastion {
     }
 
     #[cfg(not(unix))]
-    async fn show_agent(&self, _: &mut Session) -> Result<bool, Refusal> {
-        let problem = "agents are asked on Unix only; set `ssh.identity_file`";
+    async fn authenticate_with_agent(&self, _: &mut SshSession) -> Result<bool, LoginError> {
+        let problem = "SSH agents are supported on Unix only; set `ssh.identity_file`";
         Err(self.not_let_in(&problem).into())
     }
 
-    fn not_reached(&self, problem: &impl ToString) -> SqlError {
-        let message = general(&self.profile, "cannot be reached");
-        let detail = format!("{}: {}", self.known.name(), problem.to_string());
+    fn unreachable_error(&self, problem: &impl ToString) -> SqlError {
+        let message = public_message(&self.profile, "cannot be reached");
+        let detail = format!("{}: {}", self.known_host.entry_name(), problem.to_string());
         SqlError::new(ErrorCode::XsqlSshDialFailed, message).with_detail(&detail)
     }
 
-    fn not_let_in(&self, problem: &impl ToString) -> SqlError {
-        let message = general(&self.profile, "does not let this server in");
-        let detail = format!("{}@{}: {}", self.ssh.user, self.known.name(), problem.to_string());
+    fn login_error(&self, problem: &impl ToString) -> SqlError {
+        let message = public_message(&self.profile, "rejected the login");
+        let detail =
+            format!("{}@{}: {}", self.ssh.user, self.known_host.entry_name(), problem.to_string());
         SqlError::new(ErrorCode::XsqlSshAuthFailed, message).with_detail(&detail)
     }
 }
 
-impl Handler for Door {
-    type Error = Refusal;
+impl Handler for HostKeyVerifier {
+    type Error = LoginError;
 
-    async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, Refusal> {
+    async fn check_server_key(
+        &mut self,
+        shown: &PublicKeyOrCertificate,
+    ) -> Result<bool, LoginError> {
         match shown {
             PublicKeyOrCertificate::PublicKey { key, .. } => {
-                self.admit(key)?;
+                self.verify_host_key(key)?;
                 Ok(true)
             }
-            // Certificates are not asked for.
+            // Certificates are not requested.
             PublicKeyOrCertificate::Certificate(_) => Ok(false),
         }
     }
 }
 
-impl Door {
-    /// Goes in only to the server that is known.
-    fn admit(&self, key: &PublicKey) -> Result<(), SqlError> {
-        let verdict = self.known.judge(key);
-        let verdict = verdict.map_err(|error| unreadable(&self.profile, &self.known, &error))?;
-        let (name, file) = (self.known.name(), self.known.file().display());
-        let shown = fingerprint(key);
+impl HostKeyVerifier {
+    /// Accepts the host key only if it is the known one.
+    fn verify_host_key(&self, key: &PublicKey) -> Result<(), SqlError> {
+        let verdict = self.known_host.check_key(key);
+        let verdict =
+            verdict.map_err(|error| known_hosts_error(&self.profile, &self.known_host, &error))?;
+        let (name, file) = (self.known_host.entry_name(), self.known_host.file().display());
+        let shown = key_fingerprint(key);
         let (problem, detail) = match verdict {
-            Verdict::Known => return Ok(()),
-            Verdict::Unknown { line } => (
-                "is not known",
+            HostKeyVerdict::Known => return Ok(()),
+            HostKeyVerdict::Unknown { line } => (
+                "is not a known host",
                 format!(
-                    "{name} shows the key {shown}; if whoever runs it says that this is its key, \
-                     add to {file} the line: {line}"
+                    "{name} presented the key {shown}; if its operator confirms this key, \
+                     add this line to {file}: {line}"
                 ),
             ),
-            Verdict::Changed { line, known } => (
-                "is another than it was: somebody may be in between",
+            HostKeyVerdict::Changed { line, known } => (
+                "has a different host key than before: this may be an attack",
                 format!(
-                    "{name} is known by {known} (line {line} of {file}) and shows {shown}; only if \
-                     whoever runs it says that it has a new key, remove line {line} and add the \
+                    "{name} is known by {known} (line {line} of {file}) and presented {shown}; only if \
+                     its operator confirms the new key, remove line {line} and add the \
                      new key"
                 ),
             ),
-            Verdict::Revoked { line } => (
-                "shows a key that must not be trusted",
-                format!("{name} shows {shown}, which line {line} of {file} revokes"),
+            HostKeyVerdict::Revoked { line } => (
+                "presented a revoked key",
+                format!("{name} presented {shown}, which line {line} of {file} revokes"),
             ),
         };
-        let message = general(&self.profile, problem);
+        let message = public_message(&self.profile, problem);
         Err(SqlError::new(ErrorCode::XsqlSshHostkeyMismatch, message).with_detail(&detail))
     }
 }
 
-/// What callers are told.
-fn general(profile: &str, problem: &str) -> String {
+/// Returns the general message for callers.
+fn public_message(profile: &str, problem: &str) -> String {
     format!(
         "the SSH server of the profile `{profile}` {problem}; `vademecum profile doctor {profile}` \
-         says more, on the machine of this server"
+         shows details, on the machine of this server"
     )
 }
 
-fn unreadable(profile: &str, known: &KnownHost, error: &russh::keys::Error) -> SqlError {
-    let message = general(profile, "cannot be looked up in the list of known hosts");
+fn known_hosts_error(profile: &str, known: &KnownHost, error: &russh::keys::Error) -> SqlError {
+    let message = public_message(profile, "cannot be checked: the known hosts file is unreadable");
     let detail = format!("{}: {error}", known.file().display());
     SqlError::new(ErrorCode::XsqlCfgInvalid, message).with_detail(&detail)
 }
 
-/// Whether two keys are of one kind. How an RSA key signs is no matter of the key.
-fn is_same_kind(one: &Algorithm, other: &Algorithm) -> bool {
+/// Returns true if two keys have the same type; the hash of an RSA signature is not part of the key
+/// type.
+fn is_same_key_type(one: &Algorithm, other: &Algorithm) -> bool {
     matches!((one, other), (Algorithm::Rsa { .. }, Algorithm::Rsa { .. })) || one == other
 }

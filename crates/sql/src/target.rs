@@ -1,39 +1,39 @@
-//! Where a database is: a profile whose secrets are read and whose tunnel is open.
+//! Connection target: a profile with its secrets resolved and its tunnel open.
 
 use std::path::PathBuf;
 
 use secrecy::SecretString;
 
-use super::Tls;
+use super::TlsMode;
 
-/// A database.
+/// Target of a database connection.
 #[derive(Clone, Debug)]
-pub enum Target {
-    /// `PostgreSQL`, on a server.
-    Postgres(Server),
-    /// `MySQL` or `MariaDB`, on a server.
-    MySql(Server),
-    /// A file of `SQLite`.
+pub enum ConnectionTarget {
+    /// `PostgreSQL` server.
+    Postgres(ServerTarget),
+    /// `MySQL` or `MariaDB` server.
+    MySql(ServerTarget),
+    /// `SQLite` file.
     Sqlite(PathBuf),
 }
 
-/// A server, and a database on it.
+/// Database on a server, with credentials.
 #[derive(Clone, Debug)]
-pub struct Server {
-    /// What it is called; its certificate must be for this.
+pub struct ServerTarget {
+    /// Host name; the server's certificate must match it.
     pub host: String,
-    /// Where to connect to, if that is elsewhere: the near end of a tunnel.
-    pub through: Option<(std::net::IpAddr, u16)>,
-    /// The port it listens at.
+    /// Address to connect to instead of the host: the local end of a tunnel.
+    pub tunnel_address: Option<(std::net::IpAddr, u16)>,
+    /// Port of the server.
     pub port: u16,
-    /// Who connects.
+    /// User name.
     pub user: String,
-    /// How they prove it.
+    /// Password, if any.
     pub password: Option<SecretString>,
-    /// Which database.
+    /// Name of the database.
     pub database: String,
-    /// Whether the connection is encrypted.
-    pub tls: Tls,
-    /// The authorities that certificates are checked by; the system's, without.
-    pub authorities: Option<PathBuf>,
+    /// TLS mode.
+    pub tls: TlsMode,
+    /// File of trusted CA certificates; `None` means those of the system.
+    pub ca_file: Option<PathBuf>,
 }

@@ -1,9 +1,8 @@
-//! The way to a database that only an SSH server can reach.
+//! SSH tunnel to a database that is reachable only through an SSH server.
 //!
-//! A tunnel has a near end, an address on the loopback that stays the same for as
-//! long as the profile does: whoever connects there is led on through a session on
-//! the SSH server. The session is opened at the first use, kept alive, opened again
-//! when it broke, and closed when nobody has used it for a while.
+//! The local end of a tunnel is a loopback address that stays the same for the lifetime of the
+//! profile. Connections to it are forwarded through one session on the SSH server. The session is
+//! opened on first use, kept alive, reopened after a failure and closed after an idle period.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -24,209 +23,220 @@ use tokio::{
 
 use super::{
     ErrorCode, SqlError,
-    ssh::{Bastion, Session},
+    ssh::{Bastion, SshSession},
 };
-use vademecum_core::config::{self, Unlock};
+use vademecum_core::config::{self, PassphraseSource};
 
-/// A session that nobody has used for so long is closed.
-const IDLE: Duration = Duration::from_mins(5);
+/// Idle time after which a session is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// A tunnel of one profile.
+/// Tunnel of one profile.
 #[derive(Debug)]
 pub(super) struct Tunnel {
-    way: Arc<Way>,
-    near: OnceCell<NearEnd>,
+    route: Arc<TunnelRoute>,
+    local_end: OnceCell<LocalForward>,
 }
 
-/// Where whoever wants through connects.
+/// Local end of a tunnel: a listener on the loopback interface.
 #[derive(Debug)]
-struct NearEnd {
+struct LocalForward {
     address: SocketAddr,
-    listening: JoinHandle<()>,
+    accept_task: JoinHandle<()>,
 }
 
-/// The way through.
-struct Way {
+/// Shared state of a tunnel: SSH server, destination and session.
+struct TunnelRoute {
     profile: String,
     bastion: Bastion,
     connect_timeout: Duration,
-    idle: Duration,
-    /// The database, as the SSH server sees it.
-    far: SyncMutex<(String, u16)>,
-    session: Mutex<Option<Arc<Session>>>,
-    /// How often it was used.
-    uses: AtomicUsize,
-    /// How many connections it leads on at this moment.
-    busy: AtomicUsize,
+    idle_timeout: Duration,
+    /// Host and port of the database, as seen from the SSH server.
+    destination: SyncMutex<(String, u16)>,
+    session: Mutex<Option<Arc<SshSession>>>,
+    /// Number of uses so far; compared to detect idle periods.
+    use_count: AtomicUsize,
+    /// Number of connections being forwarded.
+    active_connections: AtomicUsize,
 }
 
-impl std::fmt::Debug for Way {
+impl std::fmt::Debug for TunnelRoute {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Way").field("bastion", &self.bastion).finish_non_exhaustive()
+        formatter
+            .debug_struct("TunnelRoute")
+            .field("bastion", &self.bastion)
+            .finish_non_exhaustive()
     }
 }
 
-impl Drop for NearEnd {
+impl Drop for LocalForward {
     fn drop(&mut self) {
-        self.listening.abort();
+        self.accept_task.abort();
     }
 }
 
 impl Tunnel {
-    /// A tunnel that is not open.
+    /// Creates a tunnel without opening it.
     pub(super) fn new(
         profile: &str,
         ssh: &config::Ssh,
         connect_timeout: Duration,
-        unlock: &Unlock,
+        unlock: &PassphraseSource,
     ) -> Self {
-        Self::idling(profile, ssh, connect_timeout, unlock, IDLE)
+        Self::with_idle_timeout(profile, ssh, connect_timeout, unlock, IDLE_TIMEOUT)
     }
 
-    fn idling(
+    fn with_idle_timeout(
         profile: &str,
         ssh: &config::Ssh,
         connect_timeout: Duration,
-        unlock: &Unlock,
+        unlock: &PassphraseSource,
         idle: Duration,
     ) -> Self {
-        let way = Way {
+        let way = TunnelRoute {
             profile: profile.to_owned(),
             bastion: Bastion::new(profile, ssh, unlock),
             connect_timeout,
-            idle,
-            far: SyncMutex::default(),
+            idle_timeout: idle,
+            destination: SyncMutex::default(),
             session: Mutex::default(),
-            uses: AtomicUsize::new(0),
-            busy: AtomicUsize::new(0),
+            use_count: AtomicUsize::new(0),
+            active_connections: AtomicUsize::new(0),
         };
-        Self { way: Arc::new(way), near: OnceCell::new() }
+        Self { route: Arc::new(way), local_end: OnceCell::new() }
     }
 
-    /// Opens it, to that place as the SSH server sees it; where its near end is.
-    pub(super) async fn lead_to(&self, host: &str, port: u16) -> Result<SocketAddr, SqlError> {
-        *self.way.far.lock().unwrap_or_else(PoisonError::into_inner) = (host.to_owned(), port);
-        self.open().await?;
-        let near = self.near.get_or_try_init(|| NearEnd::of(&self.way)).await;
+    /// Opens the tunnel to a host and port, as seen from the SSH server. Returns the address of its
+    /// local end.
+    pub(super) async fn open_tunnel(&self, host: &str, port: u16) -> Result<SocketAddr, SqlError> {
+        *self.route.destination.lock().unwrap_or_else(PoisonError::into_inner) =
+            (host.to_owned(), port);
+        self.ensure_session().await?;
+        let near = self.local_end.get_or_try_init(|| LocalForward::bind(&self.route)).await;
         let near = near.map_err(|error| {
-            let message = "this machine has no port left for a tunnel";
+            let message = "no local port is available for a tunnel";
             SqlError::new(ErrorCode::XsqlInternal, message).with_detail(&error)
         })?;
         Ok(near.address)
     }
 
-    /// Sees to it that the SSH server can be reached.
-    pub(super) async fn open(&self) -> Result<(), SqlError> {
-        self.way.session().await.map(drop)
+    /// Opens the session on the SSH server if there is none.
+    pub(super) async fn ensure_session(&self) -> Result<(), SqlError> {
+        self.route.session().await.map(drop)
     }
 }
 
-impl NearEnd {
-    async fn of(way: &Arc<Way>) -> std::io::Result<Self> {
+impl LocalForward {
+    async fn bind(way: &Arc<TunnelRoute>) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        Ok(Self { address, listening: tokio::spawn(listen(listener, Arc::downgrade(way))) })
+        Ok(Self {
+            address,
+            accept_task: tokio::spawn(accept_connections(listener, Arc::downgrade(way))),
+        })
     }
 }
 
-/// Leads everybody on who connects.
-async fn listen(listener: TcpListener, way: Weak<Way>) {
+/// Accepts connections and forwards each in a task of its own. Ends when the tunnel is dropped.
+async fn accept_connections(listener: TcpListener, way: Weak<TunnelRoute>) {
     loop {
         let accepted = listener.accept().await;
         let Some(way) = way.upgrade() else { return };
         match accepted {
-            Ok((near, _)) => drop(tokio::spawn(async move { way.lead_on(near).await })),
+            Ok((near, _)) => drop(tokio::spawn(async move { way.forward_connection(near).await })),
             Err(error) => {
-                // Such as too many open files: it may pass.
-                tracing::warn!(profile = %way.profile, %error, "a tunnel could not be entered");
+                // May be temporary, such as too many open files.
+                tracing::warn!(profile = %way.profile, %error, "cannot accept a tunnel connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
 }
 
-impl Way {
-    /// The session, opened if it is not there or broke.
-    async fn session(self: &Arc<Self>) -> Result<Arc<Session>, SqlError> {
-        self.uses.fetch_add(1, Ordering::Relaxed);
+impl TunnelRoute {
+    /// Returns the session; opens one if there is none or if it was closed.
+    async fn session(self: &Arc<Self>) -> Result<Arc<SshSession>, SqlError> {
+        self.use_count.fetch_add(1, Ordering::Relaxed);
         let mut kept = self.session.lock().await;
         if let Some(session) = kept.as_ref().filter(|session| !session.is_closed()) {
             return Ok(Arc::clone(session));
         }
-        let session = Arc::new(self.bastion.session(self.connect_timeout).await?);
-        tracing::debug!(profile = %self.profile, "a tunnel is open");
+        let session = Arc::new(self.bastion.open_session(self.connect_timeout).await?);
+        tracing::debug!(profile = %self.profile, "tunnel opened");
         *kept = Some(Arc::clone(&session));
-        let watch = close_when_idle(Arc::downgrade(self), Arc::downgrade(&session), self.idle);
+        let watch =
+            close_when_idle(Arc::downgrade(self), Arc::downgrade(&session), self.idle_timeout);
         drop(tokio::spawn(watch));
         Ok(session)
     }
 
-    /// Leads one connection on, to its end.
-    async fn lead_on(self: Arc<Self>, mut near: TcpStream) {
-        self.busy.fetch_add(1, Ordering::Relaxed);
-        match self.channel().await {
+    /// Forwards one connection until it ends.
+    async fn forward_connection(self: Arc<Self>, mut near: TcpStream) {
+        self.active_connections.fetch_add(1, Ordering::Relaxed);
+        match self.open_channel().await {
             Ok(channel) => {
                 let mut far = channel.into_stream();
                 let led = near.set_nodelay(true).map(|()| copy_bidirectional(&mut near, &mut far));
                 if let Ok(led) = led {
-                    // Whoever talks through it finds out by themselves that it broke.
+                    // The client sees for itself that the connection failed.
                     drop(led.await);
                 }
             }
             Err(error) => {
                 let detail = error.detail.as_deref().unwrap_or_default();
-                tracing::warn!(profile = %self.profile, %error, detail, "a tunnel leads nowhere");
+                tracing::warn!(profile = %self.profile, %error, detail, "cannot forward a tunnel connection");
             }
         }
-        self.uses.fetch_add(1, Ordering::Relaxed);
-        self.busy.fetch_sub(1, Ordering::Relaxed);
+        self.use_count.fetch_add(1, Ordering::Relaxed);
+        self.active_connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A channel to the far end. A session that broke without anybody noticing is
-    /// opened again, once.
-    async fn channel(self: &Arc<Self>) -> Result<Channel<Msg>, SqlError> {
+    /// Opens a channel to the destination. If the session turns out to be dead, it is reopened
+    /// once.
+    async fn open_channel(self: &Arc<Self>) -> Result<Channel<Msg>, SqlError> {
         let session = self.session().await?;
-        match self.channel_of(&session).await {
+        match self.open_session_channel(&session).await {
             Err(
                 russh::Error::SendError
                 | russh::Error::Disconnect
                 | russh::Error::HUP
                 | russh::Error::ConnectionTimeout,
             ) => {}
-            opened => return opened.map_err(|error| self.leads_nowhere(&error)),
+            opened => return opened.map_err(|error| self.unreachable_error(&error)),
         }
-        self.forget(&session).await;
+        self.discard_session(&session).await;
         let session = self.session().await?;
-        self.channel_of(&session).await.map_err(|error| self.leads_nowhere(&error))
+        self.open_session_channel(&session).await.map_err(|error| self.unreachable_error(&error))
     }
 
-    async fn channel_of(&self, session: &Session) -> Result<Channel<Msg>, russh::Error> {
-        let (host, port) = self.far.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    async fn open_session_channel(
+        &self,
+        session: &SshSession,
+    ) -> Result<Channel<Msg>, russh::Error> {
+        let (host, port) = self.destination.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let here = Ipv4Addr::LOCALHOST.to_string();
         let opened = session.channel_open_direct_tcpip(host, port.into(), here, 0);
-        // A server that is gone without a word gives no answer for minutes.
+        // A server that disappeared does not answer for minutes.
         let opened = tokio::time::timeout(self.connect_timeout, opened).await;
         opened.map_err(|_| russh::Error::ConnectionTimeout)?
     }
 
-    /// Lets a session go, if it is still the one that is used. Whoever is on their way
-    /// through it gets there.
-    async fn forget(&self, session: &Arc<Session>) {
+    /// Drops a session if it is still the current one. Connections that use it continue.
+    async fn discard_session(&self, session: &Arc<SshSession>) {
         let mut kept = self.session.lock().await;
         if kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, session)) {
             *kept = None;
         }
     }
 
-    fn leads_nowhere(&self, error: &russh::Error) -> SqlError {
+    fn unreachable_error(&self, error: &russh::Error) -> SqlError {
         let message =
             format!("the SSH server of the profile `{}` cannot reach the database", self.profile);
         SqlError::new(ErrorCode::XsqlDbConnectFailed, message).with_detail(error)
     }
 }
 
-/// Closes a session that was not used from one look to the next.
-async fn close_when_idle(way: Weak<Way>, session: Weak<Session>, idle: Duration) {
+/// Closes a session that was not used between two checks, `idle` apart.
+async fn close_when_idle(way: Weak<TunnelRoute>, session: Weak<SshSession>, idle: Duration) {
     let mut seen = None;
     loop {
         tokio::time::sleep(idle).await;
@@ -234,10 +244,10 @@ async fn close_when_idle(way: Weak<Way>, session: Weak<Session>, idle: Duration)
         if session.is_closed() {
             return;
         }
-        let uses = way.uses.load(Ordering::Relaxed);
-        if way.busy.load(Ordering::Relaxed) == 0 && seen == Some(uses) {
-            way.forget(&session).await;
-            tracing::debug!(profile = %way.profile, "a tunnel is closed: nobody uses it");
+        let uses = way.use_count.load(Ordering::Relaxed);
+        if way.active_connections.load(Ordering::Relaxed) == 0 && seen == Some(uses) {
+            way.discard_session(&session).await;
+            tracing::debug!(profile = %way.profile, "idle tunnel closed");
             let bye = session.disconnect(Disconnect::ByApplication, "", "en").await;
             return drop(bye);
         }
@@ -261,10 +271,10 @@ mod tests {
     use super::*;
     use vademecum_core::config::Settings;
 
-    /// Lets everybody in, wherever they want to go, and says back what it is told.
-    struct Echo;
+    /// SSH server that accepts every login and destination, and echoes its input.
+    struct EchoServer;
 
-    impl server::Handler for Echo {
+    impl server::Handler for EchoServer {
         type Error = russh::Error;
 
         async fn auth_publickey(
@@ -294,8 +304,9 @@ mod tests {
         }
     }
 
-    /// An SSH server, known in `folder`, that tells of every session that has ended.
-    async fn echo(folder: &Path) -> (config::Ssh, mpsc::UnboundedReceiver<()>) {
+    /// Starts an SSH server, known in `folder`. The receiver gets a message for each session that
+    /// ends.
+    async fn start_echo_server(folder: &Path) -> (config::Ssh, mpsc::UnboundedReceiver<()>) {
         let key = PrivateKey::random(&mut safe_rng(), Algorithm::Ed25519).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -321,7 +332,7 @@ mod tests {
         let (tell, ended) = mpsc::unbounded_channel();
         drop(tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let session = server::run_stream(Arc::clone(&config), stream, Echo).await;
+                let session = server::run_stream(Arc::clone(&config), stream, EchoServer).await;
                 let tell = tell.clone();
                 drop(tokio::spawn(async move {
                     drop(session.unwrap().await);
@@ -332,7 +343,7 @@ mod tests {
         (ssh, ended)
     }
 
-    async fn through(near: SocketAddr) -> String {
+    async fn round_trip(near: SocketAddr) -> String {
         let mut stream = TcpStream::connect(near).await.unwrap();
         stream.write_all(b"bread").await.unwrap();
         let mut answer = [0; 5];
@@ -341,14 +352,15 @@ mod tests {
     }
 
     #[actix::test]
-    async fn a_tunnel_that_nobody_uses_is_closed_and_opened_again_when_somebody_does() {
+    async fn idle_tunnel_closes_and_reopens_on_use() {
         let folder = tempfile::tempdir().unwrap();
-        let (ssh, mut ended) = echo(folder.path()).await;
+        let (ssh, mut ended) = start_echo_server(folder.path()).await;
         let (soon, patience) = (Duration::from_millis(50), Duration::from_secs(30));
-        let tunnel = Tunnel::idling("shop", &ssh, patience, &Unlock::Nothing, soon);
-        let near = tunnel.lead_to("db", 5_432).await.unwrap();
+        let tunnel =
+            Tunnel::with_idle_timeout("shop", &ssh, patience, &PassphraseSource::Unset, soon);
+        let near = tunnel.open_tunnel("db", 5_432).await.unwrap();
         for _ in 0..2 {
-            assert_eq!(through(near).await, "bread");
+            assert_eq!(round_trip(near).await, "bread");
             assert_eq!(tokio::time::timeout(patience, ended.recv()).await.unwrap(), Some(()));
         }
         let mut kept = TcpStream::connect(near).await.unwrap();
@@ -356,7 +368,7 @@ mod tests {
             kept.write_all(b"bread").await.unwrap();
             kept.read_exact(&mut [0; 5]).await.unwrap();
             let closed = tokio::time::timeout(soon * 3, ended.recv()).await;
-            assert!(closed.is_err(), "one that somebody uses stays open");
+            assert!(closed.is_err(), "an active tunnel stays open");
         }
     }
 }

@@ -5,4 +5,6 @@ mod fuzz_inputs;
 mod source_promises;
 
 pub use fuzz_inputs::{Mutator, for_each_mutated_seed, seeds, seeds_folder};
-pub use source_promises::{AWKWARD, Bench, check, check_written_together};
+pub use source_promises::{
+    AWKWARD_QUERIES, SourceFixture, check_batched_index_writes, check_source_contract,
+};

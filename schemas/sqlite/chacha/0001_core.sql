@@ -1,8 +1,7 @@
--- Notes, conversations and characters of one user.
--- Names and meaning follow tldw's ChaChaNotes database; `imported` and the
--- full-text tables are ours. The full-text tables hold folded words, not text:
--- the writer fills them in the transaction that changes the row they describe.
--- `row` names the rowid, so that it stays what it is when the file is vacuumed.
+-- Notes, conversations and characters of one user. Names and meanings follow the ChaChaNotes
+-- database of tldw, except for `imported` and the full-text tables. The full-text tables store
+-- folded terms, not text, and are updated in the transaction that changes the row. `row` is an
+-- alias of the rowid, which keeps it stable under VACUUM.
 
 CREATE TABLE notes (
     row INTEGER PRIMARY KEY,
@@ -102,8 +101,8 @@ CREATE TABLE conversation_keywords (
     PRIMARY KEY (conversation_id, keyword_id)
 ) WITHOUT ROWID;
 
--- Where an item came from: the same origin again updates it, the same digest
--- again changes nothing.
+-- Origins of imported items. An import from a known origin updates its item, and an unchanged
+-- digest leaves it as it is.
 CREATE TABLE imported (
     source TEXT NOT NULL,
     origin TEXT NOT NULL,
@@ -119,9 +118,9 @@ CREATE VIRTUAL TABLE note_fts USING fts5 (
     tokenize = "unicode61 remove_diacritics 0 categories 'L* N* M* Co'"
 );
 
--- A conversation's title and each of its messages are passages of one index,
--- so that one set of statistics ranks them: rowid = 2 * conversations.row for
--- a title, 2 * messages.row + 1 for a message.
+-- The titles of conversations and the messages are passages of one index, so that the same
+-- statistics rank them. The rowid is 2 * conversations.row for a title, and 2 * messages.row + 1
+-- for a message.
 CREATE VIRTUAL TABLE chat_fts USING fts5 (
     title, content,
     content = '', contentless_delete = 1,

@@ -1,5 +1,5 @@
--- The full-text tables of notes, conversations and characters hold words as
--- the tokenizer `vademecum` reads them; the writer gives it text.
+-- Rebuilds the full-text tables of notes, conversations and characters with the tokenizer
+-- `vademecum`. The writer now passes plain text.
 
 DROP TABLE note_fts;
 CREATE VIRTUAL TABLE note_fts USING fts5 (
@@ -19,9 +19,9 @@ SELECT
 FROM notes
 WHERE deleted = 0;
 
--- A conversation's title and its opening message are one passage, every other
--- message is one by itself: rowid = 2 * conversations.row for a conversation,
--- 2 * messages.row + 1 for a message.
+-- The title of a conversation and its opening message are one passage, and every other message is
+-- its own. The rowid is 2 * conversations.row for a conversation, and 2 * messages.row + 1 for a
+-- message.
 DROP TABLE chat_fts;
 CREATE VIRTUAL TABLE chat_fts USING fts5 (
     title, content,

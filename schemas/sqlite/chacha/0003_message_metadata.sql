@@ -1,5 +1,5 @@
--- What else is known of a message: `extra_json` holds its `model`.
--- Name and meaning follow tldw's ChaChaNotes database.
+-- Additional metadata of messages. `extra_json` holds the `model`. Name and meaning follow the
+-- ChaChaNotes database of tldw.
 
 CREATE TABLE message_metadata (
     message_id TEXT PRIMARY KEY REFERENCES messages (id) ON DELETE CASCADE,

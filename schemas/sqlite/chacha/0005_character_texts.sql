@@ -1,8 +1,7 @@
--- Other greetings, the last instructions and the lorebook of a character are found
--- as its other fields are.
+-- Adds alternate greetings, post-history instructions and the lorebook to the index of characters.
 
--- What a character says in each of its fields, as it is read and indexed. Another
--- text here takes another filling of `character_fts`.
+-- The text of each field of a character, as it is shown and indexed. A change of this view requires
+-- a rebuild of `character_fts`.
 CREATE VIEW character_texts AS
 SELECT
     id, name,
@@ -21,7 +20,7 @@ SELECT
     ) AS alternate_greetings,
     system_prompt, post_history_instructions, message_example,
     (
-        -- Each entry under its names and the words that call it up.
+        -- Each lorebook entry with its name, comment and trigger keys above the content.
         SELECT group_concat(
             concat_ws(
                 char(10),

@@ -1,9 +1,8 @@
--- One collection: documents that come from elsewhere, in chunks, with their
--- words, their vectors and how far they follow where they come from.
--- A user's own `index.db` has the same tables, without words.
+-- One collection: documents from external sources in chunks, with a full-text index, vectors and
+-- synchronisation states. The `index.db` of a user has the same tables and leaves the full-text
+-- table empty.
 
--- Where documents come from. Most collections have one source; the index of a
--- library has one for each of its sources.
+-- Sources of documents. Most collections have one, and the index of a library has one per source.
 CREATE TABLE rag_sources (
     source_id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
@@ -23,42 +22,41 @@ CREATE TABLE rag_documents (
     pk_json TEXT NOT NULL DEFAULT '{}',
     title TEXT,
     metadata_json TEXT NOT NULL DEFAULT '{}',
-    -- What it is called and what kind of file it is, for those who cite it.
+    -- File name and type, for citations.
     file_name TEXT,
     file_type TEXT,
     url TEXT,
     project_name TEXT,
     project_version TEXT,
-    -- Read from the metadata, so that filters need not.
+    -- Copied from the metadata for use in filters.
     score REAL,
     post_type_id INTEGER,
     created_at TEXT,
     content_hash TEXT NOT NULL,
     updated_at TEXT NOT NULL,
     deleted INTEGER NOT NULL DEFAULT 0,
-    -- Last, so that the columns above are read without the pages of the text.
+    -- The last column, so that reading the others does not load the overflow pages of the text.
     body TEXT NOT NULL
 );
 CREATE INDEX documents_by_source ON rag_documents (source_id, doc_id);
 CREATE INDEX deleted_documents ON rag_documents (id) WHERE deleted = 1;
 
--- What a document is about: the `Tags` of its metadata.
+-- Tags of documents, from the `Tags` of their metadata.
 CREATE TABLE rag_document_tags (
     document INTEGER NOT NULL REFERENCES rag_documents (id) ON DELETE CASCADE,
     tag TEXT NOT NULL COLLATE NOCASE,
     PRIMARY KEY (document, tag)
 ) WITHOUT ROWID;
 
--- For whom it is meant: whoever has all of these access tags.
+-- Access tags of documents. A caller needs all of them to see the document.
 CREATE TABLE rag_document_access (
     document INTEGER NOT NULL REFERENCES rag_documents (id) ON DELETE CASCADE,
     tag TEXT NOT NULL,
     PRIMARY KEY (document, tag)
 ) WITHOUT ROWID;
 
--- `start_char` and `end_char` count code points of the document's body. A
--- number is never used twice: what is remembered of a chunk cannot become
--- another's.
+-- `start_char` and `end_char` count code points of the body of the document. AUTOINCREMENT prevents
+-- the reuse of ids, so that a cached id never denotes another chunk.
 CREATE TABLE rag_chunks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     document INTEGER NOT NULL REFERENCES rag_documents (id) ON DELETE CASCADE,
@@ -77,7 +75,7 @@ CREATE VIRTUAL TABLE rag_fts_chunks USING fts5 (
 );
 CREATE VIRTUAL TABLE rag_words USING fts5vocab(rag_fts_chunks, row);
 
--- Which model the vectors are of: one for each collection.
+-- The embedding model of the vectors. There is at most one per collection.
 CREATE TABLE rag_embedding_model (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     provider TEXT NOT NULL,
@@ -85,9 +83,8 @@ CREATE TABLE rag_embedding_model (
     dimensions INTEGER NOT NULL
 );
 
--- A chunk's vector in eight bits, which is what a search looks through.
--- `changed` grows with every change; a chunk that is gone keeps an empty code,
--- so that whoever has read the others learns of it.
+-- Vectors quantized to 8 bits, which a search scans. `changed` increases with every change. A
+-- deleted chunk keeps an empty code, so that caches of other processes can detect the deletion.
 CREATE TABLE rag_codes (
     chunk INTEGER PRIMARY KEY,
     changed INTEGER NOT NULL,
@@ -96,8 +93,8 @@ CREATE TABLE rag_codes (
 );
 CREATE INDEX codes_by_change ON rag_codes (changed);
 
--- The vector itself, 32-bit floats, least byte first; `input_hash` says of
--- which text and model.
+-- Full vectors of 32-bit floats, little-endian. `input_hash` identifies the embedded text and the
+-- model.
 CREATE TABLE rag_vectors (
     chunk INTEGER PRIMARY KEY REFERENCES rag_chunks (id) ON DELETE CASCADE,
     input_hash BLOB NOT NULL,
@@ -105,7 +102,7 @@ CREATE TABLE rag_vectors (
     vector BLOB NOT NULL
 );
 
--- How far the documents of a source follow where they come from.
+-- Synchronisation states of the sources.
 CREATE TABLE rag_sync_state (
     source_id INTEGER PRIMARY KEY REFERENCES rag_sources (source_id) ON DELETE CASCADE,
     mode TEXT NOT NULL DEFAULT 'poll',

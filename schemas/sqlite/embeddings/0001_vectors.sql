@@ -1,13 +1,12 @@
--- Vectors of texts that were embedded before, so that they need not be again.
--- `input` is the SHA-256 of all that a vector depends on, the text among it; the
--- text itself is not here. Everything in it can be made again.
+-- A cache of embedding vectors. `input` is the SHA-256 hash of everything that a vector depends on,
+-- including the text, which itself is not stored. All contents can be recomputed.
 
 CREATE TABLE vectors (
     row INTEGER PRIMARY KEY,
     input BLOB NOT NULL UNIQUE CHECK (length(input) = 32),
-    -- 32-bit floats, little end first.
+    -- 32-bit floats, little-endian.
     vector BLOB NOT NULL,
-    -- Hours since 1970: finer would cost a write for every read.
+    -- Hours since 1970. A finer unit would cause a write for every read.
     used_at INTEGER NOT NULL
 );
 

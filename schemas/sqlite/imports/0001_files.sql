@@ -1,27 +1,28 @@
--- What became of the files that one user has brought in. Written after the items
--- themselves: a file that is not in here yet is read again, and finds its items.
+-- Import records of the files of one user. A record is written after the items, so a file without
+-- one is imported again and updates its items.
 
 CREATE TABLE files (
-    -- Absolute, without links.
+    -- Absolute path, without symbolic links.
     path TEXT NOT NULL,
-    -- What the user said it is to become; empty if it was left to its content.
+    -- Kind requested by the user, or empty if it was detected.
     asked TEXT NOT NULL,
-    -- The folder that the user named, if it was found in one.
+    -- Folder given by the user, if the file was found in one.
     root TEXT,
-    -- The source that its items went into.
+    -- Source that contains the items.
     source TEXT,
-    -- What it was read as.
+    -- Detected format.
     format TEXT,
-    -- How it was: bytes, nanoseconds since 1970, fingerprint of what was in it.
+    -- State of the file: size in bytes, modification time in nanoseconds since 1970, content
+    -- digest.
     size INTEGER NOT NULL,
     modified INTEGER NOT NULL,
     digest TEXT,
-    -- imported, skipped, passed (it is nothing for this program) or missing.
+    -- One of imported, skipped, passed (not supported) and missing.
     outcome TEXT NOT NULL,
-    -- Identifiers of its items, and what was left out of it, as JSON lists.
+    -- Identifiers of the items, and problems found, as JSON lists.
     items TEXT NOT NULL,
     problems TEXT NOT NULL,
-    -- When it was read, and by which generation of the importers.
+    -- Time of the import, and version of the importers.
     read_at INTEGER NOT NULL,
     generation TEXT NOT NULL,
     PRIMARY KEY (path, asked)

@@ -1,7 +1,6 @@
--- Media documents of one user, with their stored chunks and transcripts.
--- Names and meaning follow tldw's Media database; `imported` and the
--- full-text table are ours. The full-text table holds folded words, not text:
--- the writer fills it in the transaction that changes the row it describes.
+-- Media documents of one user, with their stored chunks and transcripts. Names and meanings follow
+-- the Media database of tldw, except for `imported` and the full-text table. The full-text table
+-- stores folded terms, not text, and is updated in the transaction that changes the row.
 
 CREATE TABLE Media (
     id INTEGER PRIMARY KEY,
@@ -23,7 +22,7 @@ CREATE TABLE Media (
     deleted INTEGER NOT NULL DEFAULT 0,
     prev_version INTEGER,
     merge_parent_uuid TEXT,
-    -- Last, so that the columns above are read without the pages of the text.
+    -- The last column, so that reading the others does not load the overflow pages of the text.
     content TEXT
 );
 CREATE INDEX media_by_date ON Media (ingestion_date);
@@ -66,8 +65,8 @@ CREATE TABLE DocumentVersions (
     UNIQUE (media_id, version_number)
 );
 
--- Chunks as they were stored; `start_char` and `end_char` count code points of
--- Media.content, and neighbours may overlap.
+-- Stored chunks. `start_char` and `end_char` count code points of Media.content, and neighbouring
+-- chunks may overlap.
 CREATE TABLE UnvectorizedMediaChunks (
     id INTEGER PRIMARY KEY,
     media_id INTEGER NOT NULL REFERENCES Media (id) ON DELETE CASCADE,
@@ -107,8 +106,8 @@ CREATE TABLE Transcripts (
 );
 CREATE INDEX transcripts_by_media ON Transcripts (media_id);
 
--- Where an item came from: the same origin again updates it, the same digest
--- again changes nothing.
+-- Origins of imported items. An import from a known origin updates its item, and an unchanged
+-- digest leaves it as it is.
 CREATE TABLE imported (
     source TEXT NOT NULL,
     origin TEXT NOT NULL,

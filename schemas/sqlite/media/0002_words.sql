@@ -1,5 +1,5 @@
--- The full-text table of media holds words as the tokenizer `vademecum` reads
--- them; the writer gives it text.
+-- Rebuilds the full-text table of media with the tokenizer `vademecum`. The writer now passes plain
+-- text.
 
 DROP TABLE media_fts;
 CREATE VIRTUAL TABLE media_fts USING fts5 (
@@ -19,5 +19,5 @@ SELECT
 FROM Media
 WHERE deleted = 0 AND is_trash = 0;
 
--- A document that is there already is recognised by its text.
+-- Finds documents that already exist by their content.
 CREATE INDEX media_by_content ON Media (content_hash);

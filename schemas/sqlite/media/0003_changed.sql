@@ -1,4 +1,4 @@
--- When an imported item was changed in the library; what it came from does not
--- take its place any more.
+-- Records when an imported item was changed in the library. Later imports of its origin no longer
+-- replace it.
 ALTER TABLE imported ADD COLUMN changed_at TEXT;
 CREATE INDEX imported_by_item ON imported (source, item);

@@ -1,7 +1,6 @@
--- The prompt library of one user.
--- Names and meaning follow tldw's Prompts database; `imported` and the
--- full-text table are ours. The full-text table holds folded words, not text:
--- the writer fills it in the transaction that changes the row it describes.
+-- Prompts of one user. Names and meanings follow the Prompts database of tldw, except for
+-- `imported` and the full-text table. The full-text table stores folded terms, not text, and is
+-- updated in the transaction that changes the row.
 
 CREATE TABLE Prompts (
     id INTEGER PRIMARY KEY,
@@ -38,8 +37,8 @@ CREATE TABLE PromptKeywordLinks (
     UNIQUE (prompt_id, keyword_id)
 );
 
--- Where an item came from: the same origin again updates it, the same digest
--- again changes nothing.
+-- Origins of imported items. An import from a known origin updates its item, and an unchanged
+-- digest leaves it as it is.
 CREATE TABLE imported (
     source TEXT NOT NULL,
     origin TEXT NOT NULL,

@@ -1,5 +1,5 @@
--- The full-text table of prompts holds words as the tokenizer `vademecum`
--- reads them; the writer gives it text.
+-- Rebuilds the full-text table of prompts with the tokenizer `vademecum`. The writer now passes
+-- plain text.
 
 DROP TABLE prompt_fts;
 CREATE VIRTUAL TABLE prompt_fts USING fts5 (

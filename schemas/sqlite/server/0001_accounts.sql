@@ -1,8 +1,8 @@
--- The users of a server and the keys that were made for them.
--- A key itself is stored nowhere: `digest` is its SHA-256, which nobody can
--- turn back, because a key is 256 random bits.
+-- Users of a server and their API keys. Keys are not stored: `digest` is the SHA-256 hash of a key,
+-- which cannot be reversed, because a key has 256 random bits.
 
--- Names that differ in case only would share a folder on some file systems.
+-- User names are folder names, so names that differ only in case would collide on some file
+-- systems.
 CREATE TABLE users (
     name TEXT PRIMARY KEY COLLATE NOCASE,
     created_at TEXT NOT NULL

@@ -1,15 +1,13 @@
--- The collections of a server: what each is called, whose it is, and which file
--- holds it now. A collection that is made anew is written to another file; the
--- row says at which moment that takes the place of the old one.
--- `source_id` is never used twice.
+-- Catalogue of the collections of a server: name, owner and current file. Rebuilding a collection
+-- writes another file, and updating the row switches to it. `source_id` is never reused.
 
 CREATE TABLE collections (
     source_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE COLLATE NOCASE,
-    -- Whose it is; everybody's, if empty.
+    -- Name of the owner. NULL means that the collection is shared by all users.
     owner TEXT,
     file TEXT NOT NULL,
-    -- What it is made of and how, as JSON.
+    -- Definition of its contents, as JSON.
     plan TEXT NOT NULL,
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL

@@ -1,5 +1,5 @@
--- How many characters cannot be found by their words, and how many rows of words are of no
--- character.
+-- Counts the characters without an index entry (`missing`) and the index entries without a
+-- character (`stray`).
 SELECT
     (
         SELECT count(*)

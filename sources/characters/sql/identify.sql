@@ -1,4 +1,4 @@
--- What the match :key is.
+-- Identifier and last modification of the matching character :key.
 SELECT id, last_modified
 FROM character_cards
 WHERE id = :key;

@@ -1,4 +1,4 @@
--- Makes the character :id findable by the words that it has now.
+-- Indexes the character :id from its stored fields.
 INSERT OR REPLACE INTO character_fts (
     rowid, name, tags, description, personality, scenario, first_message, alternate_greetings,
     system_prompt, post_history_instructions, message_example, character_book, creator_notes

@@ -1,4 +1,4 @@
--- Adds a character, under the identifier :wanted if that is free.
+-- Inserts a character, with the id :wanted if it is free.
 INSERT INTO character_cards (
     id, name, description, personality, scenario, system_prompt, image, post_history_instructions,
     first_message, message_example, creator_notes, alternate_greetings, tags, creator,

@@ -1,3 +1,2 @@
--- How many words each of the characters from :first to :last has,
--- as FTS5 counts them for each column.
+-- Token counts of the characters :first to :last, one varint per column, as FTS5 stores them.
 SELECT id, sz FROM character_fts_docsize WHERE id BETWEEN :first AND :last;

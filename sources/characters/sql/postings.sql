@@ -1,5 +1,5 @@
--- Notes for :sink in which characters :phrase stands, from row :first
--- to row :last. Gives no rows.
+-- Records in :sink the positions of :phrase in the characters with row :first to :last. Returns no
+-- rows.
 SELECT rowid
 FROM character_fts
 WHERE character_fts MATCH :phrase

@@ -1,5 +1,5 @@
--- One character, without its picture: its columns, and what lists and the lorebook say
--- as one text.
+-- Reads one character without its image: its columns, and the indexed texts of its lists and
+-- lorebook.
 SELECT
     cards.id, cards.name, cards.description, cards.personality, cards.scenario,
     cards.system_prompt, cards.post_history_instructions, cards.first_message,

@@ -1,2 +1,2 @@
--- Makes a character unfindable.
+-- Removes a character from the full-text table.
 DELETE FROM character_fts WHERE rowid = :row;

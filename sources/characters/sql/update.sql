@@ -1,4 +1,4 @@
--- Brings a character up to date; one that was deleted comes back.
+-- Updates a character and restores it if it was deleted.
 UPDATE character_cards
 SET name = :name, description = :description, personality = :personality, scenario = :scenario,
     system_prompt = :system_prompt, image = COALESCE(:image, image),

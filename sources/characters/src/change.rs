@@ -1,28 +1,36 @@
-//! Characters that are tagged in the library itself.
+//! Tagging characters in the library itself.
 
 use rusqlite::named_params;
 use vademecum_kit::{
-    model::{ItemId, SourceName, Tagging, Written},
+    model::{ChangedItem, ItemId, SourceName, TagChange},
     source::SourceError,
-    store::{Tagged, Writer, retag},
+    store::{TaggedItem, Writer, change_tags},
 };
 
-use super::save::index;
+use super::save::index_character;
 
 /// Changes the tags of a character.
-pub(crate) fn tag(
+pub(crate) fn update_tags(
     writer: &Writer<'_>,
     id: &ItemId,
-    tagging: &Tagging,
-) -> Result<Written, SourceError> {
+    tagging: &TagChange,
+) -> Result<ChangedItem, SourceError> {
     let find = |id| {
         let sql = include_str!("../sql/read.sql");
-        writer.first(sql, named_params! { ":id": id }, |row| Tagged::read(row, "tags"))
+        writer
+            .query_first(sql, named_params! { ":id": id }, |row| TaggedItem::from_row(row, "tags"))
     };
-    retag(writer, (SourceName::Characters, "character"), id, tagging, find, |id, tags, now| {
-        let tags = serde_json::json!(tags).to_string();
-        let this = named_params! { ":id": id, ":tags": tags, ":now": now };
-        writer.run(include_str!("../sql/retag.sql"), this)?;
-        index(writer, id)
-    })
+    change_tags(
+        writer,
+        (SourceName::Characters, "character"),
+        id,
+        tagging,
+        find,
+        |id, tags, now| {
+            let tags = serde_json::json!(tags).to_string();
+            let this = named_params! { ":id": id, ":tags": tags, ":now": now };
+            writer.execute(include_str!("../sql/retag.sql"), this)?;
+            index_character(writer, id)
+        },
+    )
 }

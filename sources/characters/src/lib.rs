@@ -1,9 +1,9 @@
-//! Characters: cards that say who somebody is and how they talk.
+//! The characters source: character cards for role play.
 //!
-//! A character is made of fields. Its `loc` names the field that matched and
-//! the place in it; read in full, it is an object with all of them. What is
-//! indexed and shown of each is one text, made in `character_texts`
-//! (`schemas/sqlite/chacha`): lists and the lorebook are joined there.
+//! A character is made of fields. Its `loc` names the field that matched and the offset in it; a
+//! full read returns an object with all fields. The view `character_texts`
+//! (`schemas/sqlite/chacha`) joins the lists and the lorebook into one text per field; that text is
+//! indexed and shown.
 
 mod change;
 mod read;
@@ -13,43 +13,43 @@ mod save;
 use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved, SourceName,
-        Stamped, Suggestions, Tagging, Uri, View, Written,
+        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, ItemVersion,
+        RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, Suggestions, TagChange, Uri,
     },
-    retrieve::{self, Ids, Plan, rank},
+    search::{self, IdType, RankPlan, rank_table},
     source::{Source, SourceError},
-    store::{Column, Database, Derived, Reader, Table, Writer},
+    store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
 };
 
 /// The characters of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Characters;
 
-/// The full-text table, and how much a word counts in each of its columns.
-const TABLE: Table = Table {
+/// The full-text table, with the ranking weight of each column.
+const FULL_TEXT_TABLE: FtsTable = FtsTable {
     name: "character_fts",
     columns: &[
-        Column { name: "name", field: Field::Title, weight: 2.0 },
-        Column { name: "tags", field: Field::Tags, weight: 2.0 },
-        Column { name: "description", field: Field::Description, weight: 1.0 },
-        Column { name: "personality", field: Field::Personality, weight: 1.0 },
-        Column { name: "scenario", field: Field::Scenario, weight: 1.0 },
-        Column { name: "first_message", field: Field::FirstMessage, weight: 1.0 },
-        Column { name: "alternate_greetings", field: Field::AlternateGreetings, weight: 1.0 },
-        Column { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
-        Column {
+        FtsColumn { name: "name", field: Field::Title, weight: 2.0 },
+        FtsColumn { name: "tags", field: Field::Tags, weight: 2.0 },
+        FtsColumn { name: "description", field: Field::Description, weight: 1.0 },
+        FtsColumn { name: "personality", field: Field::Personality, weight: 1.0 },
+        FtsColumn { name: "scenario", field: Field::Scenario, weight: 1.0 },
+        FtsColumn { name: "first_message", field: Field::FirstMessage, weight: 1.0 },
+        FtsColumn { name: "alternate_greetings", field: Field::AlternateGreetings, weight: 1.0 },
+        FtsColumn { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
+        FtsColumn {
             name: "post_history_instructions",
             field: Field::PostHistoryInstructions,
             weight: 1.0,
         },
-        Column { name: "message_example", field: Field::MessageExample, weight: 1.0 },
-        Column { name: "character_book", field: Field::CharacterBook, weight: 1.0 },
-        Column { name: "creator_notes", field: Field::CreatorNotes, weight: 1.0 },
+        FtsColumn { name: "message_example", field: Field::MessageExample, weight: 1.0 },
+        FtsColumn { name: "character_book", field: Field::CharacterBook, weight: 1.0 },
+        FtsColumn { name: "creator_notes", field: Field::CreatorNotes, weight: 1.0 },
     ],
-    state: include_str!("../sql/state.sql"),
-    postings: include_str!("../sql/postings.sql"),
-    lengths: include_str!("../sql/lengths.sql"),
-    words: include_str!("../sql/words.sql"),
+    state_sql: include_str!("../sql/state.sql"),
+    postings_sql: include_str!("../sql/postings.sql"),
+    lengths_sql: include_str!("../sql/lengths.sql"),
+    terms_sql: include_str!("../sql/words.sql"),
 };
 
 impl Source for Characters {
@@ -61,75 +61,75 @@ impl Source for Characters {
         Database::Chacha
     }
 
-    fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
-        (&TABLE, Vec::new())
+    fn searched_table(&self, _: &Filters) -> (&'static FtsTable, Vec<&'static str>) {
+        (&FULL_TEXT_TABLE, Vec::new())
     }
 
-    fn derived(&self) -> Option<Derived> {
-        Some(Derived {
-            table: TABLE.name,
-            drift: include_str!("../sql/drift.sql"),
-            fill: include_str!("../sql/fill.sql"),
+    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
+        Some(DerivedFtsTable {
+            table: FULL_TEXT_TABLE.name,
+            count_differences_sql: include_str!("../sql/drift.sql"),
+            fill_sql: include_str!("../sql/fill.sql"),
         })
     }
 
-    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
-        let (table, columns) = self.searched(&ask.filters);
-        let plan = Plan {
+    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
+        let (table, columns) = self.searched_table(&ask.filters);
+        let plan = RankPlan {
             table,
             columns: &columns,
-            passes: None,
-            identify: include_str!("../sql/identify.sql"),
-            uri,
+            filter: None,
+            identify_sql: include_str!("../sql/identify.sql"),
+            read_uri: uri,
         };
-        Ok(rank(reader, ask, &plan)?)
+        Ok(rank_table(reader, ask, &plan)?)
     }
 
-    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
-        read::show(reader, view)
+    fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
+        read::load_hits(reader, view)
     }
 
-    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
-        read::get(reader, get)
+    fn load_item(&self, reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
+        read::load_item(reader, get)
     }
 
-    fn draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
-        read::draft(reader, id)
+    fn load_draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+        read::load_draft(reader, id)
     }
 
-    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
-        save::save(writer, draft)
+    fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
+        save::save_character(writer, draft)
     }
 
-    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
-        remove::remove(writer, origin)
+    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        remove::remove_character(writer, origin)
     }
 
-    fn tag(
+    fn tag_item(
         &self,
         writer: &Writer<'_>,
         id: &ItemId,
-        tagging: &Tagging,
-    ) -> Result<Written, SourceError> {
-        change::tag(writer, id, tagging)
+        tagging: &TagChange,
+    ) -> Result<ChangedItem, SourceError> {
+        change::update_tags(writer, id, tagging)
     }
 
-    fn suggest(
+    fn suggest_items(
         &self,
         reader: &Reader<'_>,
         typed: &str,
         most: usize,
     ) -> Result<Suggestions, SourceError> {
         let sql = include_str!("../sql/suggest.sql");
-        Ok(retrieve::suggest(reader, &TABLE, Ids::Numbers, sql, typed, most)?)
+        Ok(search::suggest_items(reader, &FULL_TEXT_TABLE, IdType::Numbers, sql, typed, most)?)
     }
 
-    fn contents(&self, reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
-        Ok(reader.contents(include_str!("../sql/contents.sql"))?)
+    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
+        Ok(reader.query_item_versions(include_str!("../sql/contents.sql"))?)
     }
 
-    fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {
-        Ok(reader.holdings(include_str!("../sql/holdings.sql"))?)
+    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
+        Ok(reader.query_source_stats(include_str!("../sql/holdings.sql"))?)
     }
 }
 
@@ -139,12 +139,14 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Body, CharacterDraft, Mode, RetrievalOptions, Timestamp};
-    use vademecum_testing::{self as testing, Bench};
+    use vademecum_kit::model::{
+        CharacterDraft, DraftBody, RetrievalMode, RetrievalOptions, Timestamp,
+    };
+    use vademecum_testing::{self as testing, SourceFixture};
 
     use super::*;
 
-    fn card(name: &str, description: &str, tags: &[&str]) -> Draft {
+    fn card_draft(name: &str, description: &str, tags: &[&str]) -> Draft {
         let card = CharacterDraft {
             name: name.to_owned(),
             description: Some(description.to_owned()),
@@ -157,49 +159,50 @@ mod tests {
             origin: format!("file:/{name}.json"),
             digest: description.to_owned(),
             id: None,
-            body: Body::Character(Box::new(card)),
+            body: DraftBody::Character(Box::new(card)),
         }
     }
 
-    fn cast() -> [Draft; 3] {
+    fn sample_cards() -> [Draft; 3] {
         [
-            card("Mara", "A baker who loves dough.", &["kitchen", "calm"]),
-            card("Theo", "Sells dough to bakers.", &["market"]),
-            card("Dough", "A talking dough.", &["kitchen", "odd"]),
+            card_draft("Mara", "A baker who loves dough.", &["kitchen", "calm"]),
+            card_draft("Theo", "Sells dough to bakers.", &["market"]),
+            card_draft("Dough", "A talking dough.", &["kitchen", "odd"]),
         ]
     }
 
     #[test]
-    fn characters_keep_the_promises_of_a_source() {
-        testing::check(Characters, &cast(), "dough");
+    fn characters_satisfy_the_source_contract() {
+        testing::check_source_contract(Characters, &sample_cards(), "dough");
     }
 
     #[test]
-    fn a_character_is_found_by_its_tags() {
-        let bench = Bench::filled(Characters, &cast());
+    fn character_matches_its_tags() {
+        let bench = SourceFixture::with_drafts(Characters, &sample_cards());
         assert_eq!((bench.search("kitchen, market").len(), bench.search("odd").len()), (3, 1));
     }
 
     #[test]
-    fn a_hit_names_the_field_that_matched() {
-        let bench = Bench::filled(Characters, &cast());
+    fn hit_names_the_matched_field() {
+        let bench = SourceFixture::with_drafts(Characters, &sample_cards());
         let loc = bench.search("loves")[0].loc.clone().unwrap();
         assert_eq!((loc.field.as_deref(), loc.approx_offset), (Some("description"), Some(12)));
     }
 
     #[test]
-    fn a_character_is_read_with_all_its_fields() {
-        let bench = Bench::filled(Characters, &cast());
-        let full = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
-        let item = bench.get(1, full).unwrap();
+    fn character_is_read_with_all_fields() {
+        let bench = SourceFixture::with_drafts(Characters, &sample_cards());
+        let full =
+            RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
+        let item = bench.load_item(1, full).unwrap();
         assert_eq!(item.content["first_message"], "I am Mara.");
         assert_eq!(item.content["tags"][1], "calm");
     }
 
-    /// A card whose lists and lorebook say something.
-    fn hidden(lorebook: serde_json::Value) -> Draft {
-        let mut draft = card("Orla", "Keeps a light.", &[]);
-        let Body::Character(orla) = &mut draft.body else { panic!("a character") };
+    /// Builds a card with alternate greetings, post-history instructions and a lorebook.
+    fn lorebook_card(lorebook: serde_json::Value) -> Draft {
+        let mut draft = card_draft("Orla", "Keeps a light.", &[]);
+        let DraftBody::Character(orla) = &mut draft.body else { panic!("a character") };
         orla.alternate_greetings = vec!["Hello.".to_owned(), "The ferry is late.".to_owned()];
         orla.post_history_instructions = Some("Never mention the kraken.".to_owned());
         orla.extensions.insert("character_book".to_owned(), lorebook);
@@ -207,12 +210,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_card_keeps_for_later_is_found_where_it_stands() {
+    fn greetings_instructions_and_lorebook_match_in_their_field() {
         let entry = serde_json::json!({ "name": "Reef", "comment": "", "keys": ["shoal", 1],
             "secondary_keys": ["rocks"], "content": "Ships founder on the corals.", "enabled": false });
         for entries in [serde_json::json!([entry]), serde_json::json!({ "0": entry })] {
             let book = serde_json::json!({ "entries": entries });
-            let bench = Bench::filled(Characters, &[hidden(book)]);
+            let bench = SourceFixture::with_drafts(Characters, &[lorebook_card(book)]);
             for (word, field) in [
                 ("ferry", "alternate_greetings"),
                 ("kraken", "post_history_instructions"),
@@ -226,9 +229,9 @@ mod tests {
                 let loc = hit.loc.unwrap();
                 assert_eq!(loc.field.as_deref(), Some(field), "{word}");
                 let at = loc.approx_offset.unwrap();
-                let (mode, loc) = (Some(Mode::Chunk), Some(loc));
+                let (mode, loc) = (Some(RetrievalMode::Chunk), Some(loc));
                 let there = RetrievalOptions { mode, loc, ..RetrievalOptions::default() };
-                let item = bench.get(1, there).unwrap();
+                let item = bench.load_item(1, there).unwrap();
                 let text = item.content.as_str().unwrap().to_lowercase();
                 assert_eq!(text.find(word), Some(at), "{word}: {text}");
             }
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lorebook_of_another_shape_costs_nothing_but_itself() {
+    fn malformed_lorebook_does_not_affect_other_fields() {
         let odd = [
             serde_json::json!(null),
             serde_json::json!("corals"),
@@ -247,28 +250,28 @@ mod tests {
             serde_json::json!({ "entries": { "a": { "keys": { "b": "shoal" }, "content": ["x"] } } }),
         ];
         for book in odd {
-            let bench = Bench::filled(Characters, &[hidden(book.clone())]);
+            let bench = SourceFixture::with_drafts(Characters, &[lorebook_card(book.clone())]);
             assert_eq!(bench.search("kraken").len(), 1, "{book}");
         }
     }
 
     #[test]
-    fn what_a_card_does_not_say_any_more_is_not_found_any_more() {
+    fn removed_lorebook_text_no_longer_matches() {
         let book = |word: &str| {
-            let draft = hidden(serde_json::json!({ "entries": [{ "content": word }] }));
+            let draft = lorebook_card(serde_json::json!({ "entries": [{ "content": word }] }));
             Draft { digest: word.to_owned(), ..draft }
         };
-        let bench = Bench::filled(Characters, &[book("corals")]);
-        bench.save(&book("sandbank"));
+        let bench = SourceFixture::with_drafts(Characters, &[book("corals")]);
+        bench.save_draft(&book("sandbank"));
         assert_eq!((bench.search("corals").len(), bench.search("sandbank").len()), (0, 1));
     }
 
     #[test]
-    fn two_cards_may_have_the_same_name() {
-        let bench = Bench::new(Characters);
-        bench.save(&cast()[0]);
-        let twin = Draft { origin: "file:/other.json".to_owned(), ..cast()[0].clone() };
-        bench.save(&twin);
+    fn cards_may_share_a_name() {
+        let bench = SourceFixture::new(Characters);
+        bench.save_draft(&sample_cards()[0]);
+        let twin = Draft { origin: "file:/other.json".to_owned(), ..sample_cards()[0].clone() };
+        bench.save_draft(&twin);
         assert_eq!(bench.search("mara").len(), 2);
     }
 }

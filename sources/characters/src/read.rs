@@ -1,12 +1,13 @@
-//! Reading characters, as hits and as items.
+//! Reading characters as hits, items and drafts.
 
 use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_kit::{
     model::{
-        Body, CharacterDraft, Draft, Get, Hit, Item, ItemId, Mode, SourceName, Timestamp, Uri, View,
+        CharacterDraft, Draft, DraftBody, GetRequest, Hit, HitRequest, Item, ItemId, RetrievalMode,
+        SourceName, Timestamp, Uri,
     },
-    retrieve::{Fields, Finder, Shown},
+    search::{Highlighter, ItemExcerpt, ItemFields},
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -37,41 +38,41 @@ struct Character {
     version: i64,
 }
 
-/// Reads matches for a list of results.
-pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
-    let finder = Finder::from(view);
-    let mut hits = Vec::with_capacity(view.wanted.len());
-    for wanted in &view.wanted {
-        let Some(character) = find(reader, wanted.key)? else { continue };
-        let shown = fields(&character).show(&finder, |_| true);
-        let Shown { snippet, loc, highlights, matched } = shown;
+/// Loads the hits for ranked matches. Characters that no longer exist are left out.
+pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
+    let finder = Highlighter::from(view);
+    let mut hits = Vec::with_capacity(view.matches.len());
+    for wanted in &view.matches {
+        let Some(character) = find_character(reader, wanted.key)? else { continue };
+        let shown = searchable_fields(&character).best_excerpt(&finder, |_| true);
+        let ItemExcerpt { snippet, loc, highlights, matched } = shown;
         let score = wanted.score;
-        hits.push(Hit { snippet, highlights, matched, loc, score, ..hit(&character) });
+        hits.push(Hit { snippet, highlights, matched, loc, score, ..character_hit(&character) });
     }
     Ok(hits)
 }
 
-/// Reads one character: all its fields in full, or a part of its text.
-pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+/// Loads one character: all its fields in mode `full`, else a part of its text.
+pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
     let missing = || SourceError::not_found("character", &get.id);
     let id = get.id.as_number().ok_or_else(missing)?;
-    let character = find(reader, id)?.ok_or_else(missing)?;
-    let meta = hit(&character);
-    if get.retrieval.mode == Mode::Full {
-        let content = object(&character);
+    let character = find_character(reader, id)?.ok_or_else(missing)?;
+    let meta = character_hit(&character);
+    if get.retrieval.mode == RetrievalMode::Full {
+        let content = character_json(&character);
         return Ok(Item { meta, content, attachments: None, range: None });
     }
-    let passage = fields(&character).read(&get.retrieval, &get.about);
-    Ok(Item::of_passage(meta, passage, get.retrieval.mode))
+    let passage = searchable_fields(&character).read_passage(&get.retrieval, &get.recent_queries);
+    Ok(Item::from_passage(meta, passage, get.retrieval.mode))
 }
 
-/// Reads one character as a draft, with its picture.
-pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+/// Loads one character as a draft, with its image.
+pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
     let missing = || SourceError::not_found("character", id);
     let number = id.parse().map_err(|_| missing())?;
-    let character = find(reader, number)?.ok_or_else(missing)?;
+    let character = find_character(reader, number)?.ok_or_else(missing)?;
     let sql = include_str!("../sql/picture.sql");
-    let image = reader.first(sql, named_params! { ":id": number }, |row| row.get("image"))?;
+    let image = reader.query_first(sql, named_params! { ":id": number }, |row| row.get("image"))?;
     let draft = CharacterDraft {
         name: character.name,
         description: character.description,
@@ -94,14 +95,18 @@ pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>
         created_at: character.created_at,
         modified_at: character.last_modified,
     };
-    Ok(Draft::stored(id, Body::Character(Box::new(draft))))
+    Ok(Draft::from_stored(id, DraftBody::Character(Box::new(draft))))
 }
 
-fn find(reader: &Reader<'_>, id: i64) -> Result<Option<Character>, StoreError> {
-    reader.first(include_str!("../sql/read.sql"), named_params! { ":id": id }, character)
+fn find_character(reader: &Reader<'_>, id: i64) -> Result<Option<Character>, StoreError> {
+    reader.query_first(
+        include_str!("../sql/read.sql"),
+        named_params! { ":id": id },
+        character_from_row,
+    )
 }
 
-fn character(row: &Row<'_>) -> rusqlite::Result<Character> {
+fn character_from_row(row: &Row<'_>) -> rusqlite::Result<Character> {
     Ok(Character {
         id: row.get("id")?,
         name: row.get("name")?,
@@ -113,10 +118,10 @@ fn character(row: &Row<'_>) -> rusqlite::Result<Character> {
         first_message: row.get("first_message")?,
         message_example: row.get("message_example")?,
         creator_notes: row.get("creator_notes")?,
-        alternate_greetings: list(row.get("alternate_greetings")?),
+        alternate_greetings: parse_list(row.get("alternate_greetings")?),
         greetings_text: row.get("greetings_text")?,
         character_book: row.get("character_book")?,
-        tags: list(row.get("tags")?),
+        tags: parse_list(row.get("tags")?),
         creator: row.get("creator")?,
         character_version: row.get("character_version")?,
         extensions: row
@@ -130,14 +135,14 @@ fn character(row: &Row<'_>) -> rusqlite::Result<Character> {
     })
 }
 
-/// A list as it is stored: JSON text, or nothing.
-fn list(stored: Option<String>) -> Vec<String> {
+/// Parses a stored list, which is JSON text or NULL. Invalid JSON yields an empty list.
+fn parse_list(stored: Option<String>) -> Vec<String> {
     stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// The fields that can be matched, in the order in which they tell most.
-fn fields(character: &Character) -> Fields {
-    Fields::new([
+/// Returns the searchable fields, most informative first.
+fn searchable_fields(character: &Character) -> ItemFields {
+    ItemFields::new([
         ("name", Some(character.name.clone())),
         ("description", character.description.clone()),
         ("personality", character.personality.clone()),
@@ -153,7 +158,7 @@ fn fields(character: &Character) -> Fields {
     ])
 }
 
-fn hit(character: &Character) -> Hit {
+fn character_hit(character: &Character) -> Hit {
     let uri = Uri::item(SourceName::Characters, character.id.to_string());
     Hit {
         title: Some(character.name.clone()),
@@ -165,7 +170,7 @@ fn hit(character: &Character) -> Hit {
     }
 }
 
-fn object(character: &Character) -> Value {
+fn character_json(character: &Character) -> Value {
     json!({
         "name": character.name,
         "description": character.description,

@@ -1,28 +1,31 @@
-//! Adding characters and bringing them up to date.
+//! Inserting and updating characters from drafts.
 
 use rusqlite::named_params;
 use vademecum_kit::{
-    model::{Body, CharacterDraft, Draft, Saved, SourceName, Timestamp},
+    model::{CharacterDraft, Draft, DraftBody, SaveOutcome, SourceName, Timestamp},
     source::SourceError,
-    store::{StoreError, Writer, save_once},
+    store::{StoreError, Writer, save_imported},
 };
 
-use super::TABLE;
+use super::FULL_TEXT_TABLE;
 
-/// Saves a character and its words. Two cards may have the same name.
-pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
-    let Body::Character(card) = &draft.body else {
+/// Saves a character and its index entry. Names need not be unique.
+pub(crate) fn save_character(
+    writer: &Writer<'_>,
+    draft: &Draft,
+) -> Result<SaveOutcome, SourceError> {
+    let DraftBody::Character(card) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a character", draft.origin)));
     };
-    save_once(writer, SourceName::Characters, draft, |item, now| {
+    save_imported(writer, SourceName::Characters, draft, |item, now| {
         let before = item.and_then(|item| item.parse().ok());
-        let id = put(writer, before, card, draft, now)?;
-        index(writer, id)?;
+        let id = write_character(writer, before, card, draft, now)?;
+        index_character(writer, id)?;
         Ok(id.to_string())
     })
 }
 
-fn put(
+fn write_character(
     writer: &Writer<'_>,
     before: Option<i64>,
     card: &CharacterDraft,
@@ -54,19 +57,24 @@ fn put(
         ":last_modified": modified,
     }
     .to_vec();
-    let wanted = draft.wanted_number();
+    let wanted = draft.numeric_id();
     let Some(id) = before else {
         fields.push((":wanted", &wanted));
-        return Ok(writer.insert(include_str!("../sql/insert.sql"), &fields)?);
+        return Ok(writer.insert_row(include_str!("../sql/insert.sql"), &fields)?);
     };
     fields.push((":id", &id));
-    match writer.run(include_str!("../sql/update.sql"), &fields)? {
+    match writer.execute(include_str!("../sql/update.sql"), &fields)? {
         0 => Err(SourceError::not_found("character", id)),
         _ => Ok(id),
     }
 }
 
-/// Makes a character findable by what is stored of it.
-pub(crate) fn index(writer: &Writer<'_>, id: i64) -> Result<(), StoreError> {
-    writer.index(&TABLE, id, include_str!("../sql/index.sql"), named_params! { ":id": id })
+/// Replaces the index entry of a character from its stored fields.
+pub(crate) fn index_character(writer: &Writer<'_>, id: i64) -> Result<(), StoreError> {
+    writer.index_row(
+        &FULL_TEXT_TABLE,
+        id,
+        include_str!("../sql/index.sql"),
+        named_params! { ":id": id },
+    )
 }

@@ -1,4 +1,4 @@
--- What was brought in under the origins from :first on and before :beyond.
+-- Conversations imported from origins from :first (inclusive) to :beyond (exclusive).
 SELECT conversations.row, conversations.id, imported.origin
 FROM imported
 JOIN conversations ON conversations.id = imported.item AND conversations.deleted = 0

@@ -1,4 +1,5 @@
--- All conversations, with what changes whenever one of them does.
+-- Lists all conversations with a stamp that changes whenever the conversation or its messages
+-- change.
 SELECT
     row * 2 AS key, id,
     last_modified || ' ' || (

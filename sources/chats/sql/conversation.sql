@@ -1,4 +1,4 @@
--- One conversation, by row or by id, with its keywords as a JSON list.
+-- Reads one conversation by row or by id, with its keywords as a JSON list.
 SELECT
     row, id, title, character_id, source, parent_conversation_id, forked_from_message_id,
     rating, created_at, last_modified, version,

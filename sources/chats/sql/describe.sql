@@ -1,4 +1,4 @@
--- Says how a conversation was liked and with which character it was held.
+-- Sets the rating and the character of a conversation.
 UPDATE conversations
 SET rating = :rating,
     character_id = (

@@ -1,6 +1,6 @@
--- How many passages cannot be found by their words, and how many rows of words are of no
--- passage. A passage is the title of a conversation with its opening message, and every
--- other message by itself.
+-- Counts the passages without an index entry (`missing`) and the index entries without a passage
+-- (`stray`). A passage is the title of a conversation with its opening message, or any other single
+-- message.
 WITH passages AS MATERIALIZED (
     SELECT 2 * conversations.row AS key
     FROM conversations

@@ -1,5 +1,5 @@
--- Makes all passages findable by their words, in a table that is empty. A passage is the
--- title of a conversation with its opening message, and every other message by itself.
+-- Indexes all passages in an empty full-text table. A passage is the title of a conversation with
+-- its opening message, or any other single message.
 INSERT INTO chat_fts (rowid, title, content)
 SELECT 2 * conversations.row AS key, conversations.title, opening.content
 FROM conversations

@@ -1,4 +1,4 @@
--- How many conversations and messages there are, and when one last changed.
+-- Counts the conversations and messages, and finds the latest change.
 SELECT
     count(*) AS items,
     (

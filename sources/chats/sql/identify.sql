@@ -1,4 +1,5 @@
--- What the match :key is: a message of a conversation, or a conversation with its opening message.
+-- Identifiers and last modification of the match :key: a message (odd keys), or a conversation with
+-- its opening message (even keys).
 SELECT conversation_id, id AS message_id, last_modified
 FROM messages
 WHERE :key % 2 = 1 AND row = :key / 2

@@ -1,4 +1,5 @@
--- What the match :key is where only messages count: a message, be it the opening one.
+-- Identifiers and last modification of the match :key as a message. For even keys it is the opening
+-- message.
 SELECT conversation_id, id AS message_id, last_modified
 FROM messages
 WHERE :key % 2 = 1 AND row = :key / 2

@@ -1,3 +1,3 @@
--- Makes a message, or a title with its opening message, findable by its words.
+-- Indexes a message, or a title with its opening message, replacing the previous entry.
 INSERT OR REPLACE INTO chat_fts (rowid, title, content)
 VALUES (:key, :title, :content);

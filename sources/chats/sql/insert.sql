@@ -1,4 +1,4 @@
--- Adds a conversation; one that leaves another has that one's root.
+-- Inserts a conversation. A branch shares the root of its parent.
 INSERT INTO conversations (
     id, root_id, parent_conversation_id, forked_from_message_id, title, source, external_ref,
     created_at, last_modified

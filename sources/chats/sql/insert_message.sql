@@ -1,4 +1,4 @@
--- Adds a message.
+-- Inserts a message.
 INSERT INTO messages (
     id, conversation_id, parent_message_id, sender, content, timestamp, last_modified
 )

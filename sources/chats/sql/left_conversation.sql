@@ -1,4 +1,4 @@
--- The conversation that :origin became, and the root of it and all its branches.
+-- The conversation imported from :origin, and the root that it shares with its branches.
 SELECT conversations.id, conversations.root_id
 FROM imported
 JOIN conversations ON conversations.id = imported.item

@@ -1,4 +1,4 @@
--- The message of a conversation that has one of two identifiers.
+-- The message of a conversation with one of two identifiers. :derived is preferred.
 SELECT id
 FROM messages
 WHERE conversation_id = :conversation_id AND id IN (:derived, :named)

@@ -1,4 +1,4 @@
--- How many messages a conversation has.
+-- Counts the messages of a conversation.
 SELECT count(*) AS n
 FROM messages
 WHERE conversation_id = :conversation_id AND deleted = 0;

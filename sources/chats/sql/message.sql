@@ -1,4 +1,4 @@
--- One message, by row or by id, of a conversation that is there.
+-- Reads one message by row or by id. Messages of deleted conversations are excluded.
 SELECT
     messages.row, messages.id, messages.conversation_id, messages.sender, messages.content,
     messages.timestamp, messages.last_modified, messages.version,

@@ -1,2 +1,2 @@
--- A row if a message has the identifier :id.
+-- Returns a row if a message has the identifier :id.
 SELECT 1 FROM messages WHERE id = :id;

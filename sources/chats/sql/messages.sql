@@ -1,4 +1,4 @@
--- Messages :start to :start + :take of a conversation, in order.
+-- Reads :take messages of a conversation from offset :start, in order.
 SELECT
     row, id, conversation_id, sender, content, timestamp, last_modified, version,
     (

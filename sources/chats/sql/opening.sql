@@ -1,4 +1,4 @@
--- The opening message of a conversation: the first that is there.
+-- The opening message of a conversation: the first one that is not deleted.
 SELECT row, content
 FROM messages
 WHERE conversation_id = :conversation_id AND deleted = 0

@@ -1,2 +1,2 @@
--- What the item :id of :source came from, first of all.
+-- The first origin of the item :id of :source, in alphabetical order.
 SELECT MIN(origin) AS origin FROM imported WHERE source = :source AND item = :id;

@@ -1,5 +1,5 @@
--- A row if the match :key is of this sender and character. A conversation is of the sender of
--- its opening message, but not by its title (:by_title): a title has no sender.
+-- Returns a row if the match :key has this sender and character. A conversation has the sender of
+-- its opening message, except in a search by title (:by_title), since a title has no sender.
 SELECT 1
 FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id

@@ -1,4 +1,4 @@
--- How many messages come before the one that was sent at :timestamp in :row.
+-- Counts the messages of a conversation before the one with :timestamp and :row.
 SELECT count(*) AS n
 FROM messages
 WHERE conversation_id = :conversation_id AND deleted = 0

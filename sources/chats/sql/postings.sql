@@ -1,5 +1,5 @@
--- Notes for :sink in which conversations and messages :phrase stands, from row :first
--- to row :last. Gives no rows.
+-- Records in :sink the positions of :phrase in the passages with row :first to :last. Returns no
+-- rows.
 SELECT rowid
 FROM chat_fts
 WHERE chat_fts MATCH :phrase

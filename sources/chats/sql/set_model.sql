@@ -1,4 +1,4 @@
--- Keeps which model wrote a message.
+-- Stores the name of the model that wrote a message.
 INSERT INTO message_metadata (message_id, extra_json, last_modified)
 VALUES (:id, json_object('model', :model), :now)
 ON CONFLICT (message_id) DO UPDATE

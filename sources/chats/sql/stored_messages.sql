@@ -1,4 +1,4 @@
--- The messages of a conversation, deleted ones too.
+-- Reads all messages of a conversation, including deleted ones.
 SELECT
     row, id, sender, content, timestamp, deleted,
     (

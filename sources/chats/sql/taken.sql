@@ -1,2 +1,2 @@
--- A row if something has the identifier :id.
+-- Returns a row if a conversation has the identifier :id.
 SELECT 1 FROM conversations WHERE id = :id;

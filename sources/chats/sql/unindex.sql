@@ -1,2 +1,2 @@
--- Makes what stands for nothing any more unfindable.
+-- Removes a passage from the full-text table.
 DELETE FROM chat_fts WHERE rowid = :key;

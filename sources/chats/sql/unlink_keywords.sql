@@ -1,2 +1,2 @@
--- Takes all keywords off a conversation.
+-- Removes all keywords from a conversation.
 DELETE FROM conversation_keywords WHERE conversation_id = :id;

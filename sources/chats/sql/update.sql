@@ -1,4 +1,4 @@
--- Brings a conversation up to date; one that was deleted comes back.
+-- Updates a conversation and restores it if it was deleted.
 UPDATE conversations
 SET title = :title, root_id = COALESCE(:root_id, id), parent_conversation_id = :parent,
     forked_from_message_id = :forked_from, last_modified = :last_modified, version = version + 1,

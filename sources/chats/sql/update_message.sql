@@ -1,4 +1,4 @@
--- Brings a message up to date; one that was deleted comes back.
+-- Updates a message and restores it if it was deleted.
 UPDATE messages
 SET sender = :sender, content = :content, timestamp = :timestamp, last_modified = :now,
     version = version + 1, deleted = 0

@@ -1,17 +1,17 @@
-//! Reading conversations and messages, as they are stored and as hits.
+//! Reading stored conversations and messages, and building hits and drafts from them.
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
-        Body, ChatDraft, Draft, Fork, Hit, ItemId, Loc, MessageDraft, Ranked, SourceName,
-        Timestamp, Uri, View,
+        ChatBranch, ChatDraft, Draft, DraftBody, Hit, HitRequest, ItemId, Loc, MessageDraft,
+        RankedMatch, SourceName, Timestamp, Uri,
     },
-    retrieve::{Finder, Found},
+    search::{Highlighter, TextMatches},
     source::SourceError,
     store::{Reader, StoreError},
 };
 
-use crate::columns;
+use crate::searched_columns;
 
 /// A conversation as it is stored.
 #[derive(Clone, Debug)]
@@ -43,73 +43,79 @@ pub(crate) struct Message {
     version: i64,
 }
 
-/// Reads matches for a list of results.
-pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
-    let finder = Finder::from(view);
-    let columns = columns(&view.filters);
-    let mut hits = Vec::with_capacity(view.wanted.len());
-    for wanted in &view.wanted {
+/// Loads the hits for ranked matches. Matches that no longer exist are left out.
+pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
+    let finder = Highlighter::from(view);
+    let columns = searched_columns(&view.filters);
+    let mut hits = Vec::with_capacity(view.matches.len());
+    for wanted in &view.matches {
         let hit = match wanted.uri.part {
-            Some(_) => show_message(reader, &finder, wanted)?,
-            None => show_conversation(reader, &finder, &columns, wanted)?,
+            Some(_) => load_message_hit(reader, &finder, wanted)?,
+            None => load_conversation_hit(reader, &finder, &columns, wanted)?,
         };
         hits.extend(hit.map(|hit| Hit { score: wanted.score, ..hit }));
     }
     Ok(hits)
 }
 
-fn show_message(
+fn load_message_hit(
     reader: &Reader<'_>,
-    finder: &Finder<'_>,
-    wanted: &Ranked,
+    finder: &Highlighter<'_>,
+    wanted: &RankedMatch,
 ) -> Result<Option<Hit>, SourceError> {
     let row = (wanted.key % 2 == 1).then_some(wanted.key / 2);
-    let Some(message) = message(reader, row, wanted.uri.part.as_deref())? else {
+    let Some(message) = find_message(reader, row, wanted.uri.part.as_deref())? else {
         return Ok(None);
     };
-    let Some(conversation) = conversation(reader, None, Some(&message.conversation_id))? else {
+    let Some(conversation) = find_conversation(reader, None, Some(&message.conversation_id))?
+    else {
         return Ok(None);
     };
-    let found = finder.look(&message.content);
-    let matched = finder.matched(&found, &[]);
-    let excerpt = finder.excerpt(&message.content, found.densest);
+    let found = finder.find_matches(&message.content);
+    let matched = finder.matched_words(&found, &[]);
+    let excerpt = finder.make_excerpt(&message.content, found.densest);
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
     let hit = message_hit(reader, conversation, &message)?;
     Ok(Some(Hit { snippet, highlights, matched, ..hit }))
 }
 
-/// Shows the opening message if the query occurs in it, else the title.
-fn show_conversation(
+/// Builds the hit of a conversation: with a snippet of the opening message if the query matches
+/// there, else of the title and the opening message.
+fn load_conversation_hit(
     reader: &Reader<'_>,
-    finder: &Finder<'_>,
+    finder: &Highlighter<'_>,
     columns: &[&str],
-    wanted: &Ranked,
+    wanted: &RankedMatch,
 ) -> Result<Option<Hit>, SourceError> {
-    let Some(conversation) = conversation(reader, Some(wanted.key / 2), None)? else {
+    let Some(conversation) = find_conversation(reader, Some(wanted.key / 2), None)? else {
         return Ok(None);
     };
     let counts = |column| columns.is_empty() || columns.contains(&column);
     let title = conversation.title.clone().filter(|_| counts("title")).unwrap_or_default();
-    let opening = messages(reader, &conversation.id, 0, 1)?.into_iter().next();
+    let opening = read_messages(reader, &conversation.id, 0, 1)?.into_iter().next();
     let text = opening.as_ref().map_or("", |opening| opening.content.as_str());
-    let found = if counts("content") { finder.look(text) } else { Found::default() };
-    let matched = finder.matched(&found, &[&title]);
+    let found = if counts("content") { finder.find_matches(text) } else { TextMatches::default() };
+    let matched = finder.matched_words(&found, &[&title]);
     let (excerpt, hit) = match &opening {
-        Some(opening) if found.densest.is_some() => {
-            (finder.excerpt(text, found.densest), hit_in(conversation, opening, 0))
-        }
+        Some(opening) if found.densest.is_some() => (
+            finder.make_excerpt(text, found.densest),
+            conversation_hit_at(conversation, opening, 0),
+        ),
         Some(_) | None => {
             let parts = [conversation.title.as_deref().unwrap_or_default(), text];
             let whole = parts.map(str::trim).into_iter().filter(|part| !part.is_empty());
-            (finder.excerpt(&whole.collect::<Vec<_>>().join(": "), None), title_hit(conversation))
+            (
+                finder.make_excerpt(&whole.collect::<Vec<_>>().join(": "), None),
+                conversation_hit(conversation),
+            )
         }
     };
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
     Ok(Some(Hit { snippet, highlights, matched, ..hit }))
 }
 
-/// A hit for a whole conversation.
-pub(crate) fn title_hit(conversation: Conversation) -> Hit {
+/// Builds a hit for a whole conversation.
+pub(crate) fn conversation_hit(conversation: Conversation) -> Hit {
     let loc = Loc { conversation_id: Some(conversation.id.clone()), ..Loc::default() };
     Hit {
         title: conversation.title,
@@ -123,8 +129,8 @@ pub(crate) fn title_hit(conversation: Conversation) -> Hit {
     }
 }
 
-/// A hit for a whole conversation that points at one message of it.
-fn hit_in(conversation: Conversation, message: &Message, index: usize) -> Hit {
+/// Builds a hit for a whole conversation whose `loc` is one of its messages.
+fn conversation_hit_at(conversation: Conversation, message: &Message, index: usize) -> Hit {
     let loc = Loc {
         conversation_id: Some(conversation.id.clone()),
         message_id: Some(message.id.clone()),
@@ -135,34 +141,34 @@ fn hit_in(conversation: Conversation, message: &Message, index: usize) -> Hit {
         message_id: Some(message.id.clone()),
         sender: Some(message.sender.clone()),
         loc: Some(loc),
-        ..title_hit(conversation)
+        ..conversation_hit(conversation)
     }
 }
 
-/// A hit for one message of a conversation.
+/// Builds a hit for one message.
 pub(crate) fn message_hit(
     reader: &Reader<'_>,
     conversation: Conversation,
     message: &Message,
 ) -> Result<Hit, StoreError> {
-    let index = place(reader, message)?;
+    let index = find_message_index(reader, message)?;
     Ok(Hit {
         uri: Uri::part(SourceName::Chats, &conversation.id, &message.id),
         created_at: Timestamp::parse(&message.timestamp).ok(),
         last_modified: message.last_modified,
         version: Some(message.version),
-        ..hit_in(conversation, message, index)
+        ..conversation_hit_at(conversation, message, index)
     })
 }
 
-/// One conversation, by row or by id.
-pub(crate) fn conversation(
+/// Finds a conversation by row or by id.
+pub(crate) fn find_conversation(
     reader: &Reader<'_>,
     row: Option<i64>,
     id: Option<&str>,
 ) -> Result<Option<Conversation>, StoreError> {
     let sql = include_str!("../sql/conversation.sql");
-    reader.first(sql, named_params! { ":row": row, ":id": id }, |row| {
+    reader.query_first(sql, named_params! { ":row": row, ":id": id }, |row| {
         let tags: String = row.get("tags")?;
         Ok(Conversation {
             id: row.get("id")?,
@@ -180,31 +186,34 @@ pub(crate) fn conversation(
     })
 }
 
-/// One message, by row or by id.
-pub(crate) fn message(
+/// Finds a message by row or by id.
+pub(crate) fn find_message(
     reader: &Reader<'_>,
     row: Option<i64>,
     id: Option<&str>,
 ) -> Result<Option<Message>, StoreError> {
     let sql = include_str!("../sql/message.sql");
-    reader.first(sql, named_params! { ":row": row, ":id": id }, stored_message)
+    reader.query_first(sql, named_params! { ":row": row, ":id": id }, message_from_row)
 }
 
-/// Reads one conversation as a draft, with all its messages.
-pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
-    let conversation = conversation(reader, None, Some(id))?
+/// Loads a conversation as a draft, with all its messages.
+pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+    let conversation = find_conversation(reader, None, Some(id))?
         .ok_or_else(|| SourceError::not_found("conversation", id))?;
-    let messages = messages(reader, id, 0, usize::MAX)?.into_iter().map(|message| MessageDraft {
-        origin: message.id.clone(),
-        id: Some(message.id),
-        sent_at: Timestamp::parse(&message.timestamp).ok(),
-        sender: message.sender,
-        content: message.content,
-        model: message.model,
-    });
+    let messages =
+        read_messages(reader, id, 0, usize::MAX)?.into_iter().map(|message| MessageDraft {
+            origin: message.id.clone(),
+            id: Some(message.id),
+            sent_at: Timestamp::parse(&message.timestamp).ok(),
+            sender: message.sender,
+            content: message.content,
+            model: message.model,
+        });
     let character = conversation.character_id.map(|id| id.to_string());
-    let character = character.map(|id| origin(reader, SourceName::Characters, &id)).transpose()?;
-    let left = conversation.parent.map(|id| origin(reader, SourceName::Chats, &id)).transpose()?;
+    let character =
+        character.map(|id| find_origin(reader, SourceName::Characters, &id)).transpose()?;
+    let left =
+        conversation.parent.map(|id| find_origin(reader, SourceName::Chats, &id)).transpose()?;
     let draft = ChatDraft {
         title: conversation.title,
         service: conversation.service,
@@ -213,15 +222,15 @@ pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>
         character,
         created_at: conversation.created_at,
         modified_at: conversation.last_modified,
-        fork: left.map(|of| Fork { of, after: conversation.forked_from }),
+        fork: left.map(|of| ChatBranch { of, after: conversation.forked_from }),
         messages: messages.collect(),
     };
-    Ok(Draft::stored(id, Body::Chat(draft)))
+    Ok(Draft::from_stored(id, DraftBody::Chat(draft)))
 }
 
-/// What an item came from; itself, if it came from nowhere else.
-fn origin(reader: &Reader<'_>, source: SourceName, id: &str) -> Result<String, StoreError> {
-    let found = reader.one(
+/// Returns the first origin of an item; its own URI if it was not imported.
+fn find_origin(reader: &Reader<'_>, source: SourceName, id: &str) -> Result<String, StoreError> {
+    let found = reader.query_one(
         include_str!("../sql/origin.sql"),
         named_params! { ":source": source.as_str(), ":id": id },
         |row| row.get::<_, Option<String>>("origin"),
@@ -229,27 +238,30 @@ fn origin(reader: &Reader<'_>, source: SourceName, id: &str) -> Result<String, S
     Ok(found.unwrap_or_else(|| Uri::item(source, id).to_string()))
 }
 
-/// Some messages of a conversation, in order.
-pub(crate) fn messages(
+/// Reads up to `take` messages of a conversation in order, from the zero-based index `start`.
+pub(crate) fn read_messages(
     reader: &Reader<'_>,
     conversation_id: &str,
     start: usize,
     take: usize,
 ) -> Result<Vec<Message>, StoreError> {
-    reader.all(
+    reader.query_all(
         include_str!("../sql/messages.sql"),
         named_params! {
             ":conversation_id": conversation_id,
             ":start": i64::try_from(start).unwrap_or(i64::MAX),
             ":take": i64::try_from(take).unwrap_or(i64::MAX),
         },
-        stored_message,
+        message_from_row,
     )
 }
 
-/// The place of a message in its conversation, counted from 0.
-pub(crate) fn place(reader: &Reader<'_>, message: &Message) -> Result<usize, StoreError> {
-    let before = reader.one(
+/// Returns the zero-based index of a message in its conversation.
+pub(crate) fn find_message_index(
+    reader: &Reader<'_>,
+    message: &Message,
+) -> Result<usize, StoreError> {
+    let before = reader.query_one(
         include_str!("../sql/place.sql"),
         named_params! {
             ":conversation_id": message.conversation_id,
@@ -261,15 +273,18 @@ pub(crate) fn place(reader: &Reader<'_>, message: &Message) -> Result<usize, Sto
     Ok(usize::try_from(before).unwrap_or(0))
 }
 
-/// How many messages a conversation has.
-pub(crate) fn length(reader: &Reader<'_>, conversation_id: &str) -> Result<usize, StoreError> {
+/// Returns the number of messages of a conversation.
+pub(crate) fn count_messages(
+    reader: &Reader<'_>,
+    conversation_id: &str,
+) -> Result<usize, StoreError> {
     let sql = include_str!("../sql/length.sql");
     let parameters = named_params! { ":conversation_id": conversation_id };
-    let count = reader.one(sql, parameters, |row| row.get::<_, i64>("n"))?;
+    let count = reader.query_one(sql, parameters, |row| row.get::<_, i64>("n"))?;
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-fn stored_message(row: &Row<'_>) -> rusqlite::Result<Message> {
+fn message_from_row(row: &Row<'_>) -> rusqlite::Result<Message> {
     Ok(Message {
         row: row.get("row")?,
         id: row.get("id")?,

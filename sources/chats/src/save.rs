@@ -1,23 +1,23 @@
-//! Adding conversations and bringing them up to date, message by message.
+//! Inserting and updating conversations from drafts, message by message.
 
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
-    model::{Body, ChatDraft, Draft, MessageDraft, Saved, SourceName, Timestamp},
+    model::{ChatDraft, Draft, DraftBody, MessageDraft, SaveOutcome, SourceName, Timestamp},
     source::SourceError,
-    store::{StoreError, Writer, save_once},
+    store::{StoreError, Writer, save_imported},
 };
 
 use crate::{
-    TABLE, conversation_key,
-    fork::{Place, retire},
+    FULL_TEXT_TABLE, conversation_key,
+    fork::{ForkPoint, delete_merged_branches},
     message_key,
 };
 
-/// A message that is stored already.
-struct Stored {
+/// A stored message, compared with the imported one.
+struct StoredMessage {
     row: i64,
     sender: String,
     content: String,
@@ -27,45 +27,48 @@ struct Stored {
 }
 
 /// The opening message of a conversation.
-struct Opening {
+struct OpeningMessage {
     row: i64,
     content: String,
 }
 
 /// Saves a conversation and its messages.
 ///
-/// Messages keep their identity over exports, so that importing a newer export
-/// adds what is new, changes what has changed and leaves the rest alone. A
-/// message that is no longer part of the conversation is marked as deleted.
-pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
-    let Body::Chat(chat) = &draft.body else {
+/// Messages keep their identifiers across exports: importing a newer export adds new messages,
+/// updates changed ones and leaves the others alone. A message that the draft no longer contains is
+/// marked as deleted.
+pub(crate) fn save_conversation(
+    writer: &Writer<'_>,
+    draft: &Draft,
+) -> Result<SaveOutcome, SourceError> {
+    let DraftBody::Chat(chat) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a conversation", draft.origin)));
     };
-    save_once(writer, SourceName::Chats, draft, |item, now| {
+    save_imported(writer, SourceName::Chats, draft, |item, now| {
         let id = match item {
             Some(id) => id.to_owned(),
-            None => writer.free_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
+            None => writer.choose_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
         };
-        let times = times(chat, now);
-        let place = Place::of(writer, chat.fork.as_ref())?;
+        let times = message_times(chat, now);
+        let place = ForkPoint::resolve(writer, chat.fork.as_ref())?;
         let row = match item {
-            Some(id) => update(writer, id, chat, &place, &times, now)?,
-            None => insert(writer, &id, chat, draft, (&place, &times), now)?,
+            Some(id) => update_conversation(writer, id, chat, &place, &times, now)?,
+            None => insert_conversation(writer, &id, chat, draft, (&place, &times), now)?,
         };
-        describe(writer, &id, chat, now)?;
-        let before = opening(writer, &id)?.map(|opening| opening.row);
+        replace_details(writer, &id, chat, now)?;
+        let before = find_opening_message(writer, &id)?.map(|opening| opening.row);
         let changed = save_messages(writer, &id, chat, &times, before, now)?;
-        let opening = opening(writer, &id)?;
+        let opening = find_opening_message(writer, &id)?;
         index_conversation(writer, row, chat.title.as_deref(), opening.as_ref())?;
         index_messages(writer, &changed, before, opening.map(|opening| opening.row))?;
-        retire(writer, &draft.origin, chat, now)?;
+        delete_merged_branches(writer, &draft.origin, chat, now)?;
         Ok(id)
     })
 }
 
-/// When each message was sent. Messages are in order whatever the clocks say:
-/// one without a time, or with an earlier one, gets that of the one before.
-fn times(chat: &ChatDraft, now: Timestamp) -> Vec<Timestamp> {
+/// Returns the time of each message. Times never decrease: a message without a time, or with an
+/// earlier one, gets the time of its predecessor.
+fn message_times(chat: &ChatDraft, now: Timestamp) -> Vec<Timestamp> {
     let mut latest = chat.created_at;
     let first_known = chat.messages.iter().find_map(|message| message.sent_at);
     chat.messages
@@ -81,16 +84,16 @@ fn times(chat: &ChatDraft, now: Timestamp) -> Vec<Timestamp> {
         .collect()
 }
 
-fn insert(
+fn insert_conversation(
     writer: &Writer<'_>,
     id: &str,
     chat: &ChatDraft,
     draft: &Draft,
-    (place, times): (&Place, &[Timestamp]),
+    (place, times): (&ForkPoint, &[Timestamp]),
     now: Timestamp,
 ) -> Result<i64, StoreError> {
     let modified = chat.modified_at.or(times.last().copied()).unwrap_or(now);
-    writer.insert(
+    writer.insert_row(
         include_str!("../sql/insert.sql"),
         named_params! {
             ":id": id,
@@ -106,15 +109,15 @@ fn insert(
     )
 }
 
-fn update(
+fn update_conversation(
     writer: &Writer<'_>,
     id: &str,
     chat: &ChatDraft,
-    place: &Place,
+    place: &ForkPoint,
     times: &[Timestamp],
     now: Timestamp,
 ) -> Result<i64, SourceError> {
-    let row = writer.first(
+    let row = writer.query_first(
         include_str!("../sql/update.sql"),
         named_params! {
             ":id": id,
@@ -129,25 +132,25 @@ fn update(
     row.ok_or_else(|| SourceError::not_found("conversation", id))
 }
 
-/// Replaces the conversation's keywords, and what else is said about it as a whole.
-fn describe(
+/// Replaces the rating, the character and the keywords of a conversation.
+fn replace_details(
     writer: &Writer<'_>,
     id: &str,
     chat: &ChatDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.run(
+    writer.execute(
         include_str!("../sql/describe.sql"),
         named_params! { ":id": id, ":rating": chat.rating, ":character": chat.character },
     )?;
-    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":id": id })?;
+    writer.execute(include_str!("../sql/unlink_keywords.sql"), named_params! { ":id": id })?;
     for keyword in &chat.keywords {
         let keyword = keyword.trim();
-        writer.run(
+        writer.execute(
             include_str!("../sql/add_keyword.sql"),
             named_params! { ":keyword": keyword, ":now": now },
         )?;
-        writer.run(
+        writer.execute(
             include_str!("../sql/link_keyword.sql"),
             named_params! { ":id": id, ":keyword": keyword, ":now": now },
         )?;
@@ -155,9 +158,8 @@ fn describe(
     Ok(())
 }
 
-/// Saves the messages and answers with the row and the text of those that are to
-/// be indexed: new ones, changed ones, and the one that was the opening one
-/// `before`, which may not be it any more.
+/// Saves the messages. Returns the row and text of those to index: new ones, changed ones, and the
+/// former opening message `before`, which may no longer be the first.
 fn save_messages<'c>(
     writer: &Writer<'_>,
     conversation_id: &str,
@@ -166,18 +168,18 @@ fn save_messages<'c>(
     before: Option<i64>,
     now: Timestamp,
 ) -> Result<Vec<(i64, &'c str)>, StoreError> {
-    let mut known = stored(writer, conversation_id)?;
+    let mut known = read_stored_messages(writer, conversation_id)?;
     let mut parent: Option<String> = None;
     let mut changed = Vec::new();
     let mut used = HashSet::new();
     for (message, sent_at) in chat.messages.iter().zip(times) {
-        let id = identify(writer, conversation_id, message, &known, &used)?;
+        let id = choose_message_id(writer, conversation_id, message, &known, &used)?;
         used.insert(id.clone());
         let row = if let Some(stored) = known.remove(&id) {
             let is_changed = update_message(writer, &id, &stored, message, *sent_at, now)?;
             (is_changed || before == Some(stored.row)).then_some(stored.row)
         } else {
-            let row = writer.insert(
+            let row = writer.insert_row(
                 include_str!("../sql/insert_message.sql"),
                 named_params! {
                     ":id": id,
@@ -198,63 +200,66 @@ fn save_messages<'c>(
     }
     for gone in known.values().filter(|stored| !stored.deleted) {
         let sql = include_str!("../sql/delete_message.sql");
-        writer.run(sql, named_params! { ":row": gone.row, ":now": now })?;
-        unindex(writer, message_key(gone.row))?;
+        writer.execute(sql, named_params! { ":row": gone.row, ":now": now })?;
+        unindex_passage(writer, message_key(gone.row))?;
     }
     Ok(changed)
 }
 
-/// The identifier of a message: the one it has already, the one it should have,
-/// or one that follows from its origin. Of two messages of one origin, the
-/// second has a place of its own.
-fn identify(
+/// Chooses the identifier of a message: its own if it is stored under it or if it is free, else the
+/// one derived from its origin. A second message of the same origin gets another derived
+/// identifier.
+fn choose_message_id(
     writer: &Writer<'_>,
     conversation_id: &str,
     message: &MessageDraft,
-    known: &HashMap<String, Stored>,
+    known: &HashMap<String, StoredMessage>,
     used: &HashSet<String>,
 ) -> Result<String, StoreError> {
     let wanted = message.id.as_ref().filter(|id| !id.is_empty());
-    let mut derived = message_id(conversation_id, &message.origin);
+    let mut derived = derive_message_id(conversation_id, &message.origin);
     while used.contains(&derived) {
-        derived = message_id(conversation_id, &derived);
+        derived = derive_message_id(conversation_id, &derived);
     }
     match wanted {
         Some(wanted) if known.contains_key(wanted) => Ok(wanted.clone()),
-        Some(wanted) if !known.contains_key(&derived) && is_free(writer, wanted)? => {
+        Some(wanted) if !known.contains_key(&derived) && is_message_id_free(writer, wanted)? => {
             Ok(wanted.clone())
         }
         Some(_) | None => Ok(derived),
     }
 }
 
-fn is_free(writer: &Writer<'_>, id: &str) -> Result<bool, StoreError> {
+fn is_message_id_free(writer: &Writer<'_>, id: &str) -> Result<bool, StoreError> {
     let sql = include_str!("../sql/message_taken.sql");
-    Ok(writer.first(sql, named_params! { ":id": id }, |_| Ok(()))?.is_none())
+    Ok(writer.query_first(sql, named_params! { ":id": id }, |_| Ok(()))?.is_none())
 }
 
-/// The identity of a message: the same conversation and origin, the same id.
-pub(crate) fn message_id(conversation_id: &str, origin: &str) -> String {
+/// Derives a message identifier (UUID version 5) from its conversation and origin.
+pub(crate) fn derive_message_id(conversation_id: &str, origin: &str) -> String {
     let name = format!("{conversation_id}/{origin}");
     Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).to_string()
 }
 
-fn opening(writer: &Writer<'_>, conversation_id: &str) -> Result<Option<Opening>, StoreError> {
+fn find_opening_message(
+    writer: &Writer<'_>,
+    conversation_id: &str,
+) -> Result<Option<OpeningMessage>, StoreError> {
     let sql = include_str!("../sql/opening.sql");
-    writer.first(sql, named_params! { ":conversation_id": conversation_id }, |row| {
-        Ok(Opening { row: row.get("row")?, content: row.get("content")? })
+    writer.query_first(sql, named_params! { ":conversation_id": conversation_id }, |row| {
+        Ok(OpeningMessage { row: row.get("row")?, content: row.get("content")? })
     })
 }
 
-fn stored(
+fn read_stored_messages(
     writer: &Writer<'_>,
     conversation_id: &str,
-) -> Result<HashMap<String, Stored>, StoreError> {
-    let rows = writer.all(
+) -> Result<HashMap<String, StoredMessage>, StoreError> {
+    let rows = writer.query_all(
         include_str!("../sql/stored_messages.sql"),
         named_params! { ":conversation_id": conversation_id },
         |row| {
-            let stored = Stored {
+            let stored = StoredMessage {
                 row: row.get("row")?,
                 sender: row.get("sender")?,
                 content: row.get("content")?,
@@ -271,7 +276,7 @@ fn stored(
 fn update_message(
     writer: &Writer<'_>,
     id: &str,
-    stored: &Stored,
+    stored: &StoredMessage,
     message: &MessageDraft,
     sent_at: Timestamp,
     now: Timestamp,
@@ -284,7 +289,7 @@ fn update_message(
     if same {
         return Ok(false);
     }
-    writer.run(
+    writer.execute(
         include_str!("../sql/update_message.sql"),
         named_params! {
             ":id": id,
@@ -307,7 +312,7 @@ fn set_model(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = include_str!("../sql/set_model.sql");
-    writer.run(sql, named_params! { ":id": id, ":model": message.model, ":now": now })?;
+    writer.execute(sql, named_params! { ":id": id, ":model": message.model, ":now": now })?;
     Ok(())
 }
 
@@ -316,19 +321,18 @@ fn index_conversation(
     writer: &Writer<'_>,
     row: i64,
     title: Option<&str>,
-    opening: Option<&Opening>,
+    opening: Option<&OpeningMessage>,
 ) -> Result<(), StoreError> {
     let key = conversation_key(row);
     let title = title.unwrap_or_default();
     match opening {
-        None if title.is_empty() => unindex(writer, key),
-        None => index(writer, key, title, ""),
-        Some(opening) => index(writer, key, title, &opening.content),
+        None if title.is_empty() => unindex_passage(writer, key),
+        None => index_passage(writer, key, title, ""),
+        Some(opening) => index_passage(writer, key, title, &opening.content),
     }
 }
 
-/// Indexes what has changed of the messages, each by itself; the opening one is
-/// indexed with the title.
+/// Indexes each changed message except the opening one, which is indexed with the title.
 fn index_messages(
     writer: &Writer<'_>,
     changed: &[(i64, &str)],
@@ -336,17 +340,22 @@ fn index_messages(
     opening: Option<i64>,
 ) -> Result<(), StoreError> {
     for (row, content) in changed.iter().filter(|(row, _)| opening != Some(*row)) {
-        index(writer, message_key(*row), "", content)?;
+        index_passage(writer, message_key(*row), "", content)?;
     }
     match opening.filter(|_| before.is_some() && opening != before) {
-        Some(row) => unindex(writer, message_key(row)),
+        Some(row) => unindex_passage(writer, message_key(row)),
         None => Ok(()),
     }
 }
 
-fn index(writer: &Writer<'_>, key: i64, title: &str, content: &str) -> Result<(), StoreError> {
-    writer.index(
-        &TABLE,
+fn index_passage(
+    writer: &Writer<'_>,
+    key: i64,
+    title: &str,
+    content: &str,
+) -> Result<(), StoreError> {
+    writer.index_row(
+        &FULL_TEXT_TABLE,
         key,
         include_str!("../sql/index.sql"),
         named_params! {
@@ -358,23 +367,23 @@ fn index(writer: &Writer<'_>, key: i64, title: &str, content: &str) -> Result<()
     Ok(())
 }
 
-pub(crate) fn unindex(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
+pub(crate) fn unindex_passage(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
     let sql = include_str!("../sql/unindex.sql");
-    writer.index(&TABLE, key, sql, named_params! { ":key": key })?;
+    writer.index_row(&FULL_TEXT_TABLE, key, sql, named_params! { ":key": key })?;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Hit, Mode, RetrievalOptions};
-    use vademecum_testing::Bench;
+    use vademecum_kit::model::{Hit, RetrievalMode, RetrievalOptions};
+    use vademecum_testing::SourceFixture;
 
     use super::*;
     use crate::Chats;
 
-    /// A conversation of messages that are known by their first word, with the
-    /// minute in which each was sent.
-    fn talk(title: &str, messages: &[(u32, &str)]) -> Draft {
+    /// Builds a conversation. The first word of each message is its origin; the number is the
+    /// minute in which it was sent.
+    fn chat_draft(title: &str, messages: &[(u32, &str)]) -> Draft {
         let messages = messages.iter().map(|(minute, content)| MessageDraft {
             origin: content.split(' ').next().unwrap_or_default().to_owned(),
             sender: "user".to_owned(),
@@ -391,26 +400,26 @@ mod tests {
             origin: "test".to_owned(),
             digest: format!("{chat:?}"),
             id: None,
-            body: Body::Chat(chat),
+            body: DraftBody::Chat(chat),
         }
     }
 
-    /// What the index holds after one export and then the other, which is what
-    /// it holds after the other alone.
-    fn indexed(older: &Draft, newer: &Draft) -> Bench<Chats> {
-        let bench = Bench::filled(Chats, &[older.clone(), newer.clone()]);
-        let mut alone = words(&Bench::filled(Chats, std::slice::from_ref(newer)));
-        let mut words = words(&bench);
+    /// Imports both exports and asserts that the index equals that of the newer one alone.
+    fn import_both(older: &Draft, newer: &Draft) -> SourceFixture<Chats> {
+        let bench = SourceFixture::with_drafts(Chats, &[older.clone(), newer.clone()]);
+        let mut alone =
+            indexed_terms(&SourceFixture::with_drafts(Chats, std::slice::from_ref(newer)));
+        let mut words = indexed_terms(&bench);
         words.sort();
         alone.sort();
         assert_eq!(words, alone);
         bench
     }
 
-    /// The words of each column of each row of the index, by what the row stands for.
-    fn words(bench: &Bench<Chats>) -> Vec<(String, String, String)> {
+    /// Returns the index terms as (term, column, title or message text of the row).
+    fn indexed_terms(bench: &SourceFixture<Chats>) -> Vec<(String, String, String)> {
         bench.write(|writer| {
-            writer.run(
+            writer.execute(
                 "CREATE VIRTUAL TABLE temp.word USING fts5vocab('main', 'chat_fts', 'instance')",
                 &[],
             )?;
@@ -420,99 +429,100 @@ mod tests {
                        ELSE (SELECT content FROM messages WHERE row = doc / 2 AND deleted = 0) END
                        AS whole
                 FROM temp.word";
-            let words = writer.all(sql, &[], |row| {
+            let words = writer.query_all(sql, &[], |row| {
                 Ok((row.get("term")?, row.get("col")?, row.get("whole")?))
             })?;
-            writer.run("DROP TABLE temp.word", &[])?;
+            writer.execute("DROP TABLE temp.word", &[])?;
             Ok(words)
         })
     }
 
-    fn rows(bench: &Bench<Chats>) -> i64 {
+    fn index_row_count(bench: &SourceFixture<Chats>) -> i64 {
         bench
             .read(|reader| {
                 let sql = "SELECT count(*) AS n FROM chat_fts_docsize";
-                Ok(reader.one(sql, &[], |row| row.get("n"))?)
+                Ok(reader.query_one(sql, &[], |row| row.get("n"))?)
             })
             .unwrap()
     }
 
-    fn only(bench: &Bench<Chats>, query: &str) -> Hit {
+    fn only_hit(bench: &SourceFixture<Chats>, query: &str) -> Hit {
         let mut hits = bench.search(query);
         assert_eq!(hits.len(), 1, "{query}");
         hits.remove(0)
     }
 
     #[test]
-    fn an_opening_message_that_changes_is_found_with_its_title() {
-        let older = talk("Bread", &[(1, "a rye"), (2, "b oat")]);
-        let bench = indexed(&older, &talk("Bread", &[(1, "a spelt"), (2, "b oat")]));
+    fn changed_opening_message_matches_with_title() {
+        let older = chat_draft("Bread", &[(1, "a rye"), (2, "b oat")]);
+        let bench = import_both(&older, &chat_draft("Bread", &[(1, "a spelt"), (2, "b oat")]));
         assert!(bench.search("rye").is_empty());
-        assert_eq!(only(&bench, "bread spelt").uri.part, None);
-        assert_eq!(rows(&bench), 2);
+        assert_eq!(only_hit(&bench, "bread spelt").uri.part, None);
+        assert_eq!(index_row_count(&bench), 2);
     }
 
     #[test]
-    fn the_message_after_an_opening_one_that_is_gone_opens() {
-        let older = talk("Bread", &[(1, "a rye"), (2, "b oat"), (3, "c bran")]);
-        let bench = indexed(&older, &talk("Bread", &[(2, "b oat"), (3, "c bran")]));
+    fn second_message_opens_after_first_is_removed() {
+        let older = chat_draft("Bread", &[(1, "a rye"), (2, "b oat"), (3, "c bran")]);
+        let bench = import_both(&older, &chat_draft("Bread", &[(2, "b oat"), (3, "c bran")]));
         assert!(bench.search("rye").is_empty());
-        assert_eq!(only(&bench, "bread oat").uri.part, None);
-        assert!(only(&bench, "bran").uri.part.is_some());
-        assert_eq!(rows(&bench), 2);
+        assert_eq!(only_hit(&bench, "bread oat").uri.part, None);
+        assert!(only_hit(&bench, "bran").uri.part.is_some());
+        assert_eq!(index_row_count(&bench), 2);
     }
 
     #[test]
-    fn a_message_before_the_opening_one_opens_instead() {
-        let older = talk("Bread", &[(2, "b oat"), (3, "c bran")]);
-        let bench = indexed(&older, &talk("Bread", &[(1, "a rye"), (2, "b oat"), (3, "c bran")]));
-        assert_eq!(only(&bench, "bread rye").uri.part, None);
-        let oat = only(&bench, "oat");
+    fn earlier_message_becomes_the_opening_one() {
+        let older = chat_draft("Bread", &[(2, "b oat"), (3, "c bran")]);
+        let bench =
+            import_both(&older, &chat_draft("Bread", &[(1, "a rye"), (2, "b oat"), (3, "c bran")]));
+        assert_eq!(only_hit(&bench, "bread rye").uri.part, None);
+        let oat = only_hit(&bench, "oat");
         assert!(oat.uri.part.is_some() && oat.loc.unwrap().message_index == Some(1));
-        assert_eq!(rows(&bench), 3);
+        assert_eq!(index_row_count(&bench), 3);
     }
 
     #[test]
-    fn messages_that_change_places_change_rows() {
-        let older = talk("Bread", &[(1, "a rye"), (2, "b oat")]);
-        let bench = indexed(&older, &talk("Bread", &[(1, "b oat"), (2, "a rye")]));
-        assert_eq!(only(&bench, "oat").uri.part, None);
-        assert!(only(&bench, "rye").uri.part.is_some());
-        assert_eq!(rows(&bench), 2);
+    fn reordered_messages_swap_index_rows() {
+        let older = chat_draft("Bread", &[(1, "a rye"), (2, "b oat")]);
+        let bench = import_both(&older, &chat_draft("Bread", &[(1, "b oat"), (2, "a rye")]));
+        assert_eq!(only_hit(&bench, "oat").uri.part, None);
+        assert!(only_hit(&bench, "rye").uri.part.is_some());
+        assert_eq!(index_row_count(&bench), 2);
     }
 
     #[test]
-    fn an_opening_message_that_comes_back_opens_again() {
-        let whole = talk("Bread", &[(1, "a rye"), (2, "b oat")]);
-        let bench = indexed(&whole, &talk("Bread", &[(2, "b oat")]));
-        bench.save(&whole);
-        assert_eq!(only(&bench, "rye").uri.part, None);
-        assert!(only(&bench, "oat").uri.part.is_some());
-        assert_eq!(rows(&bench), 2);
+    fn restored_opening_message_opens_again() {
+        let whole = chat_draft("Bread", &[(1, "a rye"), (2, "b oat")]);
+        let bench = import_both(&whole, &chat_draft("Bread", &[(2, "b oat")]));
+        bench.save_draft(&whole);
+        assert_eq!(only_hit(&bench, "rye").uri.part, None);
+        assert!(only_hit(&bench, "oat").uri.part.is_some());
+        assert_eq!(index_row_count(&bench), 2);
     }
 
     #[test]
-    fn a_conversation_without_title_and_messages_is_not_indexed() {
-        let older = talk("Bread", &[(1, "a rye")]);
-        let bench = indexed(&older, &talk("Bread", &[]));
-        assert_eq!((only(&bench, "bread").message_id, rows(&bench)), (None, 1));
-        bench.save(&talk("", &[]));
-        assert_eq!(rows(&bench), 0);
-        bench.save(&talk("", &[(1, "a rye")]));
-        assert_eq!((only(&bench, "rye").uri.part, rows(&bench)), (None, 1));
+    fn empty_conversation_is_not_indexed() {
+        let older = chat_draft("Bread", &[(1, "a rye")]);
+        let bench = import_both(&older, &chat_draft("Bread", &[]));
+        assert_eq!((only_hit(&bench, "bread").message_id, index_row_count(&bench)), (None, 1));
+        bench.save_draft(&chat_draft("", &[]));
+        assert_eq!(index_row_count(&bench), 0);
+        bench.save_draft(&chat_draft("", &[(1, "a rye")]));
+        assert_eq!((only_hit(&bench, "rye").uri.part, index_row_count(&bench)), (None, 1));
     }
 
-    fn alone(message: MessageDraft, digest: &str) -> Draft {
+    fn single_message_chat(message: MessageDraft, digest: &str) -> Draft {
         let chat = ChatDraft { messages: vec![message], ..ChatDraft::default() };
         Draft {
             origin: "test".to_owned(),
             digest: digest.to_owned(),
             id: None,
-            body: Body::Chat(chat),
+            body: DraftBody::Chat(chat),
         }
     }
 
-    fn rye(origin: &str, id: Option<&str>, model: Option<&str>) -> MessageDraft {
+    fn rye_message(origin: &str, id: Option<&str>, model: Option<&str>) -> MessageDraft {
         MessageDraft {
             origin: origin.to_owned(),
             id: id.map(str::to_owned),
@@ -524,41 +534,44 @@ mod tests {
     }
 
     #[test]
-    fn the_model_of_a_message_is_kept_and_follows_the_export() {
-        let bench = Bench::new(Chats);
+    fn message_model_follows_the_export() {
+        let bench = SourceFixture::new(Chats);
         for (digest, model) in [("1", Some("one")), ("2", Some("two")), ("3", None)] {
-            bench.save(&alone(rye("m", None, model), digest));
+            bench.save_draft(&single_message_chat(rye_message("m", None, model), digest));
             let id = bench.search("rye")[0].id.clone();
-            let options = RetrievalOptions { mode: Some(Mode::Full), ..Default::default() };
-            let message = bench.get(id, options).unwrap().content["messages"][0].clone();
+            let options =
+                RetrievalOptions { mode: Some(RetrievalMode::Full), ..Default::default() };
+            let message = bench.load_item(id, options).unwrap().content["messages"][0].clone();
             assert_eq!(message.get("model").and_then(serde_json::Value::as_str), model);
         }
     }
 
     #[test]
-    fn a_new_message_has_the_identifier_it_should_have_if_it_is_free() {
-        let bench = Bench::new(Chats);
+    fn new_message_keeps_requested_id_if_free() {
+        let bench = SourceFixture::new(Chats);
         for digest in ["1", "2"] {
-            bench.save(&alone(rye("m", Some("wanted"), None), digest));
-            assert_eq!(only(&bench, "rye").message_id.as_deref(), Some("wanted"));
+            bench.save_draft(&single_message_chat(rye_message("m", Some("wanted"), None), digest));
+            assert_eq!(only_hit(&bench, "rye").message_id.as_deref(), Some("wanted"));
         }
-        let other =
-            Draft { origin: "other".to_owned(), ..alone(rye("m", Some("wanted"), None), "1") };
-        bench.save(&other);
+        let other = Draft {
+            origin: "other".to_owned(),
+            ..single_message_chat(rye_message("m", Some("wanted"), None), "1")
+        };
+        bench.save_draft(&other);
         let ids: Vec<_> = bench.search("rye").into_iter().map(|hit| hit.message_id).collect();
         assert_eq!(ids.len(), 2);
         assert_ne!(ids[0], ids[1]);
     }
 
     #[test]
-    fn two_messages_of_one_origin_are_two() {
-        let mut draft = alone(rye("m", None, None), "1");
-        if let Body::Chat(chat) = &mut draft.body {
-            chat.messages.push(rye("m", None, None));
+    fn messages_of_same_origin_stay_distinct() {
+        let mut draft = single_message_chat(rye_message("m", None, None), "1");
+        if let DraftBody::Chat(chat) = &mut draft.body {
+            chat.messages.push(rye_message("m", None, None));
         }
-        let bench = Bench::new(Chats);
+        let bench = SourceFixture::new(Chats);
         for digest in ["1", "2"] {
-            bench.save(&Draft { digest: digest.to_owned(), ..draft.clone() });
+            bench.save_draft(&Draft { digest: digest.to_owned(), ..draft.clone() });
             assert_eq!(bench.search("rye").len(), 2);
         }
     }

@@ -1,92 +1,106 @@
-//! Reading a conversation: a page of it, or the messages around one.
+//! Reading a conversation: one page, the messages around an anchor, or a snippet.
 
 use std::ops::Range as Window;
 
 use serde_json::{Value, json};
 use vademecum_kit::{
-    model::{Get, Hit, Item, Mode, PageOf, Range, Retrieval},
-    retrieve::{Finder, Found, FtsQuery, snippet},
+    model::{GetRequest, Hit, Item, PageRequest, Range, Retrieval, RetrievalMode},
+    search::{FtsQuery, Highlighter, TextMatches, make_snippet},
     source::SourceError,
     store::{Reader, StoreError},
 };
 
 use crate::read::{
-    Conversation, Message, conversation, length, message, message_hit, messages, place, title_hit,
+    Conversation, Message, conversation_hit, count_messages, find_conversation, find_message,
+    find_message_index, message_hit, read_messages,
 };
 
-/// Messages that one answer holds, where nobody names a page.
-const WHOLE: usize = 200;
-/// Characters that a page of messages holds at most. Pages are counted in
-/// messages, so none is left out: what is too long is cut, and says so.
-const PAGE_CAP: usize = 1_000_000;
-/// Messages that are read at once when a conversation is looked through.
-const STRIDE: usize = 200;
+/// Maximum number of messages in one reply without paging.
+const MAX_MESSAGES: usize = 200;
+/// Maximum number of characters in a page of messages. Pages are counted in messages, so none is
+/// left out: messages beyond the limit are cut and marked as truncated.
+const MAX_PAGE_CHARS: usize = 1_000_000;
+/// Messages read per batch when a conversation is scanned for a match.
+const SCAN_BATCH_SIZE: usize = 200;
 
-/// Reads a conversation, named by its own id or by that of a message in it.
-pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
-    let (conversation, named) = find(reader, get)?;
-    let total = length(reader, &conversation.id)?;
+/// Loads a conversation, named by its own id or by that of one of its messages.
+pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
+    let (conversation, named) = find_target(reader, get)?;
+    let total = count_messages(reader, &conversation.id)?;
     if let Some(page) = get.page {
-        return paged(reader, conversation, page, total);
+        return load_page(reader, conversation, page, total);
     }
     let retrieval = &get.retrieval;
-    if retrieval.mode == Mode::Full {
-        let window = whole(retrieval, named.map(|place| place.min(total)), total);
-        return show(reader, conversation, window, total, Budget::leaving_out(Retrieval::FULL_CAP));
+    if retrieval.mode == RetrievalMode::Full {
+        let window = full_window(retrieval, named.map(|place| place.min(total)), total);
+        return load_window(
+            reader,
+            conversation,
+            window,
+            total,
+            MessageBudget::limited_to(Retrieval::MAX_RESPONSE_CHARS),
+        );
     }
     let anchor = match named {
         Some(place) => Some(place),
-        None => densest(reader, &conversation, total, &get.about)?,
+        None => find_densest_message(reader, &conversation, total, &get.recent_queries)?,
     };
     let anchor = anchor.unwrap_or(0).min(total.saturating_sub(1));
     match retrieval.mode {
-        Mode::Full | Mode::Chunk => {
-            let most = retrieval.max_chars.unwrap_or(Retrieval::FULL_CAP);
-            let budget = Budget { from: retrieval.offset, ..Budget::leaving_out(most) };
-            show(reader, conversation, anchor..(anchor + 1).min(total), total, budget)
+        RetrievalMode::Full | RetrievalMode::Chunk => {
+            let most = retrieval.max_chars.unwrap_or(Retrieval::MAX_RESPONSE_CHARS);
+            let budget =
+                MessageBudget { start_offset: retrieval.offset, ..MessageBudget::limited_to(most) };
+            load_window(reader, conversation, anchor..(anchor + 1).min(total), total, budget)
         }
-        Mode::ChunkWithSiblings => {
-            let window = siblings(reader, &conversation, anchor, retrieval)?;
-            show(
+        RetrievalMode::ChunkWithSiblings => {
+            let window = sibling_range(reader, &conversation, anchor, retrieval)?;
+            load_window(
                 reader,
                 conversation,
                 window,
                 total,
-                Budget::leaving_out(retrieval.sibling_budget()),
+                MessageBudget::limited_to(retrieval.sibling_budget()),
             )
         }
-        Mode::Snippet | Mode::Auto => excerpt(reader, conversation, anchor, total, get),
+        RetrievalMode::Snippet | RetrievalMode::Auto => {
+            load_snippet(reader, conversation, anchor, total, get)
+        }
     }
 }
 
-/// The conversation, and the place of the message that is meant, if one is.
-fn find(reader: &Reader<'_>, get: &Get) -> Result<(Conversation, Option<usize>), SourceError> {
+/// Returns the conversation and the index of the requested message, if one is requested.
+fn find_target(
+    reader: &Reader<'_>,
+    get: &GetRequest,
+) -> Result<(Conversation, Option<usize>), SourceError> {
     let id = get.id.to_string();
     let missing = || SourceError::not_found("conversation", &id);
     let loc = &get.retrieval.loc;
-    if let Some(found) = conversation(reader, None, Some(&id))? {
+    if let Some(found) = find_conversation(reader, None, Some(&id))? {
         let named = get.part.as_deref().or(loc.message_id.as_deref());
         let Some(named) = named else { return Ok((found, loc.message_index)) };
-        let message = message(reader, None, Some(named))?
+        let message = find_message(reader, None, Some(named))?
             .filter(|message| message.conversation_id == found.id)
             .ok_or_else(|| SourceError::not_found("message", named))?;
-        return Ok((found, Some(place(reader, &message)?)));
+        return Ok((found, Some(find_message_index(reader, &message)?)));
     }
-    let message = message(reader, None, Some(&id))?.ok_or_else(missing)?;
-    let found = conversation(reader, None, Some(&message.conversation_id))?.ok_or_else(missing)?;
-    Ok((found, Some(place(reader, &message)?)))
+    let message = find_message(reader, None, Some(&id))?.ok_or_else(missing)?;
+    let found =
+        find_conversation(reader, None, Some(&message.conversation_id))?.ok_or_else(missing)?;
+    Ok((found, Some(find_message_index(reader, &message)?)))
 }
 
-fn paged(
+fn load_page(
     reader: &Reader<'_>,
     conversation: Conversation,
-    page: PageOf,
+    page: PageRequest,
     total: usize,
 ) -> Result<Item, SourceError> {
     let start = (page.number - 1).saturating_mul(page.size).min(total);
     let window = start..start.saturating_add(page.size).min(total);
-    let budget = Budget { characters: PAGE_CAP, keeps_all: true, from: 0 };
-    let mut item = show(reader, conversation, window, total, budget)?;
+    let budget = MessageBudget { max_chars: MAX_PAGE_CHARS, keep_all: true, start_offset: 0 };
+    let mut item = load_window(reader, conversation, window, total, budget)?;
     if let Value::Object(content) = &mut item.content {
         content.insert("page".to_owned(), page.number.into());
         content.insert("page_size".to_owned(), page.size.into());
@@ -94,17 +108,17 @@ fn paged(
     Ok(item)
 }
 
-/// As much of the whole as one answer holds, from the offset that was asked
-/// for; where one message is meant and does not lie near the beginning, the
-/// part around it.
-fn whole(retrieval: &Retrieval, named: Option<usize>, total: usize) -> Window<usize> {
-    let around = named.filter(|place| retrieval.offset == 0 && *place >= WHOLE);
-    let start = around.map_or(retrieval.offset, |place| place - WHOLE / 2).min(total);
-    start..start.saturating_add(WHOLE).min(total)
+/// Returns the window of a full read: up to [`MAX_MESSAGES`] messages from the requested offset. If
+/// a message beyond that is requested, the window is centred on it.
+fn full_window(retrieval: &Retrieval, named: Option<usize>, total: usize) -> Window<usize> {
+    let around = named.filter(|place| retrieval.offset == 0 && *place >= MAX_MESSAGES);
+    let start = around.map_or(retrieval.offset, |place| place - MAX_MESSAGES / 2).min(total);
+    start..start.saturating_add(MAX_MESSAGES).min(total)
 }
 
-/// The anchor and the messages next to it, in turn, while they fit.
-fn siblings(
+/// Returns the window of the anchor and its neighbours, added alternately on both sides while they
+/// fit.
+fn sibling_range(
     reader: &Reader<'_>,
     conversation: &Conversation,
     anchor: usize,
@@ -112,7 +126,7 @@ fn siblings(
 ) -> Result<Window<usize>, StoreError> {
     let first = anchor.saturating_sub(retrieval.sibling_window);
     let take = anchor - first + retrieval.sibling_window + 1;
-    let near = messages(reader, &conversation.id, first, take)?;
+    let near = read_messages(reader, &conversation.id, first, take)?;
     let lengths: Vec<usize> = near.iter().map(|message| message.content.chars().count()).collect();
     let centre = anchor - first;
     let mut window = centre..(centre + 1).min(lengths.len());
@@ -137,20 +151,20 @@ fn siblings(
     Ok(first + window.start..first + window.end)
 }
 
-/// The message in which most of the newest query that occurs stands together.
-fn densest(
+/// Returns the index of the message with the densest match of the most recent query that matches.
+fn find_densest_message(
     reader: &Reader<'_>,
     conversation: &Conversation,
     total: usize,
     about: &[std::sync::Arc<FtsQuery>],
 ) -> Result<Option<usize>, StoreError> {
     for query in about {
-        let finder = Finder::new(query, Retrieval::SNIPPET);
-        let mut best = (None, Found::default());
-        for start in (0..total).step_by(STRIDE) {
-            let some = messages(reader, &conversation.id, start, STRIDE)?;
+        let finder = Highlighter::new(query, Retrieval::DEFAULT_SNIPPET_CHARS);
+        let mut best = (None, TextMatches::default());
+        for start in (0..total).step_by(SCAN_BATCH_SIZE) {
+            let some = read_messages(reader, &conversation.id, start, SCAN_BATCH_SIZE)?;
             for (place, message) in (start..).zip(some) {
-                let found = finder.look(&message.content);
+                let found = finder.find_matches(&message.content);
                 if found.is_denser_than(&best.1) {
                     best = (Some(place), found);
                 }
@@ -163,20 +177,23 @@ fn densest(
     Ok(None)
 }
 
-fn excerpt(
+fn load_snippet(
     reader: &Reader<'_>,
     conversation: Conversation,
     anchor: usize,
     total: usize,
-    get: &Get,
+    get: &GetRequest,
 ) -> Result<Item, SourceError> {
-    let Some(message) = messages(reader, &conversation.id, anchor, 1)?.into_iter().next() else {
-        return show(reader, conversation, 0..0, total, Budget::leaving_out(0));
+    let Some(message) = read_messages(reader, &conversation.id, anchor, 1)?.into_iter().next()
+    else {
+        return load_window(reader, conversation, 0..0, total, MessageBudget::limited_to(0));
     };
     let length = get.retrieval.snippet_length;
-    let look = |query: &std::sync::Arc<FtsQuery>| Finder::new(query, length).look(&message.content);
-    let place = get.about.iter().find_map(|query| look(query).densest);
-    let text = snippet(&message.content, place, length);
+    let look = |query: &std::sync::Arc<FtsQuery>| {
+        Highlighter::new(query, length).find_matches(&message.content)
+    };
+    let place = get.recent_queries.iter().find_map(|query| look(query).densest);
+    let text = make_snippet(&message.content, place, length);
     let hit = message_hit(reader, conversation, &message)?;
     Ok(Item {
         meta: Hit { snippet: Some(text.clone()), ..hit },
@@ -186,42 +203,43 @@ fn excerpt(
     })
 }
 
-/// What an answer may hold.
+/// Limits on the messages of one reply.
 #[derive(Clone, Copy)]
-struct Budget {
-    /// Characters in all.
-    characters: usize,
-    /// Whether messages beyond that are cut instead of left out.
-    keeps_all: bool,
-    /// Where to begin in the first message, in characters.
-    from: usize,
+struct MessageBudget {
+    /// Maximum number of characters.
+    max_chars: usize,
+    /// Cut messages beyond the limit instead of leaving them out.
+    keep_all: bool,
+    /// Offset in the first message, in characters.
+    start_offset: usize,
 }
 
-impl Budget {
-    /// So many characters; messages that do not fit are left out, but for the first.
-    fn leaving_out(characters: usize) -> Self {
-        Self { characters, keeps_all: false, from: 0 }
+impl MessageBudget {
+    /// Allows `characters` characters. Messages that do not fit are left out, except the first,
+    /// which is cut.
+    fn limited_to(characters: usize) -> Self {
+        Self { max_chars: characters, keep_all: false, start_offset: 0 }
     }
 }
 
-/// Some messages as an object.
-fn show(
+/// Loads a window of messages as a JSON object.
+fn load_window(
     reader: &Reader<'_>,
     conversation: Conversation,
     window: Window<usize>,
     total: usize,
-    budget: Budget,
+    budget: MessageBudget,
 ) -> Result<Item, SourceError> {
-    let mut left = budget.characters;
-    let mut from = budget.from;
+    let mut left = budget.max_chars;
+    let mut from = budget.start_offset;
     let mut shown = Vec::new();
-    let found = messages(reader, &conversation.id, window.start, window.len())?;
+    let found = read_messages(reader, &conversation.id, window.start, window.len())?;
     for (index, message) in (window.start..).zip(found) {
         let length = message.content.chars().count().saturating_sub(from);
-        if length > left && !shown.is_empty() && !budget.keeps_all {
+        if length > left && !shown.is_empty() && !budget.keep_all {
             break;
         }
-        shown.push(entry(index, &message, from, left.min(Retrieval::FULL_CAP)));
+        shown.push(message_json(index, &message, from, left.min(Retrieval::MAX_RESPONSE_CHARS)));
         left = left.saturating_sub(length);
         from = 0;
     }
@@ -241,16 +259,16 @@ fn show(
         fields.insert("forked_from_message_id".to_owned(), message.into());
     }
     Ok(Item {
-        meta: title_hit(conversation),
+        meta: conversation_hit(conversation),
         content,
         attachments: None,
         range: Some(Range::new(window.start, end, total)),
     })
 }
 
-/// One message from a place on. What is longer than an answer may be is cut,
-/// and says where to go on: mode `chunk` with that `offset` and its `message_id`.
-fn entry(index: usize, message: &Message, from: usize, most: usize) -> Value {
+/// Builds the JSON of one message from an offset. A message beyond the limit is cut; `next_offset`
+/// then continues it, with mode `chunk` and its `message_id`.
+fn message_json(index: usize, message: &Message, from: usize, most: usize) -> Value {
     let total = message.content.chars().count();
     let end = from.saturating_add(most).min(total);
     let mut entry = json!({

@@ -1,4 +1,4 @@
--- The chunks of documents that count.
+-- Chunks of the documents in scope.
 SELECT rag_chunks.id
 FROM counting
 JOIN rag_chunks ON rag_chunks.document = counting.id;

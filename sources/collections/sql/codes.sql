@@ -1,2 +1,2 @@
--- The codes that have changed after :changed, in that order.
+-- Vector codes that changed after :changed, in order of change.
 SELECT chunk, changed, scale, code FROM rag_codes WHERE changed > :changed ORDER BY changed;

@@ -1,4 +1,6 @@
--- The documents that count, for the statement that follows.
+-- Selects the documents in scope: not deleted, in an enabled source, matching the filters and
+-- visible with the access tags :access (NULL sees everything). A prefix for other statements, which
+-- read from `counting`.
 WITH counting AS (
     SELECT
         rag_documents.id, rag_documents.doc_id, rag_documents.source_id,

@@ -1,4 +1,5 @@
--- How much each source holds. Each is counted by itself: joined, they would multiply.
+-- Counts the documents, chunks and vectors of each source. Subqueries keep the counts independent,
+-- because joins would multiply them.
 SELECT
     rag_sources.source_id, rag_sources.name,
     (

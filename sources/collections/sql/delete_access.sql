@@ -1,2 +1,2 @@
--- Takes out the access tags of a document.
+-- Deletes the access tags of a document.
 DELETE FROM rag_document_access WHERE document = :document;

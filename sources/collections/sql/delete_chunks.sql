@@ -1,2 +1,2 @@
--- Takes out the chunks of a document.
+-- Deletes the chunks of a document.
 DELETE FROM rag_chunks WHERE document = :document;

@@ -1,2 +1,2 @@
--- Takes a document out.
+-- Deletes a document.
 DELETE FROM rag_documents WHERE id = :id;

@@ -1,2 +1,2 @@
--- Takes out the tags of a document.
+-- Deletes the tags of a document.
 DELETE FROM rag_document_tags WHERE document = :document;

@@ -1,2 +1,2 @@
--- Takes out the vector of a chunk.
+-- Deletes the vector of a chunk.
 DELETE FROM rag_vectors WHERE chunk = :chunk;

@@ -1,4 +1,4 @@
--- The document :doc_id with its body, if it counts.
+-- Reads the document :doc_id with its body, if it is in scope.
 SELECT
     counting.doc_id, counting.source_id, counting.source_name, counting.pk_json, counting.title,
     counting.metadata_json AS document_metadata, counting.file_name, counting.file_type,

@@ -1,4 +1,5 @@
--- How many chunks cannot be found by their words, and how many rows of words are of no chunk.
+-- Counts the chunks without an index entry (`missing`) and the index entries without a chunk
+-- (`stray`).
 SELECT
     (
         SELECT count(*) FROM rag_chunks WHERE id NOT IN (SELECT id FROM rag_fts_chunks_docsize)

@@ -1,4 +1,4 @@
--- Makes all chunks findable by their words, in a table that is empty.
+-- Indexes all chunks in an empty full-text table.
 INSERT INTO rag_fts_chunks (rowid, title, section, body)
 SELECT rag_chunks.id, rag_documents.title, rag_chunks.section, rag_chunks.body
 FROM rag_chunks

@@ -1,4 +1,4 @@
--- What the chunk :key is.
+-- Document, index and last modification of the matching chunk :key.
 SELECT
     rag_documents.doc_id, rag_chunks.chunk_index, rag_documents.updated_at AS last_modified
 FROM rag_chunks

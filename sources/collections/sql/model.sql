@@ -1,2 +1,2 @@
--- The model that the vectors are of.
+-- Reads the embedding model of the collection.
 SELECT provider, model, dimensions FROM rag_embedding_model;

@@ -1,2 +1,2 @@
--- The last change of a code.
+-- The number of the latest change of a vector code.
 SELECT max(changed) AS changed FROM rag_codes;

@@ -1,4 +1,4 @@
--- A chunk with what is known of its document, if that counts: by its row :key, or else by
+-- Reads a chunk with the metadata of its document, if it is in scope: by its row :key, or else by
 -- :doc_id and :chunk_index.
 SELECT
     rag_chunks.id, rag_chunks.chunk_index, rag_chunks.section, rag_chunks.start_char,

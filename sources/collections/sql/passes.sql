@@ -1,4 +1,4 @@
--- A row if the document of the chunk :key counts.
+-- Returns a row if the chunk :key is in scope.
 SELECT 1
 FROM rag_chunks
 JOIN counting ON counting.id = rag_chunks.document

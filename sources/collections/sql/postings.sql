@@ -1,5 +1,5 @@
--- Notes for :sink in which chunks :phrase stands, from row :first
--- to row :last. Gives no rows.
+-- Records in :sink the positions of :phrase in the chunks with row :first to :last. Returns no
+-- rows.
 SELECT rowid
 FROM rag_fts_chunks
 WHERE rag_fts_chunks MATCH :phrase

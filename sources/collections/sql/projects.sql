@@ -1,4 +1,4 @@
--- Projects and versions with their numbers of chunks, by name.
+-- Projects and versions in scope with their numbers of chunks, by name.
 SELECT counting.project_name, counting.project_version, count(*) AS chunks
 FROM counting
 JOIN rag_chunks ON rag_chunks.document = counting.id

@@ -1,4 +1,4 @@
--- Writes a document: a new one without :id, else in its place. Gives its row.
+-- Inserts a document, or replaces the one with the same :doc_id. Returns its row.
 INSERT INTO rag_documents (
     id, doc_id, source_id, pk_json, title, metadata_json, file_name, file_type, url,
     project_name, project_version, score, post_type_id, created_at, content_hash, updated_at,

@@ -1,3 +1,3 @@
--- Says of which model the vectors are.
+-- Sets the embedding model of the collection.
 INSERT OR REPLACE INTO rag_embedding_model (id, provider, model, dimensions)
 VALUES (1, :provider, :model, :dimensions);

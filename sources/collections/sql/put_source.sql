@@ -1,4 +1,4 @@
--- Writes a source down.
+-- Inserts a source, or replaces the one with the same number.
 INSERT INTO rag_sources (
     source_id, name, backend_type, doc_map_json, chunking_json, embedding_json,
     created_at, updated_at

@@ -1,4 +1,5 @@
--- Whether there is anything that not everybody may see or find, as `restricted`.
+-- `restricted` is true if some document is hidden even without filters: by a disabled source, a
+-- deletion or an access tag.
 SELECT
     EXISTS (SELECT 1 FROM rag_sources WHERE enabled = 0)
     OR EXISTS (SELECT 1 FROM rag_documents WHERE deleted = 1)

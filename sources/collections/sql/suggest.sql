@@ -1,5 +1,5 @@
--- Documents that count whose id begins with :typed, or whose title or headings have words that
--- begin as :words; best first, with how many there are in all.
+-- Documents in scope whose id starts with :typed, or whose title or headings have words with the
+-- prefixes in :words, best first, with the total number.
 SELECT counting.doc_id AS value, count(*) OVER () AS total
 FROM counting
 WHERE counting.id IN (

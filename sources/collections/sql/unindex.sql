@@ -1,2 +1,2 @@
--- Makes a chunk unfindable by its words.
+-- Removes a chunk from the full-text table.
 DELETE FROM rag_fts_chunks WHERE rowid = :id;

@@ -1,4 +1,4 @@
--- Chunks from :from on that have no vector, with what is to be embedded.
+-- Up to :most chunks without a vector from row :from on, with the texts to embed.
 SELECT rag_chunks.id, rag_documents.title, rag_chunks.section, rag_chunks.body
 FROM rag_chunks
 JOIN rag_documents ON rag_documents.id = rag_chunks.document

@@ -1,4 +1,5 @@
--- The words of rag_fts_chunks from :from on and before :to, and how many chunks have them.
+-- Terms of rag_fts_chunks from :from (inclusive) to :to (exclusive), with the number of chunks that
+-- contain them.
 SELECT term, doc
 FROM rag_words
 WHERE term >= :from AND term < :to;

@@ -1,4 +1,4 @@
-//! One collection: its file, and what is kept in memory of its vectors.
+//! One collection: its database file and the cached codes of its vectors.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,47 +11,47 @@ use vademecum_kit::{
     store::{Database, Durability, Reader, Store, Writer},
 };
 
-use crate::near::Vectors;
+use crate::nearest::CodeCache;
 
-/// One collection. Making one touches nothing: the file is opened when it is
-/// first read or written.
+/// A collection. Creating the value does no I/O: the file is opened on the first read or write.
 #[derive(Clone, Debug)]
 pub struct Collection {
     store: Arc<Store>,
-    pub(crate) vectors: Arc<Vectors>,
-    pub(crate) kind: Kind,
+    pub(crate) code_cache: Arc<CodeCache>,
+    pub(crate) indexes: CollectionIndexes,
 }
 
-/// What is kept of the documents.
+/// The indexes that a collection maintains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Their words and their vectors.
-    Whole,
-    /// Their vectors: their words are in a library already.
-    Vectors,
+pub(crate) enum CollectionIndexes {
+    /// Full-text index and vectors.
+    TextAndVectors,
+    /// Vectors only: the full-text index is in the library.
+    VectorsOnly,
 }
 
 impl Collection {
-    /// The collection in this file.
+    /// Returns the collection in this file.
     pub fn at(path: PathBuf) -> Self {
-        Self::new(Store::at(Database::Collection, path), Kind::Whole)
+        Self::new(Store::with_path(Database::Collection, path), CollectionIndexes::TextAndVectors)
     }
 
-    /// The index over the sources of the library in this folder: without words.
-    pub fn index_of(library: &Path) -> Self {
-        Self::new(Store::new(Database::Index, library), Kind::Vectors)
+    /// Returns the vector index over the sources of the library in this folder. It has no full-text
+    /// index.
+    pub fn library_index(library: &Path) -> Self {
+        Self::new(Store::new(Database::Index, library), CollectionIndexes::VectorsOnly)
     }
 
-    fn new(store: Store, kind: Kind) -> Self {
-        Self { store: Arc::new(store), vectors: Arc::default(), kind }
+    fn new(store: Store, kind: CollectionIndexes) -> Self {
+        Self { store: Arc::new(store), code_cache: Arc::default(), indexes: kind }
     }
 
-    /// Its file.
+    /// Returns the database file.
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
 
-    /// Reads from one moment's state.
+    /// Reads from one consistent snapshot.
     pub fn read<T>(
         &self,
         deadline: Deadline,
@@ -60,7 +60,7 @@ impl Collection {
         self.store.read(deadline, work)
     }
 
-    /// Writes in one transaction: everything, or nothing at all.
+    /// Runs `work` in one transaction, which is rolled back if `work` fails.
     pub fn write<T>(
         &self,
         durability: Durability,

@@ -1,85 +1,84 @@
-//! A document on its way into a collection.
+//! The input of ingestion: documents with their chunks, and the outcome of storing them.
 
 use serde_json::{Map, Value};
 use vademecum_kit::model::Timestamp;
 
-/// A document, cut into chunks.
+/// A document to store, already split into chunks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// What it is called in all of the collection.
+    /// Identifier, unique in the collection.
     pub doc_id: String,
-    /// The source it comes from.
+    /// Number of the source it belongs to.
     pub source_id: i64,
-    /// Its primary key where it comes from.
+    /// Primary key in the system of origin, by column name.
     pub primary_key: Map<String, Value>,
-    /// Its title.
+    /// Title.
     pub title: Option<String>,
-    /// All of its text.
+    /// Full text.
     pub body: String,
-    /// What else is known of it. `Score`, `PostTypeId`, `Tags` and
-    /// `CreationDate` can be asked for in filters.
+    /// Other metadata. `Score`, `PostTypeId`, `Tags` and `CreationDate` are available to filters.
     pub metadata: Map<String, Value>,
-    /// What it is called by those who cite it.
+    /// File name to show in citations.
     pub file_name: Option<String>,
-    /// Which kind of file it is: `md`, `pdf` …
+    /// File type, such as `md` or `pdf`.
     pub file_type: Option<String>,
-    /// Where a reader finds it.
+    /// URL where the document can be read.
     pub url: Option<String>,
-    /// The project that it documents, and its version.
+    /// Name and version of the project that it documents.
     pub project: Option<(String, String)>,
-    /// The access tags that one must have to see it.
+    /// Access tags. A caller needs all of them to see the document.
     pub access: Vec<String>,
-    /// When it was made, unless the metadata say so.
+    /// Creation time, used if the metadata has none.
     pub created_at: Option<Timestamp>,
-    /// Tells whether it is still what it was, with the way it was cut.
+    /// Hash of the content and the chunking. Equal hashes mean an unchanged document.
     pub content_hash: String,
-    /// Its chunks, in order.
+    /// Chunks, in order.
     pub chunks: Vec<NewChunk>,
 }
 
-/// A part of a document's body.
+/// A chunk of a document to store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NewChunk {
-    /// The headings above it, outermost first, as one line.
+    /// Headings above the chunk, outermost first, as one line.
     pub section: Option<String>,
-    /// Where it begins in the body, in characters (code points).
+    /// Start in the body, in characters (code points).
     pub start: usize,
-    /// Where it ends.
+    /// End in the body, exclusive.
     pub end: usize,
-    /// What it says.
+    /// Text.
     pub body: String,
-    /// What else is to be known of it.
+    /// Other metadata.
     pub metadata: Map<String, Value>,
 }
 
 impl NewChunk {
-    /// What is embedded of it: the document's title, the headings above it, what
-    /// it says.
-    pub fn embedded(&self, title: Option<&str>) -> String {
-        embedded([title, self.section.as_deref(), Some(&self.body)])
+    /// Returns the text to embed: the title of the document, the headings above the chunk and its
+    /// text, one per line.
+    pub fn embedding_input(&self, title: Option<&str>) -> String {
+        join_embedding_input([title, self.section.as_deref(), Some(&self.body)])
     }
 }
 
-/// What is embedded of a chunk, of its title, section and body.
-pub(crate) fn embedded(lines: [Option<&str>; 3]) -> String {
+/// Joins the title, section and body that exist into the text to embed.
+pub(crate) fn join_embedding_input(lines: [Option<&str>; 3]) -> String {
     let lines: Vec<&str> = lines.into_iter().flatten().collect();
     lines.join("\n")
 }
 
-/// What became of a document.
+/// The outcome of storing a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Put {
-    /// It was not there; these are its chunks, in order.
+pub enum PutOutcome {
+    /// The document was added. Holds the rows of its chunks, in order.
     New(Vec<i64>),
-    /// It was another; these are its chunks, in order.
+    /// The document was replaced. Holds the rows of its chunks, in order.
     Updated(Vec<i64>),
-    /// It was there already.
+    /// The stored document has the same content hash.
     Unchanged,
 }
 
-/// What filters ask of a document, as its metadata say it.
+/// The values that filters use, read from the metadata of a document.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Hot {
+pub(crate) struct FilterValues {
     pub(crate) score: Option<f64>,
     pub(crate) post_type_id: Option<i64>,
     pub(crate) created_at: Option<Timestamp>,
@@ -87,41 +86,41 @@ pub(crate) struct Hot {
 }
 
 impl Document {
-    pub(crate) fn hot(&self) -> Hot {
+    pub(crate) fn filter_values(&self) -> FilterValues {
         let value = |names: &[&str]| {
             let known = |name: &str| names.iter().any(|it| it.eq_ignore_ascii_case(name));
             self.metadata.iter().find(|(name, _)| known(name)).map(|(_, value)| value)
         };
         let created = value(&["CreationDate", "created_at", "created", "date"]);
         let created = created.and_then(Value::as_str).and_then(|it| Timestamp::parse(it).ok());
-        Hot {
-            score: value(&["Score"]).and_then(number),
-            post_type_id: value(&["PostTypeId", "post_type_id"]).and_then(whole),
+        FilterValues {
+            score: value(&["Score"]).and_then(parse_number),
+            post_type_id: value(&["PostTypeId", "post_type_id"]).and_then(parse_integer),
             created_at: created.or(self.created_at),
-            tags: tags_of(&self.metadata),
+            tags: metadata_tags(&self.metadata),
         }
     }
 }
 
-/// Databases hand out numbers as text.
-fn number(value: &Value) -> Option<f64> {
+/// Parses a finite number. Databases may deliver numbers as text.
+fn parse_number(value: &Value) -> Option<f64> {
     let read = |text: &str| text.trim().parse().ok();
     value.as_f64().or_else(|| value.as_str().and_then(read)).filter(|it: &f64| it.is_finite())
 }
 
-fn whole(value: &Value) -> Option<i64> {
+fn parse_integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// The tags that metadata name.
-pub(crate) fn tags_of(metadata: &Map<String, Value>) -> Vec<String> {
+/// Returns the tags in the `Tags` entry of the metadata, in any letter case.
+pub(crate) fn metadata_tags(metadata: &Map<String, Value>) -> Vec<String> {
     let mut members = metadata.iter();
     let named = members.find(|(name, _)| name.eq_ignore_ascii_case("Tags"));
-    named.map(|(_, value)| tags(value)).unwrap_or_default()
+    named.map(|(_, value)| parse_tags(value)).unwrap_or_default()
 }
 
-/// Reads `<mysql><json>`, `mysql, json`, `mysql|json` or a list.
-fn tags(value: &Value) -> Vec<String> {
+/// Parses `<mysql><json>`, `mysql, json`, `mysql|json`, `mysql;json` or a JSON list.
+fn parse_tags(value: &Value) -> Vec<String> {
     let split = |text: &str| -> Vec<String> {
         let parts: Vec<&str> = if text.trim_start().starts_with('<') {
             text.split(['<', '>']).collect()
@@ -150,10 +149,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_filters_ask_for_is_read_from_the_metadata() {
+    fn filter_values_are_read_from_metadata() {
         let hot = |metadata: Value| {
             let metadata = metadata.as_object().cloned().unwrap();
-            Document { metadata, ..Document::default() }.hot()
+            Document { metadata, ..Document::default() }.filter_values()
         };
         let found = hot(json!({
             "Tags": "<mysql><json>", "Score": "12", "PostTypeId": 1,
@@ -164,6 +163,6 @@ mod tests {
         assert_eq!(found.created_at, Timestamp::parse("2022-01-01").ok());
         assert_eq!(hot(json!({ "tags": "a, b c;d|e" })).tags, ["a", "b c", "d", "e"]);
         assert_eq!(hot(json!({ "tags": ["a", "", 3] })).tags, ["a"]);
-        assert_eq!(hot(json!({ "Score": "NaN", "Tags": 7 })), Hot::default());
+        assert_eq!(hot(json!({ "Score": "NaN", "Tags": 7 })), FilterValues::default());
     }
 }

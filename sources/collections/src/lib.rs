@@ -1,25 +1,24 @@
-//! Collections: documents that come from elsewhere, in chunks, with their
-//! words and their vectors.
+//! Collections: documents from external sources, stored in chunks with a full-text index and
+//! vectors.
 //!
-//! A chunk is what is found, a document what it is part of. Everything that
-//! says which of them count (filters, access tags) is asked inside of each
-//! search, before anything is limited. Start with [`Collection`].
+//! A chunk is the unit of search, a document the unit of ingestion. Filters and access tags are
+//! evaluated inside each search, before any limit is applied. Start with [`Collection`].
 
+mod chunk_id;
 mod collection;
 mod document;
-mod id;
-mod near;
+mod full_text;
+mod nearest;
 mod passage;
-mod put;
 mod scope;
 mod source;
-mod words;
+mod write;
 
+pub use chunk_id::{ChunkId, ChunkIdError, DocumentPointer, DocumentPointerError, document_uri};
 pub use collection::Collection;
-pub use document::{Document, NewChunk, Put};
-pub use id::{ChunkId, ChunkIdError, Pointer, PointerError, document_uri};
-pub use near::{Near, Nearest};
+pub use document::{Document, NewChunk, PutOutcome};
+pub use full_text::{FULL_TEXT_REBUILD, FULL_TEXT_TABLE};
+pub use nearest::{NearestChunks, SimilarChunk};
 pub use passage::{Passage, StoredDocument};
-pub use scope::{Access, Filter, Scope};
-pub use source::{Counts, EmbeddingModel, NewSource, SourceRow, SyncState};
-pub use words::{DERIVED, TABLE};
+pub use scope::{Access, DocumentFilter, Scope};
+pub use source::{EmbeddingModel, NewSource, SourceCounts, SourceRow, SyncState};

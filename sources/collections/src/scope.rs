@@ -1,12 +1,11 @@
-//! Which documents of a collection count: what a caller asks for, and what a
-//! caller may see.
+//! The scope of a search: the filters of a caller and the documents that the caller may see.
 
 use rusqlite::ToSql;
 use serde_json::json;
 use vademecum_kit::model::Timestamp;
 
-/// A statement that reads of `counting`, the documents that count. This is the
-/// only way to leave out what may not be seen, and takes [`Bound::parameters`].
+/// A statement over the common table expression `counting`, which selects the documents in scope.
+/// It is the only way to exclude documents, and takes [`ScopeParameters::parameters`].
 macro_rules! of_counting {
     ($statement:literal) => {
         concat!(include_str!("../sql/counting.sql"), include_str!($statement))
@@ -14,65 +13,65 @@ macro_rules! of_counting {
 }
 pub(crate) use of_counting;
 
-/// What a caller asks for. What is not set excludes nothing; an empty list of
-/// something allows nothing.
+/// The filters of a caller. A field that is `None` excludes nothing; an empty list excludes
+/// everything.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Filter {
-    /// One of these sources, by number.
+pub struct DocumentFilter {
+    /// Numbers of sources.
     pub source_ids: Option<Vec<i64>>,
-    /// One of these sources, by name. With `source_ids`, both must hold.
+    /// Names of sources. If `source_ids` is set too, both must match.
     pub source_names: Option<Vec<String>>,
-    /// One of these documents.
+    /// Identifiers of documents.
     pub doc_ids: Option<Vec<String>>,
-    /// The `Score` of the metadata is this or higher.
+    /// Minimum `Score` in the metadata, inclusive.
     pub min_score: Option<f64>,
-    /// The `PostTypeId` of the metadata is one of these.
+    /// Values of `PostTypeId` in the metadata.
     pub post_type_ids: Option<Vec<i64>>,
-    /// At least one of these tags.
+    /// Tags of which the document has at least one.
     pub tags_any: Option<Vec<String>>,
-    /// All of these tags.
+    /// Tags of which the document has all.
     pub tags_all: Option<Vec<String>>,
-    /// Made then or later, as its metadata say.
+    /// Earliest creation time, inclusive.
     pub created_after: Option<Timestamp>,
-    /// Made then or earlier.
+    /// Latest creation time, inclusive.
     pub created_before: Option<Timestamp>,
-    /// Of one of these projects, named exactly so.
+    /// Names of projects, matched exactly.
     pub project_names: Option<Vec<String>>,
-    /// Of one of these versions, named exactly so.
+    /// Versions of projects, matched exactly.
     pub project_versions: Option<Vec<String>>,
 }
 
-/// What a caller may see.
+/// The documents that a caller may see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Everything: the owner of the machine.
+    /// All documents, for the owner of the machine.
     Everything,
-    /// Documents all of whose access tags are among these.
+    /// Documents whose access tags are all among these.
     Tags(Vec<String>),
 }
 
-/// Which documents count.
+/// The documents of a search: filtered by the caller and restricted by access tags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scope {
-    /// What is asked for.
-    pub filter: Filter,
-    /// What may be seen.
+    /// Filters of the caller.
+    pub filter: DocumentFilter,
+    /// Documents that the caller may see.
     pub access: Access,
 }
 
 impl Scope {
-    /// Everything that may be seen.
+    /// Creates a scope without filters.
     pub fn of(access: Access) -> Self {
-        Self { filter: Filter::default(), access }
+        Self { filter: DocumentFilter::default(), access }
     }
 
-    /// The same as parameters of the statements that know them.
-    pub(crate) fn bound(&self) -> Bound {
+    /// Converts the scope to statement parameters.
+    pub(crate) fn to_parameters(&self) -> ScopeParameters {
         let filter = &self.filter;
         let texts = |list: &Option<Vec<String>>| list.as_ref().map(|list| json!(list).to_string());
         let numbers = |list: &Option<Vec<i64>>| list.as_ref().map(|list| json!(list).to_string());
-        Bound {
-            filtered: *filter != Filter::default(),
+        ScopeParameters {
+            is_filtered: *filter != DocumentFilter::default(),
             source_ids: numbers(&filter.source_ids),
             source_names: texts(&filter.source_names),
             doc_ids: texts(&filter.doc_ids),
@@ -92,11 +91,11 @@ impl Scope {
     }
 }
 
-/// A scope as parameters.
+/// A scope as statement parameters; lists are JSON.
 #[derive(Debug)]
-pub(crate) struct Bound {
-    /// Whether the caller asks for less than all.
-    pub(crate) filtered: bool,
+pub(crate) struct ScopeParameters {
+    /// The caller set at least one filter.
+    pub(crate) is_filtered: bool,
     source_ids: Option<String>,
     source_names: Option<String>,
     doc_ids: Option<String>,
@@ -111,7 +110,7 @@ pub(crate) struct Bound {
     access: Option<String>,
 }
 
-impl Bound {
+impl ScopeParameters {
     pub(crate) fn parameters(&self) -> Vec<(&'static str, &dyn ToSql)> {
         vec![
             (":source_ids", &self.source_ids),

@@ -1,5 +1,4 @@
-//! The sources of a collection: what they are, how much they hold, how far
-//! they follow where they come from.
+//! The sources of a collection: their definitions, sizes and synchronisation state.
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
@@ -10,84 +9,84 @@ use vademecum_kit::{
 
 use crate::{Collection, scope::of_counting};
 
-/// A source that is to be written down.
+/// The definition of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewSource {
-    /// Its number, which no other source of the server has.
+    /// Number, unique among all sources of the server.
     pub source_id: i64,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is: `folder`, `notes`, `postgres` …
+    /// Backend type, such as `folder`, `notes` or `postgres`.
     pub backend_type: String,
-    /// How rows become documents, as JSON.
+    /// Mapping of rows to documents, as JSON.
     pub doc_map_json: String,
-    /// How documents are cut, as JSON.
+    /// Chunking options, as JSON.
     pub chunking_json: String,
-    /// How chunks are embedded, as JSON.
+    /// Embedding options, as JSON.
     pub embedding_json: String,
 }
 
-/// A source of a collection.
+/// A stored source of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceRow {
-    /// What was written down.
+    /// Definition.
     pub source: NewSource,
-    /// Whether it is searched.
+    /// The source is searched.
     pub enabled: bool,
 }
 
-/// How much a source holds.
+/// The size and synchronisation state of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts {
-    /// Its number.
+pub struct SourceCounts {
+    /// Number of the source.
     pub source_id: i64,
-    /// Its name.
+    /// Name of the source.
     pub name: String,
-    /// Documents.
+    /// Number of documents.
     pub documents: u64,
-    /// Chunks.
+    /// Number of chunks.
     pub chunks: u64,
-    /// Chunks that have a vector.
+    /// Number of chunks with a vector.
     pub vectors: u64,
-    /// When it was last brought up to date.
+    /// Time of the last successful synchronisation.
     pub last_ok_at: Option<Timestamp>,
-    /// Why it could not be the last time, if so.
+    /// Error of the last synchronisation, if it failed.
     pub last_error: Option<String>,
 }
 
-/// How far a source follows where it comes from.
+/// The synchronisation state of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncState {
-    /// Where to go on, as JSON.
+    /// Position at which to continue, as JSON.
     pub cursor_json: Option<String>,
-    /// When it was last brought up to date.
+    /// Time of the last successful synchronisation.
     pub last_ok_at: Option<Timestamp>,
-    /// Why it could not be the last time.
+    /// Error of the last synchronisation, if it failed.
     pub last_error: Option<String>,
 }
 
-/// The model that the vectors of a collection are of.
+/// The embedding model of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmbeddingModel {
-    /// Who computes them.
+    /// Name of the embedding provider.
     pub provider: String,
-    /// What the model is called.
+    /// Name of the model.
     pub model: String,
-    /// How long they are.
+    /// Number of dimensions of its vectors.
     pub dimensions: usize,
 }
 
 impl Collection {
-    /// The sources, by number.
-    pub fn sources(&self, reader: &Reader<'_>) -> Result<Vec<SourceRow>, SourceError> {
-        Ok(reader.all(include_str!("../sql/sources.sql"), &[], source)?)
+    /// Lists the sources, by number.
+    pub fn list_sources(&self, reader: &Reader<'_>) -> Result<Vec<SourceRow>, SourceError> {
+        Ok(reader.query_all(include_str!("../sql/sources.sql"), &[], source_from_row)?)
     }
 
-    /// How much each source holds, by number.
-    pub fn counts(&self, reader: &Reader<'_>) -> Result<Vec<Counts>, SourceError> {
+    /// Counts the documents, chunks and vectors of each source, by number.
+    pub fn count_by_source(&self, reader: &Reader<'_>) -> Result<Vec<SourceCounts>, SourceError> {
         let count = |n: i64| u64::try_from(n).unwrap_or(0);
-        Ok(reader.all(include_str!("../sql/counts.sql"), &[], |row| {
-            Ok(Counts {
+        Ok(reader.query_all(include_str!("../sql/counts.sql"), &[], |row| {
+            Ok(SourceCounts {
                 source_id: row.get("source_id")?,
                 name: row.get("name")?,
                 documents: count(row.get("documents")?),
@@ -99,63 +98,65 @@ impl Collection {
         })?)
     }
 
-    /// Projects and versions with their numbers of chunks, by name.
-    pub fn projects(
+    /// Lists projects and versions with their numbers of chunks in scope, by name.
+    pub fn list_projects(
         &self,
         reader: &Reader<'_>,
         scope: &crate::Scope,
     ) -> Result<Vec<(String, String, u64)>, SourceError> {
-        let bound = scope.bound();
-        Ok(reader.all(of_counting!("../sql/projects.sql"), &bound.parameters(), |row| {
+        let bound = scope.to_parameters();
+        Ok(reader.query_all(of_counting!("../sql/projects.sql"), &bound.parameters(), |row| {
             let chunks: i64 = row.get("chunks")?;
             let chunks = u64::try_from(chunks).unwrap_or(0);
             Ok((row.get("project_name")?, row.get("project_version")?, chunks))
         })?)
     }
 
-    /// Writes a source down, in the place of the one of the same number.
+    /// Inserts a source or replaces the one with the same number.
     pub fn put_source(&self, writer: &Writer<'_>, source: &NewSource) -> Result<(), SourceError> {
-        writer.run(
+        writer.execute(
             include_str!("../sql/put_source.sql"),
             named_params! {
                 ":source_id": source.source_id,
                 ":name": source.name,
                 ":backend_type": source.backend_type,
-                ":doc_map_json": or_empty(&source.doc_map_json),
-                ":chunking_json": or_empty(&source.chunking_json),
-                ":embedding_json": or_empty(&source.embedding_json),
+                ":doc_map_json": or_empty_object(&source.doc_map_json),
+                ":chunking_json": or_empty_object(&source.chunking_json),
+                ":embedding_json": or_empty_object(&source.embedding_json),
                 ":now": Timestamp::now(),
             },
         )?;
         Ok(())
     }
 
-    /// How far a source follows where it comes from.
+    /// Returns the synchronisation state of a source; the default if there is none.
     pub fn sync_state(
         &self,
         reader: &Reader<'_>,
         source_id: i64,
     ) -> Result<SyncState, SourceError> {
         let parameters = named_params! { ":source_id": source_id };
-        let state = reader.first(include_str!("../sql/sync_state.sql"), parameters, |row| {
-            Ok(SyncState {
-                cursor_json: row.get("cursor_json")?,
-                last_ok_at: row.get("last_ok_at")?,
-                last_error: row.get("last_error")?,
-            })
-        })?;
+        let state =
+            reader.query_first(include_str!("../sql/sync_state.sql"), parameters, |row| {
+                Ok(SyncState {
+                    cursor_json: row.get("cursor_json")?,
+                    last_ok_at: row.get("last_ok_at")?,
+                    last_error: row.get("last_error")?,
+                })
+            })?;
         Ok(state.unwrap_or_default())
     }
 
-    /// Writes down how far a source follows: in the transaction that follows.
-    /// What is `None` stays as it was, but for the error, which goes.
+    /// Stores the synchronisation state of a source. Fields that are `None` keep their stored
+    /// value, except `last_error`, which is cleared. Call it in the transaction that writes the
+    /// documents.
     pub fn put_sync_state(
         &self,
         writer: &Writer<'_>,
         source_id: i64,
         state: &SyncState,
     ) -> Result<(), SourceError> {
-        writer.run(
+        writer.execute(
             include_str!("../sql/put_sync_state.sql"),
             named_params! {
                 ":source_id": source_id,
@@ -167,9 +168,12 @@ impl Collection {
         Ok(())
     }
 
-    /// The model that the vectors are of; none if there are no vectors.
-    pub fn model(&self, reader: &Reader<'_>) -> Result<Option<EmbeddingModel>, SourceError> {
-        Ok(reader.first(include_str!("../sql/model.sql"), &[], |row| {
+    /// Returns the embedding model, or `None` if none is set.
+    pub fn embedding_model(
+        &self,
+        reader: &Reader<'_>,
+    ) -> Result<Option<EmbeddingModel>, SourceError> {
+        Ok(reader.query_first(include_str!("../sql/model.sql"), &[], |row| {
             let dimensions: i64 = row.get("dimensions")?;
             Ok(EmbeddingModel {
                 provider: row.get("provider")?,
@@ -180,7 +184,7 @@ impl Collection {
     }
 }
 
-fn source(row: &Row<'_>) -> rusqlite::Result<SourceRow> {
+fn source_from_row(row: &Row<'_>) -> rusqlite::Result<SourceRow> {
     Ok(SourceRow {
         source: NewSource {
             source_id: row.get("source_id")?,
@@ -194,6 +198,6 @@ fn source(row: &Row<'_>) -> rusqlite::Result<SourceRow> {
     })
 }
 
-fn or_empty(json: &str) -> &str {
+fn or_empty_object(json: &str) -> &str {
     if json.is_empty() { "{}" } else { json }
 }

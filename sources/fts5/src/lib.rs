@@ -1,9 +1,9 @@
-//! What FTS5 lends us, behind a safe interface: a tokenizer of our own, and a
-//! function that hands out the postings of a phrase, so that they are scored
-//! in memory instead of row by row (`docs/adr/0007-postings-in-memory.md`).
+//! Safe interface to FTS5 extensions: a custom tokenizer, and a function that returns the postings
+//! of a phrase, so that rows can be scored in memory instead of one by one
+//! (`docs/adr/0007-postings-in-memory.md`).
 //!
-//! This is the only crate with `unsafe`, and `ffi` is the only file with it.
-//! Start with [`each_word`], which says what a word is.
+//! This is the only crate with `unsafe` code, and `ffi` is the only file that contains it. Start
+//! with [`for_each_word`], which defines word boundaries.
 
 mod ffi;
 mod postings;
@@ -13,8 +13,10 @@ mod tokens;
 mod words;
 
 pub use ffi::register;
-pub use postings::{Cursor, Posting, Postings, SEGMENT, collect};
-pub use prepared::{Prepared, with_prepared};
-pub use stems::stem;
-pub use tokens::{EXACT, exact_token, index_tokens};
-pub use words::{Kind, Word, each_word, each_word_like, fold_word, is_letter, is_solid};
+pub use postings::{Posting, Postings, PostingsCursor, SEGMENT_WORDS, collect_postings};
+pub use prepared::{PreparedText, with_prepared_texts};
+pub use stems::with_stem;
+pub use tokens::{EXACT_MARK, exact_token, for_each_index_token};
+pub use words::{
+    Word, WordKind, fold_word, for_each_candidate_word, for_each_word, is_letter, is_unspaced,
+};

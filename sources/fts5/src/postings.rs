@@ -1,97 +1,98 @@
-//! The postings of a phrase: which rows it stands in, and how often.
+//! Postings of a phrase: the rows that contain it and its frequency in each.
 
 use std::{cell::RefCell, ops::RangeInclusive, rc::Rc};
 
 use rusqlite::{Statement, ToSql, types::ToSqlOutput};
 
-/// Words of a segment, into which long rows are divided.
-pub const SEGMENT: u32 = 128;
+/// Length of a segment in words. Long rows are divided into segments.
+pub const SEGMENT_WORDS: u32 = 128;
 
-/// Which rows a phrase stands in, in ascending order, and how often, every
-/// occurrence counted with the weight of its column.
+/// Rows that contain a phrase, in ascending order, with the weighted frequency of the phrase. Each
+/// occurrence counts with the weight of its column.
 ///
-/// Of a row that is longer than a segment it is also known in which segments
-/// the phrase stands, so that its passages can be told apart.
+/// For rows longer than one segment, the segments that contain the phrase are stored too, so that
+/// passages can be scored separately.
 ///
-/// Kept small, because those of common words are many: two bytes for a row
-/// where rows are close together.
+/// The encoding is compact, because common words have many postings: two bytes per row where row
+/// numbers are close together.
 #[derive(Clone, Debug, Default)]
 pub struct Postings {
-    /// For each row the distance from the one before; twice a number in
-    /// `frequencies`, plus one if segments follow: how many bytes they take,
-    /// and the distance of each from the one before.
+    /// For each row, as varints: the difference to the previous row number, then twice the index
+    /// into `frequencies`, plus 1 if segments follow. Segments are stored as their length in bytes
+    /// and the difference of each to the previous one.
     bytes: Vec<u8>,
-    /// The frequencies that occur, each once.
+    /// Distinct frequencies.
     frequencies: Vec<f64>,
-    count: usize,
-    last: i64,
+    row_count: usize,
+    last_row: i64,
 }
 
 impl Postings {
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
-        self.count
+        self.row_count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.row_count == 0
     }
 
-    /// The memory it takes, in bytes.
-    pub fn size(&self) -> usize {
+    /// Returns the memory size in bytes.
+    pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.bytes.capacity() + self.frequencies.capacity() * size_of::<f64>()
     }
 
-    /// The frequencies that occur; a posting names one by its place here.
+    /// Returns the distinct frequencies, indexed by [`Posting::frequency_index`].
     pub fn frequencies(&self) -> &[f64] {
         &self.frequencies
     }
 
-    /// The rows, ascending.
-    pub fn rows(&self) -> Cursor<'_> {
-        Cursor { bytes: &self.bytes, row: 0 }
+    /// Iterates over the rows in ascending order.
+    pub fn rows(&self) -> PostingsCursor<'_> {
+        PostingsCursor { bytes: &self.bytes, row: 0 }
     }
 
-    /// The same, but with `others` in the place of `rows`, which are sorted.
+    /// Returns a copy in which the postings of `rows` are replaced by `others`. `rows` must be in
+    /// ascending order.
     #[must_use]
-    pub fn with(&self, rows: &[i64], others: &Self) -> Self {
+    pub fn with_rows_replaced(&self, rows: &[i64], others: &Self) -> Self {
         let mut changed = Self::default();
         let mut new = others.rows().peekable();
         for posting in self.rows() {
             while let Some(before) = new.next_if(|new| new.row <= posting.row) {
-                changed.add(&before, others);
+                changed.push_posting(&before, others);
             }
             if rows.binary_search(&posting.row).is_err() {
-                changed.add(&posting, self);
+                changed.push_posting(&posting, self);
             }
         }
-        new.for_each(|posting| changed.add(&posting, others));
+        new.for_each(|posting| changed.push_posting(&posting, others));
         changed.bytes.shrink_to_fit();
         changed
     }
 
-    /// Adds all rows of `others`, which come after all others.
+    /// Appends the rows of `others`, which must come after all existing rows.
     pub fn append(&mut self, others: &Self) {
-        others.rows().for_each(|posting| self.add(&posting, others));
+        others.rows().for_each(|posting| self.push_posting(&posting, others));
     }
 
-    fn add(&mut self, posting: &Posting<'_>, of: &Self) {
-        if let Some(frequency) = of.frequencies.get(posting.number) {
+    fn push_posting(&mut self, posting: &Posting<'_>, of: &Self) {
+        if let Some(frequency) = of.frequencies.get(posting.frequency_index) {
             let segments: Vec<u32> = posting.segments().collect();
             self.push(posting.row, *frequency, &segments);
         }
     }
 
-    /// Adds a row that comes after all others. Segments ascend; if the first is
-    /// the only one, none need be named.
+    /// Appends a row, which must come after all existing rows. Segments are in ascending order;
+    /// they may be empty if the phrase occurs only in the first one.
     pub fn push(&mut self, row: i64, frequency: f64, segments: &[u32]) {
         let known = self.frequencies.iter().position(|it| *it == frequency);
         let number = known.unwrap_or_else(|| {
             self.frequencies.push(frequency);
             self.frequencies.len() - 1
         });
-        write_varint(&mut self.bytes, row.wrapping_sub(self.last).cast_unsigned());
+        write_varint(&mut self.bytes, row.wrapping_sub(self.last_row).cast_unsigned());
         let number = 2 * number as u64;
         if segments.last().is_none_or(|last| *last == 0) {
             write_varint(&mut self.bytes, number);
@@ -106,24 +107,24 @@ impl Postings {
             write_varint(&mut self.bytes, list.len() as u64);
             self.bytes.extend_from_slice(&list);
         }
-        self.last = row;
-        self.count += 1;
+        self.last_row = row;
+        self.row_count += 1;
     }
 }
 
-/// A row that a phrase stands in.
+/// A row that contains a phrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting<'a> {
-    /// The row.
+    /// Row number.
     pub row: i64,
-    /// The place of its frequency in [`Postings::frequencies`].
-    pub number: usize,
+    /// Index of the frequency in [`Postings::frequencies`].
+    pub frequency_index: usize,
     segments: &'a [u8],
 }
 
 impl Posting<'_> {
-    /// The segments of the row that the phrase begins in, ascending. Each is
-    /// [`SEGMENT`] words long.
+    /// Returns the segments in which the phrase starts, in ascending order. Each segment is
+    /// [`SEGMENT_WORDS`] words long.
     pub fn segments(&self) -> impl Iterator<Item = u32> {
         let mut bytes = self.segments;
         let mut segment = 0;
@@ -136,19 +137,19 @@ impl Posting<'_> {
     }
 }
 
-/// Goes through postings.
+/// Iterator over postings.
 #[derive(Clone, Debug)]
-pub struct Cursor<'a> {
+pub struct PostingsCursor<'a> {
     bytes: &'a [u8],
     row: i64,
 }
 
-impl<'a> Iterator for Cursor<'a> {
+impl<'a> Iterator for PostingsCursor<'a> {
     type Item = Posting<'a>;
 
     #[inline]
     fn next(&mut self) -> Option<Posting<'a>> {
-        // Nearly always both fit into a byte, and there are no segments.
+        // Fast path: both numbers usually fit into one byte, without segments.
         if let [gap @ 0..0x80, number @ 0..0x80, rest @ ..] = self.bytes
             && number & 1 == 0
         {
@@ -156,7 +157,7 @@ impl<'a> Iterator for Cursor<'a> {
             self.row += i64::from(*gap);
             return Some(Posting {
                 row: self.row,
-                number: usize::from(number >> 1),
+                frequency_index: usize::from(number >> 1),
                 segments: &[],
             });
         }
@@ -169,7 +170,7 @@ impl<'a> Iterator for Cursor<'a> {
         }
         self.row = self.row.wrapping_add(gap.cast_signed());
         let number = usize::try_from(number >> 1).unwrap_or(usize::MAX);
-        Some(Posting { row: self.row, number, segments })
+        Some(Posting { row: self.row, frequency_index: number, segments })
     }
 }
 
@@ -196,54 +197,53 @@ fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Where postings are collected while a statement runs.
+/// Collects postings while a statement runs.
 #[derive(Debug, Default)]
-pub(crate) struct Sink {
+pub(crate) struct PostingsSink {
     pub(crate) weights: Vec<f64>,
     pub(crate) postings: Postings,
-    /// The places in the row that is being read, where there are several phrases.
-    pub(crate) places: Vec<(i32, i32)>,
-    /// The segments of the row that is being read.
+    /// Column and offset of each match in the current row, if the expression has several phrases.
+    pub(crate) positions: Vec<(i32, i32)>,
+    /// Segments with matches in the current row.
     pub(crate) segments: Vec<u32>,
 }
 
-/// Hands a sink to a statement.
+/// Binds a sink as a statement parameter.
 #[derive(Debug)]
-struct Handed(Rc<RefCell<Sink>>);
+struct SinkParameter(Rc<RefCell<PostingsSink>>);
 
-impl ToSql for Handed {
+impl ToSql for SinkParameter {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::from_rc(Rc::clone(&self.0), crate::ffi::SINK))
+        Ok(ToSqlOutput::from_rc(Rc::clone(&self.0), crate::ffi::SINK_POINTER_TYPE))
     }
 }
 
-/// Collects the postings of a match expression: of one phrase, or of several
-/// that stand for the same word, so that a place where two of them stand
-/// counts once.
+/// Collects the postings of a match expression: one phrase, or several alternatives for the same
+/// word. A position that several alternatives match counts once.
 ///
-/// The statement reads `… WHERE <table> MATCH :phrase AND rowid BETWEEN :first
-/// AND :last AND vademecum_postings(<table>, :sink)`. Column `i` counts with `weights[i]`; columns without a weight
-/// count 1, as in FTS5's `bm25()`.
+/// The statement has the form `… WHERE <table> MATCH :phrase AND rowid BETWEEN :first AND :last AND
+/// vademecum_postings(<table>, :sink)`. Column `i` has the weight `weights[i]`, or 1 if there is
+/// none, as in FTS5's `bm25()`.
 ///
 /// # Errors
-/// Those of the statement, an interruption among them.
-pub fn collect(
+/// Returns the error of the statement, including an interruption.
+pub fn collect_postings(
     statement: &mut Statement<'_>,
     phrase: &str,
     rows: RangeInclusive<i64>,
     weights: &[f64],
 ) -> rusqlite::Result<Postings> {
-    let sink = Sink { weights: weights.to_vec(), ..Sink::default() };
+    let sink = PostingsSink { weights: weights.to_vec(), ..PostingsSink::default() };
     let sink = Rc::new(RefCell::new(sink));
     let ran = statement
         .query(rusqlite::named_params! {
             ":phrase": phrase,
             ":first": rows.start(),
             ":last": rows.end(),
-            ":sink": Handed(Rc::clone(&sink)),
+            ":sink": SinkParameter(Rc::clone(&sink)),
         })
         .and_then(|mut rows| rows.next().map(|_| ()));
-    // The statement lets go of its sink here, not when it is next used.
+    // Releases the sink now instead of at the next use of the statement.
     statement.clear_bindings();
     ran?;
     let mut postings = std::mem::take(&mut sink.borrow_mut().postings);

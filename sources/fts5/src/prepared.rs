@@ -1,54 +1,53 @@
-//! Tokens that were looked for before FTS5 asks for them, on another thread.
+//! Texts that are tokenized on another thread before FTS5 stores them.
 //!
-//! Only one thread can write to a database. What it need not do itself lets it
-//! write more.
+//! Only one thread can write to a database. Tokenizing elsewhere leaves it more time to write.
 
 use std::{cell::RefCell, ops::ControlFlow, sync::Arc};
 
-use crate::tokens::index_tokens;
+use crate::tokens::for_each_index_token;
 
 thread_local! {
-    /// The texts that this thread is about to hand to FTS5.
-    static PREPARED: RefCell<Vec<Prepared>> = const { RefCell::new(Vec::new()) };
+    /// Tokenized texts that this thread is about to pass to FTS5.
+    static PREPARED: RefCell<Vec<PreparedText>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A text and its tokens.
+/// A text with its tokens.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedText {
     text: Arc<str>,
-    /// All tokens, one behind the other.
-    words: String,
-    /// Where each ends, and whether it stands where the one before does.
-    ends: Vec<(usize, bool)>,
+    /// All tokens, concatenated.
+    tokens: String,
+    /// End of each token in `tokens`, and whether it has the same position as the previous token.
+    token_ends: Vec<(usize, bool)>,
 }
 
-impl Prepared {
-    /// Looks for the tokens of a text.
+impl PreparedText {
+    /// Tokenizes a text.
     pub fn new(text: Arc<str>) -> Self {
-        let mut prepared = Self { text, words: String::new(), ends: Vec::new() };
-        index_tokens(&prepared.text, |word, _, same| {
-            prepared.words.push_str(word);
-            prepared.ends.push((prepared.words.len(), same));
+        let mut prepared = Self { text, tokens: String::new(), token_ends: Vec::new() };
+        for_each_index_token(&prepared.text, |word, _, same| {
+            prepared.tokens.push_str(word);
+            prepared.token_ends.push((prepared.tokens.len(), same));
             ControlFlow::Continue(())
         });
         prepared
     }
 
-    /// Hands every token to `visit`, and whether it stands where the one before does.
-    fn each(&self, mut visit: impl FnMut(&str, bool) -> ControlFlow<()>) {
+    /// Calls `visit` for every token, with a flag for the same position as the previous token.
+    fn for_each_token(&self, mut visit: impl FnMut(&str, bool) -> ControlFlow<()>) {
         let mut start = 0;
-        let _broken_off = self.ends.iter().try_for_each(|(end, same)| {
-            let word = self.words.get(start..*end).unwrap_or_default();
+        let _broken_off = self.token_ends.iter().try_for_each(|(end, same)| {
+            let word = self.tokens.get(start..*end).unwrap_or_default();
             start = *end;
             visit(word, *same)
         });
     }
 }
 
-/// Does something on this thread. Where FTS5 stores one of these texts meanwhile,
-/// its tokens are not looked for again.
-pub fn with_prepared<T>(texts: Vec<Prepared>, work: impl FnOnce() -> T) -> T {
-    /// Forgets them, whatever happens.
+/// Runs `work` with the given texts prepared on this thread. When FTS5 stores one of them, its
+/// tokens are reused.
+pub fn with_prepared_texts<T>(texts: Vec<PreparedText>, work: impl FnOnce() -> T) -> T {
+    /// Clears the prepared texts, even on panic.
     struct Forget;
     impl Drop for Forget {
         fn drop(&mut self) {
@@ -60,14 +59,14 @@ pub fn with_prepared<T>(texts: Vec<Prepared>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Hands the tokens of a text that is prepared to `visit`; tells whether it is.
-pub(crate) fn prepared_tokens(
+/// Calls `visit` for every token of a prepared text. Returns whether the text is prepared.
+pub(crate) fn visit_prepared_tokens(
     text: &[u8],
     visit: impl FnMut(&str, bool) -> ControlFlow<()>,
 ) -> bool {
     PREPARED.with_borrow(|prepared| {
         let known = prepared.iter().find(|known| known.text.as_bytes() == text);
-        known.map(|known| known.each(visit)).is_some()
+        known.map(|known| known.for_each_token(visit)).is_some()
     })
 }
 
@@ -77,7 +76,7 @@ mod tests {
 
     fn tokens(text: &str) -> Option<String> {
         let mut tokens = String::new();
-        let known = prepared_tokens(text.as_bytes(), |word, same| {
+        let known = visit_prepared_tokens(text.as_bytes(), |word, same| {
             tokens.push_str(if same { "|" } else { " " });
             tokens.push_str(word);
             ControlFlow::Continue(())
@@ -86,9 +85,9 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_known_of_texts_that_are_prepared_and_only_so_long() {
-        let texts = ["Kneading the dough", "", "東京"].map(|text| Prepared::new(text.into()));
-        with_prepared(texts.into(), || {
+    fn prepared_tokens_exist_only_inside_the_scope() {
+        let texts = ["Kneading the dough", "", "東京"].map(|text| PreparedText::new(text.into()));
+        with_prepared_texts(texts.into(), || {
             let known = tokens("Kneading the dough");
             assert_eq!(known.as_deref(), Some(" knead|=kneading the dough|=dough"));
             assert_eq!(tokens("東京").as_deref(), Some(" 東 京|東京"));

@@ -1,82 +1,80 @@
-//! Stems, and those of the words that were stemmed lately.
+//! English stemming with a cache per thread.
 //!
-//! Cutting an ending off takes longer than all else that happens to a word, and
-//! a text says the same words again and again.
+//! Stemming costs more than all other processing of a word, and texts repeat the same words.
 
 use std::cell::RefCell;
 
 use snowball_stemmers_rs::{Algorithm, Stemmer};
 
-/// Words that are remembered at most.
-const WORDS: usize = 1 << WORD_BITS;
-const WORD_BITS: u32 = 12;
-/// Longest word that is remembered, in letters. Few are longer.
-const LONGEST: usize = 16;
+/// Number of words in the cache.
+const CACHED_WORDS: usize = 1 << CACHE_INDEX_BITS;
+const CACHE_INDEX_BITS: u32 = 12;
+/// Maximum length of a cached word, in bytes. Few words are longer.
+const MAX_CACHED_WORD_BYTES: usize = 16;
 
 thread_local! {
-    static STEMS: RefCell<Stems> = RefCell::new(Stems::new());
+    static STEMS: RefCell<StemCache> = RefCell::new(StemCache::new());
 }
 
-/// Cuts an English ending off a folded word.
-pub fn stem<T>(folded: &str, then: impl FnOnce(&str) -> T) -> T {
+/// Calls `then` with the English stem of a folded word.
+pub fn with_stem<T>(folded: &str, then: impl FnOnce(&str) -> T) -> T {
     let inflected = folded.len() > 2 && folded.bytes().all(|byte| byte.is_ascii_lowercase());
     if !inflected {
         return then(folded);
     }
-    // Copied out, for `then` may ask for another stem.
-    let known = STEMS.with_borrow_mut(|stems| stems.of(folded));
-    match known.as_ref().and_then(Letters::as_str) {
+    // Copied, because `then` may call this function again.
+    let known = STEMS.with_borrow_mut(|stems| stems.stem_of(folded));
+    match known.as_ref().and_then(CachedWord::as_str) {
         Some(stem) => then(stem),
         None => then(&STEMS.with_borrow(|stems| stems.stemmer.stem(folded).into_owned())),
     }
 }
 
-/// A word that is short enough to be remembered; behind it are zeros.
+/// A word short enough for the cache, zero-padded.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Letters([u8; LONGEST]);
+struct CachedWord([u8; MAX_CACHED_WORD_BYTES]);
 
-impl Letters {
-    fn of(word: &str) -> Option<Self> {
-        let mut letters = [0; LONGEST];
+impl CachedWord {
+    fn from_word(word: &str) -> Option<Self> {
+        let mut letters = [0; MAX_CACHED_WORD_BYTES];
         letters.get_mut(..word.len())?.copy_from_slice(word.as_bytes());
         Some(Self(letters))
     }
 
     fn as_str(&self) -> Option<&str> {
         let behind = u128::from_le_bytes(self.0).leading_zeros() / u8::BITS;
-        let length = LONGEST.saturating_sub(usize::try_from(behind).ok()?);
+        let length = MAX_CACHED_WORD_BYTES.saturating_sub(usize::try_from(behind).ok()?);
         str::from_utf8(self.0.get(..length)?).ok()
     }
 
-    /// The place at which the word is remembered.
-    fn place(self) -> usize {
+    /// Returns the cache index of the word, computed by hashing.
+    fn cache_index(self) -> usize {
         let (parts, _) = self.0.as_chunks();
         let mixed = parts.iter().fold(0_u64, |mixed, part| {
             (mixed.rotate_left(29) ^ u64::from_le_bytes(*part)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         });
-        usize::try_from(mixed >> (u64::BITS - WORD_BITS)).unwrap_or(0)
+        usize::try_from(mixed >> (u64::BITS - CACHE_INDEX_BITS)).unwrap_or(0)
     }
 }
 
-/// The stems of words. Of two words that have the same place, the later one is
-/// remembered.
-struct Stems {
+/// A direct-mapped cache of stems. A later word replaces an earlier one with the same index.
+struct StemCache {
     stemmer: Stemmer,
-    known: Vec<(Letters, Letters)>,
+    entries: Vec<(CachedWord, CachedWord)>,
 }
 
-impl Stems {
+impl StemCache {
     fn new() -> Self {
-        let known = vec![(Letters::default(), Letters::default()); WORDS];
-        Self { stemmer: Stemmer::create(Algorithm::English), known }
+        let known = vec![(CachedWord::default(), CachedWord::default()); CACHED_WORDS];
+        Self { stemmer: Stemmer::create(Algorithm::English), entries: known }
     }
 
-    /// The stem of a word; none of one that is too long, or whose stem is.
-    fn of(&mut self, word: &str) -> Option<Letters> {
-        let letters = Letters::of(word)?;
-        let known = self.known.get_mut(letters.place())?;
+    /// Returns the stem of a word, or `None` if the word or its stem is too long for the cache.
+    fn stem_of(&mut self, word: &str) -> Option<CachedWord> {
+        let letters = CachedWord::from_word(word)?;
+        let known = self.entries.get_mut(letters.cache_index())?;
         if known.0 != letters {
-            *known = (letters, Letters::of(&self.stemmer.stem(word))?);
+            *known = (letters, CachedWord::from_word(&self.stemmer.stem(word))?);
         }
         Some(known.1)
     }
@@ -86,32 +84,32 @@ impl Stems {
 mod tests {
     use super::*;
 
-    fn stemmed(word: &str) -> String {
-        stem(word, str::to_owned)
+    fn to_stem(word: &str) -> String {
+        with_stem(word, str::to_owned)
     }
 
     #[test]
-    fn a_stem_that_is_remembered_is_the_one_that_was_cut() {
+    fn cached_stem_equals_computed_stem() {
         let stemmer = Stemmer::create(Algorithm::English);
         let endings = ["", "s", "ing", "ed", "ational", "iveness", "ousnesses", "ly", "y", "ying"];
         let beginnings = (0..2_000_u32).map(|number| {
             let letter = |shift| char::from(b'a' + u8::try_from(number / shift % 26).unwrap());
             [letter(1), 'o', letter(26), letter(676)].iter().collect::<String>()
         });
-        // More words than are remembered, each asked for again after the others
-        // of its beginning, and after all.
+        // More words than the cache holds, each looked up again after the others with the same
+        // prefix, and after all words.
         let words: Vec<String> = beginnings
             .flat_map(|beginning| endings.map(|ending| beginning.clone() + ending))
             .collect();
         for part in words.chunks(endings.len()).chain([words.as_slice()]) {
             for word in part.iter().chain(part) {
-                assert_eq!(stemmed(word), stemmer.stem(word), "{word}");
+                assert_eq!(to_stem(word), stemmer.stem(word), "{word}");
             }
         }
     }
 
     #[test]
-    fn only_words_that_can_have_english_endings_are_cut() {
+    fn only_lowercase_ascii_words_are_stemmed() {
         for (word, cut) in [
             ("kneading", "knead"),
             ("is", "is"),
@@ -120,14 +118,14 @@ mod tests {
             ("counterrevolutionaries", "counterrevolutionari"),
             ("abcdefghijklmnop", "abcdefghijklmnop"),
         ] {
-            assert_eq!(stemmed(word), cut);
+            assert_eq!(to_stem(word), cut);
         }
     }
 
     #[test]
-    fn a_stem_may_be_asked_for_inside_another() {
+    fn stemming_may_be_nested() {
         assert_eq!(
-            stem("breads", |bread| stem("baking", |bake| format!("{bread} {bake}"))),
+            with_stem("breads", |bread| with_stem("baking", |bake| format!("{bread} {bake}"))),
             "bread bake"
         );
     }

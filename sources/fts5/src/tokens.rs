@@ -1,70 +1,69 @@
-//! The tokens under which the words of a text are stored.
+//! Index tokens of a text.
 //!
-//! Every word is stored under its stem, and one that may have endings under
-//! itself too, with [`EXACT`] before it, so that exact words are not lost. Two
-//! characters of a run without spaces that stand next to each other are a
-//! token as well: a query for a run is a query for its pairs.
+//! Every word is stored under its stem. A word that may be inflected is also stored unchanged with
+//! the prefix [`EXACT_MARK`], so that exact searches are possible. In scripts without spaces, each
+//! pair of adjacent characters is a token as well; a query for such text searches its pairs.
 
 use std::ops::{ControlFlow, Range};
 
 use crate::{
-    stems::stem,
-    words::{Kind, each_word},
+    stems::with_stem,
+    words::{WordKind, for_each_word},
 };
 
-/// Stands before a word that is meant exactly as it is. No word contains it.
-pub const EXACT: char = '=';
+/// Prefix of tokens that match a word exactly. No word contains it.
+pub const EXACT_MARK: char = '=';
 
-/// Words that are a fifth of any English text and have no inflections: they are
-/// stored once.
-const UNINFLECTED: [&str; 12] =
+/// Frequent English words without inflections, about a fifth of any text. They are stored only
+/// once.
+const UNINFLECTED_WORDS: [&str; 12] =
     ["the", "and", "that", "for", "with", "from", "this", "not", "are", "was", "you", "have"];
 
-/// The token under which a folded word is found exactly as it is written.
+/// Returns the token that matches a folded word exactly as written.
 pub fn exact_token(folded: &str) -> String {
-    if may_be_inflected(folded) { format!("{EXACT}{folded}") } else { folded.to_owned() }
+    if may_be_inflected(folded) { format!("{EXACT_MARK}{folded}") } else { folded.to_owned() }
 }
 
-/// Whether another word may have the same stem.
+/// Returns whether another word may have the same stem.
 fn may_be_inflected(folded: &str) -> bool {
     folded.len() > 2
         && folded.bytes().all(|byte| byte.is_ascii_lowercase())
-        && !UNINFLECTED.contains(&folded)
+        && !UNINFLECTED_WORDS.contains(&folded)
 }
 
-/// Hands every token of a text to `visit`: the token, its place in bytes, and
-/// whether it stands at the same position as the one before.
-pub fn index_tokens(
+/// Calls `visit` for every token of a text: the token, its byte range, and whether it has the same
+/// position as the previous token.
+pub fn for_each_index_token(
     text: &str,
     mut visit: impl FnMut(&str, &Range<usize>, bool) -> ControlFlow<()>,
 ) {
     let mut last_position = None;
-    // The last character of a run: where it ends, and what it is.
+    // End and content of the last character of a script without spaces.
     let mut last_solid: Option<(usize, String)> = None;
     let mut other = String::new();
-    each_word(text, |word| {
+    for_each_word(text, |word| {
         let same = last_position == Some(word.position);
         last_position = Some(word.position);
-        if word.kind == Kind::Solid {
-            visit(word.folded, &word.place, same)?;
+        if word.kind == WordKind::Unspaced {
+            visit(word.folded, &word.range, same)?;
             other.clear();
-            if let Some((_, before)) = last_solid.take_if(|(end, _)| *end == word.place.start) {
+            if let Some((_, before)) = last_solid.take_if(|(end, _)| *end == word.range.start) {
                 other.push_str(&before);
                 other.push_str(word.folded);
-                visit(&other, &word.place, true)?;
+                visit(&other, &word.range, true)?;
             }
-            last_solid = Some((word.place.end, word.folded.to_owned()));
+            last_solid = Some((word.range.end, word.folded.to_owned()));
             return ControlFlow::Continue(());
         }
-        stem(word.folded, |stem| {
-            visit(stem, &word.place, same)?;
+        with_stem(word.folded, |stem| {
+            visit(stem, &word.range, same)?;
             if !may_be_inflected(word.folded) {
                 return ControlFlow::Continue(());
             }
             other.clear();
-            other.push(EXACT);
+            other.push(EXACT_MARK);
             other.push_str(word.folded);
-            visit(&other, &word.place, true)
+            visit(&other, &word.range, true)
         })
     });
 }
@@ -73,10 +72,10 @@ pub fn index_tokens(
 mod tests {
     use super::*;
 
-    /// The tokens of a text; those at the same position are joined by a bar.
+    /// Returns the tokens of a text; tokens at the same position are joined by a bar.
     fn tokens(text: &str) -> String {
         let mut tokens = String::new();
-        index_tokens(text, |token, _, same| {
+        for_each_index_token(text, |token, _, same| {
             tokens.push_str(if same { "|" } else { " " });
             tokens.push_str(token);
             ControlFlow::Continue(())
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inflected_word_is_stored_under_its_stem_and_under_itself() {
+    fn inflected_word_has_stem_and_exact_token() {
         assert_eq!(tokens("Kneading the dough"), "knead|=kneading the dough|=dough");
         assert_eq!(
             (exact_token("kneading"), exact_token("dough")),
@@ -94,13 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_spaces_is_stored_by_characters_and_pairs() {
+    fn unspaced_text_has_character_and_pair_tokens() {
         assert_eq!(tokens("東京都 x"), "東 京|東京 都|京都 x");
         assert_eq!(tokens("東 京"), "東 京");
     }
 
     #[test]
-    fn a_name_is_stored_whole_and_in_parts() {
+    fn compound_name_has_whole_and_part_tokens() {
         assert_eq!(
             tokens("readFiles in C++"),
             "readfil|=readfiles|read|=read file|=files in c++|c"

@@ -1,11 +1,10 @@
-//! The postings that [`collect`] gives, against what FTS5 says by itself:
-//! which rows match, and which token stands where.
+//! Tests of [`collect_postings`] against FTS5's own results: matching rows and token positions.
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly, its helpers too")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, ErrorCode, Result, Statement, named_params, types::Value};
-use vademecum_fts5::{Postings, SEGMENT, collect, register};
+use vademecum_fts5::{Postings, SEGMENT_WORDS, collect_postings, register};
 
 const COLLECT: &str = "SELECT rowid FROM t
     WHERE t MATCH :phrase AND rowid BETWEEN :first AND :last AND vademecum_postings(t, :sink)";
@@ -16,7 +15,7 @@ const TABLE: &str = "
     );
     CREATE VIRTUAL TABLE place USING fts5vocab(t, instance);";
 
-/// Words that share stems, places and beginnings.
+/// Words that share stems, positions and prefixes.
 const WORDS: [&str; 14] = [
     "knead", "kneading", "kneaded", "dough", "doughs", "rye", "bread", "the", "fooBar", "foo",
     "C++", "東京", "京都", "kn",
@@ -29,16 +28,16 @@ fn table() -> Connection {
     connection
 }
 
-/// Numbers that look random, the same in every run.
-struct Dice(u64);
+/// A seeded pseudo-random number generator.
+struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
         usize::try_from(self.0 >> 33).unwrap() % end
     }
 
-    fn text(&mut self) -> Option<String> {
+    fn random_text(&mut self) -> Option<String> {
         let longest = if self.below(12) == 0 { 1_000 } else { 12 };
         let words = self.below(longest);
         let text: Vec<&str> = (0..words).map(|_| WORDS[self.below(WORDS.len())]).collect();
@@ -46,21 +45,21 @@ impl Dice {
     }
 }
 
-fn write(connection: &Connection, row: i64, dice: &mut Dice) {
-    let texts = (row, dice.text(), dice.text(), dice.text());
+fn write_random_row(connection: &Connection, row: i64, dice: &mut SeededRng) {
+    let texts = (row, dice.random_text(), dice.random_text(), dice.random_text());
     let sql = "INSERT OR REPLACE INTO t (rowid, a, b, c) VALUES (?1, ?2, ?3, ?4)";
     connection.execute(sql, texts).unwrap();
 }
 
-/// Where a token stands: row, column, offset.
-type Place = (i64, usize, i64);
+/// Position of a token: row, column, offset.
+type TokenPosition = (i64, usize, i64);
 
-/// Where every token stands, as FTS5 tells it.
-struct Places(BTreeMap<String, BTreeSet<Place>>);
+/// Positions of every token, as reported by FTS5.
+struct TokenPositions(BTreeMap<String, BTreeSet<TokenPosition>>);
 
-impl Places {
-    fn of(connection: &Connection) -> Self {
-        let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
+impl TokenPositions {
+    fn read(connection: &Connection) -> Self {
+        let mut places: BTreeMap<String, BTreeSet<TokenPosition>> = BTreeMap::new();
         let mut statement = connection.prepare("SELECT term, doc, col, offset FROM place").unwrap();
         let mut rows = statement.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
@@ -72,28 +71,28 @@ impl Places {
         Self(places)
     }
 
-    /// Where the tokens stand one after the other.
-    fn of_phrase(&self, tokens: &[&str]) -> BTreeSet<Place> {
-        let stands = |token: &str, place: &Place| {
+    /// Returns the positions where the tokens occur one after the other.
+    fn of_phrase(&self, tokens: &[&str]) -> BTreeSet<TokenPosition> {
+        let stands = |token: &str, place: &TokenPosition| {
             self.0.get(token).is_some_and(|places| places.contains(place))
         };
         let firsts = self.0.get(tokens[0]).cloned().unwrap_or_default();
-        let follow = |(row, column, offset): &Place| {
+        let follow = |(row, column, offset): &TokenPosition| {
             let mut rest = tokens.iter().zip(0..);
             rest.all(|(token, number)| stands(token, &(*row, *column, offset + number)))
         };
         firsts.into_iter().filter(follow).collect()
     }
 
-    /// Where a token stands that begins so.
-    fn of_beginning(&self, beginning: &str) -> BTreeSet<Place> {
+    /// Returns the positions of all tokens with a prefix.
+    fn of_prefix(&self, beginning: &str) -> BTreeSet<TokenPosition> {
         let tokens = self.0.iter().filter(|(token, _)| token.starts_with(beginning));
         tokens.flat_map(|(_, places)| places).copied().collect()
     }
 }
 
-/// The weights of the places of each row, added up.
-fn weighed(places: &BTreeSet<Place>, weights: &[f64]) -> Vec<(i64, f64)> {
+/// Sums the column weights of the positions in each row.
+fn weighted_frequencies(places: &BTreeSet<TokenPosition>, weights: &[f64]) -> Vec<(i64, f64)> {
     let mut rows: BTreeMap<i64, f64> = BTreeMap::new();
     for (row, column, _) in places {
         *rows.entry(*row).or_default() += weights.get(*column).copied().unwrap_or(1.0);
@@ -101,33 +100,36 @@ fn weighed(places: &BTreeSet<Place>, weights: &[f64]) -> Vec<(i64, f64)> {
     rows.into_iter().collect()
 }
 
-/// The segments that each row has places in.
-fn in_segments(places: &BTreeSet<Place>) -> Vec<(i64, Vec<u32>)> {
+/// Returns the segments of each row that contain positions.
+fn segments_by_row(places: &BTreeSet<TokenPosition>) -> Vec<(i64, Vec<u32>)> {
     let mut rows: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
     for (row, _, offset) in places {
-        rows.entry(*row).or_default().insert(u32::try_from(*offset).unwrap() / SEGMENT);
+        rows.entry(*row).or_default().insert(u32::try_from(*offset).unwrap() / SEGMENT_WORDS);
     }
     rows.into_iter().map(|(row, segments)| (row, segments.into_iter().collect())).collect()
 }
 
 fn collect_all(statement: &mut Statement<'_>, phrase: &str, weights: &[f64]) -> Result<Postings> {
-    collect(statement, phrase, i64::MIN..=i64::MAX, weights)
+    collect_postings(statement, phrase, i64::MIN..=i64::MAX, weights)
 }
 
 fn rows(postings: &Postings) -> Vec<(i64, f64)> {
     let frequency = |number: usize| postings.frequencies()[number];
-    postings.rows().map(|posting| (posting.row, frequency(posting.number))).collect()
+    postings.rows().map(|posting| (posting.row, frequency(posting.frequency_index))).collect()
 }
 
-fn matches(connection: &Connection, expression: &str) -> Vec<i64> {
+fn matching_rows(connection: &Connection, expression: &str) -> Vec<i64> {
     let sql = "SELECT rowid FROM t WHERE t MATCH ?1 ORDER BY rowid";
     let mut statement = connection.prepare(sql).unwrap();
     let rows = statement.query_map([expression], |row| row.get(0)).unwrap();
     rows.collect::<Result<_>>().unwrap()
 }
 
-/// Expressions, each with the places that it stands for.
-fn expressions(places: &Places, dice: &mut Dice) -> Vec<(String, BTreeSet<Place>)> {
+/// Returns expressions, each with the positions that it matches.
+fn expressions(
+    places: &TokenPositions,
+    dice: &mut SeededRng,
+) -> Vec<(String, BTreeSet<TokenPosition>)> {
     let tokens: Vec<&str> = places.0.keys().map(String::as_str).collect();
     let mut expressions = Vec::new();
     for token in &tokens {
@@ -144,55 +146,64 @@ fn expressions(places: &Places, dice: &mut Dice) -> Vec<(String, BTreeSet<Place>
         expressions.push((format!("{{a c}} : (\"{one}\")"), in_columns.collect()));
     }
     for beginning in ["k", "kn", "kneadi", "do", "東", "z", "=k"] {
-        let word = places.of_beginning(beginning);
+        let word = places.of_prefix(beginning);
         expressions.push((format!("\"{beginning}\" *"), word.clone()));
-        let inflected = places.of_beginning(&format!("={beginning}"));
+        let inflected = places.of_prefix(&format!("={beginning}"));
         let either = word.union(&inflected).copied().collect();
         expressions.push((format!("(\"{beginning}\" * OR \"={beginning}\" *)"), either));
     }
     expressions
 }
 
-fn check(connection: &Connection, dice: &mut Dice) {
-    let places = Places::of(connection);
+fn check_postings(connection: &Connection, dice: &mut SeededRng) {
+    let places = TokenPositions::read(connection);
     let mut statement = connection.prepare(COLLECT).unwrap();
     for (expression, places) in expressions(&places, dice) {
         for weights in [&[][..], &[1.0, 1.0, 1.0], &[4.0, 0.5], &[0.0, 0.25, 8.0, 3.0]] {
             let found = collect_all(&mut statement, &expression, weights).unwrap();
-            assert_eq!(rows(&found), weighed(&places, weights), "{expression} {weights:?}");
+            assert_eq!(
+                rows(&found),
+                weighted_frequencies(&places, weights),
+                "{expression} {weights:?}"
+            );
             assert_eq!((found.len(), found.is_empty()), (rows(&found).len(), places.is_empty()));
         }
         let found = collect_all(&mut statement, &expression, &[]).unwrap();
         let found: Vec<i64> = found.rows().map(|posting| posting.row).collect();
-        assert_eq!(found, matches(connection, &expression), "{expression}");
-        check_parts(&mut statement, &expression, &places, dice);
+        assert_eq!(found, matching_rows(connection, &expression), "{expression}");
+        check_row_ranges(&mut statement, &expression, &places, dice);
     }
 }
 
-/// Postings of a range of rows are those of all rows, but for the others; put
-/// together again they are the same.
-fn check_parts(
+/// Checks that postings of a row range equal that part of all postings, and that the parts
+/// recombine to the whole.
+fn check_row_ranges(
     statement: &mut Statement<'_>,
     expression: &str,
-    places: &BTreeSet<Place>,
-    dice: &mut Dice,
+    places: &BTreeSet<TokenPosition>,
+    dice: &mut SeededRng,
 ) {
     let all = collect_all(statement, expression, &[2.0]).unwrap();
     let segments = |postings: &Postings| -> Vec<(i64, Vec<u32>)> {
         postings.rows().map(|posting| (posting.row, posting.segments().collect())).collect()
     };
-    assert_eq!(segments(&all), in_segments(places), "{expression}");
+    assert_eq!(segments(&all), segments_by_row(places), "{expression}");
     let known: Vec<i64> = all.rows().map(|posting| posting.row).collect();
     let Some(middle) = known.get(dice.below(known.len().max(1))).copied() else { return };
-    let mut before = collect(statement, expression, i64::MIN..=middle - 1, &[2.0]).unwrap();
-    let after = collect(statement, expression, middle..=i64::MAX, &[2.0]).unwrap();
+    let mut before =
+        collect_postings(statement, expression, i64::MIN..=middle - 1, &[2.0]).unwrap();
+    let after = collect_postings(statement, expression, middle..=i64::MAX, &[2.0]).unwrap();
     assert!(rows(&before).iter().all(|(row, _)| *row < middle), "{expression}");
     assert!(rows(&after).iter().all(|(row, _)| *row >= middle), "{expression}");
-    let only = collect(statement, expression, middle..=middle, &[2.0]).unwrap();
-    let changed = all.with(&[middle - 1, middle], &only);
-    let gone = all.with(&known, &Postings::default());
+    let only = collect_postings(statement, expression, middle..=middle, &[2.0]).unwrap();
+    let changed = all.with_rows_replaced(&[middle - 1, middle], &only);
+    let gone = all.with_rows_replaced(&known, &Postings::default());
     before.append(&after);
-    for same in [&before, &all.with(&[], &Postings::default()), &all.with(&known, &all)] {
+    for same in [
+        &before,
+        &all.with_rows_replaced(&[], &Postings::default()),
+        &all.with_rows_replaced(&known, &all),
+    ] {
         assert_eq!((rows(same), segments(same)), (rows(&all), segments(&all)), "{expression}");
     }
     let kept = rows(&all).into_iter().filter(|(row, _)| *row != middle - 1).collect::<Vec<_>>();
@@ -200,29 +211,29 @@ fn check_parts(
 }
 
 #[test]
-fn postings_are_those_of_fts5_whatever_was_deleted_and_replaced() {
+fn postings_match_fts5_after_deletes_and_replacements() {
     for seed in 0..4 {
-        let (connection, mut dice) = (table(), Dice(seed));
-        // Close together, and far apart.
+        let (connection, mut dice) = (table(), SeededRng(seed));
+        // Adjacent rows for even seeds, distant rows for odd seeds.
         let apart = if seed % 2 == 0 { 1 } else { 12_345_678_901 };
         let row = |number: usize| (i64::try_from(number).unwrap() - 20) * apart;
         for number in 0..150 {
-            write(&connection, row(number), &mut dice);
+            write_random_row(&connection, row(number), &mut dice);
         }
-        check(&connection, &mut dice);
+        check_postings(&connection, &mut dice);
         for _ in 0..60 {
-            write(&connection, row(dice.below(200)), &mut dice);
+            write_random_row(&connection, row(dice.below(200)), &mut dice);
             let gone = row(dice.below(150));
             connection.execute("DELETE FROM t WHERE rowid = ?1", [gone]).unwrap();
         }
-        check(&connection, &mut dice);
+        check_postings(&connection, &mut dice);
         connection.execute("INSERT INTO t (t) VALUES ('optimize')", []).unwrap();
-        check(&connection, &mut dice);
+        check_postings(&connection, &mut dice);
     }
 }
 
 #[test]
-fn rows_at_the_ends_of_all_numbers_are_kept() {
+fn postings_keep_extreme_row_numbers() {
     let connection = table();
     let ends = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX - 1, i64::MAX];
     for row in ends {
@@ -233,7 +244,7 @@ fn rows_at_the_ends_of_all_numbers_are_kept() {
 }
 
 #[test]
-fn phrases_that_stand_at_one_place_count_once() {
+fn alternatives_at_one_position_count_once() {
     let connection = table();
     connection.execute("INSERT INTO t (a, b) VALUES ('kneading knead', 'kneaded')", []).unwrap();
     let mut statement = connection.prepare(COLLECT).unwrap();
@@ -247,7 +258,7 @@ fn phrases_that_stand_at_one_place_count_once() {
 }
 
 #[test]
-fn a_table_of_another_kind_gives_postings_too() {
+fn table_with_column_detail_returns_postings() {
     let mut connection = table();
     connection
         .execute_batch(
@@ -257,26 +268,26 @@ fn a_table_of_another_kind_gives_postings_too() {
         )
         .unwrap();
     let transaction = connection.transaction().unwrap();
-    // Not committed yet, and there all the same.
+    // Visible within the transaction before the commit.
     transaction.execute("INSERT INTO t (c) VALUES ('rye')", []).unwrap();
     let found = collect_all(&mut transaction.prepare(COLLECT).unwrap(), "rye", &[]).unwrap();
     assert_eq!(found.rows().map(|posting| posting.row).collect::<Vec<_>>(), [1, 3, 4]);
 }
 
-/// Lets SQLite break off when it next looks up.
-fn interrupt(connection: &Connection) {
+/// Makes SQLite interrupt the next statement.
+fn interrupt_statements(connection: &Connection) {
     connection.progress_handler(1, Some(|| true)).unwrap();
 }
 
-fn let_go(connection: &Connection) {
+fn stop_interrupting(connection: &Connection) {
     connection.progress_handler(0, None::<fn() -> bool>).unwrap();
 }
 
 #[test]
-fn an_interruption_is_an_error_and_the_statement_can_be_used_again() {
-    let (connection, mut dice) = (table(), Dice(7));
+fn interrupted_statement_fails_and_stays_usable() {
+    let (connection, mut dice) = (table(), SeededRng(7));
     for row in 0..500 {
-        write(&connection, row, &mut dice);
+        write_random_row(&connection, row, &mut dice);
     }
     let mut statement = connection.prepare(COLLECT).unwrap();
     let whole = rows(&collect_all(&mut statement, "\"knead\"", &[]).unwrap());
@@ -289,13 +300,13 @@ fn an_interruption_is_an_error_and_the_statement_can_be_used_again() {
         connection.progress_handler(1, Some(watch)).unwrap();
         let error = collect_all(&mut statement, "\"knead\"", &[]).unwrap_err();
         assert_eq!(error.sqlite_error_code(), Some(ErrorCode::OperationInterrupted), "{error}");
-        let_go(&connection);
+        stop_interrupting(&connection);
         assert_eq!(rows(&collect_all(&mut statement, "\"knead\"", &[]).unwrap()), whole);
     }
 }
 
 #[test]
-fn a_phrase_that_is_none_is_an_error_and_the_statement_can_be_used_again() {
+fn invalid_phrase_fails_and_statement_stays_usable() {
     let connection = table();
     connection.execute("INSERT INTO t (a) VALUES ('rye')", []).unwrap();
     let mut statement = connection.prepare(COLLECT).unwrap();
@@ -306,7 +317,7 @@ fn a_phrase_that_is_none_is_an_error_and_the_statement_can_be_used_again() {
 }
 
 #[test]
-fn a_statement_without_a_sink_is_refused() {
+fn statement_without_sink_is_rejected() {
     let connection = table();
     for sql in ["SELECT 1", "SELECT rowid FROM t WHERE t MATCH :phrase", "SELECT :sink"] {
         let found = collect_all(&mut connection.prepare(sql).unwrap(), "\"rye\"", &[]);
@@ -314,8 +325,8 @@ fn a_statement_without_a_sink_is_refused() {
     }
 }
 
-/// Runs a statement with a value that is no sink, to its end.
-fn run(statement: &mut Statement<'_>, value: &Value) -> Result<usize> {
+/// Runs a statement to its end with a value that is not a sink.
+fn run_with_value(statement: &mut Statement<'_>, value: &Value) -> Result<usize> {
     let mut rows = match statement.parameter_index(":value")? {
         Some(_) => statement.query(named_params! { ":value": value })?,
         None => statement.query([])?,
@@ -328,7 +339,7 @@ fn run(statement: &mut Statement<'_>, value: &Value) -> Result<usize> {
 }
 
 #[test]
-fn a_call_that_makes_no_sense_is_an_error_of_the_statement() {
+fn invalid_function_call_is_statement_error() {
     let connection = table();
     connection.execute("INSERT INTO t (a) VALUES ('rye'), ('rye dough')", []).unwrap();
     connection.execute_batch("CREATE TABLE plain (a); INSERT INTO plain VALUES (1)").unwrap();
@@ -362,14 +373,14 @@ fn a_call_that_makes_no_sense_is_an_error_of_the_statement() {
     for sql in places.iter().flat_map(|place| calls.map(|call| place.replace("{}", call))) {
         let Ok(mut statement) = connection.prepare(&sql) else { continue };
         for value in &values {
-            assert!(run(&mut statement, value).is_err(), "{sql} with {value:?}");
+            assert!(run_with_value(&mut statement, value).is_err(), "{sql} with {value:?}");
         }
     }
-    assert_eq!(matches(&connection, "rye"), [1, 2]);
+    assert_eq!(matching_rows(&connection, "rye"), [1, 2]);
 }
 
 #[test]
-fn a_sink_in_a_statement_of_another_form_does_no_harm() {
+fn sink_in_unusual_statement_is_safe() {
     let connection = table();
     connection.execute("INSERT INTO t (a) VALUES ('rye'), ('rye dough'), ('dough')", []).unwrap();
     for sql in [
@@ -388,7 +399,7 @@ fn a_sink_in_a_statement_of_another_form_does_no_harm() {
 }
 
 #[test]
-fn the_functions_are_there_for_one_connection_and_can_be_given_twice() {
+fn register_is_per_connection_and_repeatable() {
     let connection = table();
     register(&connection).unwrap();
     connection.execute("INSERT INTO t (a) VALUES ('rye')", []).unwrap();
@@ -401,12 +412,12 @@ fn the_functions_are_there_for_one_connection_and_can_be_given_twice() {
 }
 
 #[test]
-fn an_interrupted_register_is_an_error() {
+fn interrupted_register_can_be_repeated() {
     let connection = Connection::open_in_memory().unwrap();
-    interrupt(&connection);
-    // Whether SQLite looks up in so short a statement is its own affair.
+    interrupt_statements(&connection);
+    // SQLite may or may not check for interruption in such a short statement.
     drop(register(&connection));
-    let_go(&connection);
+    stop_interrupting(&connection);
     register(&connection).unwrap();
     connection.execute_batch(TABLE).unwrap();
 }

@@ -1,10 +1,10 @@
-//! The tokenizer as FTS5 uses it, for texts and for queries.
+//! Tests of the tokenizer within FTS5, for documents and queries.
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly, its helpers too")]
 
 use std::ops::ControlFlow;
 
 use rusqlite::{Connection, Result};
-use vademecum_fts5::{Prepared, index_tokens, register, with_prepared};
+use vademecum_fts5::{PreparedText, for_each_index_token, register, with_prepared_texts};
 
 fn table(options: &str) -> Connection {
     let connection = Connection::open_in_memory().unwrap();
@@ -17,8 +17,8 @@ fn table(options: &str) -> Connection {
     connection
 }
 
-/// The tokens that FTS5 has of a text, with their offsets.
-fn stored(connection: &Connection) -> Vec<(i64, String)> {
+/// Returns the tokens that FTS5 stores, with their offsets.
+fn stored_tokens(connection: &Connection) -> Vec<(i64, String)> {
     let sql = "SELECT offset, CAST(term AS BLOB) AS term FROM place ORDER BY offset, term";
     let mut statement = connection.prepare(sql).unwrap();
     let rows = statement.query_map([], |row| {
@@ -28,10 +28,10 @@ fn stored(connection: &Connection) -> Vec<(i64, String)> {
     rows.unwrap().collect::<Result<_>>().unwrap()
 }
 
-/// The tokens of a text, with their offsets.
-fn tokens(text: &str) -> Vec<(i64, String)> {
+/// Returns the tokens of a text, with their offsets.
+fn tokens_of(text: &str) -> Vec<(i64, String)> {
     let (mut offset, mut tokens) = (-1, Vec::new());
-    index_tokens(text, |token, _, same| {
+    for_each_index_token(text, |token, _, same| {
         offset += i64::from(!same);
         tokens.push((offset, token.to_owned()));
         ControlFlow::Continue(())
@@ -41,18 +41,18 @@ fn tokens(text: &str) -> Vec<(i64, String)> {
     tokens
 }
 
-fn count(connection: &Connection, expression: &str) -> Result<i64> {
+fn count_matches(connection: &Connection, expression: &str) -> Result<i64> {
     let sql = "SELECT count(*) FROM t WHERE t MATCH ?1";
     connection.query_row(sql, [expression], |row| row.get(0))
 }
 
-/// Writes bytes as a text, whatever they are.
-fn write(connection: &Connection, bytes: &[u8]) {
+/// Inserts arbitrary bytes as text.
+fn insert_bytes(connection: &Connection, bytes: &[u8]) {
     connection.execute("INSERT INTO t (a) VALUES (CAST(?1 AS TEXT))", [bytes]).unwrap();
 }
 
 #[test]
-fn what_is_stored_are_the_tokens_of_the_text() {
+fn stored_tokens_equal_tokens_of_text() {
     for text in [
         "",
         " ",
@@ -65,29 +65,31 @@ fn what_is_stored_are_the_tokens_of_the_text() {
         "=exact \"quoted\" a*b",
     ] {
         let connection = table(", content = ''");
-        write(&connection, text.as_bytes());
-        assert_eq!(stored(&connection), tokens(text), "{text:?}");
+        insert_bytes(&connection, text.as_bytes());
+        assert_eq!(stored_tokens(&connection), tokens_of(text), "{text:?}");
         let prepared = table(", content = ''");
-        with_prepared(vec![Prepared::new(text.into())], || write(&prepared, text.as_bytes()));
-        assert_eq!(stored(&prepared), tokens(text), "{text:?}, prepared");
+        with_prepared_texts(vec![PreparedText::new(text.into())], || {
+            insert_bytes(&prepared, text.as_bytes())
+        });
+        assert_eq!(stored_tokens(&prepared), tokens_of(text), "{text:?}, prepared");
     }
 }
 
 #[test]
-fn bytes_that_are_no_text_are_read_as_far_as_they_are() {
+fn invalid_utf8_is_tokenized_around() {
     let connection = table("");
-    write(&connection, b"rye\xFFbread \xC3\x28 \xF0\x9F dough\x80");
-    let words = stored(&connection).into_iter().map(|(_, token)| token);
+    insert_bytes(&connection, b"rye\xFFbread \xC3\x28 \xF0\x9F dough\x80");
+    let words = stored_tokens(&connection).into_iter().map(|(_, token)| token);
     let words: Vec<_> = words.filter(|token| !token.starts_with('=')).collect();
     assert_eq!(words, ["rye", "bread", "dough"]);
 }
 
 #[test]
-fn a_word_after_bytes_that_are_no_text_is_never_shown_from_beyond_the_text() {
+fn highlight_after_invalid_bytes_stays_inside_text() {
     for before in [1, 10, 1_000, 100_000] {
         let connection = table("");
         let bytes = [&vec![0xFF; before], &b" dough"[..]].concat();
-        write(&connection, &bytes);
+        insert_bytes(&connection, &bytes);
         for shown in ["highlight(t, 0, '<', '>')", "snippet(t, 0, '<', '>', '', 3)"] {
             let sql = format!("SELECT CAST({shown} AS BLOB) FROM t WHERE t MATCH 'dough'");
             let text: Vec<u8> = connection.query_row(&sql, [], |row| row.get(0)).unwrap();
@@ -98,9 +100,9 @@ fn a_word_after_bytes_that_are_no_text_is_never_shown_from_beyond_the_text() {
 }
 
 #[test]
-fn words_are_shown_where_they_stand() {
+fn highlight_marks_word_positions() {
     let connection = table("");
-    write(&connection, "Die Bäckerei: kneading 東京都, C++!".as_bytes());
+    insert_bytes(&connection, "Die Bäckerei: kneading 東京都, C++!".as_bytes());
     for (expression, shown) in [
         ("backerei", "Die [Bäckerei]: kneading 東京都, C++!"),
         ("knead", "Die Bäckerei: [kneading] 東京都, C++!"),
@@ -114,7 +116,7 @@ fn words_are_shown_where_they_stand() {
 }
 
 #[test]
-fn any_bytes_can_be_stored_deleted_and_shown() {
+fn arbitrary_bytes_can_be_stored_shown_and_deleted() {
     let connection = table("");
     let mut dice = 1_u32;
     let mut next = || {
@@ -131,7 +133,7 @@ fn any_bytes_can_be_stored_deleted_and_shown() {
                 [_, any, ..] => any,
             })
             .collect();
-        write(&connection, &bytes);
+        insert_bytes(&connection, &bytes);
     }
     for word in ["a", "b", "z9", "ab", "東", "a*"] {
         let sql = "SELECT length(highlight(t, 0, '[', ']')) + length(snippet(t, 0, '', '', '', 9))
@@ -144,25 +146,25 @@ fn any_bytes_can_be_stored_deleted_and_shown() {
     connection.execute("DELETE FROM t WHERE rowid % 3 = 0", []).unwrap();
     connection.execute("INSERT INTO t (t) VALUES ('integrity-check')", []).unwrap();
     connection.execute("DELETE FROM t", []).unwrap();
-    assert_eq!(stored(&connection), []);
+    assert_eq!(stored_tokens(&connection), []);
 }
 
 #[test]
-fn a_huge_text_is_stored() {
+fn huge_text_is_indexed() {
     let pieces = ["a", "aB", "東", "é", "\0", "x ", "C++", "ab\u{301}", "𠀀"];
     for piece in pieces {
         let connection = table(", content = ''");
         let mut text = piece.repeat(2_000_000 / piece.len());
         text.push_str(" needle");
-        write(&connection, text.as_bytes());
-        assert_eq!(count(&connection, "needl").unwrap(), 1, "{piece:?}");
+        insert_bytes(&connection, text.as_bytes());
+        assert_eq!(count_matches(&connection, "needl").unwrap(), 1, "{piece:?}");
     }
 }
 
 #[test]
-fn a_query_names_tokens_and_not_words() {
+fn query_matches_tokens_not_words() {
     let connection = table("");
-    write(&connection, "Kneading fooBar 東京都".as_bytes());
+    insert_bytes(&connection, "Kneading fooBar 東京都".as_bytes());
     for (expression, found) in [
         ("\"knead\"", 1),
         ("\"kneading\"", 0),
@@ -181,12 +183,12 @@ fn a_query_names_tokens_and_not_words() {
         ("\" \"", 0),
         ("\"\"", 0),
     ] {
-        assert_eq!(count(&connection, expression).unwrap(), found, "{expression}");
+        assert_eq!(count_matches(&connection, expression).unwrap(), found, "{expression}");
     }
 }
 
 #[test]
-fn options_of_the_tokenizer_are_passed_over_and_tables_come_and_go() {
+fn tokenizer_ignores_options_across_table_lifetimes() {
     let connection = Connection::open_in_memory().unwrap();
     register(&connection).unwrap();
     for number in 0..20 {
@@ -195,7 +197,7 @@ fn options_of_the_tokenizer_are_passed_over_and_tables_come_and_go() {
              INSERT INTO t (a) VALUES ('kneading');"
         );
         connection.execute_batch(&sql).unwrap();
-        assert_eq!(count(&connection, "knead").unwrap(), 1);
+        assert_eq!(count_matches(&connection, "knead").unwrap(), 1);
         connection.execute_batch("DROP TABLE t").unwrap();
     }
 }

@@ -1,9 +1,8 @@
-//! What a source stands on: the model it speaks, the store it reads and
-//! writes, and the retrieval that is the same for all of them.
+//! Foundation shared by all sources: data model, SQLite store and search functions.
 //!
-//! Start with [`source`], which says what a source must be able to do.
+//! Start with [`source`], which defines the trait that every source implements.
 
 pub mod model;
-pub mod retrieve;
+pub mod search;
 pub mod source;
 pub mod store;

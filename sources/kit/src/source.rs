@@ -1,119 +1,136 @@
-//! What a source must be able to do.
+//! The [`Source`] trait and its error type.
 //!
-//! A source is synchronous and offline. It does not rank across sources,
-//! page, remember or check who asks: it is handed one user's database, and
-//! there is no other that it could reach.
+//! A source is synchronous and offline. It does not rank across sources, paginate, keep session
+//! state or check permissions. It receives the database of one user and cannot reach any other.
 
 use std::fmt::Debug;
 
 use crate::{
     model::{
-        Ask, Change, Draft, Edit, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved,
-        SourceName, Stamped, Statistics, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
+        Change, ChangedItem, CorpusStatistics, Draft, Edit, Filters, GetRequest, Hit, HitRequest,
+        Item, ItemId, ItemVersion, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats,
+        StoredPrompt, Suggestions, TagChange, Uri,
     },
-    retrieve::{self, FtsQuery, Similar},
-    store::{Database, Derived, Reader, Store, StoreError, Table, Writer},
+    search::{self, FtsQuery, SimilarWord},
+    store::{Database, DerivedFtsTable, FtsTable, Reader, Store, StoreError, Writer},
 };
 
-/// Something that can be searched, read and added to.
+/// A searchable collection of items that can be read and extended.
 pub trait Source: Debug + Send + Sync + 'static {
-    /// What it is called.
+    /// Returns the name of the source.
     fn name(&self) -> SourceName;
 
-    /// Which of the user's databases it lives in.
+    /// Returns the user database that stores the items.
     fn database(&self) -> Database;
 
-    /// The full-text table that is searched, and the columns of it that count
-    /// with these filters; all, if none is named.
-    fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>);
+    /// Returns the full-text table and the columns that the filters select. An empty list selects
+    /// all columns.
+    fn searched_table(&self, filters: &Filters) -> (&'static FtsTable, Vec<&'static str>);
 
-    /// The full-text table that is searched, as what can be made anew from rows; `None`
-    /// for a source whose words are nobody's to mend.
-    fn derived(&self) -> Option<Derived> {
+    /// Returns the statements that check and rebuild the full-text table, or `None` if the table
+    /// cannot be rebuilt from rows.
+    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
         None
     }
 
-    /// Finds the matches that come first, without reading them.
+    /// Ranks the matches without loading their content.
     ///
-    /// The order is total and does not depend on how many are asked for: by
-    /// relevance it is score, then last modification, then URI. Scores are raw.
-    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError>;
+    /// The order is total and does not depend on the limit. Relevance order sorts by score, then
+    /// last modification, then URI. Scores are raw BM25 values.
+    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError>;
 
-    /// The statistics of a query as far as they are remembered; `None` if they
-    /// are not. Looks at no file.
-    fn known(&self, store: &Store, query: &FtsQuery, filters: &Filters) -> Option<Statistics> {
-        let (table, columns) = self.searched(filters);
-        retrieve::known(&*store.memory(table)?, query, table, &columns)
+    /// Returns the cached statistics of a query, or `None` if any part is not cached. Reads no
+    /// file.
+    fn cached_statistics(
+        &self,
+        store: &Store,
+        query: &FtsQuery,
+        filters: &Filters,
+    ) -> Option<CorpusStatistics> {
+        let (table, columns) = self.searched_table(filters);
+        search::cached_statistics(&*store.index_cache(table)?, query, table, &columns)
     }
 
-    /// The stored words that look like any of these, which are not stored.
-    fn similar(&self, reader: &Reader<'_>, words: &[String]) -> Result<Vec<Similar>, SourceError> {
-        Ok(retrieve::similar(reader, self.searched(&Filters::default()).0, words)?)
+    /// Returns stored words that are similar to the given words, which are not stored themselves.
+    fn similar_words(
+        &self,
+        reader: &Reader<'_>,
+        words: &[String],
+    ) -> Result<Vec<SimilarWord>, SourceError> {
+        Ok(search::find_similar_words(reader, self.searched_table(&Filters::default()).0, words)?)
     }
 
-    /// Reads matches for a list of results, in the order they are given.
-    /// What has vanished meanwhile is left out.
-    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError>;
+    /// Loads matches for a result list, in the given order. Items deleted since ranking are
+    /// omitted.
+    fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError>;
 
-    /// Reads one item.
-    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError>;
+    /// Loads one item.
+    fn load_item(&self, reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError>;
 
-    /// Reads one item as the draft that would make it again, its identifier
-    /// included. Its origin is its URI.
-    fn draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>;
+    /// Loads one item as a draft that recreates it with the same identifier. The draft's origin is
+    /// the item's URI.
+    fn load_draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>;
 
-    /// Adds an item, or brings the one of the same origin up to date.
-    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError>;
+    /// Inserts an item, or updates the item that has the same origin.
+    fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError>;
 
-    /// Takes the item of an origin away, because the origin is gone: marks it as
-    /// deleted, and makes it unfindable. Tells whether there was one.
-    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError>;
+    /// Marks the item of a vanished origin as deleted and removes it from search. Returns whether
+    /// the origin had an item.
+    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError>;
 
-    /// Changes what it holds, as somebody asks for.
-    fn change(&self, writer: &Writer<'_>, change: &Change) -> Result<Written, SourceError> {
+    /// Applies a change that a user requested.
+    fn apply_change(
+        &self,
+        writer: &Writer<'_>,
+        change: &Change,
+    ) -> Result<ChangedItem, SourceError> {
         match change {
-            Change::Add(draft) => self.add(writer, draft),
-            Change::Tag { id, tagging } => self.tag(writer, id, tagging),
-            Change::Edit { id, version, edit } => self.edit(writer, id, *version, edit),
+            Change::Add(draft) => self.insert_item(writer, draft),
+            Change::Tag { id, tagging } => self.tag_item(writer, id, tagging),
+            Change::Edit { id, version, edit } => self.edit_item(writer, id, *version, edit),
         }
     }
 
-    /// Adds an item that was written here, for a source in which one writes.
-    fn add(&self, _writer: &Writer<'_>, _draft: &Draft) -> Result<Written, SourceError> {
-        Err(SourceError::Refused(format!("nothing can be written into `{}`", self.name())))
+    /// Inserts an item written in the library. Sources that are not writable return an error.
+    fn insert_item(
+        &self,
+        _writer: &Writer<'_>,
+        _draft: &Draft,
+    ) -> Result<ChangedItem, SourceError> {
+        Err(SourceError::Refused(format!("source `{}` does not accept new items", self.name())))
     }
 
-    /// Changes the tags of an item, for a source whose items have some.
-    fn tag(
+    /// Changes the tags of an item. Sources without tags return an error.
+    fn tag_item(
         &self,
         _writer: &Writer<'_>,
         _id: &ItemId,
-        _tagging: &Tagging,
-    ) -> Result<Written, SourceError> {
-        Err(SourceError::Refused(format!("what is in `{}` has no tags", self.name())))
+        _tagging: &TagChange,
+    ) -> Result<ChangedItem, SourceError> {
+        Err(SourceError::Refused(format!("items in `{}` have no tags", self.name())))
     }
 
-    /// Edits or deletes an item, for a source in which one writes. One that is
-    /// not at the `version` that is given is left alone.
-    fn edit(
+    /// Edits or deletes an item if it is at the given `version`. Sources that are not editable
+    /// return an error.
+    fn edit_item(
         &self,
         _writer: &Writer<'_>,
         _id: &ItemId,
         _version: Option<i64>,
         _edit: &Edit,
-    ) -> Result<Written, SourceError> {
-        Err(SourceError::Refused(format!("what is in `{}` cannot be edited", self.name())))
+    ) -> Result<ChangedItem, SourceError> {
+        Err(SourceError::Refused(format!("items in `{}` cannot be edited", self.name())))
     }
 
-    /// The kinds of items it holds and how many there are of each, for a
-    /// source that has kinds.
-    fn kinds(&self, _reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {
+    /// Returns the item kinds and the number of items of each kind. Empty for sources without
+    /// kinds.
+    fn item_kinds(&self, _reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {
         Ok(Vec::new())
     }
 
-    /// The items whose identifier begins with `typed`, or whose title has words
-    /// that begin so: best first, and all, newest first, for nothing.
-    fn suggest(
+    /// Returns the items whose identifier starts with `typed` or whose title contains words
+    /// starting with it, best match first. Empty input returns all items, newest first.
+    fn suggest_items(
         &self,
         _reader: &Reader<'_>,
         _typed: &str,
@@ -122,9 +139,9 @@ pub trait Source: Debug + Send + Sync + 'static {
         Ok(Suggestions::default())
     }
 
-    /// The keywords of its items that begin with `typed`, the most used first,
-    /// for a source that can be searched by keyword.
-    fn keywords(
+    /// Returns the keywords that start with `typed`, most used first. Empty for sources that cannot
+    /// be searched by keyword.
+    fn suggest_keywords(
         &self,
         _reader: &Reader<'_>,
         _typed: &str,
@@ -133,20 +150,19 @@ pub trait Source: Debug + Send + Sync + 'static {
         Ok(Suggestions::default())
     }
 
-    /// The prompts that can be filled in and sent, by name, for a source that
-    /// holds such.
-    fn prompts(&self, _reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
+    /// Returns the stored prompts, sorted by name. Empty for sources without prompts.
+    fn list_prompts(&self, _reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
         Ok(Vec::new())
     }
 
-    /// All of its items, for whoever follows what becomes of them.
-    fn contents(&self, _reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
+    /// Returns the version of every item, for callers that track changes.
+    fn list_item_versions(&self, _reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
         Ok(Vec::new())
     }
 
-    /// Whether an item counts with these filters, whatever is looked for; `None`
-    /// if that depends on what of it matches.
-    fn counts(
+    /// Returns whether an item passes the filters regardless of the query, or `None` if that
+    /// depends on which part matches.
+    fn passes_filters(
         &self,
         _reader: &Reader<'_>,
         filters: &Filters,
@@ -155,27 +171,27 @@ pub trait Source: Debug + Send + Sync + 'static {
         Ok((*filters == Filters::default()).then_some(true))
     }
 
-    /// How much it holds.
-    fn holdings(&self, _reader: &Reader<'_>) -> Result<Holdings, SourceError> {
-        Ok(Holdings::default())
+    /// Returns item and passage counts.
+    fn source_stats(&self, _reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
+        Ok(SourceStats::default())
     }
 }
 
-/// Why a source could not do what it was asked.
+/// Error of a source operation.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// There is no such item.
-    #[error("{what} `{id}` is not there")]
+    /// The item does not exist.
+    #[error("{what} `{id}` not found")]
     NotFound {
-        /// What was looked for: `note`, `media` …
+        /// Kind of item requested, such as `note` or `media`.
         what: &'static str,
-        /// Its identifier, as it was given.
+        /// Identifier as given by the caller.
         id: String,
     },
-    /// The request cannot be met as it stands; says why.
+    /// The request is invalid; contains the reason.
     #[error("{0}")]
     Refused(String),
-    /// The source cannot answer now, whatever is asked; says why.
+    /// The source is currently unable to serve any request; contains the reason.
     #[error("{0}")]
     Unavailable(String),
     /// The database could not be opened, read or written.
@@ -184,16 +200,17 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// There is no `what` with this identifier.
+    /// Returns the error for a missing item of the kind `what`.
     pub fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
         Self::NotFound { what, id: id.to_string() }
     }
 
-    /// An item is not at the version that was `expected`, but at the one `found`.
+    /// Returns the error for an item at version `found` when the caller expected version
+    /// `expected`.
     pub fn stale(uri: &Uri, expected: i64, found: i64) -> Self {
         Self::Refused(format!(
-            "`{uri}` is at version {found}, not {expected}: it was changed meanwhile; read it \
-             again, then pass version {found} with what it should become"
+            "`{uri}` is at version {found}, not {expected}: it changed since it was read; read it \
+             again, then retry with version {found}"
         ))
     }
 }

@@ -1,7 +1,6 @@
-//! A writer holds the rows of full-text tables back and writes them in order,
-//! their words found by a second thread. Against the same statements run as they
-//! come, the tables hold the same: whatever is written, replaced and taken out in
-//! whatever order, and whatever comes to nothing.
+//! Tests of buffered writes to full-text tables, tokenized by a second thread. The tables must be
+//! equal to those written without a buffer, for random inserts, replacements and deletes, and for
+//! rolled back transactions.
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use std::time::Duration;
@@ -10,7 +9,7 @@ use rusqlite::{ToSql, named_params};
 use tempfile::TempDir;
 use vademecum_kit::{
     model::Deadline,
-    store::{Database, Durability, Store, StoreError, Table, Writer},
+    store::{Database, Durability, FtsTable, Store, StoreError, Writer},
 };
 
 const CREATE: [&str; 2] = [
@@ -21,39 +20,39 @@ const CREATE: [&str; 2] = [
 ];
 const WRITE: &str = "INSERT OR REPLACE INTO toy_fts (rowid, title, body)
                      VALUES (:row, :title, :body)";
-/// As sources do who write what another table holds.
+/// The form used by sources that copy rows from another table.
 const WRITE_SELECTED: &str = "INSERT OR REPLACE INTO toy_fts (rowid, title, body)
                               SELECT :row, :title, :body";
 const REMOVE: &str = "DELETE FROM toy_fts WHERE rowid = :row";
 
-static TABLE: Table = Table {
+static TABLE: FtsTable = FtsTable {
     name: "toy_fts",
     columns: &[],
-    state: "SELECT block FROM toy_fts_data WHERE id IN (1, 10) ORDER BY id",
-    postings: "",
-    lengths: "",
-    words: "",
+    state_sql: "SELECT block FROM toy_fts_data WHERE id IN (1, 10) ORDER BY id",
+    postings_sql: "",
+    lengths_sql: "",
+    terms_sql: "",
 };
 
-/// How a statement is run.
+/// Method of running a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    HeldBack,
-    AsItComes,
+enum WriteMode {
+    Buffered,
+    Direct,
 }
 
-/// What becomes of a row.
+/// A random operation on a row.
 #[derive(Debug)]
-enum Step {
+enum RowOperation {
     Write(i64, &'static str, String),
     Remove(i64),
 }
 
-impl Step {
-    fn take(&self, way: Way, writer: &Writer<'_>) -> Result<(), StoreError> {
+impl RowOperation {
+    fn apply(&self, way: WriteMode, writer: &Writer<'_>) -> Result<(), StoreError> {
         let run = |row, sql, parameters: &[(&str, &dyn ToSql)]| match way {
-            Way::HeldBack => writer.index(&TABLE, row, sql, parameters),
-            Way::AsItComes => writer.run(sql, parameters).map(drop),
+            WriteMode::Buffered => writer.index_row(&TABLE, row, sql, parameters),
+            WriteMode::Direct => writer.execute(sql, parameters).map(drop),
         };
         match self {
             Self::Write(row, sql, body) => {
@@ -66,20 +65,20 @@ impl Step {
     }
 }
 
-/// A table in a store of its own.
-struct Toy {
+/// A table in its own store.
+struct TestTable {
     store: Store,
-    /// The same file, as another program has it open.
+    /// The same file, opened as by another process.
     other: Store,
     _folder: TempDir,
 }
 
-impl Toy {
+impl TestTable {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let open = || Store::new(Database::Prompts, folder.path());
         let toy = Self { store: open(), other: open(), _folder: folder };
-        toy.write(|writer| CREATE.iter().try_for_each(|sql| writer.run(sql, &[]).map(drop)))
+        toy.write(|writer| CREATE.iter().try_for_each(|sql| writer.execute(sql, &[]).map(drop)))
             .unwrap();
         toy
     }
@@ -91,60 +90,63 @@ impl Toy {
         self.store.write(Durability::Bulk, work)
     }
 
-    /// Every word of every row, and how many words each row has.
-    fn held(&self) -> Vec<String> {
+    /// Returns every word of every row, and the number of words in each row.
+    fn index_content(&self) -> Vec<String> {
         let sql = "SELECT term || ' ' || doc || ' ' || col || ' ' || offset AS line FROM toy_words
                    UNION ALL SELECT id || ' ' || hex(sz) FROM toy_fts_docsize
                    ORDER BY line";
         self.read(sql)
     }
 
-    /// The rows, and when each was written.
+    /// Returns the rows with the flush number of each.
     fn rows(&self) -> Vec<String> {
         self.read("SELECT id || ' ' || origin AS line FROM toy_fts_docsize ORDER BY id")
     }
 
     fn read(&self, sql: &str) -> Vec<String> {
         let deadline = Deadline::after(Duration::from_mins(1));
-        self.other.read(deadline, |reader| reader.all(sql, &[], |row| row.get("line"))).unwrap()
+        self.other
+            .read(deadline, |reader| reader.query_all(sql, &[], |row| row.get("line")))
+            .unwrap()
     }
 }
 
-/// Numbers that look random, the same in every run.
-struct Dice(u64);
+/// A seeded pseudo-random number generator.
+struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
         usize::try_from(self.0 >> 33).unwrap() % end
     }
 
-    fn body(&mut self) -> String {
+    fn random_body(&mut self) -> String {
         const WORDS: [&str; 8] =
             ["Kneading", "東京都", "readFiles", "Brûlée", "dough,", "C++", "\0rises", "bread"];
         let words = [0, 1, 30, 30, 300, 1_500][self.below(6)];
         (0..words).map(|_| WORDS[self.below(WORDS.len())].to_owned() + " ").collect()
     }
 
-    fn step(&mut self) -> Step {
+    fn random_operation(&mut self) -> RowOperation {
         let row = i64::try_from(self.below(60)).unwrap() - 5;
         match self.below(6) {
-            0 => Step::Remove(row),
-            1 => Step::Write(row, WRITE_SELECTED, self.body()),
-            _ => Step::Write(row, WRITE, self.body()),
+            0 => RowOperation::Remove(row),
+            1 => RowOperation::Write(row, WRITE_SELECTED, self.random_body()),
+            _ => RowOperation::Write(row, WRITE, self.random_body()),
         }
     }
 
-    /// The steps of a transaction: a few, or many; of some, more than is held back.
-    fn steps(&mut self) -> Vec<Step> {
+    /// Returns the steps of a transaction: a few or many, sometimes more text than the buffer
+    /// holds.
+    fn random_operations(&mut self) -> Vec<RowOperation> {
         let count = [1, 3, 40, 80][self.below(4)];
-        let mut steps: Vec<Step> = (0..count).map(|_| self.step()).collect();
+        let mut steps: Vec<RowOperation> = (0..count).map(|_| self.random_operation()).collect();
         if self.below(8) == 0 {
-            // Long, and quick to read: it is one word.
+            // Large but quick to tokenize, because it is one word.
             let endless = "x".repeat(9 << 20);
             for _ in 0..2 {
                 let at = self.below(steps.len() + 1);
-                steps.insert(at, Step::Write(99, WRITE, endless.clone()));
+                steps.insert(at, RowOperation::Write(99, WRITE, endless.clone()));
             }
         }
         steps
@@ -152,42 +154,43 @@ impl Dice {
 }
 
 #[test]
-fn what_is_held_back_is_stored_as_if_it_were_not() {
-    let toys = [(Toy::new(), Way::HeldBack), (Toy::new(), Way::AsItComes)];
-    let mut dice = Dice(7);
+fn buffered_writes_equal_direct_writes() {
+    let toys = [(TestTable::new(), WriteMode::Buffered), (TestTable::new(), WriteMode::Direct)];
+    let mut dice = SeededRng(7);
     let mut kept = 0;
     for round in 0..30 {
-        let (steps, is_kept) = (dice.steps(), dice.below(5) > 0);
+        let (steps, is_kept) = (dice.random_operations(), dice.below(5) > 0);
         kept += usize::from(is_kept);
         for (toy, way) in &toys {
             let before = toy.rows();
             let done = toy.write(|writer| {
-                steps.iter().try_for_each(|step| step.take(*way, writer))?;
-                assert_eq!(toy.rows(), before, "nobody else sees any of it yet");
-                if is_kept { Ok(()) } else { Err(StoreError::TimeIsUp) }
+                steps.iter().try_for_each(|step| step.apply(*way, writer))?;
+                assert_eq!(toy.rows(), before, "other connections see no uncommitted row");
+                if is_kept { Ok(()) } else { Err(StoreError::DeadlineExceeded) }
             });
             assert_eq!(done.is_ok(), is_kept, "{done:?}");
         }
-        let [held_back, as_it_comes] = toys.each_ref().map(|(toy, _)| toy.held());
+        let [held_back, as_it_comes] = toys.each_ref().map(|(toy, _)| toy.index_content());
         assert!(held_back == as_it_comes, "they differ after round {round}");
     }
     let [(toy, _), _] = toys;
-    assert!((15..30).contains(&kept) && toy.held().len() > 1_000, "{kept}");
-    assert_eq!(toy.store.check().unwrap().problems, []);
+    assert!((15..30).contains(&kept) && toy.index_content().len() > 1_000, "{kept}");
+    assert_eq!(toy.store.check_integrity().unwrap().problems, []);
 }
 
 #[test]
-fn a_row_that_cannot_be_written_costs_its_transaction_and_no_other() {
-    let toy = Toy::new();
-    let write = |row: i64, sql| Step::Write(row, sql, "bread and butter".to_owned());
-    toy.write(|writer| write(1, WRITE).take(Way::HeldBack, writer)).unwrap();
-    let before = toy.held();
+fn failed_row_rolls_back_only_its_transaction() {
+    let toy = TestTable::new();
+    let write = |row: i64, sql| RowOperation::Write(row, sql, "bread and butter".to_owned());
+    toy.write(|writer| write(1, WRITE).apply(WriteMode::Buffered, writer)).unwrap();
+    let before = toy.index_content();
     let failed = toy.write(|writer| {
-        write(2, WRITE).take(Way::HeldBack, writer)?;
-        write(3, "INSERT INTO nowhere VALUES (:row, :title, :body)").take(Way::HeldBack, writer)
+        write(2, WRITE).apply(WriteMode::Buffered, writer)?;
+        write(3, "INSERT INTO nowhere VALUES (:row, :title, :body)")
+            .apply(WriteMode::Buffered, writer)
     });
     assert!(matches!(failed, Err(StoreError::Statement(_))), "{failed:?}");
-    assert_eq!(toy.held(), before);
-    toy.write(|writer| write(2, WRITE).take(Way::HeldBack, writer)).unwrap();
+    assert_eq!(toy.index_content(), before);
+    toy.write(|writer| write(2, WRITE).apply(WriteMode::Buffered, writer)).unwrap();
     assert_eq!(toy.read("SELECT CAST(id AS TEXT) AS line FROM toy_fts_docsize"), ["1", "2"]);
 }

@@ -1,7 +1,6 @@
-//! Ranking in memory against FTS5's own `bm25()`: on random texts with random
-//! weights, whatever is asked for, whatever is written meanwhile, and however
-//! many tables the rows are spread over, the order is the same. Rows are short
-//! here: those that are long are ranked by their passages too.
+//! Tests of in-memory ranking against FTS5's `bm25()`. The order must be the same for random texts,
+//! weights and queries, with concurrent writes and with rows spread over several tables. All rows
+//! are short, because long rows are also scored by passage.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail loudly")]
 
 use std::{
@@ -12,15 +11,15 @@ use std::{
 
 use rusqlite::named_params;
 use tempfile::TempDir;
-use vademecum_fts5::{exact_token, stem};
+use vademecum_fts5::{exact_token, with_stem};
 use vademecum_kit::{
-    model::{Ask, Deadline, Field, Filters, Ranking, SourceName, Statistics, Uri},
-    retrieve::{FtsQuery, Plan, rank},
-    store::{Column, Database, Durability, Reader, Store, StoreError, Table, Writer},
+    model::{CorpusStatistics, Deadline, Field, Filters, RankRequest, Ranking, SourceName, Uri},
+    search::{FtsQuery, RankPlan, rank_table},
+    store::{Database, Durability, FtsColumn, FtsTable, Reader, Store, StoreError, Writer},
 };
 
 const COLUMNS: [&str; 3] = ["title", "body", "tags"];
-/// How a query names them.
+/// Query names and fields of the columns.
 const FIELDS: [(&str, Field); 3] =
     [("title", Field::Title), ("body", Field::Text), ("tags", Field::Tags)];
 
@@ -34,26 +33,26 @@ const MATCHES: &str = "SELECT rowid FROM toy_fts WHERE toy_fts MATCH :expression
 const RANKED: &str = "SELECT rowid, -bm25(toy_fts, :title, :body, :tags) AS score
                       FROM toy_fts WHERE toy_fts MATCH :expression ORDER BY score DESC";
 
-/// A table with these weights. There are few, so that they may stay for ever.
-fn table(weights: [f64; 3]) -> &'static Table {
+/// Returns a leaked table definition with the given column weights.
+fn table(weights: [f64; 3]) -> &'static FtsTable {
     let columns = COLUMNS.iter().zip(FIELDS).zip(weights);
-    let columns = columns.map(|((name, (_, field)), weight)| Column { name, field, weight });
-    Box::leak(Box::new(Table {
+    let columns = columns.map(|((name, (_, field)), weight)| FtsColumn { name, field, weight });
+    Box::leak(Box::new(FtsTable {
         name: "toy_fts",
         columns: columns.collect::<Vec<_>>().leak(),
-        state: "SELECT block FROM toy_fts_data WHERE id IN (1, 10) ORDER BY id",
-        postings: "SELECT rowid FROM toy_fts
+        state_sql: "SELECT block FROM toy_fts_data WHERE id IN (1, 10) ORDER BY id",
+        postings_sql: "SELECT rowid FROM toy_fts
                    WHERE toy_fts MATCH :phrase AND rowid BETWEEN :first AND :last
                      AND vademecum_postings(toy_fts, :sink)",
-        lengths: "SELECT id, sz FROM toy_fts_docsize WHERE id BETWEEN :first AND :last",
-        words: "SELECT NULL AS term, 0 AS doc WHERE :from > :to",
+        lengths_sql: "SELECT id, sz FROM toy_fts_docsize WHERE id BETWEEN :first AND :last",
+        terms_sql: "SELECT NULL AS term, 0 AS doc WHERE :from > :to",
     }))
 }
 
-/// Numbers that look random, the same in every run.
-struct Dice(u64);
+/// A seeded pseudo-random number generator.
+struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
         usize::try_from(self.0 >> 33).unwrap() % end
@@ -63,12 +62,13 @@ impl Dice {
         &list[self.below(list.len())]
     }
 
-    fn weight(&mut self) -> f64 {
+    fn random_weight(&mut self) -> f64 {
         *self.one_of(&[0.0, 0.1, 0.5, 1.0, 1.0, 2.0, 3.3, 17.0])
     }
 
-    /// A word; the first of all come most often, as in a language.
-    fn word(&mut self, words: &[String]) -> String {
+    /// Returns a random word. Words at the start of the list are the most frequent, as in natural
+    /// language.
+    fn random_word(&mut self, words: &[String]) -> String {
         let most = self.below(words.len()) + 1;
         let word = &words[self.below(most)];
         let ending = *self.one_of(&["", "", "", "s", "ing", "ed"]);
@@ -76,44 +76,43 @@ impl Dice {
         if self.below(8) == 0 { word.to_uppercase() } else { word }
     }
 
-    fn text(&mut self, words: &[String], longest: usize) -> Vec<String> {
+    fn random_text(&mut self, words: &[String], longest: usize) -> Vec<String> {
         let length = self.below(longest);
-        (0..length).map(|_| self.word(words)).collect()
+        (0..length).map(|_| self.random_word(words)).collect()
     }
 }
 
-/// Words that are their own stems, with and without an ending; none is in a
-/// dictionary, let alone a stop word.
-fn words() -> Vec<String> {
+/// Returns artificial words that equal their stems, with and without endings. None is a stop word.
+fn artificial_words() -> Vec<String> {
     let syllables = ["bax", "dov", "giz", "kup", "mef", "nyl", "rah", "soj", "tuv", "wem"];
     let pairs = syllables.iter().flat_map(|one| syllables.map(|other| format!("{one}{other}")));
     let is_stem = |word: &String| {
         let forms = ["", "s", "ing", "ed"].map(|ending| format!("{word}{ending}"));
-        forms.iter().all(|form| stem(form, |stem| stem == word))
+        forms.iter().all(|form| with_stem(form, |stem| stem == word))
     };
     let words: Vec<String> = pairs.filter(is_stem).collect();
     assert!(words.len() > 50, "{words:?}");
     words
 }
 
-/// A table in a store of its own. Two programs have the file open.
-struct Toy {
-    programs: [Store; 2],
-    table: &'static Table,
+/// A table in its own store. Two connections simulate two processes.
+struct TestTable {
+    processes: [Store; 2],
+    table: &'static FtsTable,
     _folder: TempDir,
 }
 
-impl Toy {
-    fn new(table: &'static Table) -> Self {
-        Self::made_by(CREATE, table)
+impl TestTable {
+    fn new(table: &'static FtsTable) -> Self {
+        Self::with_create_sql(CREATE, table)
     }
 
-    fn made_by(create: &str, table: &'static Table) -> Self {
+    fn with_create_sql(create: &str, table: &'static FtsTable) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let programs = [(); 2].map(|()| Store::new(Database::Prompts, folder.path()));
-        let create = |writer: &Writer<'_>| writer.run(create, &[]);
+        let create = |writer: &Writer<'_>| writer.execute(create, &[]);
         programs[0].write(Durability::Bulk, create).expect("the table is made");
-        Self { programs, table, _folder: folder }
+        Self { processes: programs, table, _folder: folder }
     }
 
     fn write(
@@ -123,8 +122,8 @@ impl Toy {
         sql: &'static str,
         parameters: &[(&str, &dyn rusqlite::ToSql)],
     ) {
-        let work = |writer: &Writer<'_>| writer.index(self.table, row, sql, parameters);
-        self.programs[program].write(Durability::Bulk, work).expect("the write succeeds");
+        let work = |writer: &Writer<'_>| writer.index_row(self.table, row, sql, parameters);
+        self.processes[program].write(Durability::Bulk, work).expect("the write succeeds");
     }
 
     fn read<T>(
@@ -132,7 +131,7 @@ impl Toy {
         program: usize,
         work: impl FnOnce(&Reader<'_>) -> Result<T, StoreError>,
     ) -> T {
-        self.programs[program].read(Deadline::after(Duration::from_mins(1)), work).unwrap()
+        self.processes[program].read(Deadline::after(Duration::from_mins(1)), work).unwrap()
     }
 
     fn rank(
@@ -141,21 +140,27 @@ impl Toy {
         query: &Arc<FtsQuery>,
         columns: &[&'static str],
         take: usize,
-        others: Statistics,
+        others: CorpusStatistics,
     ) -> Ranking {
-        let plan = Plan {
+        let plan = RankPlan {
             table: self.table,
             columns,
-            passes: None,
-            identify: "SELECT :key AS key, NULL AS last_modified",
-            uri: |row| Ok(Uri::item(SourceName::Notes, row.get::<_, i64>("key")?.to_string())),
+            filter: None,
+            identify_sql: "SELECT :key AS key, NULL AS last_modified",
+            read_uri: |row| Ok(Uri::item(SourceName::Notes, row.get::<_, i64>("key")?.to_string())),
         };
         let (query, filters) = (Arc::clone(query), Filters::default());
-        let ask = Ask { query, filters, take, others, ..Ask::default() };
-        self.read(program, |reader| rank(reader, &ask, &plan))
+        let ask = RankRequest {
+            query,
+            filters,
+            limit: take,
+            other_statistics: others,
+            ..RankRequest::default()
+        };
+        self.read(program, |reader| rank_table(reader, &ask, &plan))
     }
 
-    /// The rows that match, best first, as FTS5 ranks them.
+    /// Returns the matching rows as ranked by FTS5, best first.
     fn ranked_by_fts5(&self, expression: &str) -> Vec<(i64, f64)> {
         let [title, body, tags] = self.table.columns else { return Vec::new() };
         let parameters = named_params! {
@@ -163,52 +168,52 @@ impl Toy {
             ":expression": expression,
         };
         let found = |row: &rusqlite::Row<'_>| Ok((row.get("rowid")?, row.get("score")?));
-        self.read(0, |reader| reader.all(RANKED, parameters, found))
+        self.read(0, |reader| reader.query_all(RANKED, parameters, found))
     }
 
     fn matches(&self, expression: &str) -> HashSet<i64> {
         let parameters = named_params! { ":expression": expression };
-        self.read(0, |reader| reader.all(MATCHES, parameters, |row| row.get("rowid")))
+        self.read(0, |reader| reader.query_all(MATCHES, parameters, |row| row.get("rowid")))
             .into_iter()
             .collect()
     }
 }
 
-/// What is asked for: as it is typed, and as FTS5 is to be asked.
+/// A query as typed, and the equivalent FTS5 expressions.
 #[derive(Debug, Default)]
-struct Query {
+struct TestQuery {
     typed: Vec<String>,
     scored: Vec<String>,
     required: Vec<String>,
     excluded: Vec<String>,
 }
 
-impl Query {
-    fn random(dice: &mut Dice, corpus: &Corpus) -> Self {
+impl TestQuery {
+    fn random(dice: &mut SeededRng, corpus: &TestCorpus) -> Self {
         let mut query = Self::default();
         for _ in 0..=dice.below(5) {
             query.add_part(dice, corpus);
         }
         if query.scored.is_empty() {
-            query.add_word(dice.word(&corpus.words), corpus);
+            query.add_word(dice.random_word(&corpus.words), corpus);
         }
         query
     }
 
-    fn add_word(&mut self, word: String, corpus: &Corpus) {
-        let token = stem(&word.to_lowercase(), str::to_owned);
-        self.scored.push(corpus.within(None, &format!("\"{token}\"")));
+    fn add_word(&mut self, word: String, corpus: &TestCorpus) {
+        let token = with_stem(&word.to_lowercase(), str::to_owned);
+        self.scored.push(corpus.restrict_columns(None, &format!("\"{token}\"")));
         self.typed.push(word);
     }
 
-    fn add_part(&mut self, dice: &mut Dice, corpus: &Corpus) {
-        let word = dice.word(&corpus.words);
+    fn add_part(&mut self, dice: &mut SeededRng, corpus: &TestCorpus) {
+        let word = dice.random_word(&corpus.words);
         let column = dice.below(COLUMNS.len());
         let named = FIELDS[column].0;
-        let stemmed = format!("\"{}\"", stem(&word.to_lowercase(), str::to_owned));
+        let stemmed = format!("\"{}\"", with_stem(&word.to_lowercase(), str::to_owned));
         match dice.below(10) {
             0..4 => self.add_word(word, corpus),
-            // What was said before, once more.
+            // Repeats an earlier word.
             4 => match self.typed.iter().position(|typed| !typed.contains(['"', ':', '*', '-'])) {
                 Some(_) if self.scored.len() > 1 => {}
                 Some(place) => self.add_word(self.typed[place].clone(), corpus),
@@ -216,21 +221,25 @@ impl Query {
             },
             5 => {
                 let beginning: String = word.chars().take(2 + dice.below(8)).collect();
-                self.scored.push(corpus.within(None, &corpus.beginning(&beginning)));
+                self.scored
+                    .push(corpus.restrict_columns(None, &corpus.prefix_expression(&beginning)));
                 self.typed.push(format!("{beginning}*"));
             }
             6 => {
-                let (typed, phrase) = corpus.phrase(dice);
-                self.require(format!("\"{typed}\""), corpus.within(None, &phrase));
+                let (typed, phrase) = corpus.random_phrase(dice);
+                self.require(format!("\"{typed}\""), corpus.restrict_columns(None, &phrase));
             }
-            7 => self.require(format!("{named}:{word}"), corpus.within(Some(column), &stemmed)),
+            7 => self.require(
+                format!("{named}:{word}"),
+                corpus.restrict_columns(Some(column), &stemmed),
+            ),
             8 => {
-                let (typed, phrase) = corpus.phrase(dice);
-                let phrase = corpus.within(Some(column), &phrase);
+                let (typed, phrase) = corpus.random_phrase(dice);
+                let phrase = corpus.restrict_columns(Some(column), &phrase);
                 self.require(format!("{named}:\"{typed}\""), phrase);
             }
             _ => {
-                self.excluded.push(corpus.within(None, &stemmed));
+                self.excluded.push(corpus.restrict_columns(None, &stemmed));
                 self.typed.push(format!("-{word}"));
             }
         }
@@ -243,64 +252,64 @@ impl Query {
     }
 }
 
-/// The same rows spread over several tables and all in one.
-struct Corpus {
+/// The same rows spread over several tables, and in a single table.
+struct TestCorpus {
     words: Vec<String>,
     texts: HashMap<i64, [Vec<String>; 3]>,
-    parts: Vec<Toy>,
-    one: Toy,
-    /// The columns that count; all, if empty.
+    parts: Vec<TestTable>,
+    single_table: TestTable,
+    /// Columns to search; empty means all.
     columns: Vec<&'static str>,
-    /// The program that writes, or neither of them all the time.
+    /// Index of the process that writes; `None` chooses one at random.
     writer: Option<usize>,
 }
 
-impl Corpus {
-    fn new(dice: &mut Dice, parts: usize) -> Self {
-        let table = table([dice.weight(), dice.weight(), dice.weight()]);
+impl TestCorpus {
+    fn new(dice: &mut SeededRng, parts: usize) -> Self {
+        let table = table([dice.random_weight(), dice.random_weight(), dice.random_weight()]);
         let restrictions: [&[&'static str]; 5] =
             [&[], &[], &["body"], &["title", "tags"], &["tags", "body"]];
         let columns = dice.one_of(&restrictions);
         Self {
-            words: words(),
+            words: artificial_words(),
             texts: HashMap::new(),
-            parts: (0..parts).map(|_| Toy::new(table)).collect(),
-            one: Toy::new(table),
+            parts: (0..parts).map(|_| TestTable::new(table)).collect(),
+            single_table: TestTable::new(table),
             columns: columns.to_vec(),
             writer: None,
         }
     }
 
-    fn write(&mut self, row: i64, dice: &mut Dice) {
+    fn write(&mut self, row: i64, dice: &mut SeededRng) {
         let longest = *dice.one_of(&[2, 30, 30, 30, 300]);
-        let texts = [5, longest, 4].map(|longest| dice.text(&self.words, longest));
+        let texts = [5, longest, 4].map(|longest| dice.random_text(&self.words, longest));
         let [title, body, tags] = texts.each_ref().map(|words| words.join(" "));
         let title = (!title.is_empty()).then_some(title);
         let parameters = named_params! {
             ":row": row, ":title": title, ":body": body, ":tags": tags,
         };
         let program = self.writer.unwrap_or_else(|| dice.below(2));
-        self.home(row).write(program, row, WRITE, parameters);
-        self.one.write(0, row, WRITE, parameters);
+        self.part_of(row).write(program, row, WRITE, parameters);
+        self.single_table.write(0, row, WRITE, parameters);
         self.texts.insert(row, texts);
     }
 
-    fn remove(&mut self, row: i64, dice: &mut Dice) {
+    fn remove(&mut self, row: i64, dice: &mut SeededRng) {
         let parameters = named_params! { ":row": row };
         let program = self.writer.unwrap_or_else(|| dice.below(2));
-        self.home(row).write(program, row, REMOVE, parameters);
-        self.one.write(0, row, REMOVE, parameters);
+        self.part_of(row).write(program, row, REMOVE, parameters);
+        self.single_table.write(0, row, REMOVE, parameters);
         self.texts.remove(&row);
     }
 
-    /// The part that a row is in.
-    fn home(&self, row: i64) -> &Toy {
+    /// Returns the table that stores a row.
+    fn part_of(&self, row: i64) -> &TestTable {
         let parts = i64::try_from(self.parts.len()).unwrap();
         &self.parts[usize::try_from(row.rem_euclid(parts)).unwrap()]
     }
 
-    /// An expression over the columns that count, or of them the one that is named.
-    fn within(&self, column: Option<usize>, expression: &str) -> String {
+    /// Restricts an expression to the searched columns, or to one of them.
+    fn restrict_columns(&self, column: Option<usize>, expression: &str) -> String {
         let counts = |name: &&str| self.columns.is_empty() || self.columns.contains(name);
         let named = COLUMNS.iter().enumerate();
         let named = named.filter(|(place, _)| column.is_none_or(|column| column == *place));
@@ -311,15 +320,16 @@ impl Corpus {
         format!("{{{}}} : {expression}", names.join(" "))
     }
 
-    /// Words that begin so: where a stem does, all its forms are found by it.
-    fn beginning(&self, beginning: &str) -> String {
+    /// Returns an expression for words with a prefix. A prefix of a stem matches all forms of the
+    /// word.
+    fn prefix_expression(&self, beginning: &str) -> String {
         let beginning = beginning.to_lowercase();
         let of_stem = self.words.iter().any(|word| word.starts_with(&beginning));
         if of_stem { format!("\"{beginning}\" *") } else { format!("\"={beginning}\" *") }
     }
 
-    /// Words that stand together somewhere, mostly: as typed, and as tokens.
-    fn phrase(&self, dice: &mut Dice) -> (String, String) {
+    /// Returns a random phrase that usually occurs in a row: as typed, and as tokens.
+    fn random_phrase(&self, dice: &mut SeededRng) -> (String, String) {
         let mut rows: Vec<&i64> = self.texts.keys().collect();
         rows.sort();
         let words = match rows.as_slice() {
@@ -328,38 +338,44 @@ impl Corpus {
         };
         let start = dice.below(words.len() + 1);
         let words: Vec<String> = words.into_iter().skip(start).take(1 + dice.below(3)).collect();
-        let words = if words.is_empty() { vec![dice.word(&self.words)] } else { words };
+        let words = if words.is_empty() { vec![dice.random_word(&self.words)] } else { words };
         let tokens: Vec<String> =
             words.iter().map(|word| exact_token(&word.to_lowercase())).collect();
         (words.join(" "), format!("\"{}\"", tokens.join(" ")))
     }
 
-    /// All matches, best first, as FTS5 ranks them in one table.
-    fn ranked_by_fts5(&self, query: &Query) -> Vec<(i64, f64)> {
-        let mut ranked = self.one.ranked_by_fts5(&query.scored.join(" OR "));
+    /// Returns all matches as FTS5 ranks them in the single table, best first.
+    fn ranked_by_fts5(&self, query: &TestQuery) -> Vec<(i64, f64)> {
+        let mut ranked = self.single_table.ranked_by_fts5(&query.scored.join(" OR "));
         for phrase in &query.required {
-            let matches = self.one.matches(phrase);
+            let matches = self.single_table.matches(phrase);
             ranked.retain(|(row, _)| matches.contains(row));
         }
         for phrase in &query.excluded {
-            let matches = self.one.matches(phrase);
+            let matches = self.single_table.matches(phrase);
             ranked.retain(|(row, _)| !matches.contains(row));
         }
         ranked
     }
 
-    /// The first of all matches, best first, and how many there are: each part
-    /// ranks with the statistics of all.
-    fn ranked(&self, query: &Query, take: usize, dice: &mut Dice) -> (Vec<(i64, f64)>, usize) {
+    /// Returns the first matches, best first, and the match count. Each part is ranked with the
+    /// statistics of all parts.
+    fn ranked(
+        &self,
+        query: &TestQuery,
+        take: usize,
+        dice: &mut SeededRng,
+    ) -> (Vec<(i64, f64)>, usize) {
         let query = Arc::new(FtsQuery::parse(&query.typed.join(" ")));
         let program = dice.below(2);
-        let rank =
-            |part: &Toy, take, others| part.rank(program, &query, &self.columns, take, others);
-        let tell = |part| rank(part, 0, Statistics::default()).statistics;
-        let told: Vec<Statistics> = self.parts.iter().map(tell).collect();
+        let rank = |part: &TestTable, take, others| {
+            part.rank(program, &query, &self.columns, take, others)
+        };
+        let tell = |part| rank(part, 0, CorpusStatistics::default()).statistics;
+        let told: Vec<CorpusStatistics> = self.parts.iter().map(tell).collect();
         let (mut found, mut total) = (Vec::new(), 0);
         for (place, part) in self.parts.iter().enumerate() {
-            let mut others = Statistics::default();
+            let mut others = CorpusStatistics::default();
             let rest = told.iter().enumerate().filter(|(other, _)| *other != place);
             rest.for_each(|(_, statistics)| others += statistics);
             let ranking = rank(part, take, others);
@@ -373,9 +389,9 @@ impl Corpus {
         (found, total)
     }
 
-    /// Compares the two; tells how many matches there were.
-    fn check(&self, dice: &mut Dice) -> usize {
-        let query = Query::random(dice, self);
+    /// Compares both rankings and returns the number of matches.
+    fn compare_rankings(&self, dice: &mut SeededRng) -> usize {
+        let query = TestQuery::random(dice, self);
         let exact = self.ranked_by_fts5(&query);
         let scores: HashMap<i64, f64> = exact.iter().copied().collect();
         for take in [1, 2 + dice.below(20), 10_000] {
@@ -384,31 +400,31 @@ impl Corpus {
             assert_eq!(found.len(), exact.len().min(take), "{query:?}");
             for ((row, score), (_, in_place)) in found.iter().zip(&exact) {
                 let own = scores.get(row).copied().unwrap_or(f64::NAN);
-                assert!(is_same(*score, own), "{query:?}: {row} has {score} for {own}");
-                assert!(is_same(*score, *in_place), "{query:?}: {score} for {in_place}");
+                assert!(is_nearly_equal(*score, own), "{query:?}: {row} has {score} for {own}");
+                assert!(is_nearly_equal(*score, *in_place), "{query:?}: {score} for {in_place}");
             }
         }
         exact.len()
     }
 }
 
-fn is_same(one: f64, other: f64) -> bool {
+fn is_nearly_equal(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-12 * one.abs().max(other.abs())
 }
 
-/// Asks, writes and asks again; rows are so far apart, and begin there.
-fn ask_and_write(seed: u64, parts: usize, apart: i64, first: i64) {
-    let mut dice = Dice(seed);
-    let mut corpus = Corpus::new(&mut dice, parts);
-    assert_eq!(corpus.check(&mut dice), 0);
+/// Queries, writes and queries again. Row numbers start at `first` with the step `apart`.
+fn query_and_write(seed: u64, parts: usize, apart: i64, first: i64) {
+    let mut dice = SeededRng(seed);
+    let mut corpus = TestCorpus::new(&mut dice, parts);
+    assert_eq!(corpus.compare_rankings(&mut dice), 0);
     let row = |number: usize| first + i64::try_from(number).unwrap() * apart;
     for number in 0..300 {
         corpus.write(row(number), &mut dice);
     }
     let mut found = 0;
     for _ in 0..12 {
-        found += (0..12).map(|_| corpus.check(&mut dice)).sum::<usize>();
-        // What a program writes itself it can follow.
+        found += (0..12).map(|_| corpus.compare_rankings(&mut dice)).sum::<usize>();
+        // Writes of one's own process are tracked by row; those of another are not.
         corpus.writer = [Some(0), Some(1), None][dice.below(3)];
         for _ in 0..dice.below(8) {
             let (changed, gone) = (row(dice.below(330)), row(dice.below(330)));
@@ -421,40 +437,40 @@ fn ask_and_write(seed: u64, parts: usize, apart: i64, first: i64) {
     for row in rows {
         corpus.remove(row, &mut dice);
     }
-    assert_eq!(corpus.check(&mut dice), 0);
+    assert_eq!(corpus.compare_rankings(&mut dice), 0);
 }
 
 #[test]
-fn the_order_is_that_of_bm25() {
+fn ranking_equals_bm25() {
     for seed in 0..4 {
-        ask_and_write(seed, 1, 1, 1);
+        query_and_write(seed, 1, 1, 1);
     }
 }
 
 #[test]
-fn the_order_is_that_of_bm25_however_far_rows_are_apart() {
+fn ranking_equals_bm25_for_sparse_rows() {
     for (seed, apart, first) in [(10, 41, 1), (11, 1_000_003, 5), (12, 7, -900), (13, 1 << 40, 0)] {
-        ask_and_write(seed, 1, apart, first);
+        query_and_write(seed, 1, apart, first);
     }
 }
 
 #[test]
-fn several_tables_are_ranked_as_one() {
+fn several_tables_rank_as_one() {
     for (seed, parts) in [(20, 2), (21, 3), (22, 5)] {
-        ask_and_write(seed, parts, 1, 1);
+        query_and_write(seed, parts, 1, 1);
     }
 }
 
 #[test]
-fn a_replacement_by_as_many_words_is_seen() {
-    let toy = Toy::new(table([1.0, 1.0, 1.0]));
+fn replacement_of_equal_length_is_detected() {
+    let toy = TestTable::new(table([1.0, 1.0, 1.0]));
     let write = |program: usize, row: i64, body: &str| {
         let parameters = named_params! { ":row": row, ":title": "", ":body": body, ":tags": "" };
         toy.write(program, row, WRITE, parameters);
     };
     let query = Arc::new(FtsQuery::parse("rye"));
     let found = |program| {
-        let ranking = toy.rank(program, &query, &[], 10, Statistics::default());
+        let ranking = toy.rank(program, &query, &[], 10, CorpusStatistics::default());
         ranking.ranked.iter().map(|ranked| ranked.key).collect::<Vec<_>>()
     };
     for round in 0..300 {
@@ -470,12 +486,12 @@ fn a_replacement_by_as_many_words_is_seen() {
     }
 }
 
-/// A database that is not ours has other tokenizers and keeps its texts.
+/// Databases of other programs use other tokenizers and store the texts.
 #[test]
-fn a_table_with_a_tokenizer_of_sqlite_is_ranked_as_it_ranks_itself() {
+fn table_with_porter_tokenizer_ranks_like_fts5() {
     let create = "CREATE VIRTUAL TABLE toy_fts USING fts5 (title, body, tags, tokenize = 'porter unicode61')";
-    let toy = Toy::made_by(create, table([2.0, 1.0, 0.5]));
-    let mut dice = Dice(7);
+    let toy = TestTable::with_create_sql(create, table([2.0, 1.0, 0.5]));
+    let mut dice = SeededRng(7);
     let words = ["rye", "oat", "malt", "oven", "dough", "salt", "crust", "yeast"];
     for row in 1..400 {
         let [title, body, tags] = [2, 30, 3].map(|count| {
@@ -488,7 +504,7 @@ fn a_table_with_a_tokenizer_of_sqlite_is_ranked_as_it_ranks_itself() {
     }
     for typed in ["rye", "oven yeast", "salt crust salt dough", "rye oat malt oven -yeast"] {
         let query = Arc::new(FtsQuery::parse(typed));
-        let ours = toy.rank(1, &query, &[], 1_000, Statistics::default()).ranked;
+        let ours = toy.rank(1, &query, &[], 1_000, CorpusStatistics::default()).ranked;
         let theirs = toy.ranked_by_fts5(&query.expression());
         assert!(ours.len() == theirs.len() && ours.len() > 50, "{typed}");
         for (ours, (_, theirs)) in ours.iter().zip(&theirs) {

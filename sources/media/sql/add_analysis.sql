@@ -1,4 +1,4 @@
--- Stores what another program says about a document.
+-- Stores the analysis of a document, which was made by another program.
 INSERT INTO DocumentVersions (
     media_id, version_number, analysis_content, content, created_at, uuid, last_modified
 )

@@ -1,4 +1,4 @@
--- Stores the transcript of a document.
+-- Inserts the transcript of a document.
 INSERT INTO Transcripts (
     media_id, whisper_model, transcription, created_at, uuid, last_modified
 )

@@ -1,4 +1,4 @@
--- The stored chunk of a document that :offset, in characters, lies in.
+-- The first stored chunk of a document that contains :offset, in characters.
 SELECT chunk_index
 FROM UnvectorizedMediaChunks
 WHERE media_id = :media_id AND deleted = 0 AND start_char <= :offset AND end_char > :offset

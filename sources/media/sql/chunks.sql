@@ -1,4 +1,4 @@
--- Where the stored chunks of a document lie, in order.
+-- Positions of the stored chunks of a document, in order.
 SELECT chunk_index, uuid, start_char, end_char
 FROM UnvectorizedMediaChunks
 WHERE media_id = :media_id AND deleted = 0

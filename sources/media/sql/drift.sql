@@ -1,5 +1,5 @@
--- How many documents cannot be found by their words, and how many rows of words are of no
--- document.
+-- Counts the documents without an index entry (`missing`) and the index entries without a document
+-- (`stray`).
 SELECT
     (
         SELECT count(*)

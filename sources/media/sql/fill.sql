@@ -1,4 +1,4 @@
--- Makes all documents findable by their words, in a table that is empty.
+-- Indexes all documents in an empty full-text table.
 INSERT INTO media_fts (rowid, title, content, author, keywords)
 SELECT
     id, title, content, author,

@@ -1,2 +1,2 @@
--- Removes what was said about a document.
+-- Deletes the analyses of a document.
 DELETE FROM DocumentVersions WHERE media_id = :media_id;

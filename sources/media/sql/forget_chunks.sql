@@ -1,2 +1,2 @@
--- Removes the stored chunks of a document.
+-- Deletes the stored chunks of a document.
 DELETE FROM UnvectorizedMediaChunks WHERE media_id = :media_id;

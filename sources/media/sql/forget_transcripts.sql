@@ -1,2 +1,2 @@
--- Removes the transcripts of a document.
+-- Deletes the transcripts of a document.
 DELETE FROM Transcripts WHERE media_id = :media_id;

@@ -1,4 +1,4 @@
--- How many documents and stored chunks there are, and when one last changed.
+-- Counts the documents and their stored chunks, and finds the latest change.
 SELECT
     count(*) AS items,
     (

@@ -1,4 +1,4 @@
--- What the match :key is.
+-- Identifier and last modification of the matching document :key.
 SELECT id, last_modified
 FROM Media
 WHERE id = :key;

@@ -1,3 +1,3 @@
--- Makes a document findable by its words.
+-- Indexes a document, replacing its previous entry.
 INSERT OR REPLACE INTO media_fts (rowid, title, content, author, keywords)
 VALUES (:id, :title, :content, :author, :keywords);

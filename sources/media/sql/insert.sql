@@ -1,4 +1,4 @@
--- Adds a media document, under the identifier :wanted if that is free.
+-- Inserts a document, with the id :wanted if it is free.
 INSERT INTO Media (
     id, url, title, type, content, author, ingestion_date, content_hash, uuid, last_modified,
     chunking_status

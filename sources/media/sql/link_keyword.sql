@@ -1,3 +1,3 @@
--- Puts a keyword on a document.
+-- Assigns a keyword to a document.
 INSERT OR IGNORE INTO MediaKeywords (media_id, keyword_id)
 SELECT :media_id, id FROM Keywords WHERE keyword = :keyword;

@@ -1,4 +1,5 @@
--- A row if the match :key is of these types and from this time.
+-- Returns a row if the document :key has one of :types and was ingested from :date_from to
+-- :date_to.
 SELECT 1
 FROM Media
 WHERE id = :key

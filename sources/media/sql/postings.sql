@@ -1,5 +1,5 @@
--- Notes for :sink in which documents :phrase stands, from row :first
--- to row :last. Gives no rows.
+-- Records in :sink the positions of :phrase in the documents with row :first to :last. Returns no
+-- rows.
 SELECT rowid
 FROM media_fts
 WHERE media_fts MATCH :phrase

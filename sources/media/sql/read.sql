@@ -1,4 +1,4 @@
--- One media document, with its keywords as a JSON list.
+-- Reads one media document, with its keywords as a JSON list.
 SELECT
     id, title, type, url, author, ingestion_date, last_modified, version,
     (

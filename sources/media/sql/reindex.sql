@@ -1,4 +1,4 @@
--- Makes the document :id findable by the words that it has now.
+-- Indexes the document :id from its stored columns.
 INSERT OR REPLACE INTO media_fts (rowid, title, content, author, keywords)
 SELECT
     id, title, content, author,

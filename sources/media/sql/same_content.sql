@@ -1,4 +1,4 @@
--- A document that says exactly this under the same title already.
+-- Finds a document with the same content hash and title.
 SELECT id
 FROM Media
 WHERE content_hash = :content_hash AND title = :title AND deleted = 0

@@ -1,4 +1,4 @@
--- The kinds of media there are.
+-- Lists the media types with their numbers of documents.
 SELECT type, count(*) AS n
 FROM Media
 WHERE deleted = 0 AND is_trash = 0

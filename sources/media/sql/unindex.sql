@@ -1,2 +1,2 @@
--- Makes a media document unfindable.
+-- Removes a document from the full-text table.
 DELETE FROM media_fts WHERE rowid = :row;

@@ -1,2 +1,2 @@
--- Takes all keywords off a document.
+-- Removes all keywords from a document.
 DELETE FROM MediaKeywords WHERE media_id = :media_id;

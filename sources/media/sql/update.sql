@@ -1,4 +1,4 @@
--- Brings a media document up to date; one that was deleted comes back.
+-- Updates a document and restores it if it was deleted.
 UPDATE Media
 SET url = :url, title = :title, type = :type, content = :content, author = :author,
     content_hash = :content_hash, last_modified = :last_modified,

@@ -1,51 +1,61 @@
-//! Documents that are added and tagged in the library itself.
+//! Creating and tagging documents in the library itself.
 
 use rusqlite::named_params;
 use vademecum_kit::{
-    model::{Body, Draft, ItemId, SourceName, Tagging, Timestamp, Written},
+    model::{ChangedItem, Draft, DraftBody, ItemId, SourceName, TagChange, Timestamp},
     source::SourceError,
-    store::{StoreError, Tagged, Writer, retag, written_here},
+    store::{StoreError, TaggedItem, Writer, change_tags, record_local_item},
 };
 
 use super::{
-    TABLE, parts,
-    save::{describe, insert, put_keywords, same_content},
+    FULL_TEXT_TABLE, document_parts,
+    save::{find_same_content, insert_document, replace_keywords, replace_keywords_and_index},
 };
 
-/// Adds a document. The same one again is the one that is there.
-pub(crate) fn add(writer: &Writer<'_>, draft: &Draft) -> Result<Written, SourceError> {
-    let Body::Media(media) = &draft.body else {
+/// Creates a document. A document with the same content and title is returned instead of stored
+/// twice.
+pub(crate) fn create_document(
+    writer: &Writer<'_>,
+    draft: &Draft,
+) -> Result<ChangedItem, SourceError> {
+    let DraftBody::Media(media) = &draft.body else {
         return Err(SourceError::Refused("this is not a media document".to_owned()));
     };
-    let id = if let Some(id) = same_content(writer, media, &draft.digest)? {
+    let id = if let Some(id) = find_same_content(writer, media, &draft.digest)? {
         id
     } else {
         let now = Timestamp::now();
-        let id = insert(writer, media, draft, now)?;
-        parts::store(writer, id, media, now)?;
-        describe(writer, id, media, now)?;
-        written_here(writer, SourceName::Media, &id.to_string(), now)?;
+        let id = insert_document(writer, media, draft, now)?;
+        document_parts::replace_parts(writer, id, media, now)?;
+        replace_keywords_and_index(writer, id, media, now)?;
+        record_local_item(writer, SourceName::Media, &id.to_string(), now)?;
         id
     };
-    let added = find(writer, id)?.ok_or_else(|| SourceError::not_found("media", id))?;
-    Ok(added.written(SourceName::Media))
+    let added = find_tagged(writer, id)?.ok_or_else(|| SourceError::not_found("media", id))?;
+    Ok(added.into_changed_item(SourceName::Media))
 }
 
 /// Changes the tags of a document.
-pub(crate) fn tag(
+pub(crate) fn update_tags(
     writer: &Writer<'_>,
     id: &ItemId,
-    tagging: &Tagging,
-) -> Result<Written, SourceError> {
-    let find = |id| find(writer, id);
-    retag(writer, (SourceName::Media, "media"), id, tagging, find, |id, tags, now| {
-        put_keywords(writer, id, tags, now)?;
-        writer.run(include_str!("../sql/touch.sql"), named_params! { ":id": id, ":now": now })?;
-        writer.index(&TABLE, id, include_str!("../sql/reindex.sql"), named_params! { ":id": id })
+    tagging: &TagChange,
+) -> Result<ChangedItem, SourceError> {
+    let find = |id| find_tagged(writer, id);
+    change_tags(writer, (SourceName::Media, "media"), id, tagging, find, |id, tags, now| {
+        replace_keywords(writer, id, tags, now)?;
+        writer
+            .execute(include_str!("../sql/touch.sql"), named_params! { ":id": id, ":now": now })?;
+        writer.index_row(
+            &FULL_TEXT_TABLE,
+            id,
+            include_str!("../sql/reindex.sql"),
+            named_params! { ":id": id },
+        )
     })
 }
 
-fn find(writer: &Writer<'_>, id: i64) -> Result<Option<Tagged>, StoreError> {
+fn find_tagged(writer: &Writer<'_>, id: i64) -> Result<Option<TaggedItem>, StoreError> {
     let sql = include_str!("../sql/read.sql");
-    writer.first(sql, named_params! { ":id": id }, |row| Tagged::read(row, "tags"))
+    writer.query_first(sql, named_params! { ":id": id }, |row| TaggedItem::from_row(row, "tags"))
 }

@@ -1,45 +1,45 @@
-//! Media: documents, articles, audio and video, with what is said in them.
+//! The media source: documents, articles, audio and video with their texts and transcripts.
 //!
-//! A document is stored with its chunks, so that a `loc` names the chunk a
-//! match is in and reading goes on from there. What is said when is kept as a
-//! transcript, read as the part `transcript` of the document.
+//! A document is stored with its chunks, so that a `loc` names the chunk of a match and reading can
+//! continue from there. Timed speech is stored as a transcript and read as the part `transcript` of
+//! the document.
 
 mod change;
-mod outline;
-mod parts;
+mod document_parts;
 mod read;
 mod remove;
 mod save;
+mod sections;
 mod transcript;
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, Ranking, Saved, SourceName,
-        Stamped, Suggestions, Tagging, Uri, View, Written,
+        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, ItemVersion,
+        RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, Suggestions, TagChange, Uri,
     },
-    retrieve::{self, Ids, Plan, rank},
+    search::{self, IdType, RankPlan, rank_table},
     source::{Source, SourceError},
-    store::{Column, Database, Derived, Reader, Table, Writer},
+    store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
 };
 
 /// The media of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Media;
 
-/// The full-text table, and how much a word counts in each of its columns.
-const TABLE: Table = Table {
+/// The full-text table, with the ranking weight of each column.
+const FULL_TEXT_TABLE: FtsTable = FtsTable {
     name: "media_fts",
     columns: &[
-        Column { name: "title", field: Field::Title, weight: 2.0 },
-        Column { name: "content", field: Field::Text, weight: 1.0 },
-        Column { name: "author", field: Field::Author, weight: 1.0 },
-        Column { name: "keywords", field: Field::Tags, weight: 1.0 },
+        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
+        FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
+        FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
+        FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
     ],
-    state: include_str!("../sql/state.sql"),
-    postings: include_str!("../sql/postings.sql"),
-    lengths: include_str!("../sql/lengths.sql"),
-    words: include_str!("../sql/words.sql"),
+    state_sql: include_str!("../sql/state.sql"),
+    postings_sql: include_str!("../sql/postings.sql"),
+    lengths_sql: include_str!("../sql/lengths.sql"),
+    terms_sql: include_str!("../sql/words.sql"),
 };
 
 impl Source for Media {
@@ -51,89 +51,90 @@ impl Source for Media {
         Database::Media
     }
 
-    fn searched(&self, _: &Filters) -> (&'static Table, Vec<&'static str>) {
-        (&TABLE, Vec::new())
+    fn searched_table(&self, _: &Filters) -> (&'static FtsTable, Vec<&'static str>) {
+        (&FULL_TEXT_TABLE, Vec::new())
     }
 
-    fn derived(&self) -> Option<Derived> {
-        Some(Derived {
-            table: TABLE.name,
-            drift: include_str!("../sql/drift.sql"),
-            fill: include_str!("../sql/fill.sql"),
+    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
+        Some(DerivedFtsTable {
+            table: FULL_TEXT_TABLE.name,
+            count_differences_sql: include_str!("../sql/drift.sql"),
+            fill_sql: include_str!("../sql/fill.sql"),
         })
     }
 
-    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
+    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
         let types = &ask.filters.media_types;
         let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
         let (from, to) = (ask.filters.date_from, ask.filters.date_to);
         let filtered = types.is_some() || from.is_some() || to.is_some();
         let filters = named_params! { ":types": types, ":date_from": from, ":date_to": to };
-        let plan = Plan {
-            table: &TABLE,
+        let plan = RankPlan {
+            table: &FULL_TEXT_TABLE,
             columns: &[],
-            passes: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
-            identify: include_str!("../sql/identify.sql"),
-            uri,
+            filter: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
+            identify_sql: include_str!("../sql/identify.sql"),
+            read_uri: uri,
         };
-        Ok(rank(reader, ask, &plan)?)
+        Ok(rank_table(reader, ask, &plan)?)
     }
 
-    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
-        read::show(reader, view)
+    fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
+        read::load_hits(reader, view)
     }
 
-    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
-        read::get(reader, get)
+    fn load_item(&self, reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
+        read::load_item(reader, get)
     }
 
-    fn draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
-        read::draft(reader, id)
+    fn load_draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+        read::load_draft(reader, id)
     }
 
-    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
-        save::save(writer, draft)
+    fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
+        save::save_document(writer, draft)
     }
 
-    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
-        remove::remove(writer, origin)
+    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        remove::remove_document(writer, origin)
     }
 
-    fn add(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Written, SourceError> {
-        change::add(writer, draft)
+    fn insert_item(&self, writer: &Writer<'_>, draft: &Draft) -> Result<ChangedItem, SourceError> {
+        change::create_document(writer, draft)
     }
 
-    fn tag(
+    fn tag_item(
         &self,
         writer: &Writer<'_>,
         id: &ItemId,
-        tagging: &Tagging,
-    ) -> Result<Written, SourceError> {
-        change::tag(writer, id, tagging)
+        tagging: &TagChange,
+    ) -> Result<ChangedItem, SourceError> {
+        change::update_tags(writer, id, tagging)
     }
 
-    fn kinds(&self, reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {
+    fn item_kinds(&self, reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {
         let sql = include_str!("../sql/types.sql");
-        let kinds = reader.all(sql, &[], |row| Ok((row.get("type")?, row.get::<_, i64>("n")?)))?;
+        let kinds =
+            reader.query_all(sql, &[], |row| Ok((row.get("type")?, row.get::<_, i64>("n")?)))?;
         let count = |n| usize::try_from(n).unwrap_or(0);
         Ok(kinds.into_iter().map(|(kind, n)| (kind, count(n))).collect())
     }
 
-    fn suggest(
+    fn suggest_items(
         &self,
         reader: &Reader<'_>,
         typed: &str,
         most: usize,
     ) -> Result<Suggestions, SourceError> {
         let sql = include_str!("../sql/suggest.sql");
-        Ok(retrieve::suggest(reader, &TABLE, Ids::Numbers, sql, typed, most)?)
+        Ok(search::suggest_items(reader, &FULL_TEXT_TABLE, IdType::Numbers, sql, typed, most)?)
     }
 
-    fn contents(&self, reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
-        Ok(reader.contents(include_str!("../sql/contents.sql"))?)
+    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
+        Ok(reader.query_item_versions(include_str!("../sql/contents.sql"))?)
     }
 
-    fn counts(
+    fn passes_filters(
         &self,
         reader: &Reader<'_>,
         filters: &Filters,
@@ -144,12 +145,13 @@ impl Source for Media {
         let (from, to) = (filters.date_from, filters.date_to);
         let parameters =
             named_params! { ":key": key, ":types": types, ":date_from": from, ":date_to": to };
-        let found = reader.first(include_str!("../sql/passes.sql"), parameters, |_| Ok(()))?;
+        let found =
+            reader.query_first(include_str!("../sql/passes.sql"), parameters, |_| Ok(()))?;
         Ok(Some(found.is_some()))
     }
 
-    fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {
-        Ok(reader.holdings(include_str!("../sql/holdings.sql"))?)
+    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
+        Ok(reader.query_source_stats(include_str!("../sql/holdings.sql"))?)
     }
 }
 
@@ -160,14 +162,14 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 #[cfg(test)]
 mod tests {
     use vademecum_kit::model::{
-        Body, Cue, Heading, KeptMedia, MediaDraft, Mode, RetrievalOptions, StoredChunk, Timestamp,
-        Transcript,
+        Cue, DraftBody, GeneratedMediaData, Heading, MediaDraft, RetrievalMode, RetrievalOptions,
+        StoredChunk, Timestamp, Transcript,
     };
-    use vademecum_testing::{self as testing, Bench};
+    use vademecum_testing::{self as testing, SourceFixture};
 
     use super::*;
 
-    fn document(title: &str, kind: &str, content: &str) -> MediaDraft {
+    fn media_draft(title: &str, kind: &str, content: &str) -> MediaDraft {
         MediaDraft {
             title: title.to_owned(),
             media_type: kind.to_owned(),
@@ -177,43 +179,45 @@ mod tests {
         }
     }
 
-    fn draft(media: MediaDraft) -> Draft {
+    fn to_draft(media: MediaDraft) -> Draft {
         Draft {
             origin: format!("file:/{}", media.title),
             digest: format!("{media:?}"),
             id: None,
-            body: Body::Media(media),
+            body: DraftBody::Media(media),
         }
     }
 
-    fn shelf() -> [Draft; 3] {
+    fn sample_drafts() -> [Draft; 3] {
         [
-            draft(document("Bread", "html", "Knead the dough.")),
-            draft(document("Talk", "audio", "The dough rises, she said.")),
-            draft(document("Dough", "html", "Flour and water.")),
+            to_draft(media_draft("Bread", "html", "Knead the dough.")),
+            to_draft(media_draft("Talk", "audio", "The dough rises, she said.")),
+            to_draft(media_draft("Dough", "html", "Flour and water.")),
         ]
     }
 
-    fn options(mode: Mode) -> RetrievalOptions {
+    fn mode_options(mode: RetrievalMode) -> RetrievalOptions {
         RetrievalOptions { mode: Some(mode), ..RetrievalOptions::default() }
     }
 
     #[test]
-    fn media_keep_the_promises_of_a_source() {
-        testing::check(Media, &shelf(), "dough");
+    fn media_satisfy_the_source_contract() {
+        testing::check_source_contract(Media, &sample_drafts(), "dough");
     }
 
     #[test]
-    fn media_that_are_saved_together_are_written_together() {
-        testing::check_written_together(Media, &shelf());
+    fn media_saved_together_are_written_in_one_batch() {
+        testing::check_batched_index_writes(Media, &sample_drafts());
     }
 
     #[test]
-    fn a_draft_that_was_read_keeps_only_what_its_text_does_not_say() {
+    fn draft_keeps_only_parts_not_derivable() {
         let page = |at, title: &str| Heading { at, level: 1, title: title.to_owned() };
         let content = "Über rye. Oat.".to_owned();
-        let paper =
-            MediaDraft { headings: vec![page(0, "Page 1")], ..document("Paper", "pdf", &content) };
+        let paper = MediaDraft {
+            headings: vec![page(0, "Page 1")],
+            ..media_draft("Paper", "pdf", &content)
+        };
         let chunk = |text: &str, start, end| StoredChunk {
             text: text.to_owned(),
             start: Some(start),
@@ -223,18 +227,21 @@ mod tests {
         };
         let chunks = vec![chunk("", 0, 9), chunk("Oat, cut by another.", 10, 14)];
         let analysis = Some("About grain.".to_owned());
-        let kept = Some(KeptMedia { chunks, analysis, ..KeptMedia::default() });
-        let foreign = MediaDraft { kept, ..document("Grain", "txt", &content) };
-        let bench = Bench::filled(Media, &[shelf()[0].clone(), draft(paper), draft(foreign)]);
-        let read = |bench: &Bench<Media>, id: &str| {
-            let read = bench.read(|reader| Media.draft(reader, id)).unwrap();
-            let Body::Media(media) = read.body.clone() else { panic!("media") };
+        let kept = Some(GeneratedMediaData { chunks, analysis, ..GeneratedMediaData::default() });
+        let foreign = MediaDraft { kept, ..media_draft("Grain", "txt", &content) };
+        let bench = SourceFixture::with_drafts(
+            Media,
+            &[sample_drafts()[0].clone(), to_draft(paper), to_draft(foreign)],
+        );
+        let read = |bench: &SourceFixture<Media>, id: &str| {
+            let read = bench.read(|reader| Media.load_draft(reader, id)).unwrap();
+            let DraftBody::Media(media) = read.body.clone() else { panic!("media") };
             (read, media.kept)
         };
         assert!(read(&bench, "1").1.is_none());
-        let other = Bench::new(Media);
+        let other = SourceFixture::new(Media);
         for id in ["2", "3"] {
-            other.save(&read(&bench, id).0);
+            other.save_draft(&read(&bench, id).0);
             assert_eq!(format!("{:?}", read(&other, id)), format!("{:?}", read(&bench, id)));
         }
         let kept = read(&other, "2").1.unwrap();
@@ -244,18 +251,18 @@ mod tests {
         let texts: Vec<&str> = kept.chunks.iter().map(|chunk| chunk.text.as_str()).collect();
         assert_eq!(texts, ["", "Oat, cut by another."]);
         assert_eq!(kept.analysis.as_deref(), Some("About grain."));
-        // Whoever edits the text between the two gets chunks of what it is now.
+        // After the text is edited between export and import, the chunks are cut from the new text.
         let mut edited = read(&bench, "3").0;
-        let Body::Media(media) = &mut edited.body else { panic!("media") };
+        let DraftBody::Media(media) = &mut edited.body else { panic!("media") };
         media.content.push_str(" Spelt.");
         edited.digest = "edited".to_owned();
-        other.save(&edited);
+        other.save_draft(&edited);
         assert!(read(&other, "3").1.unwrap().chunks.is_empty());
     }
 
     #[test]
-    fn the_type_filter_keeps_the_named_types() {
-        let bench = Bench::filled(Media, &shelf());
+    fn type_filter_keeps_named_types() {
+        let bench = SourceFixture::with_drafts(Media, &sample_drafts());
         let of = |kinds: &[&str]| {
             let media_types = kinds.iter().map(|kind| (*kind).to_owned()).collect();
             bench.search_with("dough", Filters { media_types, ..Filters::default() }).len()
@@ -264,17 +271,17 @@ mod tests {
             (of(&["html"]), of(&["audio"]), of(&["HTML", "audio"]), of(&["pdf"])),
             (2, 1, 3, 0)
         );
-        let kinds = bench.read(|reader| Media.kinds(reader)).unwrap();
+        let kinds = bench.read(|reader| Media.item_kinds(reader)).unwrap();
         assert_eq!(kinds, [("audio".to_owned(), 1), ("html".to_owned(), 2)]);
     }
 
     #[test]
-    fn the_date_filter_goes_by_the_day_of_ingestion() {
-        let bench = Bench::new(Media);
-        bench.save(&shelf()[0]);
+    fn date_filter_uses_ingestion_date() {
+        let bench = SourceFixture::new(Media);
+        bench.save_draft(&sample_drafts()[0]);
         let between = |from: &str, to: &str| {
             let date_from = Timestamp::parse(from).ok();
-            let date_to = Timestamp::parse_end(to).ok();
+            let date_to = Timestamp::parse_range_end(to).ok();
             bench.search_with("dough", Filters { date_from, date_to, ..Filters::default() }).len()
         };
         let today = Timestamp::now().to_string()[..10].to_owned();
@@ -283,42 +290,44 @@ mod tests {
     }
 
     #[test]
-    fn a_match_deep_in_a_document_names_its_chunk_and_is_read_there() {
+    fn deep_match_names_chunk_and_reads_it() {
         let content =
             format!("{}Über the NEEDLE here. {}", "Häy. ".repeat(2_000), "Straw. ".repeat(900));
-        let bench = Bench::new(Media);
-        bench.save(&draft(document("Stack", "txt", &content)));
+        let bench = SourceFixture::new(Media);
+        bench.save_draft(&to_draft(media_draft("Stack", "txt", &content)));
         let hit = bench.search("needle").remove(0);
         let loc = hit.loc.clone().unwrap();
         assert_eq!(loc.approx_offset, Some(10_009));
         assert!(hit.snippet.unwrap().contains("NEEDLE"));
         let read = |mode| {
-            let options = RetrievalOptions { loc: hit.loc.clone(), ..options(mode) };
-            bench.get(hit.id.clone(), options).unwrap()
+            let options = RetrievalOptions { loc: hit.loc.clone(), ..mode_options(mode) };
+            bench.load_item(hit.id.clone(), options).unwrap()
         };
-        let chunk = read(Mode::Chunk);
+        let chunk = read(RetrievalMode::Chunk);
         assert!(chunk.content.as_str().unwrap().contains("NEEDLE"));
         assert_eq!(chunk.meta.loc.unwrap().chunk_index, loc.chunk_index);
-        let wider = read(Mode::ChunkWithSiblings);
+        let wider = read(RetrievalMode::ChunkWithSiblings);
         assert!(wider.content.as_str().unwrap().contains(chunk.content.as_str().unwrap()));
         assert!(content.contains(wider.content.as_str().unwrap()), "nothing is repeated");
     }
 
     #[test]
-    fn a_chunk_is_read_with_the_headings_that_it_is_under() {
+    fn chunk_is_read_with_its_section_path() {
         let content = format!("# Bread\n{}\n## Rye\nSour.\n", "Flour. ".repeat(400));
-        let bench = Bench::new(Media);
-        bench.save(&draft(document("Book", "markdown", &content)));
+        let bench = SourceFixture::new(Media);
+        bench.save_draft(&to_draft(media_draft("Book", "markdown", &content)));
         let hit = bench.search("sour").remove(0);
-        let options = RetrievalOptions { loc: hit.loc.clone(), ..options(Mode::Chunk) };
-        let attachments = bench.get(hit.id.clone(), options).unwrap().attachments.unwrap();
+        let options =
+            RetrievalOptions { loc: hit.loc.clone(), ..mode_options(RetrievalMode::Chunk) };
+        let attachments = bench.load_item(hit.id.clone(), options).unwrap().attachments.unwrap();
         assert_eq!(attachments[0]["section_path"], "Bread / Rye");
-        let whole = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
-        assert!(bench.get(hit.id, whole).unwrap().attachments.is_none());
+        let whole =
+            RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
+        assert!(bench.load_item(hit.id, whole).unwrap().attachments.is_none());
     }
 
     #[test]
-    fn a_transcript_is_read_with_its_real_times() {
+    fn transcript_is_read_with_its_times() {
         let cue = |start_ms, end_ms, text: &str| Cue {
             start_ms,
             end_ms,
@@ -331,36 +340,36 @@ mod tests {
         };
         let media = MediaDraft {
             transcript: Some(transcript),
-            ..document("Talk", "audio", "Ada: Hello.\nWorld.")
+            ..media_draft("Talk", "audio", "Ada: Hello.\nWorld.")
         };
-        let bench = Bench::new(Media);
-        bench.save(&draft(media));
+        let bench = SourceFixture::new(Media);
+        bench.save_draft(&to_draft(media));
         let retrieval = vademecum_kit::model::Retrieval::full();
-        let get = Get {
+        let get = GetRequest {
             id: 1.into(),
             part: Some("transcript".to_owned()),
             retrieval,
             page: None,
-            about: Vec::new(),
+            recent_queries: Vec::new(),
         };
-        let spoken = bench.read(|reader| Media.get(reader, &get)).unwrap().content;
+        let spoken = bench.read(|reader| Media.load_item(reader, &get)).unwrap().content;
         assert_eq!(spoken["segments"][1]["start"], 2.0);
         assert_eq!(spoken["segments"][1]["end"], 4.25);
         assert_eq!(
             (&spoken["text"], &spoken["language"]),
             (&"Hello.\nWorld.".into(), &"en".into())
         );
-        let item = bench.get(1, options(Mode::Snippet)).unwrap();
+        let item = bench.load_item(1, mode_options(RetrievalMode::Snippet)).unwrap();
         assert_eq!(item.attachments.unwrap()[0]["uri"], "media://1#transcript");
     }
 
     #[test]
-    fn the_same_file_under_another_name_is_not_stored_twice() {
-        let bench = Bench::new(Media);
-        let first = shelf()[0].clone();
-        bench.save(&first);
-        let again = bench.save(&Draft { origin: "file:/elsewhere".to_owned(), ..first });
-        assert!(matches!(again, Saved::Unchanged(_)));
+    fn same_file_with_other_name_is_stored_once() {
+        let bench = SourceFixture::new(Media);
+        let first = sample_drafts()[0].clone();
+        bench.save_draft(&first);
+        let again = bench.save_draft(&Draft { origin: "file:/elsewhere".to_owned(), ..first });
+        assert!(matches!(again, SaveOutcome::Unchanged(_)));
         assert_eq!(bench.search("knead").len(), 1);
     }
 }

@@ -1,18 +1,18 @@
-//! Reading media, as hits and as items.
+//! Reading media as hits, items and drafts.
 
 use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_kit::{
     model::{
-        Body, Draft, Get, Hit, Item, ItemId, KeptMedia, Loc, MediaDraft, Mode, SourceName,
-        StoredChunk, Timestamp, Uri, View,
+        Draft, DraftBody, GeneratedMediaData, GetRequest, Hit, HitRequest, Item, ItemId, Loc,
+        MediaDraft, RetrievalMode, SourceName, StoredChunk, Timestamp, Uri,
     },
-    retrieve::{self, Finder, Span},
+    search::{self, ChunkSpan, Highlighter},
     source::SourceError,
     store::{Reader, StoreError},
 };
 
-use crate::{outline::section_path, parts, transcript};
+use crate::{document_parts, sections::parse_section_path, transcript};
 
 /// A document as it is stored.
 struct Document {
@@ -28,75 +28,85 @@ struct Document {
     tags: Vec<String>,
 }
 
-/// Reads matches for a list of results.
-pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
-    let finder = Finder::from(view);
-    let mut hits = Vec::with_capacity(view.wanted.len());
-    for wanted in &view.wanted {
-        let Some(document) = find(reader, wanted.key)? else { continue };
-        hits.push(Hit { score: wanted.score, ..shown(reader, &finder, document)? });
+/// Loads the hits for ranked matches. Documents that no longer exist are left out.
+pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
+    let finder = Highlighter::from(view);
+    let mut hits = Vec::with_capacity(view.matches.len());
+    for wanted in &view.matches {
+        let Some(document) = find_document(reader, wanted.key)? else { continue };
+        hits.push(Hit { score: wanted.score, ..match_hit(reader, &finder, document)? });
     }
     Ok(hits)
 }
 
-fn shown(reader: &Reader<'_>, finder: &Finder<'_>, document: Document) -> Result<Hit, StoreError> {
-    let found = finder.look(&document.content);
+fn match_hit(
+    reader: &Reader<'_>,
+    finder: &Highlighter<'_>,
+    document: Document,
+) -> Result<Hit, StoreError> {
+    let found = finder.find_matches(&document.content);
     let author = document.author.as_deref().unwrap_or_default();
-    let matched = finder.matched(&found, &[&document.title, author, &document.tags.join(" ")]);
+    let matched =
+        finder.matched_words(&found, &[&document.title, author, &document.tags.join(" ")]);
     let loc = match &found.densest {
         Some(place) => Some(loc_at(reader, &document, place.start)?),
         None => None,
     };
-    let excerpt = finder.excerpt(&document.content, found.densest);
+    let excerpt = finder.make_excerpt(&document.content, found.densest);
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
-    Ok(Hit { snippet, highlights, matched, loc, ..hit(document) })
+    Ok(Hit { snippet, highlights, matched, loc, ..document_hit(document) })
 }
 
-/// Reads one document, or its transcript.
-pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+/// Loads one document, or its part `transcript`.
+pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
     let missing = || SourceError::not_found("media", &get.id);
     let id = get.id.as_number().ok_or_else(missing)?;
-    let document = find(reader, id)?.ok_or_else(missing)?;
+    let document = find_document(reader, id)?.ok_or_else(missing)?;
     match get.part.as_deref() {
-        None => text(reader, get, document),
-        Some("transcript") => spoken(reader, document),
+        None => load_text(reader, get, document),
+        Some("transcript") => load_transcript(reader, document),
         Some(part) => Err(SourceError::not_found("part of a media document", part)),
     }
 }
 
-fn text(reader: &Reader<'_>, get: &Get, document: Document) -> Result<Item, SourceError> {
-    let stored = chunks(reader, document.id)?;
-    let passage = retrieve::read(&document.content, &stored, &get.retrieval, &get.about);
+fn load_text(
+    reader: &Reader<'_>,
+    get: &GetRequest,
+    document: Document,
+) -> Result<Item, SourceError> {
+    let stored = chunk_spans(reader, document.id)?;
+    let passage =
+        search::read_passage(&document.content, &stored, &get.retrieval, &get.recent_queries);
     let loc = Loc {
         media_id: Some(document.id),
         chunk_index: passage.chunk,
         approx_offset: Some(passage.range.start),
         ..Loc::default()
     };
-    let section = section(reader, document.id, passage.chunk, get.retrieval.mode)?;
-    let attachments = attachments(reader, &document, get.retrieval.mode, section)?;
-    let meta = Hit { loc: Some(loc), ..hit(document) };
-    Ok(Item { attachments, ..Item::of_passage(meta, passage, get.retrieval.mode) })
+    let section = find_section(reader, document.id, passage.chunk, get.retrieval.mode)?;
+    let attachments = collect_attachments(reader, &document, get.retrieval.mode, section)?;
+    let meta = Hit { loc: Some(loc), ..document_hit(document) };
+    Ok(Item { attachments, ..Item::from_passage(meta, passage, get.retrieval.mode) })
 }
 
-/// The newest transcript, as an object with `segments`.
-fn spoken(reader: &Reader<'_>, document: Document) -> Result<Item, SourceError> {
-    let newest = transcripts(reader, document.id)?.into_iter().next();
+/// Loads the newest transcript as an object with `segments`.
+fn load_transcript(reader: &Reader<'_>, document: Document) -> Result<Item, SourceError> {
+    let newest = read_transcripts(reader, document.id)?.into_iter().next();
     let stored =
         newest.ok_or_else(|| SourceError::not_found("transcript of media", document.id))?;
-    let mut spoken = transcript::read(&stored.transcription);
+    let mut spoken = transcript::parse_transcript(&stored.transcription);
     if let (Some(model), Value::Object(fields)) = (stored.model, &mut spoken) {
         fields.entry("model").or_insert(Value::String(model));
     }
-    Ok(Item { meta: hit(document), content: spoken, attachments: None, range: None })
+    Ok(Item { meta: document_hit(document), content: spoken, attachments: None, range: None })
 }
 
-/// Reads one document as a draft, with its newest transcript.
-pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+/// Loads one document as a draft, with its newest transcript.
+pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
     let missing = || SourceError::not_found("media", id);
     let number = id.parse().map_err(|_| missing())?;
-    let document = find(reader, number)?.ok_or_else(missing)?;
-    let newest = transcripts(reader, number)?.into_iter().next();
+    let document = find_document(reader, number)?.ok_or_else(missing)?;
+    let newest = read_transcripts(reader, number)?.into_iter().next();
     let mut draft = MediaDraft {
         title: document.title,
         media_type: document.media_type,
@@ -106,23 +116,24 @@ pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>
         tags: document.tags,
         ingested_at: document.ingestion_date,
         modified_at: document.last_modified,
-        transcript: newest
-            .map(|stored| transcript::draft(&transcript::read(&stored.transcription))),
+        transcript: newest.map(|stored| {
+            transcript::to_transcript(&transcript::parse_transcript(&stored.transcription))
+        }),
         kept: None,
         headings: Vec::new(),
     };
-    draft.kept = kept(reader, number, &draft)?;
-    Ok(Draft::stored(id, Body::Media(draft)))
+    draft.kept = non_derivable_parts(reader, number, &draft)?;
+    Ok(Draft::from_stored(id, DraftBody::Media(draft)))
 }
 
-/// What is stored of a document that cannot be made of its text again.
-fn kept(
+/// Returns the stored parts that cannot be derived from the text; `None` if there are none.
+fn non_derivable_parts(
     reader: &Reader<'_>,
     media_id: i64,
     media: &MediaDraft,
-) -> Result<Option<KeptMedia>, StoreError> {
+) -> Result<Option<GeneratedMediaData>, StoreError> {
     let parameters = named_params! { ":media_id": media_id };
-    let stored = reader.all(include_str!("../sql/stored_chunks.sql"), parameters, |row| {
+    let stored = reader.query_all(include_str!("../sql/stored_chunks.sql"), parameters, |row| {
         Ok(StoredChunk {
             text: row.get("chunk_text")?,
             start: row.get("start_char")?,
@@ -131,20 +142,24 @@ fn kept(
             metadata: row.get("metadata")?,
         })
     })?;
-    let chunks = parts::to_keep(stored, media);
-    let analysis = reader.first(include_str!("../sql/analysis.sql"), parameters, |row| {
+    let chunks = document_parts::chunks_to_export(stored, media);
+    let analysis = reader.query_first(include_str!("../sql/analysis.sql"), parameters, |row| {
         row.get("analysis_content")
     })?;
     let length = (!chunks.is_empty()).then(|| media.content.chars().count());
     let is_any = !chunks.is_empty() || analysis.is_some();
-    Ok(is_any.then_some(KeptMedia { chunks, length, analysis, transcription: None }))
+    Ok(is_any.then_some(GeneratedMediaData { chunks, length, analysis, transcription: None }))
 }
 
-fn find(reader: &Reader<'_>, id: i64) -> Result<Option<Document>, StoreError> {
-    reader.first(include_str!("../sql/read.sql"), named_params! { ":id": id }, document)
+fn find_document(reader: &Reader<'_>, id: i64) -> Result<Option<Document>, StoreError> {
+    reader.query_first(
+        include_str!("../sql/read.sql"),
+        named_params! { ":id": id },
+        document_from_row,
+    )
 }
 
-fn document(row: &Row<'_>) -> rusqlite::Result<Document> {
+fn document_from_row(row: &Row<'_>) -> rusqlite::Result<Document> {
     let tags: String = row.get("tags")?;
     Ok(Document {
         id: row.get("id")?,
@@ -160,7 +175,7 @@ fn document(row: &Row<'_>) -> rusqlite::Result<Document> {
     })
 }
 
-fn hit(document: Document) -> Hit {
+fn document_hit(document: Document) -> Hit {
     let uri = Uri::item(SourceName::Media, document.id.to_string());
     Hit {
         title: Some(document.title),
@@ -176,9 +191,9 @@ fn hit(document: Document) -> Hit {
 
 fn loc_at(reader: &Reader<'_>, document: &Document, bytes: usize) -> Result<Loc, StoreError> {
     let offset = document.content.get(..bytes).unwrap_or_default().chars().count();
-    let chunk = reader.first(
+    let chunk = reader.query_first(
         include_str!("../sql/chunk_at.sql"),
-        named_params! { ":media_id": document.id, ":offset": index(offset) },
+        named_params! { ":media_id": document.id, ":offset": to_sql_integer(offset) },
         |row| row.get::<_, i64>("chunk_index"),
     )?;
     Ok(Loc {
@@ -189,22 +204,26 @@ fn loc_at(reader: &Reader<'_>, document: &Document, bytes: usize) -> Result<Loc,
     })
 }
 
-fn index(offset: usize) -> i64 {
+fn to_sql_integer(offset: usize) -> i64 {
     i64::try_from(offset).unwrap_or(i64::MAX)
 }
 
-fn chunks(reader: &Reader<'_>, media_id: i64) -> Result<Vec<Span>, StoreError> {
+fn chunk_spans(reader: &Reader<'_>, media_id: i64) -> Result<Vec<ChunkSpan>, StoreError> {
     let characters = |row: &Row<'_>, column: &str| -> rusqlite::Result<usize> {
         Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
     };
-    reader.all(include_str!("../sql/chunks.sql"), named_params! { ":media_id": media_id }, |row| {
-        Ok(Span {
-            index: characters(row, "chunk_index")?,
-            uuid: row.get("uuid")?,
-            start: characters(row, "start_char")?,
-            end: characters(row, "end_char")?,
-        })
-    })
+    reader.query_all(
+        include_str!("../sql/chunks.sql"),
+        named_params! { ":media_id": media_id },
+        |row| {
+            Ok(ChunkSpan {
+                index: characters(row, "chunk_index")?,
+                uuid: row.get("uuid")?,
+                start: characters(row, "start_char")?,
+                end: characters(row, "end_char")?,
+            })
+        },
+    )
 }
 
 struct StoredTranscript {
@@ -214,8 +233,11 @@ struct StoredTranscript {
     created_at: Option<Timestamp>,
 }
 
-fn transcripts(reader: &Reader<'_>, media_id: i64) -> Result<Vec<StoredTranscript>, StoreError> {
-    reader.all(
+fn read_transcripts(
+    reader: &Reader<'_>,
+    media_id: i64,
+) -> Result<Vec<StoredTranscript>, StoreError> {
+    reader.query_all(
         include_str!("../sql/transcripts.sql"),
         named_params! { ":media_id": media_id },
         |row| {
@@ -229,49 +251,50 @@ fn transcripts(reader: &Reader<'_>, media_id: i64) -> Result<Vec<StoredTranscrip
     )
 }
 
-/// The headings that a chunk is under, where a chunk is read.
-fn section(
+/// Returns the section path of a chunk, if the mode reads a chunk.
+fn find_section(
     reader: &Reader<'_>,
     media_id: i64,
     chunk: Option<usize>,
-    mode: Mode,
+    mode: RetrievalMode,
 ) -> Result<Option<Value>, StoreError> {
-    let (Some(chunk), Mode::Chunk | Mode::ChunkWithSiblings) = (chunk, mode) else {
+    let (Some(chunk), RetrievalMode::Chunk | RetrievalMode::ChunkWithSiblings) = (chunk, mode)
+    else {
         return Ok(None);
     };
-    let stored = reader.first(
+    let stored = reader.query_first(
         include_str!("../sql/section.sql"),
-        named_params! { ":media_id": media_id, ":index": index(chunk) },
+        named_params! { ":media_id": media_id, ":index": to_sql_integer(chunk) },
         |row| row.get::<_, String>("metadata"),
     )?;
-    let path = stored.and_then(|metadata| section_path(&metadata));
+    let path = stored.and_then(|metadata| parse_section_path(&metadata));
     Ok(path.map(|path| json!({ "type": "section", "section_path": path })))
 }
 
-/// Names what belongs to a document: the section that is read, its transcripts, and with the full text
-/// also what was made of it.
-fn attachments(
+/// Lists the attachments of a document: the section read and the transcripts; in mode `full` also
+/// the author and the latest analysis.
+fn collect_attachments(
     reader: &Reader<'_>,
     document: &Document,
-    mode: Mode,
+    mode: RetrievalMode,
     section: Option<Value>,
 ) -> Result<Option<Vec<Map<String, Value>>>, StoreError> {
     let mut attachments: Vec<Value> = section.into_iter().collect();
-    for stored in transcripts(reader, document.id)? {
+    for stored in read_transcripts(reader, document.id)? {
         attachments.push(json!({
             "type": "transcript",
             "id": stored.id,
             "model": stored.model,
             "created_at": stored.created_at,
-            "cues": transcript::cues(&transcript::read(&stored.transcription)),
+            "cues": transcript::count_segments(&transcript::parse_transcript(&stored.transcription)),
             "uri": Uri::part(SourceName::Media, document.id.to_string(), "transcript"),
         }));
     }
-    if mode == Mode::Full {
+    if mode == RetrievalMode::Full {
         if let Some(author) = &document.author {
             attachments.push(json!({ "type": "author", "name": author }));
         }
-        let analysis = reader.first(
+        let analysis = reader.query_first(
             include_str!("../sql/analysis.sql"),
             named_params! { ":media_id": document.id },
             |row| {

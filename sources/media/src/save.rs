@@ -1,61 +1,64 @@
-//! Adding media and bringing them up to date.
+//! Inserting and updating media from drafts.
 
 use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
-    model::{Body, Draft, MediaDraft, Saved, SourceName, Timestamp, Uri},
+    model::{Draft, DraftBody, MediaDraft, SaveOutcome, SourceName, Timestamp, Uri},
     source::SourceError,
-    store::{StoreError, Writer, save_once},
+    store::{StoreError, Writer, save_imported},
 };
 
-use super::TABLE;
-use crate::parts::store;
+use super::FULL_TEXT_TABLE;
+use crate::document_parts::replace_parts;
 
-/// Saves a document, its chunks, its transcript, its keywords and its words.
+/// Saves a document, its chunks, its transcript, its keywords and its index entry.
 ///
-/// A file that is already there under another name is not stored twice.
-pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
-    let Body::Media(media) = &draft.body else {
+/// A document with the same content and title is stored once, even under another origin.
+pub(crate) fn save_document(
+    writer: &Writer<'_>,
+    draft: &Draft,
+) -> Result<SaveOutcome, SourceError> {
+    let DraftBody::Media(media) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a media document", draft.origin)));
     };
-    if let Some(id) = same_content(writer, media, &draft.digest)? {
-        return Ok(Saved::Unchanged(Uri::item(SourceName::Media, id.to_string())));
+    if let Some(id) = find_same_content(writer, media, &draft.digest)? {
+        return Ok(SaveOutcome::Unchanged(Uri::item(SourceName::Media, id.to_string())));
     }
-    save_once(writer, SourceName::Media, draft, |item, now| {
+    save_imported(writer, SourceName::Media, draft, |item, now| {
         let id = match item.and_then(|item| item.parse().ok()) {
-            Some(id) => update(writer, id, media, &draft.digest, now)?,
-            None => insert(writer, media, draft, now)?,
+            Some(id) => update_document(writer, id, media, &draft.digest, now)?,
+            None => insert_document(writer, media, draft, now)?,
         };
-        store(writer, id, media, now)?;
-        describe(writer, id, media, now)?;
+        replace_parts(writer, id, media, now)?;
+        replace_keywords_and_index(writer, id, media, now)?;
         Ok(id.to_string())
     })
 }
 
-/// A document that says exactly this already.
-pub(crate) fn same_content(
+/// Returns the document with this content hash and title, if there is one.
+pub(crate) fn find_same_content(
     writer: &Writer<'_>,
     media: &MediaDraft,
     digest: &str,
 ) -> Result<Option<i64>, StoreError> {
-    writer.first(
+    writer.query_first(
         include_str!("../sql/same_content.sql"),
         named_params! { ":content_hash": digest, ":title": media.title },
         |row| row.get("id"),
     )
 }
 
-/// Adds a document without chunks, keywords and words.
-pub(crate) fn insert(
+/// Inserts a document without chunks, keywords and index entry. Returns its identifier.
+pub(crate) fn insert_document(
     writer: &Writer<'_>,
     media: &MediaDraft,
     draft: &Draft,
     now: Timestamp,
 ) -> Result<i64, StoreError> {
-    writer.insert(
+    writer.insert_row(
         include_str!("../sql/insert.sql"),
         named_params! {
-            ":wanted": draft.wanted_number(),
+            ":wanted": draft.numeric_id(),
             ":url": media.url,
             ":title": media.title,
             ":type": media.media_type,
@@ -69,14 +72,14 @@ pub(crate) fn insert(
     )
 }
 
-fn update(
+fn update_document(
     writer: &Writer<'_>,
     id: i64,
     media: &MediaDraft,
     digest: &str,
     now: Timestamp,
 ) -> Result<i64, SourceError> {
-    let changed = writer.run(
+    let changed = writer.execute(
         include_str!("../sql/update.sql"),
         named_params! {
             ":id": id,
@@ -92,16 +95,16 @@ fn update(
     if changed == 0 { Err(SourceError::not_found("media", id)) } else { Ok(id) }
 }
 
-/// Replaces the keywords and the words.
-pub(crate) fn describe(
+/// Replaces the keywords and the index entry.
+pub(crate) fn replace_keywords_and_index(
     writer: &Writer<'_>,
     id: i64,
     media: &MediaDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    put_keywords(writer, id, &media.tags, now)?;
-    writer.index(
-        &TABLE,
+    replace_keywords(writer, id, &media.tags, now)?;
+    writer.index_row(
+        &FULL_TEXT_TABLE,
         id,
         include_str!("../sql/index.sql"),
         named_params! {
@@ -116,16 +119,17 @@ pub(crate) fn describe(
 }
 
 /// Replaces the keywords.
-pub(crate) fn put_keywords(
+pub(crate) fn replace_keywords(
     writer: &Writer<'_>,
     id: i64,
     keywords: &[String],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":media_id": id })?;
+    writer
+        .execute(include_str!("../sql/unlink_keywords.sql"), named_params! { ":media_id": id })?;
     for keyword in keywords {
         let keyword = keyword.trim();
-        writer.run(
+        writer.execute(
             include_str!("../sql/add_keyword.sql"),
             named_params! {
                 ":keyword": keyword,
@@ -133,7 +137,7 @@ pub(crate) fn put_keywords(
                 ":now": now,
             },
         )?;
-        writer.run(
+        writer.execute(
             include_str!("../sql/link_keyword.sql"),
             named_params! { ":media_id": id, ":keyword": keyword },
         )?;

@@ -1,4 +1,5 @@
--- How many notes cannot be found by their words, and how many rows of words are of no note.
+-- Counts the notes without an index entry (`missing`) and the index entries without a note
+-- (`stray`).
 SELECT
     (
         SELECT count(*)

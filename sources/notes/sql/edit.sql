@@ -1,4 +1,4 @@
--- Gives the note :row another title or content, where there is one.
+-- Replaces the title and the content of the note :row. NULL keeps the stored value.
 UPDATE notes
 SET title = COALESCE(:title, title), content = COALESCE(:content, content),
     last_modified = :now, version = version + 1

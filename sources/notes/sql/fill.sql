@@ -1,4 +1,4 @@
--- Makes all notes findable by their words, in a table that is empty.
+-- Indexes all notes in an empty full-text table.
 INSERT INTO note_fts (rowid, title, content, keywords)
 SELECT
     row, title, content,

@@ -1,3 +1,3 @@
--- Adds a note.
+-- Inserts a note.
 INSERT INTO notes (id, title, content, created_at, last_modified)
 VALUES (:id, :title, :content, :created_at, :last_modified);

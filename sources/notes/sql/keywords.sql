@@ -1,4 +1,4 @@
--- The keywords of notes that begin with :typed, the most used first.
+-- Keywords of notes that start with :typed, most used first, with the total number.
 SELECT keywords.keyword AS value, count(*) OVER () AS total
 FROM keywords
 JOIN note_keywords ON note_keywords.keyword_id = keywords.id

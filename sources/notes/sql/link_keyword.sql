@@ -1,3 +1,3 @@
--- Puts a keyword on a note.
+-- Assigns a keyword to a note.
 INSERT OR IGNORE INTO note_keywords (note_id, keyword_id, created_at)
 SELECT :note_id, id, :now FROM keywords WHERE keyword = :keyword;

@@ -1,4 +1,4 @@
--- A row if the match :key has one of :keywords.
+-- Returns a row if the note :key has one of :keywords.
 SELECT 1
 FROM notes
 JOIN note_keywords ON note_keywords.note_id = notes.id

@@ -1,5 +1,4 @@
--- Notes for :sink in which notes :phrase stands, from row :first
--- to row :last. Gives no rows.
+-- Records in :sink the positions of :phrase in the notes with row :first to :last. Returns no rows.
 SELECT rowid
 FROM note_fts
 WHERE note_fts MATCH :phrase

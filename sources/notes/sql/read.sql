@@ -1,4 +1,4 @@
--- One note, by row or by id, with its keywords as a JSON list.
+-- Reads one note by row or by id, with its keywords as a JSON list.
 SELECT
     row, id, title, content, created_at, last_modified, version,
     (

@@ -1,4 +1,4 @@
--- Makes the note :row findable by the words that it has now.
+-- Indexes the note :row from its stored columns.
 INSERT OR REPLACE INTO note_fts (rowid, title, content, keywords)
 SELECT
     row, title, content,

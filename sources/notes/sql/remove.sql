@@ -1,2 +1,2 @@
--- Marks a note as deleted, and tells its row.
+-- Marks a note as deleted and returns its row.
 UPDATE notes SET deleted = 1 WHERE id = :id RETURNING row;

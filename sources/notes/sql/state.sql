@@ -1,3 +1,3 @@
--- How many words there are in note_fts, and what it is made of: the records that
--- change with every write.
+-- Reads the averages record (1) and the structure record (10) of note_fts, which change with every
+-- write.
 SELECT block FROM note_fts_data WHERE id IN (1, 10) ORDER BY id;

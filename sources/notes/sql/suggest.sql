@@ -1,5 +1,5 @@
--- Notes whose id begins with :typed, or whose title has words that begin as :words;
--- best first, with how many there are in all.
+-- Notes whose id starts with :typed, or whose title has words with the prefixes in :words, best
+-- first, with the total number.
 SELECT id AS value, count(*) OVER () AS total
 FROM notes
 WHERE row IN (

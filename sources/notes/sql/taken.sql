@@ -1,2 +1,2 @@
--- A row if something has the identifier :id.
+-- Returns a row if a note has the identifier :id.
 SELECT 1 FROM notes WHERE id = :id;

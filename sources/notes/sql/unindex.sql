@@ -1,2 +1,2 @@
--- Makes the note :row findable no more.
+-- Removes a note from the full-text table.
 DELETE FROM note_fts WHERE rowid = :row;

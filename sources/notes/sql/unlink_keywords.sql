@@ -1,2 +1,2 @@
--- Takes all keywords off a note.
+-- Removes all keywords from a note.
 DELETE FROM note_keywords WHERE note_id = :note_id;

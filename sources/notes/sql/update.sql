@@ -1,4 +1,4 @@
--- Brings a note up to date; one that was deleted comes back.
+-- Updates a note and restores it if it was deleted.
 UPDATE notes
 SET title = :title, content = :content, last_modified = :last_modified,
     version = version + 1, deleted = 0

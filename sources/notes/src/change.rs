@@ -1,22 +1,22 @@
-//! Notes that are written, edited and deleted in the library itself.
+//! Creating, tagging, editing and deleting notes in the library itself.
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
-        Body, Draft, Edit, ItemId, LONGEST_CONTENT, Replacement, SourceName, Tagging, Timestamp,
-        Uri, Written,
+        ChangedItem, Draft, DraftBody, Edit, FieldReplacement, ItemId, MAX_CONTENT_CHARS,
+        SourceName, TagChange, Timestamp, Uri,
     },
     source::SourceError,
-    store::{Writer, changed_here, written_here},
+    store::{Writer, record_local_change, record_local_item},
 };
 
 use super::{
-    TABLE,
-    save::{describe, insert, put_keywords},
+    FULL_TEXT_TABLE,
+    save::{insert_note, replace_keywords, replace_keywords_and_index},
 };
 
-/// A note as it is stored.
-struct Stored {
+/// The columns of a stored note that edits need.
+struct StoredNote {
     row: i64,
     id: String,
     content: String,
@@ -24,76 +24,83 @@ struct Stored {
     tags: Vec<String>,
 }
 
-/// Adds a note.
-pub(crate) fn add(writer: &Writer<'_>, draft: &Draft) -> Result<Written, SourceError> {
-    let Body::Note(note) = &draft.body else {
+/// Creates a note.
+pub(crate) fn create_note(writer: &Writer<'_>, draft: &Draft) -> Result<ChangedItem, SourceError> {
+    let DraftBody::Note(note) = &draft.body else {
         return Err(SourceError::Refused("this is not a note".to_owned()));
     };
     let now = Timestamp::now();
-    let id = writer.free_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?;
-    let row = insert(writer, &id, note, now)?;
-    describe(writer, row, &id, note, now)?;
-    written_here(writer, SourceName::Notes, &id, now)?;
-    Ok(written(find(writer, &id)?))
+    let id = writer.choose_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?;
+    let row = insert_note(writer, &id, note, now)?;
+    replace_keywords_and_index(writer, row, &id, note, now)?;
+    record_local_item(writer, SourceName::Notes, &id, now)?;
+    Ok(to_written(find_note(writer, &id)?))
 }
 
-/// Changes the tags of a note.
-pub(crate) fn tag(
+/// Changes the tags of a note. A change without effect leaves the version as it is.
+pub(crate) fn update_tags(
     writer: &Writer<'_>,
     id: &ItemId,
-    tagging: &Tagging,
-) -> Result<Written, SourceError> {
-    let note = find(writer, id)?;
-    match tagging.applied_to(&note.tags) {
-        None => Ok(written(note)),
-        Some(tags) => {
-            replace(writer, &note, &Replacement { tags: Some(tags), ..Replacement::default() })
-        }
+    tagging: &TagChange,
+) -> Result<ChangedItem, SourceError> {
+    let note = find_note(writer, id)?;
+    match tagging.apply_to(&note.tags) {
+        None => Ok(to_written(note)),
+        Some(tags) => apply_replacement(
+            writer,
+            &note,
+            &FieldReplacement { tags: Some(tags), ..FieldReplacement::default() },
+        ),
     }
 }
 
-/// Edits or deletes a note.
-pub(crate) fn edit(
+/// Edits or deletes a note. Fails if `version` is given and is not the stored version.
+pub(crate) fn edit_note(
     writer: &Writer<'_>,
     id: &ItemId,
     version: Option<i64>,
     edit: &Edit,
-) -> Result<Written, SourceError> {
-    let note = find(writer, id)?;
+) -> Result<ChangedItem, SourceError> {
+    let note = find_note(writer, id)?;
     if let Some(expected) = version.filter(|expected| *expected != note.version) {
-        return Err(SourceError::stale(&uri(&note), expected, note.version));
+        return Err(SourceError::stale(&note_uri(&note), expected, note.version));
     }
     match edit {
         Edit::Append(text) => {
-            let content = Some(continued(&note.content, text)?);
-            replace(writer, &note, &Replacement { content, ..Replacement::default() })
+            let content = Some(append_line(&note.content, text)?);
+            apply_replacement(
+                writer,
+                &note,
+                &FieldReplacement { content, ..FieldReplacement::default() },
+            )
         }
-        Edit::Replace(replacement) => replace(writer, &note, replacement),
-        Edit::Delete => delete(writer, note),
+        Edit::Replace(replacement) => apply_replacement(writer, &note, replacement),
+        Edit::Delete => delete_note(writer, note),
     }
 }
 
-/// A text with more at its end, on a line of its own.
-fn continued(content: &str, more: &str) -> Result<String, SourceError> {
+/// Appends `more` to `content` on a line of its own. Fails if the result exceeds the maximum
+/// length.
+fn append_line(content: &str, more: &str) -> Result<String, SourceError> {
     let gap = if content.is_empty() || content.ends_with('\n') { "" } else { "\n" };
     let content = [content, gap, more].concat();
     let length = content.chars().count();
-    if length > LONGEST_CONTENT {
+    if length > MAX_CONTENT_CHARS {
         return Err(SourceError::Refused(format!(
-            "the note would have {length} characters, of at most {LONGEST_CONTENT}; begin \
+            "the note would have {length} characters, the limit is {MAX_CONTENT_CHARS}; start \
              another one"
         )));
     }
     Ok(content)
 }
 
-fn replace(
+fn apply_replacement(
     writer: &Writer<'_>,
-    note: &Stored,
-    replacement: &Replacement,
-) -> Result<Written, SourceError> {
+    note: &StoredNote,
+    replacement: &FieldReplacement,
+) -> Result<ChangedItem, SourceError> {
     let now = Timestamp::now();
-    writer.run(
+    writer.execute(
         include_str!("../sql/edit.sql"),
         named_params! {
             ":row": note.row,
@@ -103,38 +110,43 @@ fn replace(
         },
     )?;
     if let Some(tags) = &replacement.tags {
-        put_keywords(writer, &note.id, tags, now)?;
+        replace_keywords(writer, &note.id, tags, now)?;
     }
     let this = named_params! { ":row": note.row };
-    writer.index(&TABLE, note.row, include_str!("../sql/reindex.sql"), this)?;
-    changed_here(writer, SourceName::Notes, &note.id, now)?;
-    Ok(written(find(writer, &note.id)?))
+    writer.index_row(&FULL_TEXT_TABLE, note.row, include_str!("../sql/reindex.sql"), this)?;
+    record_local_change(writer, SourceName::Notes, &note.id, now)?;
+    Ok(to_written(find_note(writer, &note.id)?))
 }
 
-/// Its keywords stay on it, for whoever wants it back.
-fn delete(writer: &Writer<'_>, note: Stored) -> Result<Written, SourceError> {
+/// Marks the note as deleted and removes it from the index. Its keywords are kept, so that it can
+/// be restored.
+fn delete_note(writer: &Writer<'_>, note: StoredNote) -> Result<ChangedItem, SourceError> {
     let now = Timestamp::now();
-    let version = writer.first(
+    let version = writer.query_first(
         include_str!("../sql/delete.sql"),
         named_params! { ":row": note.row, ":now": now },
         |row| row.get("version"),
     )?;
     let this = named_params! { ":row": note.row };
-    writer.index(&TABLE, note.row, include_str!("../sql/unindex.sql"), this)?;
-    changed_here(writer, SourceName::Notes, &note.id, now)?;
-    Ok(written(Stored { version: version.unwrap_or(note.version), ..note }))
+    writer.index_row(&FULL_TEXT_TABLE, note.row, include_str!("../sql/unindex.sql"), this)?;
+    record_local_change(writer, SourceName::Notes, &note.id, now)?;
+    Ok(to_written(StoredNote { version: version.unwrap_or(note.version), ..note }))
 }
 
-fn find(writer: &Writer<'_>, id: &(impl ToString + ?Sized)) -> Result<Stored, SourceError> {
+fn find_note(
+    writer: &Writer<'_>,
+    id: &(impl ToString + ?Sized),
+) -> Result<StoredNote, SourceError> {
     let id = id.to_string();
     let of_this = named_params! { ":row": None::<i64>, ":id": id };
-    let found = writer.first(include_str!("../sql/read.sql"), of_this, stored)?;
+    let found =
+        writer.query_first(include_str!("../sql/read.sql"), of_this, stored_note_from_row)?;
     found.ok_or_else(|| SourceError::not_found("note", id))
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
+fn stored_note_from_row(row: &Row<'_>) -> rusqlite::Result<StoredNote> {
     let tags: String = row.get("tags")?;
-    Ok(Stored {
+    Ok(StoredNote {
         row: row.get("row")?,
         id: row.get("id")?,
         content: row.get("content")?,
@@ -143,24 +155,24 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
     })
 }
 
-fn uri(note: &Stored) -> Uri {
+fn note_uri(note: &StoredNote) -> Uri {
     Uri::item(SourceName::Notes, &note.id)
 }
 
-fn written(note: Stored) -> Written {
-    let uri = uri(&note);
-    Written { uri, version: note.version, tags: note.tags, id: ItemId::Text(note.id) }
+fn to_written(note: StoredNote) -> ChangedItem {
+    let uri = note_uri(&note);
+    ChangedItem { uri, version: note.version, tags: note.tags, id: ItemId::Text(note.id) }
 }
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Change, Mode, NoteDraft, RetrievalOptions};
-    use vademecum_testing::Bench;
+    use vademecum_kit::model::{Change, NoteDraft, RetrievalMode, RetrievalOptions};
+    use vademecum_testing::SourceFixture;
 
     use super::*;
     use crate::Notes;
 
-    fn draft(content: &str) -> Draft {
+    fn note_draft(content: &str) -> Draft {
         let note = NoteDraft {
             title: "Bread".to_owned(),
             content: content.to_owned(),
@@ -171,65 +183,67 @@ mod tests {
             origin: "file:/bread.md".to_owned(),
             digest: content.to_owned(),
             id: None,
-            body: Body::Note(note),
+            body: DraftBody::Note(note),
         }
     }
 
-    fn change(id: &ItemId, version: Option<i64>, edit: Edit) -> Change {
+    fn edit_change(id: &ItemId, version: Option<i64>, edit: Edit) -> Change {
         Change::Edit { id: id.clone(), version, edit }
     }
 
-    fn content(bench: &Bench<Notes>, id: &ItemId) -> String {
-        let full = RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
-        bench.get(id.clone(), full).unwrap().content.as_str().unwrap().to_owned()
+    fn full_content(bench: &SourceFixture<Notes>, id: &ItemId) -> String {
+        let full =
+            RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
+        bench.load_item(id.clone(), full).unwrap().content.as_str().unwrap().to_owned()
     }
 
     #[test]
-    fn what_is_appended_stands_on_a_line_of_its_own() {
-        let bench = Bench::new(Notes);
+    fn append_adds_text_on_new_line() {
+        let bench = SourceFixture::new(Notes);
         for (before, after) in [("", "x"), ("a", "a\nx"), ("a\n", "a\nx")] {
-            let note = bench.change(&Change::Add(Box::new(draft(before)))).unwrap();
-            let append = change(&note.id, None, Edit::Append("x".to_owned()));
-            assert_eq!(bench.change(&append).unwrap().version, 2);
-            assert_eq!(content(&bench, &note.id), after);
+            let note = bench.apply_change(&Change::Add(Box::new(note_draft(before)))).unwrap();
+            let append = edit_change(&note.id, None, Edit::Append("x".to_owned()));
+            assert_eq!(bench.apply_change(&append).unwrap().version, 2);
+            assert_eq!(full_content(&bench, &note.id), after);
         }
     }
 
     #[test]
-    fn a_note_does_not_grow_beyond_the_longest_text() {
-        let bench = Bench::new(Notes);
-        let almost = "é".repeat(LONGEST_CONTENT - 2);
-        let note = bench.change(&Change::Add(Box::new(draft(&almost)))).unwrap();
-        let append = change(&note.id, None, Edit::Append("x".to_owned()));
-        bench.change(&append).unwrap();
-        let refused = bench.change(&append).unwrap_err().to_string();
+    fn append_beyond_max_length_is_rejected() {
+        let bench = SourceFixture::new(Notes);
+        let almost = "é".repeat(MAX_CONTENT_CHARS - 2);
+        let note = bench.apply_change(&Change::Add(Box::new(note_draft(&almost)))).unwrap();
+        let append = edit_change(&note.id, None, Edit::Append("x".to_owned()));
+        bench.apply_change(&append).unwrap();
+        let refused = bench.apply_change(&append).unwrap_err().to_string();
         assert!(refused.contains("1000002") && refused.contains("1000000"), "{refused}");
     }
 
     #[test]
-    fn only_what_is_given_is_replaced() {
-        let bench = Bench::new(Notes);
-        let note = bench.change(&Change::Add(Box::new(draft("Knead.")))).unwrap();
-        let titled = Replacement { title: Some("Loaf".to_owned()), ..Replacement::default() };
-        let edit = change(&note.id, Some(1), Edit::Replace(titled));
-        let written = bench.change(&edit).unwrap();
+    fn replacement_changes_only_given_fields() {
+        let bench = SourceFixture::new(Notes);
+        let note = bench.apply_change(&Change::Add(Box::new(note_draft("Knead.")))).unwrap();
+        let titled =
+            FieldReplacement { title: Some("Loaf".to_owned()), ..FieldReplacement::default() };
+        let edit = edit_change(&note.id, Some(1), Edit::Replace(titled));
+        let written = bench.apply_change(&edit).unwrap();
         assert_eq!((written.version, &written.tags[..]), (2, &["rye".to_owned()][..]));
-        assert_eq!(content(&bench, &note.id), "Knead.");
+        assert_eq!(full_content(&bench, &note.id), "Knead.");
         assert!(bench.search("bread").is_empty() && bench.search("loaf knead rye").len() == 1);
-        let stale = bench.change(&edit).unwrap_err().to_string();
+        let stale = bench.apply_change(&edit).unwrap_err().to_string();
         assert!(stale.contains("at version 2, not 1"), "{stale}");
     }
 
     #[test]
-    fn what_is_deleted_here_does_not_come_back_with_its_file() {
-        let bench = Bench::filled(Notes, &[draft("Knead.")]);
+    fn deleted_note_is_not_restored_by_import() {
+        let bench = SourceFixture::with_drafts(Notes, &[note_draft("Knead.")]);
         let id = bench.search("knead")[0].id.clone();
-        let gone = bench.change(&change(&id, None, Edit::Delete)).unwrap();
+        let gone = bench.apply_change(&edit_change(&id, None, Edit::Delete)).unwrap();
         assert_eq!(gone.version, 2);
-        let again = bench.change(&change(&id, None, Edit::Delete));
+        let again = bench.apply_change(&edit_change(&id, None, Edit::Delete));
         assert!(matches!(again, Err(SourceError::NotFound { .. })));
-        bench.save(&draft("Knead."));
-        assert!(bench.try_save(&draft("Knead it.")).is_err());
+        bench.save_draft(&note_draft("Knead."));
+        assert!(bench.try_save_draft(&note_draft("Knead it.")).is_err());
         assert!(bench.search("knead").is_empty() && bench.search("bread").is_empty());
     }
 }

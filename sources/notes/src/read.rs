@@ -1,11 +1,12 @@
-//! Reading notes, as hits and as items.
+//! Reading notes as hits, items and drafts.
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
-        Body, Draft, Get, Hit, Item, ItemId, Loc, NoteDraft, SourceName, Timestamp, Uri, View,
+        Draft, DraftBody, GetRequest, Hit, HitRequest, Item, ItemId, Loc, NoteDraft, SourceName,
+        Timestamp, Uri,
     },
-    retrieve::{self, Finder},
+    search::{self, Highlighter},
     source::SourceError,
     store::Reader,
 };
@@ -21,56 +22,58 @@ struct Note {
     tags: Vec<String>,
 }
 
-/// Reads matches for a list of results.
-pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
-    let finder = Finder::from(view);
-    let mut hits = Vec::with_capacity(view.wanted.len());
-    for wanted in &view.wanted {
-        let Some(note) = find(reader, Some(wanted.key), None)? else { continue };
-        hits.push(Hit { score: wanted.score, ..shown(&finder, note) });
+/// Loads the hits for ranked matches. Notes that no longer exist are left out.
+pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
+    let finder = Highlighter::from(view);
+    let mut hits = Vec::with_capacity(view.matches.len());
+    for wanted in &view.matches {
+        let Some(note) = find_note(reader, Some(wanted.key), None)? else { continue };
+        hits.push(Hit { score: wanted.score, ..match_hit(&finder, note) });
     }
     Ok(hits)
 }
 
-fn shown(finder: &Finder<'_>, note: Note) -> Hit {
+fn match_hit(finder: &Highlighter<'_>, note: Note) -> Hit {
     let content = note.content.as_str();
-    let body = body(content);
+    let body = strip_front_matter(content);
     let front = content.get(..content.len() - body.len()).unwrap_or_default();
-    let in_body = finder.look(body);
-    let matched = finder.matched(&in_body, &[&note.title, front, &note.tags.join(" ")]);
-    // A match in the front matter says less than one in the text.
-    let in_front = if in_body.densest.is_none() { finder.look(front).densest } else { None };
+    let in_body = finder.find_matches(body);
+    let matched = finder.matched_words(&in_body, &[&note.title, front, &note.tags.join(" ")]);
+    // The front matter is used only if the body has no match.
+    let in_front =
+        if in_body.densest.is_none() { finder.find_matches(front).densest } else { None };
     let at = match &in_body.densest {
         Some(place) => Some(front.len() + place.start),
         None => in_front.as_ref().map(|place| place.start),
     };
     let loc = at.map(|at| loc_at(content, at));
     let excerpt = match in_front {
-        Some(place) => finder.excerpt(content, Some(place)),
-        None => finder.excerpt(body, in_body.densest),
+        Some(place) => finder.make_excerpt(content, Some(place)),
+        None => finder.make_excerpt(body, in_body.densest),
     };
     let (snippet, highlights) = (Some(excerpt.snippet), excerpt.highlights);
-    Hit { snippet, highlights, matched, loc, ..hit(note) }
+    Hit { snippet, highlights, matched, loc, ..note_hit(note) }
 }
 
-/// Reads one note.
-pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+/// Loads one note, or a part of it.
+pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
     let id = get.id.to_string();
-    let note =
-        find(reader, None, Some(&id))?.ok_or_else(|| SourceError::not_found("note", &get.id))?;
-    let passage = retrieve::read(&note.content, &[], &get.retrieval, &get.about);
+    let note = find_note(reader, None, Some(&id))?
+        .ok_or_else(|| SourceError::not_found("note", &get.id))?;
+    let passage = search::read_passage(&note.content, &[], &get.retrieval, &get.recent_queries);
     let loc = Loc {
         approx_offset: Some(passage.range.start),
         chunk_index: passage.chunk,
         ..Loc::default()
     };
-    let meta = Hit { loc: Some(loc), ..hit(note) };
-    Ok(Item::of_passage(meta, passage, get.retrieval.mode))
+    let meta = Hit { loc: Some(loc), ..note_hit(note) };
+    Ok(Item::from_passage(meta, passage, get.retrieval.mode))
 }
 
-/// Reads one note as a draft.
-pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
-    let note = find(reader, None, Some(id))?.ok_or_else(|| SourceError::not_found("note", id))?;
+/// Loads one note as a draft.
+pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+    let note =
+        find_note(reader, None, Some(id))?.ok_or_else(|| SourceError::not_found("note", id))?;
     let draft = NoteDraft {
         title: note.title,
         content: note.content,
@@ -78,19 +81,19 @@ pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>
         created_at: note.created_at,
         modified_at: note.last_modified,
     };
-    Ok(Draft::stored(id, Body::Note(draft)))
+    Ok(Draft::from_stored(id, DraftBody::Note(draft)))
 }
 
-fn find(
+fn find_note(
     reader: &Reader<'_>,
     row: Option<i64>,
     id: Option<&str>,
 ) -> Result<Option<Note>, SourceError> {
     let sql = include_str!("../sql/read.sql");
-    Ok(reader.first(sql, named_params! { ":row": row, ":id": id }, note)?)
+    Ok(reader.query_first(sql, named_params! { ":row": row, ":id": id }, note_from_row)?)
 }
 
-fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
+fn note_from_row(row: &Row<'_>) -> rusqlite::Result<Note> {
     let tags: String = row.get("tags")?;
     Ok(Note {
         id: row.get("id")?,
@@ -103,7 +106,7 @@ fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
     })
 }
 
-fn hit(note: Note) -> Hit {
+fn note_hit(note: Note) -> Hit {
     let uri = Uri::item(SourceName::Notes, &note.id);
     Hit {
         title: Some(note.title),
@@ -120,8 +123,9 @@ fn loc_at(content: &str, bytes: usize) -> Loc {
     Loc { approx_offset: Some(offset), ..Loc::default() }
 }
 
-/// The text after the front matter, if there is some of both.
-fn body(content: &str) -> &str {
+/// Returns the text after the front matter; all of `content` if there is no front matter or nothing
+/// follows it.
+fn strip_front_matter(content: &str) -> &str {
     let fenced = |fence: &str, mark: char| {
         let (_, body) = content.strip_prefix(fence)?.split_once(&format!("\n{fence}"))?;
         (!body.trim().is_empty()).then(|| body.trim_start_matches(mark))

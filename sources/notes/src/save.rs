@@ -1,42 +1,42 @@
-//! Adding notes and bringing them up to date.
+//! Inserting and updating notes from drafts.
 
 use rusqlite::named_params;
 use vademecum_kit::{
-    model::{Body, Draft, NoteDraft, Saved, SourceName, Timestamp},
+    model::{Draft, DraftBody, NoteDraft, SaveOutcome, SourceName, Timestamp},
     source::SourceError,
-    store::{StoreError, Writer, save_once},
+    store::{StoreError, Writer, save_imported},
 };
 
-use super::TABLE;
+use super::FULL_TEXT_TABLE;
 
-/// Saves a note, its keywords and its words.
-pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
-    let Body::Note(note) = &draft.body else {
+/// Saves a note, its keywords and its index entry.
+pub(crate) fn save_note(writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
+    let DraftBody::Note(note) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a note", draft.origin)));
     };
-    save_once(writer, SourceName::Notes, draft, |item, now| {
+    save_imported(writer, SourceName::Notes, draft, |item, now| {
         let id = match item {
             Some(id) => id.to_owned(),
-            None => writer.free_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
+            None => writer.choose_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
         };
         let row = match item {
-            Some(id) => update(writer, id, note, now)?,
-            None => insert(writer, &id, note, now)?,
+            Some(id) => update_note(writer, id, note, now)?,
+            None => insert_note(writer, &id, note, now)?,
         };
-        describe(writer, row, &id, note, now)?;
+        replace_keywords_and_index(writer, row, &id, note, now)?;
         Ok(id)
     })
 }
 
-/// Adds a note without keywords and words.
-pub(crate) fn insert(
+/// Inserts a note without keywords and index entry. Returns its row.
+pub(crate) fn insert_note(
     writer: &Writer<'_>,
     id: &str,
     note: &NoteDraft,
     now: Timestamp,
 ) -> Result<i64, StoreError> {
     let modified = note.modified_at.unwrap_or(now);
-    writer.insert(
+    writer.insert_row(
         include_str!("../sql/insert.sql"),
         named_params! {
             ":id": id,
@@ -48,13 +48,13 @@ pub(crate) fn insert(
     )
 }
 
-fn update(
+fn update_note(
     writer: &Writer<'_>,
     id: &str,
     note: &NoteDraft,
     now: Timestamp,
 ) -> Result<i64, SourceError> {
-    let row = writer.first(
+    let row = writer.query_first(
         include_str!("../sql/update.sql"),
         named_params! {
             ":id": id,
@@ -67,17 +67,17 @@ fn update(
     row.ok_or_else(|| SourceError::not_found("note", id))
 }
 
-/// Replaces the note's keywords and words.
-pub(crate) fn describe(
+/// Replaces the keywords and the index entry of a note.
+pub(crate) fn replace_keywords_and_index(
     writer: &Writer<'_>,
     row: i64,
     id: &str,
     note: &NoteDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    put_keywords(writer, id, &note.tags, now)?;
-    writer.index(
-        &TABLE,
+    replace_keywords(writer, id, &note.tags, now)?;
+    writer.index_row(
+        &FULL_TEXT_TABLE,
         row,
         include_str!("../sql/index.sql"),
         named_params! {
@@ -90,21 +90,21 @@ pub(crate) fn describe(
     Ok(())
 }
 
-/// Replaces the note's keywords.
-pub(crate) fn put_keywords(
+/// Replaces the keywords of a note.
+pub(crate) fn replace_keywords(
     writer: &Writer<'_>,
     id: &str,
     keywords: &[String],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":note_id": id })?;
+    writer.execute(include_str!("../sql/unlink_keywords.sql"), named_params! { ":note_id": id })?;
     for keyword in keywords {
         let keyword = keyword.trim();
-        writer.run(
+        writer.execute(
             include_str!("../sql/add_keyword.sql"),
             named_params! { ":keyword": keyword, ":now": now },
         )?;
-        writer.run(
+        writer.execute(
             include_str!("../sql/link_keyword.sql"),
             named_params! { ":note_id": id, ":keyword": keyword, ":now": now },
         )?;

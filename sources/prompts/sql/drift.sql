@@ -1,4 +1,5 @@
--- How many prompts cannot be found by their words, and how many rows of words are of no prompt.
+-- Counts the prompts without an index entry (`missing`) and the index entries without a prompt
+-- (`stray`).
 SELECT
     (
         SELECT count(*)

@@ -1,4 +1,4 @@
--- Makes all prompts findable by their words, in a table that is empty.
+-- Indexes all prompts in an empty full-text table.
 INSERT INTO prompt_fts (rowid, name, details, system_prompt, user_prompt, author, keywords)
 SELECT
     id, name, details, system_prompt, user_prompt, author,

@@ -1,4 +1,4 @@
--- How many prompts there are, each one passage, and when one last changed.
+-- Counts the prompts, each of which is one passage, and finds the latest change.
 SELECT count(*) AS items, count(*) AS passages, max(last_modified) AS newest
 FROM Prompts
 WHERE deleted = 0;

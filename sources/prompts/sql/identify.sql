@@ -1,4 +1,4 @@
--- What the match :key is.
+-- Identifier and last modification of the matching prompt :key.
 SELECT id, last_modified
 FROM Prompts
 WHERE id = :key;

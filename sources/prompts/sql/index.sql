@@ -1,4 +1,4 @@
--- Makes a prompt findable by its words.
+-- Indexes a prompt, replacing its previous entry.
 INSERT OR REPLACE INTO prompt_fts (
     rowid, name, details, system_prompt, user_prompt, author, keywords
 )

@@ -1,3 +1,2 @@
--- How many words each of the prompts from :first to :last has,
--- as FTS5 counts them for each column.
+-- Token counts of the prompts :first to :last, one varint per column, as FTS5 stores them.
 SELECT id, sz FROM prompt_fts_docsize WHERE id BETWEEN :first AND :last;

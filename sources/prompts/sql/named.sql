@@ -1,2 +1,2 @@
--- The prompt of that name, deleted ones too.
+-- Finds the prompt with this name, even if it is deleted.
 SELECT id FROM Prompts WHERE name = :name;

@@ -1,5 +1,5 @@
--- Notes for :sink in which prompts :phrase stands, from row :first
--- to row :last. Gives no rows.
+-- Records in :sink the positions of :phrase in the prompts with row :first to :last. Returns no
+-- rows.
 SELECT rowid
 FROM prompt_fts
 WHERE prompt_fts MATCH :phrase

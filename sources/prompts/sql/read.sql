@@ -1,4 +1,4 @@
--- One prompt, by id or by name, with its keywords as a JSON list.
+-- Reads one prompt by id or by name, with its keywords as a JSON list.
 SELECT
     id, name, author, details, system_prompt, user_prompt, last_modified, version,
     (

@@ -1,4 +1,4 @@
--- Makes the prompt :id findable by the words that it has now.
+-- Indexes the prompt :id from its stored columns.
 INSERT OR REPLACE INTO prompt_fts (
     rowid, name, details, system_prompt, user_prompt, author, keywords
 )

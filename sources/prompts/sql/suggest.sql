@@ -1,6 +1,6 @@
--- Prompts whose id begins with :typed, or whose title has words that begin as :words;
--- best first, with how many there are in all. The ids that begin with 4 are 4, 40 to 49,
--- 400 to 499 and so on.
+-- Prompts whose id starts with :typed, or whose name has words with the prefixes in :words, best
+-- first, with the total number. For numeric ids the prefix 4 selects 4, 40 to 49, 400 to 499 and so
+-- on.
 WITH RECURSIVE begun (first, last) AS (
     VALUES (:first, :last)
     UNION ALL

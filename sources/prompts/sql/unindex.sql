@@ -1,2 +1,2 @@
--- Makes a prompt unfindable.
+-- Removes a prompt from the full-text table.
 DELETE FROM prompt_fts WHERE rowid = :row;

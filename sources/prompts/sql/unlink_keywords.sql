@@ -1,2 +1,2 @@
--- Takes all keywords off a prompt.
+-- Removes all keywords from a prompt.
 DELETE FROM PromptKeywordLinks WHERE prompt_id = :prompt_id;

@@ -1,4 +1,4 @@
--- Brings a prompt up to date; one that was deleted comes back.
+-- Updates a prompt and restores it if it was deleted.
 UPDATE Prompts
 SET name = :name, author = :author, details = :details, system_prompt = :system_prompt,
     user_prompt = :user_prompt, last_modified = :last_modified, prev_version = version,

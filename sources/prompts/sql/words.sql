@@ -1,4 +1,5 @@
--- The words of prompt_fts from :from on and before :to, and how many rows have them.
+-- Terms of prompt_fts from :from (inclusive) to :to (exclusive), with the number of rows that
+-- contain them.
 SELECT term, doc
 FROM prompt_words
 WHERE term >= :from AND term < :to;

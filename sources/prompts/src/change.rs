@@ -1,28 +1,34 @@
-//! Prompts that are tagged in the library itself.
+//! Tagging prompts in the library itself.
 
 use rusqlite::named_params;
 use vademecum_kit::{
-    model::{ItemId, SourceName, Tagging, Written},
+    model::{ChangedItem, ItemId, SourceName, TagChange},
     source::SourceError,
-    store::{Tagged, Writer, retag},
+    store::{TaggedItem, Writer, change_tags},
 };
 
-use super::{TABLE, save::put_keywords};
+use super::{FULL_TEXT_TABLE, save::replace_keywords};
 
 /// Changes the tags of a prompt.
-pub(crate) fn tag(
+pub(crate) fn update_tags(
     writer: &Writer<'_>,
     id: &ItemId,
-    tagging: &Tagging,
-) -> Result<Written, SourceError> {
+    tagging: &TagChange,
+) -> Result<ChangedItem, SourceError> {
     let find = |id| {
         let sql = include_str!("../sql/read.sql");
         let this = named_params! { ":id": id, ":name": None::<&str> };
-        writer.first(sql, this, |row| Tagged::read(row, "keywords"))
+        writer.query_first(sql, this, |row| TaggedItem::from_row(row, "keywords"))
     };
-    retag(writer, (SourceName::Prompts, "prompt"), id, tagging, find, |id, tags, now| {
-        put_keywords(writer, id, tags, now)?;
-        writer.run(include_str!("../sql/touch.sql"), named_params! { ":id": id, ":now": now })?;
-        writer.index(&TABLE, id, include_str!("../sql/reindex.sql"), named_params! { ":id": id })
+    change_tags(writer, (SourceName::Prompts, "prompt"), id, tagging, find, |id, tags, now| {
+        replace_keywords(writer, id, tags, now)?;
+        writer
+            .execute(include_str!("../sql/touch.sql"), named_params! { ":id": id, ":now": now })?;
+        writer.index_row(
+            &FULL_TEXT_TABLE,
+            id,
+            include_str!("../sql/reindex.sql"),
+            named_params! { ":id": id },
+        )
     })
 }

@@ -1,7 +1,7 @@
-//! Prompts: what the user tells a model again and again.
+//! The prompts source: reusable prompts for language models.
 //!
-//! A prompt is made of fields and has a name of its own. Its `loc` names the
-//! field that matched and the place in it; read in full, it is an object.
+//! A prompt is made of fields and has a unique name. Its `loc` names the field that matched and the
+//! offset in it; a full read returns an object.
 
 mod change;
 mod read;
@@ -11,33 +11,34 @@ mod save;
 use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        Ask, Draft, Field, Filters, Get, Hit, Holdings, Item, ItemId, PromptField, Ranking, Saved,
-        SourceName, Stamped, StoredPrompt, Suggestions, Tagging, Uri, View, Written,
+        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, ItemVersion,
+        PromptField, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, StoredPrompt,
+        Suggestions, TagChange, Uri,
     },
-    retrieve::{self, Ids, Plan, rank},
+    search::{self, IdType, RankPlan, rank_table},
     source::{Source, SourceError},
-    store::{Column, Database, Derived, Reader, Table, Writer},
+    store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
 };
 
 /// The prompts of one user.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prompts;
 
-/// The full-text table, and how much a word counts in each of its columns.
-const TABLE: Table = Table {
+/// The full-text table, with the ranking weight of each column.
+const FULL_TEXT_TABLE: FtsTable = FtsTable {
     name: "prompt_fts",
     columns: &[
-        Column { name: "name", field: Field::Title, weight: 2.0 },
-        Column { name: "details", field: Field::Description, weight: 1.0 },
-        Column { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
-        Column { name: "user_prompt", field: Field::UserPrompt, weight: 1.0 },
-        Column { name: "author", field: Field::Author, weight: 1.0 },
-        Column { name: "keywords", field: Field::Tags, weight: 1.0 },
+        FtsColumn { name: "name", field: Field::Title, weight: 2.0 },
+        FtsColumn { name: "details", field: Field::Description, weight: 1.0 },
+        FtsColumn { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
+        FtsColumn { name: "user_prompt", field: Field::UserPrompt, weight: 1.0 },
+        FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
+        FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
     ],
-    state: include_str!("../sql/state.sql"),
-    postings: include_str!("../sql/postings.sql"),
-    lengths: include_str!("../sql/lengths.sql"),
-    words: include_str!("../sql/words.sql"),
+    state_sql: include_str!("../sql/state.sql"),
+    postings_sql: include_str!("../sql/postings.sql"),
+    lengths_sql: include_str!("../sql/lengths.sql"),
+    terms_sql: include_str!("../sql/words.sql"),
 };
 
 impl Source for Prompts {
@@ -49,71 +50,71 @@ impl Source for Prompts {
         Database::Prompts
     }
 
-    fn searched(&self, filters: &Filters) -> (&'static Table, Vec<&'static str>) {
-        (&TABLE, filters.fields.iter().map(|field| PromptField::as_str(*field)).collect())
+    fn searched_table(&self, filters: &Filters) -> (&'static FtsTable, Vec<&'static str>) {
+        (&FULL_TEXT_TABLE, filters.fields.iter().map(|field| PromptField::as_str(*field)).collect())
     }
 
-    fn derived(&self) -> Option<Derived> {
-        Some(Derived {
-            table: TABLE.name,
-            drift: include_str!("../sql/drift.sql"),
-            fill: include_str!("../sql/fill.sql"),
+    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
+        Some(DerivedFtsTable {
+            table: FULL_TEXT_TABLE.name,
+            count_differences_sql: include_str!("../sql/drift.sql"),
+            fill_sql: include_str!("../sql/fill.sql"),
         })
     }
 
-    fn rank(&self, reader: &Reader<'_>, ask: &Ask) -> Result<Ranking, SourceError> {
-        let (table, columns) = self.searched(&ask.filters);
-        let plan = Plan {
+    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
+        let (table, columns) = self.searched_table(&ask.filters);
+        let plan = RankPlan {
             table,
             columns: &columns,
-            passes: None,
-            identify: include_str!("../sql/identify.sql"),
-            uri,
+            filter: None,
+            identify_sql: include_str!("../sql/identify.sql"),
+            read_uri: uri,
         };
-        Ok(rank(reader, ask, &plan)?)
+        Ok(rank_table(reader, ask, &plan)?)
     }
 
-    fn show(&self, reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
-        read::show(reader, view)
+    fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
+        read::load_hits(reader, view)
     }
 
-    fn get(&self, reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
-        read::get(reader, get)
+    fn load_item(&self, reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
+        read::load_item(reader, get)
     }
 
-    fn draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
-        read::draft(reader, id)
+    fn load_draft(&self, reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+        read::load_draft(reader, id)
     }
 
-    fn save(&self, writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
-        save::save(writer, draft)
+    fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
+        save::save_prompt(writer, draft)
     }
 
-    fn remove(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
-        remove::remove(writer, origin)
+    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        remove::remove_prompt(writer, origin)
     }
 
-    fn tag(
+    fn tag_item(
         &self,
         writer: &Writer<'_>,
         id: &ItemId,
-        tagging: &Tagging,
-    ) -> Result<Written, SourceError> {
-        change::tag(writer, id, tagging)
+        tagging: &TagChange,
+    ) -> Result<ChangedItem, SourceError> {
+        change::update_tags(writer, id, tagging)
     }
 
-    fn suggest(
+    fn suggest_items(
         &self,
         reader: &Reader<'_>,
         typed: &str,
         most: usize,
     ) -> Result<Suggestions, SourceError> {
         let sql = include_str!("../sql/suggest.sql");
-        Ok(retrieve::suggest(reader, &TABLE, Ids::Numbers, sql, typed, most)?)
+        Ok(search::suggest_items(reader, &FULL_TEXT_TABLE, IdType::Numbers, sql, typed, most)?)
     }
 
-    fn prompts(&self, reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
-        Ok(reader.all(include_str!("../sql/prompts.sql"), &[], |row| {
+    fn list_prompts(&self, reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
+        Ok(reader.query_all(include_str!("../sql/prompts.sql"), &[], |row| {
             Ok(StoredPrompt {
                 name: row.get("name")?,
                 details: row.get("details")?,
@@ -123,12 +124,12 @@ impl Source for Prompts {
         })?)
     }
 
-    fn contents(&self, reader: &Reader<'_>) -> Result<Vec<Stamped>, SourceError> {
-        Ok(reader.contents(include_str!("../sql/contents.sql"))?)
+    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
+        Ok(reader.query_item_versions(include_str!("../sql/contents.sql"))?)
     }
 
-    fn holdings(&self, reader: &Reader<'_>) -> Result<Holdings, SourceError> {
-        Ok(reader.holdings(include_str!("../sql/holdings.sql"))?)
+    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
+        Ok(reader.query_source_stats(include_str!("../sql/holdings.sql"))?)
     }
 }
 
@@ -138,12 +139,20 @@ fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
 
 #[cfg(test)]
 mod tests {
-    use vademecum_kit::model::{Body, Mode, PromptDraft, RetrievalOptions, Timestamp};
-    use vademecum_testing::{self as testing, Bench};
+    use vademecum_kit::model::{
+        DraftBody, PromptDraft, RetrievalMode, RetrievalOptions, Timestamp,
+    };
+    use vademecum_testing::{self as testing, SourceFixture};
 
     use super::*;
 
-    fn prompt(origin: &str, name: &str, details: &str, user: &str, keywords: &[&str]) -> Draft {
+    fn prompt_draft(
+        origin: &str,
+        name: &str,
+        details: &str,
+        user: &str,
+        keywords: &[&str],
+    ) -> Draft {
         let prompt = PromptDraft {
             name: name.to_owned(),
             author: Some("Ada".to_owned()),
@@ -157,35 +166,35 @@ mod tests {
             origin: origin.to_owned(),
             digest: format!("{prompt:?}"),
             id: None,
-            body: Body::Prompt(prompt),
+            body: DraftBody::Prompt(prompt),
         }
     }
 
-    fn library() -> [Draft; 3] {
+    fn sample_prompts() -> [Draft; 3] {
         [
-            prompt("a", "Baker", "About dough.", "Tell me how to knead.", &["kitchen"]),
-            prompt("b", "Critic", "Judges bread.", "Is this dough good?", &["taste"]),
-            prompt("c", "3", "A number for a name.", "Count the dough balls.", &["dough"]),
+            prompt_draft("a", "Baker", "About dough.", "Tell me how to knead.", &["kitchen"]),
+            prompt_draft("b", "Critic", "Judges bread.", "Is this dough good?", &["taste"]),
+            prompt_draft("c", "3", "A number for a name.", "Count the dough balls.", &["dough"]),
         ]
     }
 
-    fn filled() -> Bench<Prompts> {
-        Bench::filled(Prompts, &library())
+    fn sample_bench() -> SourceFixture<Prompts> {
+        SourceFixture::with_drafts(Prompts, &sample_prompts())
     }
 
     #[test]
-    fn prompts_keep_the_promises_of_a_source() {
-        testing::check(Prompts, &library(), "dough");
+    fn prompts_satisfy_the_source_contract() {
+        testing::check_source_contract(Prompts, &sample_prompts(), "dough");
     }
 
     #[test]
-    fn prompts_that_are_saved_together_are_written_together() {
-        testing::check_written_together(Prompts, &library());
+    fn prompts_saved_together_are_written_in_one_batch() {
+        testing::check_batched_index_writes(Prompts, &sample_prompts());
     }
 
     #[test]
-    fn only_the_named_fields_are_matched_and_shown() {
-        let bench = filled();
+    fn field_filter_limits_matching_and_snippets() {
+        let bench = sample_bench();
         let names = |fields: &[PromptField]| -> Vec<String> {
             let filters = Filters { fields: fields.to_vec(), ..Filters::default() };
             let mut names: Vec<_> = bench
@@ -206,10 +215,11 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_read_by_name_or_id_even_if_its_name_is_a_number() {
-        let bench = filled();
-        let full = || RetrievalOptions { mode: Some(Mode::Full), ..RetrievalOptions::default() };
-        let name = |id: ItemId| bench.get(id, full()).unwrap().content["name"].clone();
+    fn prompt_is_read_by_name_before_id() {
+        let bench = sample_bench();
+        let full =
+            || RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() };
+        let name = |id: ItemId| bench.load_item(id, full()).unwrap().content["name"].clone();
         assert_eq!(name("Baker".into()), "Baker");
         assert_eq!(name("2".into()), "Critic");
         assert_eq!(name("3".into()), "3");
@@ -217,27 +227,28 @@ mod tests {
     }
 
     #[test]
-    fn prompts_that_say_something_are_listed_by_name_unless_they_are_deleted() {
-        let bench = filled();
-        let silent = prompt("d", "Silent", "Says nothing.", " ", &[]);
-        bench.save(&silent);
+    fn nonempty_prompts_are_listed_by_name_unless_deleted() {
+        let bench = sample_bench();
+        let silent = prompt_draft("d", "Silent", "Says nothing.", " ", &[]);
+        bench.save_draft(&silent);
         let names = || -> Vec<String> {
-            let prompts = bench.read(|reader| Prompts.prompts(reader)).unwrap();
+            let prompts = bench.read(|reader| Prompts.list_prompts(reader)).unwrap();
             prompts.into_iter().map(|prompt| prompt.name).collect()
         };
         assert_eq!(names(), ["3", "Baker", "Critic"]);
-        bench
-            .write(|writer| writer.run("UPDATE Prompts SET deleted = 1 WHERE name = 'Baker'", &[]));
+        bench.write(|writer| {
+            writer.execute("UPDATE Prompts SET deleted = 1 WHERE name = 'Baker'", &[])
+        });
         assert_eq!(names(), ["3", "Critic"]);
-        assert_eq!(bench.suggest("", 10).total, 3);
+        assert_eq!(bench.suggest_items("", 10).total, 3);
     }
 
     #[test]
-    fn a_taken_name_is_numbered_and_stays_so() {
-        let bench = filled();
-        let other = prompt("elsewhere", "Baker", "Another one.", "Bake!", &[]);
-        bench.save(&other);
-        bench.save(&Draft { digest: "edited".to_owned(), ..other });
+    fn taken_name_gets_a_stable_number() {
+        let bench = sample_bench();
+        let other = prompt_draft("elsewhere", "Baker", "Another one.", "Bake!", &[]);
+        bench.save_draft(&other);
+        bench.save_draft(&Draft { digest: "edited".to_owned(), ..other });
         let mut names: Vec<_> =
             bench.search("baker").into_iter().filter_map(|hit| hit.title).collect();
         names.sort();

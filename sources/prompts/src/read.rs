@@ -1,12 +1,13 @@
-//! Reading prompts, as hits and as items.
+//! Reading prompts as hits, items and drafts.
 
 use rusqlite::{Row, named_params};
 use serde_json::{Value, json};
 use vademecum_kit::{
     model::{
-        Body, Draft, Get, Hit, Item, ItemId, Mode, PromptDraft, SourceName, Timestamp, Uri, View,
+        Draft, DraftBody, GetRequest, Hit, HitRequest, Item, ItemId, PromptDraft, RetrievalMode,
+        SourceName, Timestamp, Uri,
     },
-    retrieve::{Fields, Finder, Shown},
+    search::{Highlighter, ItemExcerpt, ItemFields},
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -25,51 +26,51 @@ struct Prompt {
     keywords: Vec<String>,
 }
 
-/// Reads matches for a list of results.
-pub(crate) fn show(reader: &Reader<'_>, view: &View) -> Result<Vec<Hit>, SourceError> {
+/// Loads the hits for ranked matches. Prompts that no longer exist are left out.
+pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
     let searched = &view.filters.fields;
     let is_searched =
         |name: &str| searched.is_empty() || searched.iter().any(|field| field.as_str() == name);
-    let finder = Finder::from(view);
-    let mut hits = Vec::with_capacity(view.wanted.len());
-    for wanted in &view.wanted {
-        let Some(prompt) = find(reader, Some(wanted.key), None)? else { continue };
-        let shown = fields(&prompt).show(&finder, is_searched);
-        let Shown { snippet, loc, highlights, matched } = shown;
+    let finder = Highlighter::from(view);
+    let mut hits = Vec::with_capacity(view.matches.len());
+    for wanted in &view.matches {
+        let Some(prompt) = find_prompt(reader, Some(wanted.key), None)? else { continue };
+        let shown = searchable_fields(&prompt).best_excerpt(&finder, is_searched);
+        let ItemExcerpt { snippet, loc, highlights, matched } = shown;
         let score = wanted.score;
-        hits.push(Hit { snippet, highlights, matched, loc, score, ..hit(&prompt) });
+        hits.push(Hit { snippet, highlights, matched, loc, score, ..prompt_hit(&prompt) });
     }
     Ok(hits)
 }
 
-/// Reads one prompt, by its name or by its id.
+/// Loads one prompt by its name or its id.
 ///
-/// A text is a name first: a prompt may be called `3`. A number is an id.
-pub(crate) fn get(reader: &Reader<'_>, get: &Get) -> Result<Item, SourceError> {
+/// A text id is tried as a name first, since a prompt may be called `3`. A number is an id.
+pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
     let by_name = match &get.id {
-        ItemId::Text(name) => find(reader, None, Some(name))?,
+        ItemId::Text(name) => find_prompt(reader, None, Some(name))?,
         ItemId::Number(_) => None,
     };
     let prompt = match (by_name, get.id.as_number()) {
         (Some(prompt), _) => Some(prompt),
-        (None, Some(id)) => find(reader, Some(id), None)?,
+        (None, Some(id)) => find_prompt(reader, Some(id), None)?,
         (None, None) => None,
     };
     let prompt = prompt.ok_or_else(|| SourceError::not_found("prompt", &get.id))?;
-    let meta = hit(&prompt);
-    if get.retrieval.mode == Mode::Full {
-        let content = object(&prompt);
+    let meta = prompt_hit(&prompt);
+    if get.retrieval.mode == RetrievalMode::Full {
+        let content = prompt_json(&prompt);
         return Ok(Item { meta, content, attachments: None, range: None });
     }
-    let passage = fields(&prompt).read(&get.retrieval, &get.about);
-    Ok(Item::of_passage(meta, passage, get.retrieval.mode))
+    let passage = searchable_fields(&prompt).read_passage(&get.retrieval, &get.recent_queries);
+    Ok(Item::from_passage(meta, passage, get.retrieval.mode))
 }
 
-/// Reads one prompt as a draft.
-pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
+/// Loads one prompt as a draft.
+pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError> {
     let missing = || SourceError::not_found("prompt", id);
     let number = id.parse().map_err(|_| missing())?;
-    let prompt = find(reader, Some(number), None)?.ok_or_else(missing)?;
+    let prompt = find_prompt(reader, Some(number), None)?.ok_or_else(missing)?;
     let draft = PromptDraft {
         name: prompt.name,
         author: prompt.author,
@@ -79,19 +80,19 @@ pub(crate) fn draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceError>
         keywords: prompt.keywords,
         modified_at: prompt.last_modified,
     };
-    Ok(Draft::stored(id, Body::Prompt(draft)))
+    Ok(Draft::from_stored(id, DraftBody::Prompt(draft)))
 }
 
-fn find(
+fn find_prompt(
     reader: &Reader<'_>,
     id: Option<i64>,
     name: Option<&str>,
 ) -> Result<Option<Prompt>, StoreError> {
     let sql = include_str!("../sql/read.sql");
-    reader.first(sql, named_params! { ":id": id, ":name": name }, prompt)
+    reader.query_first(sql, named_params! { ":id": id, ":name": name }, prompt_from_row)
 }
 
-fn prompt(row: &Row<'_>) -> rusqlite::Result<Prompt> {
+fn prompt_from_row(row: &Row<'_>) -> rusqlite::Result<Prompt> {
     let keywords: String = row.get("keywords")?;
     Ok(Prompt {
         id: row.get("id")?,
@@ -106,9 +107,9 @@ fn prompt(row: &Row<'_>) -> rusqlite::Result<Prompt> {
     })
 }
 
-/// The fields that can be matched, in the order in which they tell most.
-fn fields(prompt: &Prompt) -> Fields {
-    Fields::new([
+/// Returns the searchable fields, most informative first.
+fn searchable_fields(prompt: &Prompt) -> ItemFields {
+    ItemFields::new([
         ("user_prompt", prompt.user_prompt.clone()),
         ("system_prompt", prompt.system_prompt.clone()),
         ("details", prompt.details.clone()),
@@ -118,7 +119,7 @@ fn fields(prompt: &Prompt) -> Fields {
     ])
 }
 
-fn hit(prompt: &Prompt) -> Hit {
+fn prompt_hit(prompt: &Prompt) -> Hit {
     let uri = Uri::item(SourceName::Prompts, prompt.id.to_string());
     Hit {
         title: Some(prompt.name.clone()),
@@ -129,7 +130,7 @@ fn hit(prompt: &Prompt) -> Hit {
     }
 }
 
-fn object(prompt: &Prompt) -> Value {
+fn prompt_json(prompt: &Prompt) -> Value {
     json!({
         "name": prompt.name,
         "author": prompt.author,

@@ -1,37 +1,38 @@
-//! Adding prompts and bringing them up to date.
+//! Inserting and updating prompts from drafts.
 
 use rusqlite::named_params;
 use uuid::Uuid;
 use vademecum_kit::{
-    model::{Body, Draft, PromptDraft, Saved, SourceName, Timestamp},
+    model::{Draft, DraftBody, PromptDraft, SaveOutcome, SourceName, Timestamp},
     source::SourceError,
-    store::{StoreError, Writer, save_once},
+    store::{StoreError, Writer, save_imported},
 };
 
-use super::TABLE;
+use super::FULL_TEXT_TABLE;
 
-/// Saves a prompt, its keywords and its words.
+/// Saves a prompt, its keywords and its index entry.
 ///
-/// Names are unique: a prompt from elsewhere whose name is taken is stored
-/// under the next free one, `Name (2)`, so that neither is lost.
-pub(crate) fn save(writer: &Writer<'_>, draft: &Draft) -> Result<Saved, SourceError> {
-    let Body::Prompt(prompt) = &draft.body else {
+/// Names are unique: a prompt of another origin whose name is taken is stored under the next free
+/// numbered name, such as `Name (2)`.
+pub(crate) fn save_prompt(writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
+    let DraftBody::Prompt(prompt) = &draft.body else {
         return Err(SourceError::Refused(format!("`{}` is not a prompt", draft.origin)));
     };
-    save_once(writer, SourceName::Prompts, draft, |item, now| {
+    save_imported(writer, SourceName::Prompts, draft, |item, now| {
         let before = item.and_then(|item| item.parse().ok());
-        let name = free_name(writer, &prompt.name, before)?;
-        let id = put(writer, before, &name, prompt, draft, now)?;
-        describe(writer, id, &name, prompt, now)?;
+        let name = find_free_name(writer, &prompt.name, before)?;
+        let id = write_prompt(writer, before, &name, prompt, draft, now)?;
+        replace_keywords_and_index(writer, id, &name, prompt, now)?;
         Ok(id.to_string())
     })
 }
 
-/// The name itself, or the first of its numbered forms that nobody else has.
-fn free_name(writer: &Writer<'_>, name: &str, own: Option<i64>) -> Result<String, StoreError> {
+/// Returns `name`, or its first numbered form that no other prompt has. `own` is the prompt being
+/// saved.
+fn find_free_name(writer: &Writer<'_>, name: &str, own: Option<i64>) -> Result<String, StoreError> {
     let mut candidate = name.to_owned();
     for number in 2.. {
-        let owner = writer.first(
+        let owner = writer.query_first(
             include_str!("../sql/named.sql"),
             named_params! { ":name": candidate },
             |row| row.get::<_, i64>("id"),
@@ -44,7 +45,7 @@ fn free_name(writer: &Writer<'_>, name: &str, own: Option<i64>) -> Result<String
     Ok(candidate)
 }
 
-fn put(
+fn write_prompt(
     writer: &Writer<'_>,
     before: Option<i64>,
     name: &str,
@@ -53,7 +54,7 @@ fn put(
     now: Timestamp,
 ) -> Result<i64, SourceError> {
     let modified = prompt.modified_at.unwrap_or(now);
-    let (uuid, wanted) = (Uuid::new_v4().to_string(), draft.wanted_number());
+    let (uuid, wanted) = (Uuid::new_v4().to_string(), draft.numeric_id());
     let mut fields = named_params! {
         ":name": name,
         ":author": prompt.author,
@@ -65,26 +66,26 @@ fn put(
     .to_vec();
     let Some(id) = before else {
         fields.extend([(":uuid", &uuid as _), (":wanted", &wanted as _)]);
-        return Ok(writer.insert(include_str!("../sql/insert.sql"), &fields)?);
+        return Ok(writer.insert_row(include_str!("../sql/insert.sql"), &fields)?);
     };
     fields.push((":id", &id));
-    match writer.run(include_str!("../sql/update.sql"), &fields)? {
+    match writer.execute(include_str!("../sql/update.sql"), &fields)? {
         0 => Err(SourceError::not_found("prompt", id)),
         _ => Ok(id),
     }
 }
 
-/// Replaces the keywords and the words.
-fn describe(
+/// Replaces the keywords and the index entry.
+fn replace_keywords_and_index(
     writer: &Writer<'_>,
     id: i64,
     name: &str,
     prompt: &PromptDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    put_keywords(writer, id, &prompt.keywords, now)?;
-    writer.index(
-        &TABLE,
+    replace_keywords(writer, id, &prompt.keywords, now)?;
+    writer.index_row(
+        &FULL_TEXT_TABLE,
         id,
         include_str!("../sql/index.sql"),
         named_params! {
@@ -101,16 +102,17 @@ fn describe(
 }
 
 /// Replaces the keywords.
-pub(crate) fn put_keywords(
+pub(crate) fn replace_keywords(
     writer: &Writer<'_>,
     id: i64,
     keywords: &[String],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.run(include_str!("../sql/unlink_keywords.sql"), named_params! { ":prompt_id": id })?;
+    writer
+        .execute(include_str!("../sql/unlink_keywords.sql"), named_params! { ":prompt_id": id })?;
     for keyword in keywords {
         let keyword = keyword.trim();
-        writer.run(
+        writer.execute(
             include_str!("../sql/add_keyword.sql"),
             named_params! {
                 ":keyword": keyword,
@@ -118,7 +120,7 @@ pub(crate) fn put_keywords(
                 ":now": now,
             },
         )?;
-        writer.run(
+        writer.execute(
             include_str!("../sql/link_keyword.sql"),
             named_params! { ":prompt_id": id, ":keyword": keyword },
         )?;

@@ -1,4 +1,4 @@
--- What tldw last said about a document.
+-- Reads the latest analysis of a document.
 SELECT analysis_content
 FROM DocumentVersions
 WHERE media_id = :id AND deleted = 0 AND analysis_content <> ''

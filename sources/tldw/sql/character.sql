@@ -1,4 +1,4 @@
--- One character.
+-- Reads one character.
 SELECT
     name, description, personality, scenario, system_prompt, image, post_history_instructions,
     first_message, message_example, creator_notes, alternate_greetings, tags, creator,

@@ -1,4 +1,4 @@
--- The characters that are there, each with what changes when it does, and its size.
+-- Lists the characters with a change mark and their sizes in bytes.
 SELECT
     id,
     concat_ws('|', version, last_modified) AS mark,

@@ -1,6 +1,6 @@
--- One conversation, with its keywords as a JSON list.
--- What older databases have not stands in `absent`: a name that a subquery does not
--- find in its own table is looked for outside.
+-- Reads one conversation, with its keywords as a JSON list. Columns that older databases lack are
+-- read through `absent`: a column name that a subquery does not find in its own table resolves to
+-- the outer query.
 SELECT
     title, rating, character_id, parent_conversation_id, forked_from_message_id, created_at,
     last_modified,

@@ -1,7 +1,7 @@
--- The conversations that are there, each with what changes when it or its messages do,
--- and its size. A conversation comes after those that it may have left.
--- What older databases have not stands in `absent`: a name that a subquery does not
--- find in its own table is looked for outside.
+-- Lists the conversations with a mark that changes with the conversation or its messages, and their
+-- sizes in bytes. Ordered by rowid, so that parents precede their branches. Columns that older
+-- databases lack are read through `absent`: a column name that a subquery does not find in its own
+-- table resolves to the outer query.
 WITH visible AS (
     SELECT messages.rowid AS number, conversation_id, content, version, last_modified
     FROM (SELECT 1 AS is_selected_variant) AS absent

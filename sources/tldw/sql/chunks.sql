@@ -1,4 +1,4 @@
--- The stored chunks of a document, in order.
+-- Reads the stored chunks of a document, in order.
 SELECT chunk_text, start_char, end_char, chunk_type, metadata
 FROM UnvectorizedMediaChunks
 WHERE media_id = :id AND deleted = 0

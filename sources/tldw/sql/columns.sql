@@ -1,2 +1,2 @@
--- The columns of a table; none if there is no such table.
+-- Lists the columns of a table. Returns no rows if the table does not exist.
 SELECT name FROM pragma_table_info(?1);

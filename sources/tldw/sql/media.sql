@@ -1,8 +1,8 @@
--- The documents that are there, each with what changes when it or its parts do, and its
--- size. Those that were staged by an operation of the system are not there yet.
--- What older databases have not stands in `absent`: a name that a subquery does not
--- find in its own table is looked for outside.
--- The marks of chunks and versions are read from indexes: the rows are as long as the texts.
+-- Lists the documents with a mark that changes with the document or its parts, and their sizes in
+-- bytes. Documents staged by a system operation are excluded. Columns that older databases lack are
+-- read through `absent`: a column name that a subquery does not find in its own table resolves to
+-- the outer query. The marks of chunks and versions are computed from indexes, because the rows
+-- hold the full texts.
 WITH cut AS (
     SELECT media_id, concat_ws('|', count(*), total(rowid)) AS mark
     FROM UnvectorizedMediaChunks

@@ -1,4 +1,4 @@
--- One document, with its keywords as a JSON list.
+-- Reads one document, with its keywords as a JSON list.
 SELECT
     title, type, url, author, content, ingestion_date, last_modified,
     (

@@ -1,6 +1,6 @@
--- The messages of a conversation, in order: by the moment, in whichever form it is written.
--- What older databases have not stands in `absent`: a name that a subquery does not
--- find in its own table is looked for outside.
+-- Reads the selected messages of a conversation, ordered by time in any of the stored formats.
+-- Columns that older databases lack are read through `absent`: a column name that a subquery does
+-- not find in its own table resolves to the outer query.
 SELECT id, sender, content, timestamp
 FROM (SELECT 1 AS is_selected_variant) AS absent
 CROSS JOIN messages

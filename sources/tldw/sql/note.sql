@@ -1,4 +1,4 @@
--- One note, with its keywords as a JSON list.
+-- Reads one note, with its keywords as a JSON list.
 SELECT
     title, content, created_at, last_modified,
     (

@@ -1,4 +1,4 @@
--- The notes that are there, each with what changes when it does, and its size.
+-- Lists the notes with a change mark and their sizes in bytes.
 SELECT
     notes.id,
     concat_ws('|', notes.version, notes.last_modified, words.mark) AS mark,

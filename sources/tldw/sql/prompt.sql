@@ -1,4 +1,4 @@
--- One prompt, with its keywords as a JSON list.
+-- Reads one prompt, with its keywords as a JSON list.
 SELECT
     name, author, details, system_prompt, user_prompt, last_modified,
     (

@@ -1,4 +1,4 @@
--- The prompts that are there, each with what changes when it does, and its size.
+-- Lists the prompts with a change mark and their sizes in bytes.
 SELECT
     Prompts.id,
     concat_ws('|', Prompts.version, Prompts.last_modified, words.mark) AS mark,

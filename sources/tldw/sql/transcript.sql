@@ -1,6 +1,6 @@
--- The transcript of a document: of several runs the one that the document names, else the newest.
--- What older databases have not stands in `absent`: a name that a subquery does not
--- find in its own table is looked for outside.
+-- Reads the transcript of a document: of the run that the document names, or else the newest.
+-- Columns that older databases lack are read through `absent`: a column name that a subquery does
+-- not find in its own table resolves to the outer query.
 SELECT transcription, whisper_model, created_at
 FROM (
     SELECT NULL AS latest_transcription_run_id, NULL AS transcription_run_id

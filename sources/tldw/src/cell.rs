@@ -1,9 +1,9 @@
-//! Reading cells of tables that promise little: any cell may hold anything.
+//! Lenient reading of cells in foreign tables, whose columns may hold values of any type.
 
 use rusqlite::{Row, types::ValueRef};
 use vademecum_kit::model::Timestamp;
 
-/// The text of a cell, whatever it holds; none if it holds nothing.
+/// Returns a value of any type as text; `None` for NULL.
 pub(crate) fn text(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<String>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Null => None,
@@ -15,26 +15,26 @@ pub(crate) fn text(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Strin
     })
 }
 
-/// The text of a cell, unless it is blank.
-pub(crate) fn some_text(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<String>> {
+/// Returns the text of a cell; `None` for NULL or blank text.
+pub(crate) fn non_blank_text(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<String>> {
     Ok(text(row, column)?.filter(|text| !text.trim().is_empty()))
 }
 
-/// A moment, in any of the forms that are met; none if it is no moment.
-pub(crate) fn moment(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Timestamp>> {
+/// Parses a timestamp in any known format; `None` if it cannot be parsed.
+pub(crate) fn datetime(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Timestamp>> {
     Ok(text(row, column)?.and_then(|text| Timestamp::parse(&text).ok()))
 }
 
-/// A whole number.
-pub(crate) fn number(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<i64>> {
+/// Returns an integer; `None` for a value of another type.
+pub(crate) fn integer(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<i64>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Integer(number) => Some(number),
         _ => None,
     })
 }
 
-/// The texts of a JSON list; none if it is no such list.
-pub(crate) fn list(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<String>> {
+/// Returns the non-blank texts of a JSON list; empty if the cell holds no JSON list.
+pub(crate) fn text_list(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<String>> {
     let listed: Vec<serde_json::Value> = json(row, column)?.unwrap_or_default();
     let texts = listed.into_iter().filter_map(|value| match value {
         serde_json::Value::String(text) => Some(text),
@@ -43,7 +43,7 @@ pub(crate) fn list(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<String>>
     Ok(texts.filter(|text| !text.trim().is_empty()).collect())
 }
 
-/// What the JSON in a cell says; none if it is no JSON, or of another kind.
+/// Parses a cell as JSON; `None` if it is not JSON or does not match the type.
 pub(crate) fn json<T: serde::de::DeserializeOwned>(
     row: &Row<'_>,
     column: &str,

@@ -1,41 +1,44 @@
-//! Characters as tldw keeps them: lists and extensions are JSON in a text.
+//! Characters in a tldw database. Lists and extensions are stored as JSON text.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, types::ValueRef};
-use vademecum_kit::model::{Body, CharacterDraft};
+use vademecum_kit::model::{CharacterDraft, DraftBody};
 
 use crate::cell;
 
-/// The characters that are there.
-pub(crate) const LIST: &str = include_str!("../sql/characters.sql");
+/// Lists the characters with their change marks and sizes.
+pub(crate) const LIST_SQL: &str = include_str!("../sql/characters.sql");
 
-/// Reads a character, if it is still there.
-pub(crate) fn read(connection: &Connection, id: &str) -> rusqlite::Result<Option<Body>> {
+/// Reads a character; `None` if it no longer exists.
+pub(crate) fn read_character(
+    connection: &Connection,
+    id: &str,
+) -> rusqlite::Result<Option<DraftBody>> {
     let mut statement = connection.prepare_cached(include_str!("../sql/character.sql"))?;
-    let card = statement.query_row(named_params! { ":id": id }, card);
-    Ok(card.optional()?.map(|card| Body::Character(Box::new(card))))
+    let card = statement.query_row(named_params! { ":id": id }, character_from_row);
+    Ok(card.optional()?.map(|card| DraftBody::Character(Box::new(card))))
 }
 
-fn card(row: &Row<'_>) -> rusqlite::Result<CharacterDraft> {
+fn character_from_row(row: &Row<'_>) -> rusqlite::Result<CharacterDraft> {
     Ok(CharacterDraft {
         name: cell::text(row, "name")?.unwrap_or_default(),
-        description: cell::some_text(row, "description")?,
-        personality: cell::some_text(row, "personality")?,
-        scenario: cell::some_text(row, "scenario")?,
-        system_prompt: cell::some_text(row, "system_prompt")?,
-        post_history_instructions: cell::some_text(row, "post_history_instructions")?,
-        first_message: cell::some_text(row, "first_message")?,
-        message_example: cell::some_text(row, "message_example")?,
-        creator_notes: cell::some_text(row, "creator_notes")?,
-        alternate_greetings: cell::list(row, "alternate_greetings")?,
-        tags: cell::list(row, "tags")?,
-        creator: cell::some_text(row, "creator")?,
-        character_version: cell::some_text(row, "character_version")?,
+        description: cell::non_blank_text(row, "description")?,
+        personality: cell::non_blank_text(row, "personality")?,
+        scenario: cell::non_blank_text(row, "scenario")?,
+        system_prompt: cell::non_blank_text(row, "system_prompt")?,
+        post_history_instructions: cell::non_blank_text(row, "post_history_instructions")?,
+        first_message: cell::non_blank_text(row, "first_message")?,
+        message_example: cell::non_blank_text(row, "message_example")?,
+        creator_notes: cell::non_blank_text(row, "creator_notes")?,
+        alternate_greetings: cell::text_list(row, "alternate_greetings")?,
+        tags: cell::text_list(row, "tags")?,
+        creator: cell::non_blank_text(row, "creator")?,
+        character_version: cell::non_blank_text(row, "character_version")?,
         extensions: cell::json(row, "extensions")?.unwrap_or_default(),
         image: match row.get_ref("image")? {
             ValueRef::Blob(bytes) => Some(bytes.to_owned()),
             _ => None,
         },
-        created_at: cell::moment(row, "created_at")?,
-        modified_at: cell::moment(row, "last_modified")?,
+        created_at: cell::datetime(row, "created_at")?,
+        modified_at: cell::datetime(row, "last_modified")?,
     })
 }

@@ -1,115 +1,115 @@
-//! What can go wrong with the databases of another program.
+//! Errors of reading tldw databases.
 
 use std::path::PathBuf;
 
 use vademecum_kit::{source::SourceError, store::StoreError};
 
-/// Why a tldw directory could not be read, or not be followed.
+/// The error of reading or synchronising a tldw folder.
 #[derive(Debug, thiserror::Error)]
 pub enum TldwError {
-    /// The folder cannot be looked into.
+    /// The folder cannot be read.
     #[error("cannot read the folder {}", path.display())]
-    Folder {
-        /// Which folder.
+    UnreadableFolder {
+        /// Path of the folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// There is nothing of tldw in the folder.
+    /// The folder contains no tldw databases.
     #[error(
         "{} holds no databases of tldw; name the folder that has a folder for each user, such as \
          `Databases/user_databases`, or that of tldw_chatbook",
         path.display()
     )]
     NoUsers {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
     },
-    /// Somebody else's user was named.
+    /// The requested user does not exist.
     #[error("tldw has no user `{user}` in {}; its users are {known}", path.display())]
-    NoSuchUser {
-        /// Who was named.
+    UnknownUser {
+        /// Identifier of the requested user.
         user: String,
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Who is there.
+        /// Identifiers of the existing users.
         known: String,
     },
-    /// There are several users, and none was named.
+    /// The folder contains several users and none was requested.
     #[error(
         "{} holds the databases of several users, {known}; name one with --user",
         path.display()
     )]
-    WhichUser {
-        /// Which folder.
+    AmbiguousUser {
+        /// Path of the folder.
         path: PathBuf,
-        /// Who is there.
+        /// Identifiers of the existing users.
         known: String,
     },
-    /// What was written last stands beside the file, and cannot be read from there.
+    /// The latest writes are in a log or journal that cannot be read without writing.
     #[error(
-        "{} is not checkpointed: what was written last stands in a journal beside it; start tldw \
-         once and stop it properly, so that it tidies up",
+        "{} is not checkpointed: the latest changes are in a journal file next to it; start tldw \
+         once and stop it properly to merge them",
         path.display()
     )]
     NotCheckpointed {
-        /// Which file.
+        /// Path of the database.
         path: PathBuf,
     },
-    /// The file was there before.
-    #[error("a database that was in {} is not there any more", path.display())]
-    Gone {
-        /// Where it was.
+    /// A database that existed before is missing.
+    #[error("the database at {} was deleted or moved", path.display())]
+    MissingDatabase {
+        /// Former path of the database, or the folder of its user.
         path: PathBuf,
     },
-    /// The file cannot be opened.
+    /// The database cannot be opened.
     #[error("cannot open {}", path.display())]
-    Open {
-        /// Which file.
+    OpenFailed {
+        /// Path of the database.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: rusqlite::Error,
     },
-    /// The file is not such a database as it should be.
+    /// The database lacks a required column.
     #[error(
-        "{} has no column `{column}` in a table `{table}`; it is no tldw database of a known kind",
+        "{} has no column `{column}` in a table `{table}`; it is not a supported tldw database",
         path.display()
     )]
-    Shape {
-        /// Which file.
+    MissingColumn {
+        /// Path of the database.
         path: PathBuf,
-        /// Which table.
+        /// Name of the table.
         table: &'static str,
-        /// What is missing in it.
+        /// Name of the missing column.
         column: &'static str,
     },
-    /// The file cannot be read.
+    /// The database cannot be read.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// Which file.
+    ReadFailed {
+        /// Path of the database.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: rusqlite::Error,
     },
-    /// The file was written while it was read as one that stands still.
-    #[error("{} was written while it was read; it will be read again", path.display())]
-    Restless {
-        /// Which file.
+    /// The file was modified while it was read as immutable.
+    #[error("{} was modified while it was read; it will be read again", path.display())]
+    ModifiedDuringRead {
+        /// Path of the database.
         path: PathBuf,
     },
-    /// Reading panicked.
-    #[error("reading the databases in {} broke off; the log says where", path.display())]
-    BrokeOff {
-        /// In which folder.
+    /// The reading task panicked.
+    #[error("reading the databases in {} failed unexpectedly; see the log", path.display())]
+    ReaderPanicked {
+        /// Path of the folder.
         path: PathBuf,
     },
-    /// What was read cannot be kept.
-    #[error("what was read cannot be kept")]
-    Keep(#[from] SourceError),
+    /// The replica could not be written.
+    #[error("cannot write the replica")]
+    Store(#[from] SourceError),
 }
 
 impl From<StoreError> for TldwError {
     fn from(error: StoreError) -> Self {
-        Self::Keep(error.into())
+        Self::Store(error.into())
     }
 }

@@ -1,9 +1,8 @@
-//! A database of tldw, opened so that nothing of it changes.
+//! Read-only access to tldw databases, without modifying any of their files.
 //!
-//! A file without anything in its write-ahead log is opened as one that stands still
-//! (immutable), and whether it really did is checked by size and time; one with a log
-//! that is in use is read together with it, and the shared memory beside it is not
-//! written.
+//! A file with an empty write-ahead log is opened as immutable; its size, modification time and
+//! inode are compared afterwards to make sure that it did not change. A file with a log in use is
+//! read together with the log, without writing to the shared-memory file.
 
 use std::{
     fs, io,
@@ -12,52 +11,56 @@ use std::{
 };
 
 use rusqlite::Connection;
-use vademecum_kit::store::{Database, Unwritten, beside};
+use vademecum_kit::store::{Database, ReadOnlyFile, sidecar_path};
 
-use crate::{TldwError, shape};
+use crate::{TldwError, required_columns};
 
-/// How long a statement waits for a lock.
+/// Maximum time for which a statement waits for a lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
-/// A file that was written so lately may be written again without a change of its time.
-const LATELY: Duration = Duration::from_secs(2);
+/// Minimum age of a modification time. A younger file may be written again within the resolution of
+/// the file system's clock.
+const MIN_SETTLED_AGE: Duration = Duration::from_secs(2);
 
-/// What tells one state of a database from another without opening it.
+/// The state of a database, derived from the metadata of its files without opening it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct DatabaseFingerprint {
     path: PathBuf,
-    file: Part,
-    log: Option<Part>,
+    file: FileFingerprint,
+    log: Option<FileFingerprint>,
 }
 
-/// What tells one state of a file from another.
+/// The size, modification time and inode of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Part {
+struct FileFingerprint {
     bytes: u64,
     modified: Option<SystemTime>,
-    number: u64,
+    inode: u64,
 }
 
-/// A database of tldw that is open.
+/// An open tldw database.
 #[derive(Debug)]
-pub struct File {
+pub struct TldwFile {
     connection: Connection,
-    identity: Identity,
-    access: Unwritten,
+    identity: DatabaseFingerprint,
+    access_mode: ReadOnlyFile,
 }
 
-impl Identity {
-    /// The state that a database is in now.
+impl DatabaseFingerprint {
+    /// Reads the current state of a database.
     pub fn of(path: &Path) -> io::Result<Self> {
-        let file = Part::of(path)?;
-        let log = Part::of(&beside(path, "-wal")).ok().filter(|log| log.bytes > 0);
+        let file = FileFingerprint::of(path)?;
+        let log = FileFingerprint::of(&sidecar_path(path, "-wal")).ok().filter(|log| log.bytes > 0);
         Ok(Self { path: path.to_owned(), file, log })
     }
 
-    /// Whether another state would look different. It may not, just after a write.
-    pub fn is_certain(&self) -> bool {
+    /// Returns `true` if every later write is certain to change the fingerprint, which is not the
+    /// case just after a write.
+    pub fn is_settled(&self) -> bool {
         let parts = [Some(&self.file), self.log.as_ref()];
         parts.into_iter().flatten().all(|part| {
-            part.modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > LATELY)
+            part.modified
+                .and_then(|time| time.elapsed().ok())
+                .is_some_and(|age| age > MIN_SETTLED_AGE)
         })
     }
 
@@ -65,11 +68,13 @@ impl Identity {
         Self::of(&self.path).map_or(true, |now| now != *self)
     }
 
-    fn access(&self) -> Result<Unwritten, TldwError> {
-        let there = |suffix| Part::of(&beside(&self.path, suffix)).is_ok_and(|it| it.bytes > 0);
+    fn access_mode(&self) -> Result<ReadOnlyFile, TldwError> {
+        let there = |suffix| {
+            FileFingerprint::of(&sidecar_path(&self.path, suffix)).is_ok_and(|it| it.bytes > 0)
+        };
         match (&self.log, there("-shm"), there("-journal")) {
-            (None, _, false) => Ok(Unwritten::Still),
-            (Some(_), true, false) => Ok(Unwritten::Shared),
+            (None, _, false) => Ok(ReadOnlyFile::Immutable),
+            (Some(_), true, false) => Ok(ReadOnlyFile::WithLog),
             (Some(_), false, _) | (_, _, true) => {
                 Err(TldwError::NotCheckpointed { path: self.path.clone() })
             }
@@ -77,45 +82,49 @@ impl Identity {
     }
 }
 
-impl Part {
+impl FileFingerprint {
     fn of(path: &Path) -> io::Result<Self> {
         let about = fs::metadata(path)?;
         #[cfg(unix)]
         let number = std::os::unix::fs::MetadataExt::ino(&about);
         #[cfg(not(unix))]
         let number = 0;
-        Ok(Self { bytes: about.len(), modified: about.modified().ok(), number })
+        Ok(Self { bytes: about.len(), modified: about.modified().ok(), inode: number })
     }
 }
 
-impl File {
-    /// Opens a database of tldw.
+impl TldwFile {
+    /// Opens a tldw database. Fails if it cannot be read without writing or lacks a required
+    /// column.
     pub fn open(path: &Path, database: Database) -> Result<Self, TldwError> {
-        let identity = Identity::of(path).map_err(|_| TldwError::Gone { path: path.to_owned() })?;
-        let access = identity.access()?;
+        let identity = DatabaseFingerprint::of(path)
+            .map_err(|_| TldwError::MissingDatabase { path: path.to_owned() })?;
+        let access = identity.access_mode()?;
         let open = |source| {
             let path = path.to_owned();
             if identity.has_changed() {
-                TldwError::Restless { path }
+                TldwError::ModifiedDuringRead { path }
             } else {
-                TldwError::Open { path, source }
+                TldwError::OpenFailed { path, source }
             }
         };
         let connection = access.open(path).map_err(open)?;
-        prepare(&connection).map_err(open)?;
-        match shape::missing(&connection, database).map_err(open)? {
-            None => Ok(Self { connection, identity, access }),
-            Some((table, column)) => Err(TldwError::Shape { path: path.to_owned(), table, column }),
+        configure_connection(&connection).map_err(open)?;
+        match required_columns::find_missing_column(&connection, database).map_err(open)? {
+            None => Ok(Self { connection, identity, access_mode: access }),
+            Some((table, column)) => {
+                Err(TldwError::MissingColumn { path: path.to_owned(), table, column })
+            }
         }
     }
 
-    /// Where it is.
+    /// Returns the path of the database.
     pub fn path(&self) -> &Path {
         &self.identity.path
     }
 
-    /// The state that it was in when it was opened.
-    pub fn identity(&self) -> &Identity {
+    /// Returns the state in which the database was opened.
+    pub fn identity(&self) -> &DatabaseFingerprint {
         &self.identity
     }
 
@@ -123,30 +132,33 @@ impl File {
         &self.connection
     }
 
-    /// Fails if what was read up to now may be of two states of the file.
-    pub(crate) fn is_sound(&self) -> Result<(), TldwError> {
-        let moved = || Identity::of(self.path()).map_or(true, |now| now.file != self.identity.file);
-        if self.access == Unwritten::Still && moved() {
-            return Err(TldwError::Restless { path: self.path().to_owned() });
+    /// Fails if the file changed since it was opened, so that the data read may mix two states.
+    pub(crate) fn ensure_unchanged(&self) -> Result<(), TldwError> {
+        let moved = || {
+            DatabaseFingerprint::of(self.path()).map_or(true, |now| now.file != self.identity.file)
+        };
+        if self.access_mode == ReadOnlyFile::Immutable && moved() {
+            return Err(TldwError::ModifiedDuringRead { path: self.path().to_owned() });
         }
         Ok(())
     }
 
-    /// Why reading it failed: because it is written just now, or for good.
-    pub(crate) fn failed(&self, source: rusqlite::Error) -> TldwError {
+    /// Maps a read error: to [`TldwError::ModifiedDuringRead`] if the file changed, else to
+    /// [`TldwError::ReadFailed`].
+    pub(crate) fn read_error(&self, source: rusqlite::Error) -> TldwError {
         let path = self.path().to_owned();
         if self.identity.has_changed() {
-            TldwError::Restless { path }
+            TldwError::ModifiedDuringRead { path }
         } else {
-            TldwError::Read { path, source }
+            TldwError::ReadFailed { path, source }
         }
     }
 }
 
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
-    // What a foreign schema calls is not to be trusted.
+    // A foreign schema must not call functions with side effects.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "temp_store", "memory")
 }
@@ -155,40 +167,44 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 mod tests {
     use super::*;
 
-    /// How a database can be read beside which these files stand.
-    fn access(files: &[(&str, &str)]) -> Result<Unwritten, TldwError> {
+    /// Returns the access mode of a database that has these sidecar files, given as suffix and
+    /// content.
+    fn access_mode_with(files: &[(&str, &str)]) -> Result<ReadOnlyFile, TldwError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         fs::write(&path, "file").unwrap();
         for (suffix, text) in files {
-            fs::write(beside(&path, suffix), text).unwrap();
+            fs::write(sidecar_path(&path, suffix), text).unwrap();
         }
-        Identity::of(&path).unwrap().access()
+        DatabaseFingerprint::of(&path).unwrap().access_mode()
     }
 
     #[test]
-    fn a_file_stands_still_unless_something_is_in_its_log() {
+    fn file_is_immutable_unless_log_is_used() {
         for beside in [&[][..], &[("-wal", "")], &[("-wal", ""), ("-shm", "x")], &[("-shm", "x")]] {
-            assert_eq!(access(beside).unwrap(), Unwritten::Still, "{beside:?}");
+            assert_eq!(access_mode_with(beside).unwrap(), ReadOnlyFile::Immutable, "{beside:?}");
         }
-        assert_eq!(access(&[("-wal", "x"), ("-shm", "x")]).unwrap(), Unwritten::Shared);
+        assert_eq!(
+            access_mode_with(&[("-wal", "x"), ("-shm", "x")]).unwrap(),
+            ReadOnlyFile::WithLog
+        );
     }
 
     #[test]
-    fn a_log_that_nobody_could_read_without_writing_is_named() {
+    fn unreadable_log_is_reported() {
         for beside in [&[("-wal", "x")][..], &[("-wal", "x"), ("-shm", "")], &[("-journal", "x")]] {
-            let error = access(beside).unwrap_err().to_string();
+            let error = access_mode_with(beside).unwrap_err().to_string();
             assert!(error.contains("a.db is not checkpointed"), "{error}");
         }
     }
 
     #[test]
-    fn a_write_of_just_now_may_not_be_the_last_of_its_moment() {
+    fn recent_write_is_not_settled() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let file = fs::File::create(&path).unwrap();
-        assert!(!Identity::of(&path).unwrap().is_certain());
-        file.set_modified(SystemTime::now() - LATELY * 2).unwrap();
-        assert!(Identity::of(&path).unwrap().is_certain());
+        assert!(!DatabaseFingerprint::of(&path).unwrap().is_settled());
+        file.set_modified(SystemTime::now() - MIN_SETTLED_AGE * 2).unwrap();
+        assert!(DatabaseFingerprint::of(&path).unwrap().is_settled());
     }
 }

@@ -1,23 +1,23 @@
-//! The databases of a tldw server or of `tldw_chatbook`: found, read, followed.
+//! Reading the databases of a tldw server or of `tldw_chatbook`.
 //!
-//! Their files are the truth and are only ever read; not a byte beside them is
-//! written either. What is searched is a store of ours that follows them
-//! (`docs/adr/0012-tldw-in-place.md`). Start reading at `follow`; `user` finds the
-//! files, `file` opens them, and each kind of item is a file of its own.
+//! The databases are only read; neither they nor files next to them are ever written. Searches use
+//! a replica in our own store, which is synchronised with them (`docs/adr/0012-tldw-in-place.md`).
+//! Start reading at `sync`; `user` finds the databases, `file` opens them, and each kind of item
+//! has a module.
 
 mod cell;
 mod characters;
 mod chats;
 mod error;
 mod file;
-mod follow;
 mod media;
 mod notes;
 mod prompts;
-mod shape;
+mod required_columns;
+mod sync;
 mod user;
 
 pub use error::TldwError;
-pub use file::{File, Identity};
-pub use follow::{Followed, Problem, Vanished, follow};
-pub use user::{User, the_user, users};
+pub use file::{DatabaseFingerprint, TldwFile};
+pub use sync::{MissingItems, SkippedItem, SyncSummary, sync_source};
+pub use user::{TldwUser, find_user, find_users};

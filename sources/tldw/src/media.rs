@@ -1,48 +1,55 @@
-//! Media as tldw keeps them, with their chunks, transcripts and analyses.
+//! Media in a tldw database, with their chunks, transcripts and analyses.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
-use vademecum_kit::model::{Body, KeptMedia, MediaDraft, StoredChunk, Transcription};
+use vademecum_kit::model::{DraftBody, GeneratedMediaData, MediaDraft, StoredChunk, Transcription};
 
 use crate::cell;
 
-/// The documents that are there.
-pub(crate) const LIST: &str = include_str!("../sql/media.sql");
+/// Lists the documents with their change marks and sizes.
+pub(crate) const LIST_SQL: &str = include_str!("../sql/media.sql");
 
-/// Reads a document, if it is still there.
-pub(crate) fn read(connection: &Connection, id: &str) -> rusqlite::Result<Option<Body>> {
+/// Reads a document; `None` if it no longer exists.
+pub(crate) fn read_document(
+    connection: &Connection,
+    id: &str,
+) -> rusqlite::Result<Option<DraftBody>> {
     let mut statement = connection.prepare_cached(include_str!("../sql/medium.sql"))?;
-    let found = statement.query_row(named_params! { ":id": id }, document).optional()?;
+    let found = statement.query_row(named_params! { ":id": id }, document_from_row).optional()?;
     let Some((mut media, mut kept)) = found else { return Ok(None) };
-    kept.chunks = chunks(connection, id, &media.content)?;
-    kept.transcription = transcription(connection, id)?;
-    kept.analysis = analysis(connection, id)?;
+    kept.chunks = read_chunks(connection, id, &media.content)?;
+    kept.transcription = read_transcription(connection, id)?;
+    kept.analysis = read_analysis(connection, id)?;
     media.kept = Some(kept);
-    Ok(Some(Body::Media(media)))
+    Ok(Some(DraftBody::Media(media)))
 }
 
-fn document(row: &Row<'_>) -> rusqlite::Result<(MediaDraft, KeptMedia)> {
+fn document_from_row(row: &Row<'_>) -> rusqlite::Result<(MediaDraft, GeneratedMediaData)> {
     let media = MediaDraft {
         title: cell::text(row, "title")?.unwrap_or_default(),
-        media_type: cell::some_text(row, "type")?.unwrap_or_else(|| "document".to_owned()),
-        url: cell::some_text(row, "url")?,
-        author: cell::some_text(row, "author")?,
+        media_type: cell::non_blank_text(row, "type")?.unwrap_or_else(|| "document".to_owned()),
+        url: cell::non_blank_text(row, "url")?,
+        author: cell::non_blank_text(row, "author")?,
         content: cell::text(row, "content")?.unwrap_or_default(),
-        tags: cell::list(row, "keywords")?,
-        ingested_at: cell::moment(row, "ingestion_date")?,
-        modified_at: cell::moment(row, "last_modified")?,
+        tags: cell::text_list(row, "keywords")?,
+        ingested_at: cell::datetime(row, "ingestion_date")?,
+        modified_at: cell::datetime(row, "last_modified")?,
         ..MediaDraft::default()
     };
-    Ok((media, KeptMedia::default()))
+    Ok((media, GeneratedMediaData::default()))
 }
 
-/// The stored chunks, if each of them has a place in the text.
-fn chunks(connection: &Connection, id: &str, content: &str) -> rusqlite::Result<Vec<StoredChunk>> {
+/// Reads the stored chunks; empty unless every chunk has a valid range in the text.
+fn read_chunks(
+    connection: &Connection,
+    id: &str,
+    content: &str,
+) -> rusqlite::Result<Vec<StoredChunk>> {
     let length = i64::try_from(content.chars().count()).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(include_str!("../sql/chunks.sql"))?;
     let mut rows = statement.query(named_params! { ":id": id })?;
     let mut chunks = Vec::new();
     while let Some(row) = rows.next()? {
-        let (start, end) = (cell::number(row, "start_char")?, cell::number(row, "end_char")?);
+        let (start, end) = (cell::integer(row, "start_char")?, cell::integer(row, "end_char")?);
         let is_inside =
             start.zip(end).is_some_and(|(start, end)| 0 <= start && start < end && end <= length);
         if !is_inside {
@@ -52,28 +59,32 @@ fn chunks(connection: &Connection, id: &str, content: &str) -> rusqlite::Result<
             text: cell::text(row, "chunk_text")?.unwrap_or_default(),
             start,
             end,
-            kind: cell::some_text(row, "chunk_type")?,
-            metadata: cell::some_text(row, "metadata")?,
+            kind: cell::non_blank_text(row, "chunk_type")?,
+            metadata: cell::non_blank_text(row, "metadata")?,
         });
     }
     Ok(chunks)
 }
 
-fn transcription(connection: &Connection, id: &str) -> rusqlite::Result<Option<Transcription>> {
+fn read_transcription(
+    connection: &Connection,
+    id: &str,
+) -> rusqlite::Result<Option<Transcription>> {
     let mut statement = connection.prepare_cached(include_str!("../sql/transcript.sql"))?;
     let newest = statement.query_row(named_params! { ":id": id }, |row| {
         Ok(Transcription {
             text: cell::text(row, "transcription")?.unwrap_or_default(),
-            model: cell::some_text(row, "whisper_model")?,
-            created_at: cell::moment(row, "created_at")?,
+            model: cell::non_blank_text(row, "whisper_model")?,
+            created_at: cell::datetime(row, "created_at")?,
         })
     });
     newest.optional()
 }
 
-fn analysis(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
+fn read_analysis(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
     let mut statement = connection.prepare_cached(include_str!("../sql/analysis.sql"))?;
-    let latest = statement
-        .query_row(named_params! { ":id": id }, |row| cell::some_text(row, "analysis_content"));
+    let latest = statement.query_row(named_params! { ":id": id }, |row| {
+        cell::non_blank_text(row, "analysis_content")
+    });
     Ok(latest.optional()?.flatten())
 }

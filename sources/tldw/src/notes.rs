@@ -1,24 +1,24 @@
-//! Notes as tldw keeps them.
+//! Notes in a tldw database.
 
 use rusqlite::{Connection, OptionalExtension, named_params};
-use vademecum_kit::model::{Body, NoteDraft};
+use vademecum_kit::model::{DraftBody, NoteDraft};
 
 use crate::cell;
 
-/// The notes that are there.
-pub(crate) const LIST: &str = include_str!("../sql/notes.sql");
+/// Lists the notes with their change marks and sizes.
+pub(crate) const LIST_SQL: &str = include_str!("../sql/notes.sql");
 
-/// Reads a note, if it is still there.
-pub(crate) fn read(connection: &Connection, id: &str) -> rusqlite::Result<Option<Body>> {
+/// Reads a note; `None` if it no longer exists.
+pub(crate) fn read_note(connection: &Connection, id: &str) -> rusqlite::Result<Option<DraftBody>> {
     let sql = include_str!("../sql/note.sql");
     let note = connection.prepare_cached(sql)?.query_row(named_params! { ":id": id }, |row| {
         Ok(NoteDraft {
             title: cell::text(row, "title")?.unwrap_or_default(),
             content: cell::text(row, "content")?.unwrap_or_default(),
-            tags: cell::list(row, "keywords")?,
-            created_at: cell::moment(row, "created_at")?,
-            modified_at: cell::moment(row, "last_modified")?,
+            tags: cell::text_list(row, "keywords")?,
+            created_at: cell::datetime(row, "created_at")?,
+            modified_at: cell::datetime(row, "last_modified")?,
         })
     });
-    Ok(note.optional()?.map(Body::Note))
+    Ok(note.optional()?.map(DraftBody::Note))
 }

@@ -1,26 +1,29 @@
-//! Prompts as tldw keeps them.
+//! Prompts in a tldw database.
 
 use rusqlite::{Connection, OptionalExtension, named_params};
-use vademecum_kit::model::{Body, PromptDraft};
+use vademecum_kit::model::{DraftBody, PromptDraft};
 
 use crate::cell;
 
-/// The prompts that are there.
-pub(crate) const LIST: &str = include_str!("../sql/prompts.sql");
+/// Lists the prompts with their change marks and sizes.
+pub(crate) const LIST_SQL: &str = include_str!("../sql/prompts.sql");
 
-/// Reads a prompt, if it is still there.
-pub(crate) fn read(connection: &Connection, id: &str) -> rusqlite::Result<Option<Body>> {
+/// Reads a prompt; `None` if it no longer exists.
+pub(crate) fn read_prompt(
+    connection: &Connection,
+    id: &str,
+) -> rusqlite::Result<Option<DraftBody>> {
     let sql = include_str!("../sql/prompt.sql");
     let prompt = connection.prepare_cached(sql)?.query_row(named_params! { ":id": id }, |row| {
         Ok(PromptDraft {
             name: cell::text(row, "name")?.unwrap_or_default(),
-            author: cell::some_text(row, "author")?,
-            details: cell::some_text(row, "details")?,
-            system_prompt: cell::some_text(row, "system_prompt")?,
-            user_prompt: cell::some_text(row, "user_prompt")?,
-            keywords: cell::list(row, "keywords")?,
-            modified_at: cell::moment(row, "last_modified")?,
+            author: cell::non_blank_text(row, "author")?,
+            details: cell::non_blank_text(row, "details")?,
+            system_prompt: cell::non_blank_text(row, "system_prompt")?,
+            user_prompt: cell::non_blank_text(row, "user_prompt")?,
+            keywords: cell::text_list(row, "keywords")?,
+            modified_at: cell::datetime(row, "last_modified")?,
         })
     });
-    Ok(prompt.optional()?.map(Body::Prompt))
+    Ok(prompt.optional()?.map(DraftBody::Prompt))
 }

@@ -1,4 +1,4 @@
-//! Whose databases are in a folder, and which files they are.
+//! Finding the users in a tldw folder and the files of their databases.
 
 use std::{
     fs,
@@ -6,24 +6,24 @@ use std::{
     time::SystemTime,
 };
 
-use vademecum_kit::store::{Database, beside};
+use vademecum_kit::store::{Database, sidecar_path};
 
 use crate::TldwError;
 
-/// Where a folder that was named may keep its users.
-const BASES: [&str; 3] = ["", "user_databases", "Databases/user_databases"];
-/// A file of prompts whose name is salted begins and ends so.
-const SALTED: (&str, &str, &str) = ("prompts_user_dbs", "user_prompts_v2_", ".sqlite");
+/// Subfolders of the given folder that may contain the folders of users.
+const USER_FOLDERS: [&str; 3] = ["", "user_databases", "Databases/user_databases"];
+/// Folder, name prefix and suffix of prompt databases with a salted name.
+const SALTED_PROMPTS_FILE: (&str, &str, &str) = ("prompts_user_dbs", "user_prompts_v2_", ".sqlite");
 
-/// One user of tldw, and the folder of their databases.
+/// A tldw user and the folder of the user's databases.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
+pub struct TldwUser {
     id: String,
     folder: PathBuf,
 }
 
-/// The names that a database has had, the newest first.
-fn names(database: Database) -> &'static [&'static str] {
+/// Returns the file names that a database has had in different versions, newest first.
+fn database_file_names(database: Database) -> &'static [&'static str] {
     match database {
         Database::Chacha => &[
             "ChaChaNotes.db",
@@ -44,27 +44,30 @@ fn names(database: Database) -> &'static [&'static str] {
     }
 }
 
-impl User {
-    /// The name of the user's folder: a number, for a user of the server.
+impl TldwUser {
+    /// Returns the name of the user's folder, which is a number for a user of the server.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The folder of the user's databases.
+    /// Returns the folder of the user's databases.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where one of the user's databases is, if there is one. Of several, which
-    /// were left behind by older programs, it is the one that was written last.
-    pub fn file(&self, database: Database) -> Option<PathBuf> {
-        let named = names(database).iter().map(|name| self.folder.join(name));
-        let salted = (database == Database::Prompts).then(|| self.salted()).into_iter().flatten();
-        named.chain(salted).filter(|path| path.is_file()).max_by_key(|path| written(path))
+    /// Returns the path of a database, if it exists. Of several files left by older versions,
+    /// returns the one written last.
+    pub fn database_path(&self, database: Database) -> Option<PathBuf> {
+        let named = database_file_names(database).iter().map(|name| self.folder.join(name));
+        let salted = (database == Database::Prompts)
+            .then(|| self.salted_prompts_files())
+            .into_iter()
+            .flatten();
+        named.chain(salted).filter(|path| path.is_file()).max_by_key(|path| last_write_time(path))
     }
 
-    fn salted(&self) -> Vec<PathBuf> {
-        let (folder, begin, end) = SALTED;
+    fn salted_prompts_files(&self) -> Vec<PathBuf> {
+        let (folder, begin, end) = SALTED_PROMPTS_FILE;
         let entries = fs::read_dir(self.folder.join(folder)).into_iter().flatten().flatten();
         let fits = |path: &PathBuf| {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -73,63 +76,63 @@ impl User {
         entries.map(|entry| entry.path()).filter(fits).collect()
     }
 
-    fn has_files(&self) -> bool {
-        Database::ALL.into_iter().any(|database| self.file(database).is_some())
+    fn has_databases(&self) -> bool {
+        Database::ALL.into_iter().any(|database| self.database_path(database).is_some())
     }
 }
 
-/// When a database was written last, its log included.
-fn written(path: &Path) -> Option<SystemTime> {
+/// Returns the time of the last write to a database or its write-ahead log.
+fn last_write_time(path: &Path) -> Option<SystemTime> {
     let time = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-    time(path).max(time(&beside(path, "-wal")))
+    time(path).max(time(&sidecar_path(path, "-wal")))
 }
 
-/// The users whose databases are in a folder, by their ids: that of all users of
-/// a server, that of one of them, that of a server itself, or that of a chatbook.
-pub fn users(folder: &Path) -> Result<Vec<User>, TldwError> {
-    let cannot = |source| TldwError::Folder { path: folder.to_owned(), source };
+/// Finds the users in a folder, ordered by id. The folder may be that of a server, its folder of
+/// all users, the folder of one user, or that of a chatbook.
+pub fn find_users(folder: &Path) -> Result<Vec<TldwUser>, TldwError> {
+    let cannot = |source| TldwError::UnreadableFolder { path: folder.to_owned(), source };
     let folder = fs::canonicalize(folder).map_err(cannot)?;
     fs::read_dir(&folder).map_err(cannot)?;
-    let own = User { id: name(&folder), folder: folder.clone() };
-    if own.has_files() {
+    let own = TldwUser { id: folder_name(&folder), folder: folder.clone() };
+    if own.has_databases() {
         return Ok(vec![own]);
     }
-    for base in BASES {
+    for base in USER_FOLDERS {
         let entries = fs::read_dir(folder.join(base)).into_iter().flatten().flatten();
-        let mut users: Vec<User> = entries
-            .map(|entry| User { id: name(&entry.path()), folder: entry.path() })
-            .filter(User::has_files)
+        let mut users: Vec<TldwUser> = entries
+            .map(|entry| TldwUser { id: folder_name(&entry.path()), folder: entry.path() })
+            .filter(TldwUser::has_databases)
             .collect();
         if !users.is_empty() {
-            users.sort_by(|one, other| by_number(one).cmp(&by_number(other)));
+            users.sort_by(|one, other| id_order(one).cmp(&id_order(other)));
             return Ok(users);
         }
     }
     Err(TldwError::NoUsers { path: folder })
 }
 
-/// The user of that id; without one, the only user that there is.
-pub fn the_user(folder: &Path, wanted: Option<&str>) -> Result<User, TldwError> {
-    let users = users(folder)?;
-    let known: Vec<&str> = users.iter().map(User::id).collect();
+/// Returns the user with this id, or the only user if no id is given.
+pub fn find_user(folder: &Path, wanted: Option<&str>) -> Result<TldwUser, TldwError> {
+    let users = find_users(folder)?;
+    let known: Vec<&str> = users.iter().map(TldwUser::id).collect();
     let (path, known) = (folder.to_owned(), known.join(", "));
     match wanted {
         Some(wanted) => users
             .into_iter()
             .find(|user| user.id == wanted)
-            .ok_or_else(|| TldwError::NoSuchUser { user: wanted.to_owned(), path, known }),
-        None => match <[User; 1]>::try_from(users) {
+            .ok_or_else(|| TldwError::UnknownUser { user: wanted.to_owned(), path, known }),
+        None => match <[TldwUser; 1]>::try_from(users) {
             Ok([user]) => Ok(user),
-            Err(_) => Err(TldwError::WhichUser { path, known }),
+            Err(_) => Err(TldwError::AmbiguousUser { path, known }),
         },
     }
 }
 
-fn name(folder: &Path) -> String {
+fn folder_name(folder: &Path) -> String {
     folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn by_number(user: &User) -> (Option<u64>, &str) {
+fn id_order(user: &TldwUser) -> (Option<u64>, &str) {
     (user.id.parse().ok(), &user.id)
 }
 
@@ -137,7 +140,7 @@ fn by_number(user: &User) -> (Option<u64>, &str) {
 mod tests {
     use super::*;
 
-    fn folder(files: &[&str]) -> tempfile::TempDir {
+    fn folder_with_files(files: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for file in files {
             let path = folder.path().join(file);
@@ -147,28 +150,28 @@ mod tests {
         folder
     }
 
-    fn ids(folder: &Path) -> Vec<String> {
-        users(folder).unwrap().into_iter().map(|user| user.id).collect()
+    fn user_ids(folder: &Path) -> Vec<String> {
+        find_users(folder).unwrap().into_iter().map(|user| user.id).collect()
     }
 
     #[test]
-    fn users_are_found_from_each_folder_that_may_be_named() {
+    fn users_are_found_from_any_supported_folder() {
         let files = [
             "Databases/user_databases/10/Media_DB_v2.db",
             "Databases/user_databases/2/ChaChaNotes.db",
             "Databases/user_databases/3/outputs/note.txt",
         ];
-        let server = folder(&files);
+        let server = folder_with_files(&files);
         for base in ["", "Databases/user_databases"] {
-            assert_eq!(ids(&server.path().join(base)), ["2", "10"]);
+            assert_eq!(user_ids(&server.path().join(base)), ["2", "10"]);
         }
-        assert_eq!(ids(&server.path().join("Databases/user_databases/2")), ["2"]);
-        let chatbook = folder(&["tldw_chatbook_prompts.db"]);
-        assert_eq!(users(chatbook.path()).unwrap().len(), 1);
+        assert_eq!(user_ids(&server.path().join("Databases/user_databases/2")), ["2"]);
+        let chatbook = folder_with_files(&["tldw_chatbook_prompts.db"]);
+        assert_eq!(find_users(chatbook.path()).unwrap().len(), 1);
     }
 
     #[test]
-    fn every_generation_names_its_files_differently() {
+    fn database_is_found_under_any_known_name() {
         for (database, file) in [
             (Database::Chacha, "chachanotes_user_dbs/user_chacha_notes_rag.sqlite"),
             (Database::Chacha, "ChaChaNotes.db"),
@@ -177,31 +180,38 @@ mod tests {
             (Database::Prompts, "prompts_user_dbs/user_prompts_v2.sqlite"),
             (Database::Prompts, "prompts_user_dbs/user_prompts_v2_a1b2.sqlite"),
         ] {
-            let folder = folder(&[&format!("1/{file}")]);
-            let user = the_user(folder.path(), None).unwrap();
-            assert!(user.file(database).unwrap().ends_with(file), "{file}");
+            let folder = folder_with_files(&[&format!("1/{file}")]);
+            let user = find_user(folder.path(), None).unwrap();
+            assert!(user.database_path(database).unwrap().ends_with(file), "{file}");
         }
     }
 
     #[test]
-    fn of_several_files_the_one_that_was_written_last_counts() {
-        let folder =
-            folder(&["1/ChaChaNotes.db", "1/chachanotes_user_dbs/user_chacha_notes_rag.sqlite"]);
+    fn latest_written_file_is_used() {
+        let folder = folder_with_files(&[
+            "1/ChaChaNotes.db",
+            "1/chachanotes_user_dbs/user_chacha_notes_rag.sqlite",
+        ]);
         let new = fs::File::open(folder.path().join("1/ChaChaNotes.db")).unwrap();
         new.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-        let user = the_user(folder.path(), Some("1")).unwrap();
-        assert!(user.file(Database::Chacha).unwrap().ends_with("user_chacha_notes_rag.sqlite"));
+        let user = find_user(folder.path(), Some("1")).unwrap();
+        assert!(
+            user.database_path(Database::Chacha).unwrap().ends_with("user_chacha_notes_rag.sqlite")
+        );
     }
 
     #[test]
-    fn who_is_meant_must_be_clear_and_there() {
-        let folder = folder(&["1/ChaChaNotes.db", "7/ChaChaNotes.db"]);
-        let error = the_user(folder.path(), None).unwrap_err().to_string();
+    fn user_must_be_unambiguous_and_exist() {
+        let folder = folder_with_files(&["1/ChaChaNotes.db", "7/ChaChaNotes.db"]);
+        let error = find_user(folder.path(), None).unwrap_err().to_string();
         assert!(error.contains("1, 7") && error.contains("--user"), "{error}");
-        let error = the_user(folder.path(), Some("8")).unwrap_err().to_string();
+        let error = find_user(folder.path(), Some("8")).unwrap_err().to_string();
         assert!(error.contains("no user `8`") && error.contains("1, 7"), "{error}");
         let empty = tempfile::tempdir().unwrap();
-        assert!(matches!(users(empty.path()), Err(TldwError::NoUsers { .. })));
-        assert!(matches!(users(&empty.path().join("x")), Err(TldwError::Folder { .. })));
+        assert!(matches!(find_users(empty.path()), Err(TldwError::NoUsers { .. })));
+        assert!(matches!(
+            find_users(&empty.path().join("x")),
+            Err(TldwError::UnreadableFolder { .. })
+        ));
     }
 }

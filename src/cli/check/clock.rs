@@ -1,4 +1,4 @@
-//! The clock: whether anything here says that it was written later than now.
+//! Clock check: finds files and items dated in the future.
 
 use std::{
     fs::{self, Metadata},
@@ -11,55 +11,59 @@ use vademecum_kit::{
     store::Store,
 };
 
-use super::finding::Findings;
+use super::finding::CheckFindings;
 use crate::{app::App, registry};
 
-/// How far clocks of machines and of disks may be apart.
-const APART: Duration = Duration::from_mins(5);
-/// How far in the future what was imported may say it was changed: times without a
-/// zone are taken for UTC.
-const ZONES: Duration = Duration::from_hours(24);
-/// How long a look at the dates of one source may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Maximum difference between the clocks of machines and disks.
+const MAX_CLOCK_SKEW: Duration = Duration::from_mins(5);
+/// Maximum difference for imported items: their dates may have no time zone and are then read as
+/// UTC.
+const MAX_TIME_ZONE_SKEW: Duration = Duration::from_hours(24);
+/// Maximum time to read the dates of one source.
+const READ_TIMEOUT: Duration = Duration::from_mins(1);
 
-const REMEDY: &str =
-    "set the clock right; nothing is lost by it, but what is newest is told wrongly";
+const CLOCK_REMEDY: &str = "correct the clock; no data is lost, but sorting by date is wrong";
 
-/// Looks when a file was changed.
-pub(super) fn look_at_file(place: &str, about: &Metadata, findings: &mut Findings) {
+/// Warns if a file was modified in the future.
+pub(super) fn check_file(place: &str, about: &Metadata, findings: &mut CheckFindings) {
     let Ok(changed) = about.modified() else { return };
-    if changed > SystemTime::now() + APART {
-        findings.warn(place, "it was changed later than it is now", REMEDY);
+    if changed > SystemTime::now() + MAX_CLOCK_SKEW {
+        findings.add_warning(place, "its modification time is in the future", CLOCK_REMEDY);
     }
 }
 
-/// Looks what the items of a library are dated.
-pub(super) fn look_at_library(folder: &Path, findings: &mut Findings) {
+/// Warns if the newest item of a source is dated in the future.
+pub(super) fn check_library(folder: &Path, findings: &mut CheckFindings) {
     for source in registry::sources() {
         let store = Store::new(source.database(), folder);
-        // Whoever only looks makes no file, and begins none that is empty.
+        // A check must not create or initialise a file.
         if fs::metadata(store.path()).map_or(0, |about| about.len()) == 0 {
             continue;
         }
-        let held = store.read(Deadline::after(PATIENCE), |reader| source.holdings(reader));
+        let held = store.read(Deadline::after(READ_TIMEOUT), |reader| source.source_stats(reader));
         store.close();
-        // What cannot be read was said of its file.
+        // A read error is reported by the check of the file.
         let newest = held.ok().and_then(|held| held.newest);
-        if let Some(newest) = newest.filter(|newest| is_ahead(*newest, ZONES)) {
-            let what = format!("the newest of its {} is dated {newest}", source.name());
-            findings.warn(&store.path().display().to_string(), &what, REMEDY);
+        if let Some(newest) = newest.filter(|newest| is_ahead(*newest, MAX_TIME_ZONE_SKEW)) {
+            let what = format!("the newest of its {} has the future date {newest}", source.name());
+            findings.add_warning(&store.path().display().to_string(), &what, CLOCK_REMEDY);
         }
     }
 }
 
-/// Looks when users and collections were made.
-pub(super) fn look_at_server(app: &App, place: &str, findings: &mut Findings) {
-    let users = app.accounts().ok().and_then(|accounts| accounts.users().ok()).unwrap_or_default();
+/// Warns if the newest user or collection is dated in the future.
+pub(super) fn check_server(app: &App, place: &str, findings: &mut CheckFindings) {
+    let users =
+        app.accounts().ok().and_then(|accounts| accounts.list_users().ok()).unwrap_or_default();
     let made = users.into_iter().map(|user| user.created_at);
-    let records = app.collections().list().unwrap_or_default();
+    let records = app.collections().list_records().unwrap_or_default();
     let newest = made.chain(records.into_iter().filter_map(|record| record.updated_at)).max();
-    if let Some(newest) = newest.filter(|newest| is_ahead(*newest, APART)) {
-        findings.warn(place, &format!("its newest entry is dated {newest}"), REMEDY);
+    if let Some(newest) = newest.filter(|newest| is_ahead(*newest, MAX_CLOCK_SKEW)) {
+        findings.add_warning(
+            place,
+            &format!("its newest entry has the future date {newest}"),
+            CLOCK_REMEDY,
+        );
     }
 }
 

@@ -6,19 +6,20 @@ use anyhow::Result;
 use vademecum_kit::store::{Database, Store};
 
 use super::{
-    clock, disk,
-    files::{File, Kind},
-    finding::Findings,
-    leftovers, permissions, profiles, vectors,
+    clock,
+    database_files::{DatabaseFile, DatabaseRole},
+    disk,
+    finding::CheckFindings,
+    orphans, permissions, profiles, vectors,
 };
 use crate::{
     app::App,
-    cli::{backup::all_users, command::Common, output::say},
-    collections::Record,
+    cli::{backup::list_users, command::CommonOptions, output::print_line},
+    collections::CollectionRecord,
 };
 use vademecum_core::auth::UserId;
 
-/// Looks whether settings, databases, disk, permissions, clock and profiles are sound.
+/// Check settings and databases; rebuild indexes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,92 +27,95 @@ Examples:
   vademecum check --user ada --json
   vademecum check --repair
 
-Looks at the libraries of all users, or of the one that --user names. It may run
-beside a server. --repair makes anew what is derived: the words of full-text
-tables, vectors, remembered embeddings; and it takes away what broken-off builds
-left. Rows are never touched: what is damaged there is named, with the way out.
-Full-text tables are mended in one transaction, while whoever writes waits; files
-that are replaced as a whole only while nobody has them open.
+Checks the libraries of all users, or of the one that --user names. It can run
+while a server runs. --repair rebuilds derived data: full-text tables,
+vectors, cached embeddings; and it removes the remains of interrupted builds.
+Rows are never changed: damaged ones are reported with a remedy.
+Full-text tables are rebuilt in one transaction, while writers wait; files
+that are replaced as a whole must not be open in another program.
 
-Ends with 0 if all is well, with 1 if anything is wrong; a warning is not wrong.")]
+Exit codes: 0 without errors, 1 with errors; warnings are not errors.")]
 pub(in crate::cli) struct Check {
-    /// Make anew what is derived, and take away what nobody uses
+    /// Rebuild derived data and remove unused files
     #[arg(long)]
     repair: bool,
-    /// Print what was found as JSON
+    /// Print the findings as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Check {
-    pub(in crate::cli) async fn run(self, common: &Common) -> Result<ExitCode> {
-        let app = common.app()?;
-        app.settings().listen()?;
-        app.door()?;
-        let data = app.settings().storage.folder()?;
-        let mut findings = Findings::default();
-        findings.sound("settings", "they can be used");
-        disk::look(&data, &mut findings);
-        permissions::look(&data, &mut findings);
-        for user in users(&app, &data, common.user.is_some())? {
-            self.library(&app, &user, &mut findings).await;
+    pub(in crate::cli) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let app = common.create_app()?;
+        app.settings().listen_address()?;
+        app.server_state()?;
+        let data = app.settings().storage.data_folder()?;
+        let mut findings = CheckFindings::default();
+        findings.add_ok("settings", "valid");
+        disk::check_disk_space(&data, &mut findings);
+        permissions::check_permissions(&data, &mut findings);
+        for user in checked_users(&app, &data, common.user.is_some())? {
+            self.check_library(&app, &user, &mut findings).await;
         }
-        // What belongs to no user is looked at with everything.
+        // Shared databases are checked only when all users are.
         if common.user.is_none() {
-            self.shared(&app, &data, &mut findings);
+            self.check_shared(&app, &data, &mut findings);
         }
-        // Boxed: what talks to databases is large.
-        Box::pin(profiles::look(&app, &mut findings)).await;
+        // Boxed, because the futures of database clients are large.
+        Box::pin(profiles::check_profiles(&app, &mut findings)).await;
         if self.json {
-            say(&serde_json::to_string_pretty(&findings)?);
+            print_line(&serde_json::to_string_pretty(&findings)?);
         } else {
-            findings.tell();
+            findings.print_report();
         }
-        Ok(if findings.all_is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if findings.has_no_errors() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Looks at what one user has.
-    async fn library(&self, app: &App, user: &UserId, findings: &mut Findings) {
+    /// Checks the databases of one user.
+    async fn check_library(&self, app: &App, user: &UserId, findings: &mut CheckFindings) {
         let folder = app.library_folder(user);
         let mirrored = app.settings().storage.tldw.is_some();
         for database in Database::ALL {
-            let kind = if mirrored { Kind::Mirror } else { Kind::Library };
-            File::of(database, &folder, kind).look(self.repair, findings);
+            let kind = if mirrored { DatabaseRole::Replica } else { DatabaseRole::Library };
+            DatabaseFile::for_database(database, &folder, kind).check(self.repair, findings);
         }
         for (database, kind) in
-            [(Database::Imports, Kind::Ledger), (Database::Index, Kind::Vectors)]
+            [(Database::Imports, DatabaseRole::Ledger), (Database::Index, DatabaseRole::Vectors)]
         {
-            File::of(database, &folder, kind).look(self.repair, findings);
+            DatabaseFile::for_database(database, &folder, kind).check(self.repair, findings);
         }
-        clock::look_at_library(&folder, findings);
-        vectors::look(app, user, &folder, self.repair, findings).await;
+        clock::check_library(&folder, findings);
+        vectors::check_vectors(app, user, &folder, self.repair, findings).await;
     }
 
-    /// Looks at what belongs to the server.
-    fn shared(&self, app: &App, data: &Path, findings: &mut Findings) {
-        File::of(Database::Server, data, Kind::Server).look(self.repair, findings);
-        File::of(Database::Embeddings, data, Kind::Embeddings).look(self.repair, findings);
+    /// Checks the databases of the server and its collections.
+    fn check_shared(&self, app: &App, data: &Path, findings: &mut CheckFindings) {
+        DatabaseFile::for_database(Database::Server, data, DatabaseRole::Server)
+            .check(self.repair, findings);
+        DatabaseFile::for_database(Database::Embeddings, data, DatabaseRole::Embeddings)
+            .check(self.repair, findings);
         let collections = app.collections();
-        // What is wrong with the catalogue was said of its file.
-        let Ok(records) = collections.list() else { return };
-        for Record { name, file, .. } in records {
+        // An error of the catalogue is reported by the check of its file.
+        let Ok(records) = collections.list_records() else { return };
+        for CollectionRecord { name, file, .. } in records {
             let path = collections.folder().join(file);
-            File::of_collection(name, path).look(self.repair, findings);
+            DatabaseFile::for_collection(name, path).check(self.repair, findings);
         }
         let server = Store::new(Database::Server, data);
-        // Whoever only looks makes no file.
+        // A check must not create a file.
         if server.path().exists() {
-            clock::look_at_server(app, &server.path().display().to_string(), findings);
+            clock::check_server(app, &server.path().display().to_string(), findings);
         }
-        leftovers::look(app, data, self.repair, findings);
+        orphans::check_orphans(app, data, self.repair, findings);
     }
 }
 
-/// Whose libraries are looked at.
-fn users(app: &App, data: &Path, named: bool) -> Result<BTreeSet<UserId>> {
+/// Returns the users whose libraries are checked.
+fn checked_users(app: &App, data: &Path, named: bool) -> Result<BTreeSet<UserId>> {
     let own: UserId = app.settings().storage.user.parse()?;
-    let others = if named { Vec::new() } else { all_users(data)? };
-    // Nobody begins a library here who is not there yet, if somebody else is.
+    let others = if named { Vec::new() } else { list_users(data)? };
+    // The default user is included only if there is no other, so that no empty library is reported
+    // for it.
     let alone = named || others.is_empty();
     Ok(others.into_iter().chain(alone.then_some(own)).collect())
 }

@@ -1,29 +1,29 @@
-//! What a look at something found.
+//! Findings of `vademecum check`.
 
 use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::output::{plain, say};
+use crate::cli::output::{print_line, sanitize};
 
-/// How bad something is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Level {
-    /// It is as it should be.
+enum FindingLevel {
+    /// No problem.
     Sound,
-    /// It was not as it should be, and is now.
+    /// A problem that was repaired.
     Mended,
-    /// It works, and should be otherwise.
+    /// A problem that does not prevent operation.
     Warning,
-    /// It does not work, or soon will not.
+    /// A problem that prevents operation, or soon will.
     Wrong,
 }
 
-/// Something that was looked at.
+/// Result of one check.
 #[derive(Debug, Serialize)]
-struct Finding {
-    level: Level,
+struct CheckFinding {
+    level: FindingLevel,
     #[serde(rename = "where")]
     place: String,
     what: String,
@@ -31,53 +31,53 @@ struct Finding {
     remedy: Option<String>,
 }
 
-/// What was found, in the order in which it was looked at.
+/// All findings, in the order of the checks.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
-pub(super) struct Findings(Vec<Finding>);
+pub(super) struct CheckFindings(Vec<CheckFinding>);
 
-impl Findings {
-    /// Something is as it should be.
-    pub(super) fn sound(&mut self, place: &str, what: &str) {
-        self.add(Level::Sound, place, what, None);
+impl CheckFindings {
+    /// Adds a check without a problem.
+    pub(super) fn add_ok(&mut self, place: &str, what: &str) {
+        self.add_finding(FindingLevel::Sound, place, what, None);
     }
 
-    /// Something was mended.
-    pub(super) fn mended(&mut self, place: &Path, what: &str) {
-        self.add(Level::Mended, &place.display().to_string(), what, None);
+    /// Adds a problem that was repaired.
+    pub(super) fn add_repaired(&mut self, place: &Path, what: &str) {
+        self.add_finding(FindingLevel::Mended, &place.display().to_string(), what, None);
     }
 
-    /// Something works, and should be otherwise.
-    pub(super) fn warn(&mut self, place: &str, what: &str, remedy: &str) {
-        self.add(Level::Warning, place, what, Some(remedy));
+    /// Adds a problem that does not prevent operation.
+    pub(super) fn add_warning(&mut self, place: &str, what: &str, remedy: &str) {
+        self.add_finding(FindingLevel::Warning, place, what, Some(remedy));
     }
 
-    /// Something does not work.
-    pub(super) fn wrong(&mut self, place: &str, what: &str, remedy: &str) {
-        self.add(Level::Wrong, place, what, Some(remedy));
+    /// Adds a problem that prevents operation.
+    pub(super) fn add_error(&mut self, place: &str, what: &str, remedy: &str) {
+        self.add_finding(FindingLevel::Wrong, place, what, Some(remedy));
     }
 
-    fn add(&mut self, level: Level, place: &str, what: &str, remedy: Option<&str>) {
-        let (place, what, remedy) = (plain(place), plain(what), remedy.map(plain));
-        self.0.push(Finding { level, place, what, remedy });
+    fn add_finding(&mut self, level: FindingLevel, place: &str, what: &str, remedy: Option<&str>) {
+        let (place, what, remedy) = (sanitize(place), sanitize(what), remedy.map(sanitize));
+        self.0.push(CheckFinding { level, place, what, remedy });
     }
 
-    /// Whether nothing is wrong.
-    pub(super) fn all_is_well(&self) -> bool {
-        self.0.iter().all(|finding| finding.level != Level::Wrong)
+    /// Returns `true` if there is no error. Warnings are not errors.
+    pub(super) fn has_no_errors(&self) -> bool {
+        self.0.iter().all(|finding| finding.level != FindingLevel::Wrong)
     }
 
-    /// Prints everything, a line each.
-    pub(super) fn tell(&self) {
-        for Finding { level, place, what, remedy } in &self.0 {
+    /// Prints all findings, one per line.
+    pub(super) fn print_report(&self) {
+        for CheckFinding { level, place, what, remedy } in &self.0 {
             let level = match level {
-                Level::Sound => "sound",
-                Level::Mended => "mended",
-                Level::Warning => "warning",
-                Level::Wrong => "wrong",
+                FindingLevel::Sound => "ok",
+                FindingLevel::Mended => "repaired",
+                FindingLevel::Warning => "warning",
+                FindingLevel::Wrong => "error",
             };
             let remedy = remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-            say(&format!("{level}: {place}: {what}{remedy}"));
+            print_line(&format!("{level}: {place}: {what}{remedy}"));
         }
     }
 }

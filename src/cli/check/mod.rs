@@ -1,13 +1,13 @@
-//! `vademecum check`: what is sound, what is not, and what is mended.
+//! `vademecum check`: checks settings, databases and environment, and repairs derived data.
 //!
-//! Start with `command.rs`; each other file looks at one kind of thing.
+//! Start with `command.rs`; each other file is one group of checks.
 
 mod clock;
 mod command;
+mod database_files;
 mod disk;
-mod files;
 mod finding;
-mod leftovers;
+mod orphans;
 mod permissions;
 mod profiles;
 mod vectors;

@@ -1,45 +1,46 @@
-//! The databases of the settings: what `vademecum profile doctor` finds.
+//! Database profile checks: the findings of `vademecum profile doctor`.
 
-use super::finding::Findings;
+use super::finding::CheckFindings;
 use crate::{
     app::App,
-    cli::diagnosis::{Diagnosis, Finding},
+    cli::diagnosis::{ProfileDiagnosis, ProfileFinding},
 };
-use vademecum_core::auth::desktop;
+use vademecum_core::auth::local_principal;
 use vademecum_sql::ErrorCode;
 
-/// Looks at every profile. One that cannot be reached now is a warning: it is
-/// somebody else's server.
-pub(super) async fn look(app: &App, findings: &mut Findings) {
+/// Checks every profile. A database that cannot be reached is only a warning: its server may be
+/// temporarily down.
+pub(super) async fn check_profiles(app: &App, findings: &mut CheckFindings) {
     let settings = app.settings();
     let Ok(user) = settings.storage.user.parse() else { return };
-    let owner = desktop(user);
+    let owner = local_principal(user);
     for (name, written) in &settings.profiles {
         let name = name.as_str();
-        let mut diagnosis = Diagnosis::of_settings(name, Some(written), settings.auth.mode);
+        let mut diagnosis =
+            ProfileDiagnosis::check_settings(name, Some(written), settings.auth.mode);
         let place = format!("profile {name}");
-        match app.profiles().get(&owner, name) {
-            Ok(profile) => diagnosis.connect(&profile).await,
-            Err(error) => findings.wrong(&place, &error.message, "name it in the settings"),
+        match app.profiles().find_profile(&owner, name) {
+            Ok(profile) => diagnosis.check_connection(&profile).await,
+            Err(error) => findings.add_error(&place, &error.message, "add it to the settings"),
         }
         for finding in diagnosis.findings {
             match finding {
-                Finding::Sound { what } => findings.sound(&place, &what),
-                Finding::Wrong { code, what, .. } if is_of_settings(code) => {
-                    findings.wrong(&place, &what, DOCTOR);
+                ProfileFinding::Sound { what } => findings.add_ok(&place, &what),
+                ProfileFinding::Wrong { code, what, .. } if is_settings_error(code) => {
+                    findings.add_error(&place, &what, DOCTOR_HINT);
                 }
-                Finding::Unsafe { what } | Finding::Wrong { what, .. } => {
-                    findings.warn(&place, &what, DOCTOR);
+                ProfileFinding::Unsafe { what } | ProfileFinding::Wrong { what, .. } => {
+                    findings.add_warning(&place, &what, DOCTOR_HINT);
                 }
             }
         }
     }
 }
 
-const DOCTOR: &str = "`vademecum profile doctor` says more";
+const DOCTOR_HINT: &str = "`vademecum profile doctor` has details";
 
-/// Whether it is here that something must be changed.
-fn is_of_settings(code: ErrorCode) -> bool {
+/// Returns `true` if the remedy is a change of the settings.
+fn is_settings_error(code: ErrorCode) -> bool {
     match code {
         ErrorCode::XsqlCfgNotFound
         | ErrorCode::XsqlCfgInvalid

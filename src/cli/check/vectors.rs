@@ -1,51 +1,61 @@
-//! Whether the vectors of a library follow what it holds.
+//! Vector check: missing vectors of a library.
 
 use std::path::Path;
 
 use vademecum_kit::store::{Database, Store};
 
-use super::finding::Findings;
-use crate::{actors::chain, app::App};
+use super::finding::CheckFindings;
+use crate::{actors::error_chain, app::App};
 use vademecum_core::auth::UserId;
 
-/// Looks how far the vectors are behind, if there is somebody who makes them, and
-/// makes those that are missing if that is wanted.
-pub(super) async fn look(
+/// Warns if items have no vectors although an embedding model is configured. Computes the missing
+/// ones if `repair` is set.
+pub(super) async fn check_vectors(
     app: &App,
     user: &UserId,
     folder: &Path,
     repair: bool,
-    findings: &mut Findings,
+    findings: &mut CheckFindings,
 ) {
-    // Whoever only looks makes no file.
+    // A check must not create a file.
     let is_there = |database| Store::new(database, folder).path().exists();
     if !Database::ALL.into_iter().any(is_there) {
         return;
     }
     let library = app.library_of(user);
     let place = Store::new(Database::Index, folder).path().display().to_string();
-    match library.vectors_behind() {
+    match library.count_outdated_vectors() {
         None | Some(Ok(0)) => {}
         Some(Ok(behind)) if repair => {
-            library.make_vectors(|_| {}).await;
-            let left = library.vectors_behind().and_then(Result::ok).unwrap_or(behind);
+            library.index_all(|_| {}).await;
+            let left = library.count_outdated_vectors().and_then(Result::ok).unwrap_or(behind);
             if left == 0 {
-                findings
-                    .mended(place.as_ref(), &format!("the vectors of {behind} items were made"));
+                findings.add_repaired(
+                    place.as_ref(),
+                    &format!("the vectors of {behind} items were computed"),
+                );
             } else {
-                let what = format!("the vectors of {left} items could not be made");
-                findings.warn(&place, &what, "the log says why; a server tries again by itself");
+                let what = format!("the vectors of {left} items could not be computed");
+                findings.add_warning(
+                    &place,
+                    &what,
+                    "see the log for the reason; a running server retries",
+                );
             }
         }
         Some(Ok(behind)) => {
-            let what = format!("it is {behind} items behind what the library holds");
-            let remedy = "a search by meaning brings it up to date, and so does \
+            let what = format!("{behind} items of the library have no current vectors");
+            let remedy = "they are computed by the next vector search, or by \
                           `vademecum check --repair`";
-            findings.warn(&place, &what, remedy);
+            findings.add_warning(&place, &what, remedy);
         }
         Some(Err(error)) => {
-            let remedy = "see what is said of the databases of this library";
-            findings.warn(&place, &format!("cannot be compared: {}", chain(&error)), remedy);
+            let remedy = "see the findings about the databases of this library";
+            findings.add_warning(
+                &place,
+                &format!("cannot compare vectors with items: {}", error_chain(&error)),
+                remedy,
+            );
         }
     }
 }

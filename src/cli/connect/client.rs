@@ -1,77 +1,77 @@
-//! The list of clients, and what there is to know of each.
+//! The supported clients and their definitions.
 
 use std::path::PathBuf;
 
 use super::{
     clients::{chatgpt, claude_code, claude_desktop, codex, cursor, vscode},
-    document::Layout,
-    entry::{Entry, EntryName},
-    link::Link,
+    document::SettingsLayout,
+    endpoint::ServerEndpoint,
+    entry::{EntryName, ServerEntry},
 };
 
-/// A client that the server can be connected to.
+/// A supported client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum ClientName {
-    /// The app of Claude
+    /// Claude Desktop
     ClaudeDesktop,
-    /// Claude in the terminal
+    /// Claude Code, in the terminal
     ClaudeCode,
-    /// The editor Cursor
+    /// Cursor, the editor
     Cursor,
     /// Visual Studio Code with Copilot
     #[value(name = "vscode")]
     VsCode,
-    /// Codex in the terminal, the editor and the app
+    /// Codex, in the terminal, the editor and the app
     Codex,
     /// ChatGPT in the browser
     #[value(name = "chatgpt")]
     ChatGpt,
 }
 
-/// What there is to know of a client.
+/// Definition of a client: settings location and connection method.
 #[derive(Debug)]
 pub(super) struct Client {
-    /// What people call it.
+    /// Display name.
     pub(super) title: &'static str,
-    /// Where its settings are, if they are in a file.
-    pub(super) place: Option<Place>,
-    /// What it needs to reach the server.
-    pub(super) way: fn(&Link, &EntryName) -> Way,
-    /// What is still to be done when its settings have changed.
-    pub(super) afterwards: &'static str,
+    /// Location of its settings; `None` if they are not in a file.
+    pub(super) settings: Option<SettingsLocation>,
+    /// Returns the steps that connect the client to a server.
+    pub(super) connection_method: fn(&ServerEndpoint, &EntryName) -> ConnectionMethod,
+    /// Instructions for the user after the settings have changed.
+    pub(super) next_steps: &'static str,
 }
 
-/// Where a client's settings are.
+/// Location and layout of a client's settings.
 #[derive(Debug)]
-pub(super) struct Place {
-    /// The file, on this machine.
+pub(super) struct SettingsLocation {
+    /// Returns the path of the settings file; `None` if this machine has no folder for it.
     pub(super) file: fn() -> Option<PathBuf>,
-    /// How it is written.
-    pub(super) layout: Layout,
+    /// Layout of the file.
+    pub(super) layout: SettingsLayout,
 }
 
-/// What a client needs to reach the server.
+/// Steps that connect a client to the server.
 #[derive(Debug)]
-pub(super) enum Way {
-    /// An entry in its settings.
-    Entry {
+pub(super) enum ConnectionMethod {
+    /// An entry in the client's settings.
+    SettingsEntry {
         /// The entry.
-        entry: Entry,
-        /// A command of the client that makes the same entry.
+        entry: ServerEntry,
+        /// Command of the client that adds the same entry.
         command: Option<String>,
     },
-    /// Steps that only a person can take.
-    ByHand {
-        /// Why.
+    /// Steps that only a person can do.
+    Manual {
+        /// The reason.
         reason: &'static str,
-        /// What to do.
+        /// Instructions for the user.
         steps: String,
     },
 }
 
 impl ClientName {
-    /// What there is to know of it.
-    pub(super) fn client(self) -> &'static Client {
+    /// Returns the definition of the client.
+    pub(super) fn definition(self) -> &'static Client {
         match self {
             Self::ClaudeDesktop => &claude_desktop::CLIENT,
             Self::ClaudeCode => &claude_code::CLIENT,
@@ -83,8 +83,8 @@ impl ClientName {
     }
 }
 
-/// A command line that a shell takes apart into these words again.
-pub(super) fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+/// Joins words to a command line, with shell quoting where necessary.
+pub(super) fn quote_command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=@+,".contains(it);
     let quoted = words.into_iter().map(|word| {
         if !word.is_empty() && word.chars().all(plain) {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_client_is_called_what_the_guide_calls_it() {
+    fn client_names_match_the_guide() {
         let names = ClientName::value_variants().iter().filter_map(ValueEnum::to_possible_value);
         let names: Vec<String> = names.map(|it| it.get_name().to_owned()).collect();
         let guide = include_str!("../../../docs/connecting.md");
@@ -114,9 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn words_that_a_shell_would_take_apart_are_quoted() {
+    fn command_line_quotes_special_words() {
         assert_eq!(
-            command_line(["claude", "--data", "/my folder", "it's", "${KEY}", ""]),
+            quote_command_line(["claude", "--data", "/my folder", "it's", "${KEY}", ""]),
             r"claude --data '/my folder' 'it'\''s' '${KEY}' ''"
         );
     }

@@ -5,18 +5,18 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use super::{
-    client::{Place, Way},
-    entry::Entry,
-    link::{Link, Url, Variable},
-    target::{Found, Ourselves, Target, refused},
+    client::{ConnectionMethod, SettingsLocation},
+    endpoint::{EnvVarName, ServerEndpoint, ServerUrl},
+    entry::ServerEntry,
+    target::{ClientTarget, CurrentSettings, OwnIdentity, not_changed_context},
 };
-use crate::cli::{command::Common, output::say};
+use crate::cli::{command::CommonOptions, output::print_line};
 
-/// Connects a client to this server.
+/// Connect a client to this server
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without --write, it shows what to put where. With it, everything else in the client's file stays
-as it is, and a copy of the file is kept beside it before the first change.
+Without --write, it shows the settings to add. With it, the rest of the client's file stays
+unchanged, and a backup of the file is kept next to it before the first change.
 
 Examples:
   vademecum connect claude-desktop --write
@@ -27,110 +27,127 @@ Examples:
   vademecum disconnect claude-desktop")]
 pub(in crate::cli) struct Connect {
     #[command(flatten)]
-    target: Target,
-    /// Change the client's settings
+    target: ClientTarget,
+    /// Write the client's settings
     #[arg(long)]
     write: bool,
-    /// Connect to a server that runs, instead of starting one [default: that of the settings]
+    /// Connect to a running server instead of starting one [default: the server of the settings]
     #[arg(long, value_name = "URL", num_args = 0..=1)]
     #[expect(clippy::option_option, reason = "the option may be given without an address")]
-    http: Option<Option<Url>>,
+    http: Option<Option<ServerUrl>>,
     /// Environment variable of the client that holds the key; the key itself is never written
     #[arg(long, value_name = "NAME", requires = "http")]
-    key_env: Option<Variable>,
-    /// Replace an entry of that name even if it is another server
+    key_env: Option<EnvVarName>,
+    /// Replace an entry of that name even if it belongs to another server
     #[arg(long)]
     force: bool,
 }
 
 impl Connect {
-    pub(in crate::cli) fn run(self, common: &Common) -> Result<ExitCode> {
-        let ourselves = Ourselves::of(common, self.http.as_ref().and_then(Option::as_ref))?;
+    pub(in crate::cli) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let ourselves =
+            OwnIdentity::from_options(common, self.http.as_ref().and_then(Option::as_ref))?;
         let link = match self.http {
-            None => Link::Stdio(ourselves.start.clone()),
-            Some(_) => Link::Http { url: ourselves.server.clone(), key: self.key_env.clone() },
+            None => ServerEndpoint::Stdio(ourselves.launch_command.clone()),
+            Some(_) => ServerEndpoint::Http {
+                url: ourselves.server_url.clone(),
+                key_variable: self.key_env.clone(),
+            },
         };
-        let client = self.target.known();
-        match ((client.way)(&link, &self.target.name), &client.place) {
-            (Way::Entry { entry, command }, Some(place)) => {
+        let client = self.target.client_definition();
+        match ((client.connection_method)(&link, &self.target.name), &client.settings) {
+            (ConnectionMethod::SettingsEntry { entry, command }, Some(place)) => {
                 if self.write || self.target.dry_run {
-                    self.change(place, &entry, &ourselves)?;
+                    self.apply_change(place, &entry, &ourselves)?;
                 } else {
-                    self.explain(place, &entry, command.as_deref(), &link)?;
+                    self.print_instructions(place, &entry, command.as_deref(), &link)?;
                 }
             }
-            (Way::ByHand { reason, .. }, _) if self.write || self.target.dry_run => {
-                bail!("{} cannot be connected so: {reason}", client.title)
+            (ConnectionMethod::Manual { reason, .. }, _) if self.write || self.target.dry_run => {
+                bail!("{} cannot be connected this way: {reason}", client.title)
             }
-            (Way::ByHand { reason, steps }, _) => {
-                say(&format!("{}: {reason}.\n\n{steps}", client.title));
+            (ConnectionMethod::Manual { reason, steps }, _) => {
+                print_line(&format!("{}: {reason}.\n\n{steps}", client.title));
             }
-            (Way::Entry { .. }, None) => bail!("{} has no file of settings", client.title),
+            (ConnectionMethod::SettingsEntry { .. }, None) => {
+                bail!("{} has no settings file", client.title)
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn explain(
+    fn print_instructions(
         &self,
-        place: &Place,
-        entry: &Entry,
+        place: &SettingsLocation,
+        entry: &ServerEntry,
         command: Option<&str>,
-        link: &Link,
+        link: &ServerEndpoint,
     ) -> Result<()> {
-        let (client, path) = (self.target.known(), self.target.path()?);
-        let snippet = place.layout.put("", &self.target.name, entry)?;
-        say(&format!("{}: put this into {}\n\n{snippet}", client.title, path.display()));
+        let (client, path) = (self.target.client_definition(), self.target.settings_path()?);
+        let snippet = place.layout.upsert_entry("", &self.target.name, entry)?;
+        print_line(&format!("{}: add this to {}\n\n{snippet}", client.title, path.display()));
         if let Some(command) = command {
-            say(&format!("or run\n\n{command}\n"));
+            print_line(&format!("or run\n\n{command}\n"));
         }
-        say("or say the same again with --write, which keeps what else is in that file.");
+        print_line("Run again with --write to apply; other settings are kept.");
         match link {
-            Link::Http { key: None, .. } => say(
-                "If the server asks for a key, put it into an environment variable of the client \
-                 and name that with --key-env.",
+            ServerEndpoint::Http { key_variable: None, .. } => print_line(
+                "If the server requires a key, put it into an environment variable of the client \
+                 and pass its name with --key-env.",
             ),
-            Link::Http { key: Some(key), .. } => say(&format!(
+            ServerEndpoint::Http { key_variable: Some(key), .. } => print_line(&format!(
                 "The client reads the key from its environment variable {}.",
                 key.as_str()
             )),
-            Link::Stdio(_) => {}
+            ServerEndpoint::Stdio(_) => {}
         }
-        say(client.afterwards);
+        print_line(client.next_steps);
         Ok(())
     }
 
-    fn change(&self, place: &Place, entry: &Entry, ourselves: &Ourselves) -> Result<()> {
-        let found = self.target.find(place.layout)?;
+    fn apply_change(
+        &self,
+        place: &SettingsLocation,
+        entry: &ServerEntry,
+        ourselves: &OwnIdentity,
+    ) -> Result<()> {
+        let found = self.target.read_settings(place.layout)?;
         if !self.force {
             found.check_ours(&self.target, ourselves)?;
         }
-        let new = self.changed(&found, entry, ourselves).with_context(|| refused(&found.file))?;
+        let new = self
+            .updated_text(&found, entry, ourselves)
+            .with_context(|| not_changed_context(&found.file))?;
         let (name, path) = (self.target.name.as_str(), found.file.path().display());
         if new == found.file.text() {
-            say(&format!("Nothing to change: `{name}` is in {path} already."));
+            print_line(&format!("Nothing to change: {path} already contains `{name}`."));
         } else if self.target.dry_run {
-            Target::show_change(&found, &new);
+            ClientTarget::print_diff(&found, &new);
         } else {
             found.file.write(&new)?;
             let done = if found.entry.is_some() { "Changed" } else { "Added" };
-            say(&format!("{done} `{name}` in {path}"));
-            let backup = found.file.backup();
+            print_line(&format!("{done} `{name}` in {path}"));
+            let backup = found.file.backup_path();
             if backup.exists() {
-                say(&format!("What was there before is kept in {}", backup.display()));
+                print_line(&format!("The previous version is kept in {}", backup.display()));
             }
-            say(self.target.known().afterwards);
+            print_line(self.target.client_definition().next_steps);
         }
         Ok(())
     }
 
-    fn changed(&self, found: &Found, entry: &Entry, ourselves: &Ourselves) -> Result<String> {
+    fn updated_text(
+        &self,
+        found: &CurrentSettings,
+        entry: &ServerEntry,
+        ourselves: &OwnIdentity,
+    ) -> Result<String> {
         let (layout, name, text) = (found.layout, &self.target.name, found.file.text());
-        let is_foreign = found
-            .entry
-            .as_ref()
-            .is_some_and(|entry| !entry.is_ours(&ourselves.start.command, &ourselves.server));
-        // Nothing of somebody else's entry is kept: its fields meant something else.
-        let text = if is_foreign { layout.take(text, name)? } else { text.to_owned() };
-        Ok(layout.put(&text, name, entry)?)
+        let is_foreign = found.entry.as_ref().is_some_and(|entry| {
+            !entry.is_ours(&ourselves.launch_command.command, &ourselves.server_url)
+        });
+        // The fields of a foreign entry are removed, because they belong to another server.
+        let text = if is_foreign { layout.remove_entry(text, name)? } else { text.to_owned() };
+        Ok(layout.upsert_entry(&text, name, entry)?)
     }
 }

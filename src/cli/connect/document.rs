@@ -1,24 +1,24 @@
-//! The settings of a client as text, in which one entry is put or taken out
-//! and everything else stays as it is.
+//! Edits of a client's settings as text: one entry is inserted or removed and everything else is
+//! preserved.
 
 use super::{
-    entry::{Entry, EntryName},
+    entry::{EntryName, ServerEntry},
     json, toml,
 };
 
-/// How a client's settings are written, and where in them servers are listed.
+/// Syntax of a client's settings, and the section that lists servers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
-    /// The language.
-    pub(super) syntax: Syntax,
-    /// The name of what the servers are listed in.
+pub(super) struct SettingsLayout {
+    /// Syntax of the file.
+    pub(super) syntax: SettingsSyntax,
+    /// Key of the object or table that lists the servers.
     pub(super) section: &'static str,
 }
 
-/// The language of a client's settings.
+/// Syntax of a client's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Syntax {
-    /// JSON as the standard has it.
+pub(super) enum SettingsSyntax {
+    /// Standard JSON.
     Json,
     /// JSON with comments and trailing commas.
     Jsonc,
@@ -26,62 +26,81 @@ pub(super) enum Syntax {
     Toml,
 }
 
-/// Why a text cannot be changed.
+/// Error of parsing or editing a client's settings.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Broken {
-    /// It cannot be read.
+pub(super) enum DocumentError {
+    /// The text cannot be parsed.
     #[error("line {line}, column {column}: {what}")]
     Syntax {
-        /// In which line, from 1.
+        /// Line, counted from 1.
         line: usize,
-        /// At which character of the line, from 1.
+        /// Column in characters, counted from 1.
         column: usize,
-        /// What is wrong.
+        /// Message of the parser.
         what: String,
     },
-    /// It can be read, but is not what the settings of that client are.
+    /// The text can be parsed, but its structure is not that of the client's settings.
     #[error("{0}")]
-    Shape(String),
+    WrongStructure(String),
 }
 
-/// What some editors put before a text in UTF-8.
-const MARK: char = '\u{feff}';
+/// UTF-8 byte order mark, which some editors write at the start of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
-impl Layout {
-    /// The entry of that name.
-    pub(super) fn find(self, text: &str, name: &EntryName) -> Result<Option<Entry>, Broken> {
-        let (_, text) = unmarked(text);
+impl SettingsLayout {
+    /// Returns the entry of that name, or `None` if there is none.
+    pub(super) fn find_entry(
+        self,
+        text: &str,
+        name: &EntryName,
+    ) -> Result<Option<ServerEntry>, DocumentError> {
+        let (_, text) = split_byte_order_mark(text);
         match self.syntax {
-            Syntax::Json | Syntax::Jsonc => json::find(text, self, name.as_str()),
-            Syntax::Toml => toml::find(text, self.section, name.as_str()),
+            SettingsSyntax::Json | SettingsSyntax::Jsonc => {
+                json::find_entry(text, self, name.as_str())
+            }
+            SettingsSyntax::Toml => toml::find_entry(text, self.section, name.as_str()),
         }
     }
 
-    /// The text with this entry. Where there is one of that name, it gets
-    /// these fields, and keeps those that do not contradict them.
-    pub(super) fn put(self, text: &str, name: &EntryName, entry: &Entry) -> Result<String, Broken> {
-        let (mark, text) = unmarked(text);
+    /// Returns the text with this entry. An existing entry of that name gets these fields, and
+    /// keeps other fields that do not conflict with them.
+    pub(super) fn upsert_entry(
+        self,
+        text: &str,
+        name: &EntryName,
+        entry: &ServerEntry,
+    ) -> Result<String, DocumentError> {
+        let (mark, text) = split_byte_order_mark(text);
         let changed = match self.syntax {
-            Syntax::Json | Syntax::Jsonc => json::put(text, self, name.as_str(), entry),
-            Syntax::Toml => toml::put(text, self.section, name.as_str(), entry),
+            SettingsSyntax::Json | SettingsSyntax::Jsonc => {
+                json::upsert_entry(text, self, name.as_str(), entry)
+            }
+            SettingsSyntax::Toml => toml::upsert_entry(text, self.section, name.as_str(), entry),
         };
         Ok(mark.to_owned() + &changed?)
     }
 
-    /// The text without the entry of that name.
-    pub(super) fn take(self, text: &str, name: &EntryName) -> Result<String, Broken> {
-        let (mark, text) = unmarked(text);
+    /// Returns the text without the entry of that name.
+    pub(super) fn remove_entry(
+        self,
+        text: &str,
+        name: &EntryName,
+    ) -> Result<String, DocumentError> {
+        let (mark, text) = split_byte_order_mark(text);
         let changed = match self.syntax {
-            Syntax::Json | Syntax::Jsonc => json::take(text, self, name.as_str()),
-            Syntax::Toml => toml::take(text, self.section, name.as_str()),
+            SettingsSyntax::Json | SettingsSyntax::Jsonc => {
+                json::remove_entry(text, self, name.as_str())
+            }
+            SettingsSyntax::Toml => toml::remove_entry(text, self.section, name.as_str()),
         };
         Ok(mark.to_owned() + &changed?)
     }
 }
 
-impl Broken {
-    /// What is wrong at a byte of a text.
-    pub(super) fn at(text: &str, byte: usize, what: &str) -> Self {
+impl DocumentError {
+    /// Creates a syntax error for a byte offset in the text.
+    pub(super) fn syntax_error_at(text: &str, byte: usize, what: &str) -> Self {
         let before = text.get(..byte).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or_default();
         Self::Syntax {
@@ -91,14 +110,14 @@ impl Broken {
         }
     }
 
-    /// Something is not what holds named values.
-    pub(super) fn no_table(name: &str) -> Self {
-        Self::Shape(format!("`{name}` is not what servers could be listed in"))
+    /// Creates the error for a section that is not an object or table.
+    pub(super) fn not_a_table(name: &str) -> Self {
+        Self::WrongStructure(format!("`{name}` cannot list servers: it is not an object or table"))
     }
 }
 
-fn unmarked(text: &str) -> (&str, &str) {
-    text.split_at(if text.starts_with(MARK) { MARK.len_utf8() } else { 0 })
+fn split_byte_order_mark(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 })
 }
 
 #[cfg(test)]
@@ -108,19 +127,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_at_the_beginning_stays() {
-        let layout = Layout { syntax: Syntax::Json, section: "mcpServers" };
+    fn byte_order_mark_is_preserved() {
+        let layout = SettingsLayout { syntax: SettingsSyntax::Json, section: "mcpServers" };
         let name = "vademecum".parse().unwrap();
-        let entry = Entry::of([("command", json!("x"))]);
-        let text = layout.put("\u{feff}{}\n", &name, &entry).unwrap();
+        let entry = ServerEntry::from_fields([("command", json!("x"))]);
+        let text = layout.upsert_entry("\u{feff}{}\n", &name, &entry).unwrap();
         assert!(text.starts_with("\u{feff}{\n"), "{text}");
-        assert_eq!(layout.find(&text, &name).unwrap(), Some(entry));
-        assert!(layout.take(&text, &name).unwrap().starts_with("\u{feff}{"));
+        assert_eq!(layout.find_entry(&text, &name).unwrap(), Some(entry));
+        assert!(layout.remove_entry(&text, &name).unwrap().starts_with("\u{feff}{"));
     }
 
     #[test]
-    fn a_place_is_told_by_line_and_character() {
-        let broken = Broken::at("é\nüb", 5, "odd");
-        assert_eq!(broken, Broken::Syntax { line: 2, column: 2, what: "odd".to_owned() });
+    fn syntax_error_has_line_and_column() {
+        let broken = DocumentError::syntax_error_at("é\nüb", 5, "odd");
+        assert_eq!(broken, DocumentError::Syntax { line: 2, column: 2, what: "odd".to_owned() });
     }
 }

@@ -1,5 +1,5 @@
-//! A client's file of settings: read once, changed at most once, and never
-//! without a copy of what was there before the first change.
+//! A client's settings file: read once, written at most once, and backed up before the first
+//! change.
 
 use std::{
     fs,
@@ -10,82 +10,86 @@ use std::{
 use anyhow::{Context, Result, bail};
 use tempfile::NamedTempFile;
 
-/// A file of settings as it was read.
+/// A settings file and its content when it was read.
 #[derive(Debug)]
 pub(super) struct SettingsFile {
-    /// The path as it was named.
+    /// Path as given by the user.
     path: PathBuf,
-    /// Where that leads: a link is followed, not replaced.
-    real: PathBuf,
-    /// What was in it, if it was there.
-    before: Option<String>,
+    /// Path with links resolved: the target of a link is written, and the link is kept.
+    resolved_path: PathBuf,
+    /// Content when it was read; `None` if the file did not exist.
+    original_text: Option<String>,
 }
 
 impl SettingsFile {
-    /// Reads the file; one that is not there is an empty one.
+    /// Reads the file. A missing file has an empty text.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let real = followed(path)?;
-        let before = read(&real)?;
-        Ok(Self { path: path.to_owned(), real, before })
+        let real = resolve_links(path)?;
+        let before = read_if_exists(&real)?;
+        Ok(Self { path: path.to_owned(), resolved_path: real, original_text: before })
     }
 
-    /// Where it is.
+    /// Returns the path as given by the user.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is in it.
+    /// Returns the content when it was read.
     pub(super) fn text(&self) -> &str {
-        self.before.as_deref().unwrap_or_default()
+        self.original_text.as_deref().unwrap_or_default()
     }
 
-    /// Where the copy is.
-    pub(super) fn backup(&self) -> PathBuf {
+    /// Returns the path of the backup.
+    pub(super) fn backup_path(&self) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".vademecum-backup");
         name.into()
     }
 
-    /// What was in the file before it was changed for the first time.
-    pub(super) fn text_of_backup(&self) -> Result<Option<String>> {
-        read(&self.backup())
+    /// Returns the content of the backup, or `None` if there is no backup.
+    pub(super) fn read_backup(&self) -> Result<Option<String>> {
+        read_if_exists(&self.backup_path())
     }
 
-    /// Writes the file, in one step. Whoever reads it meanwhile reads the old
-    /// text or the new one.
+    /// Writes the file atomically: a concurrent reader sees either the old text or the new one.
+    /// Fails if the file has changed since it was read.
     pub(super) fn write(&self, text: &str) -> Result<()> {
         let action = || format!("cannot write {}", self.path.display());
-        let folder = self.real.parent().context("the root is no file").with_context(action)?;
+        let folder = self
+            .resolved_path
+            .parent()
+            .context("the root folder is not a file")
+            .with_context(action)?;
         fs::create_dir_all(folder).with_context(action)?;
-        self.keep_backup()?;
+        self.write_backup()?;
         let mut new = NamedTempFile::new_in(folder).with_context(action)?;
         new.write_all(text.as_bytes()).with_context(action)?;
-        if self.before.is_some() {
-            let rights = fs::metadata(&self.real).with_context(action)?.permissions();
+        if self.original_text.is_some() {
+            let rights = fs::metadata(&self.resolved_path).with_context(action)?.permissions();
             fs::set_permissions(new.path(), rights).with_context(action)?;
         }
         new.as_file().sync_all().with_context(action)?;
         self.check_unchanged()?;
-        new.persist(&self.real).with_context(action)?;
+        new.persist(&self.resolved_path).with_context(action)?;
         Ok(())
     }
 
-    /// Removes the file.
+    /// Removes the file. Fails if it has changed since it was read.
     pub(super) fn remove(&self) -> Result<()> {
         self.check_unchanged()?;
-        fs::remove_file(&self.real)
+        fs::remove_file(&self.resolved_path)
             .with_context(|| format!("cannot remove {}", self.path.display()))
     }
 
-    /// Copies the file, unless that was done before an earlier change.
-    fn keep_backup(&self) -> Result<()> {
-        let Some(text) = &self.before else { return Ok(()) };
-        let backup = self.backup();
-        let action = || format!("cannot keep a copy in {}", backup.display());
-        let folder = backup.parent().context("the root is no file")?;
+    /// Writes the backup, unless an earlier change has written one.
+    fn write_backup(&self) -> Result<()> {
+        let Some(text) = &self.original_text else { return Ok(()) };
+        let backup = self.backup_path();
+        let action = || format!("cannot write the backup {}", backup.display());
+        let folder = backup.parent().context("the root folder is not a file")?;
         let mut copy = NamedTempFile::new_in(folder).with_context(action)?;
         copy.write_all(text.as_bytes()).with_context(action)?;
-        let rights = fs::metadata(&self.real).with_context(action)?.permissions();
+        let rights = fs::metadata(&self.resolved_path).with_context(action)?.permissions();
         fs::set_permissions(copy.path(), rights).with_context(action)?;
         copy.as_file().sync_all().with_context(action)?;
         match copy.persist_noclobber(&backup) {
@@ -95,16 +99,17 @@ impl SettingsFile {
         }
     }
 
-    /// Clients write their settings too, and what they wrote must not be lost.
+    /// Fails if the file has changed since it was read: clients write their settings too, and those
+    /// changes must not be lost.
     fn check_unchanged(&self) -> Result<()> {
-        if read(&self.real)? != self.before {
-            bail!("{} was just changed by another program; try again", self.path.display());
+        if read_if_exists(&self.resolved_path)? != self.original_text {
+            bail!("{} was changed by another program; try again", self.path.display());
         }
         Ok(())
     }
 }
 
-fn read(path: &Path) -> Result<Option<String>> {
+fn read_if_exists(path: &Path) -> Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -112,11 +117,11 @@ fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Where a path leads, if there is a link, even one that leads nowhere yet.
-fn followed(path: &Path) -> Result<PathBuf> {
-    const MOST_LINKS: usize = 40;
+/// Follows symbolic links, also to a target that does not exist. Fails after 40 links.
+fn resolve_links(path: &Path) -> Result<PathBuf> {
+    const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&path) {
             Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
             Err(_) => return Ok(path),
@@ -130,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_changed_since_it_was_read_is_left_alone() {
+    fn write_fails_when_file_changed_meanwhile() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         fs::write(&path, "{}").unwrap();
@@ -143,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_copy_is_kept() {
+    fn backup_is_written_only_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         for (before, after) in [("one", "two"), ("two", "three")] {
@@ -151,7 +156,7 @@ mod tests {
             SettingsFile::read(&path).unwrap().write(after).unwrap();
         }
         let file = SettingsFile::read(&path).unwrap();
-        assert_eq!(file.text_of_backup().unwrap().as_deref(), Some("one"));
+        assert_eq!(file.read_backup().unwrap().as_deref(), Some("one"));
         assert_eq!(file.text(), "three");
     }
 }

@@ -1,23 +1,22 @@
-//! `vademecum connect` and `vademecum disconnect`: this server in the settings
-//! of a client.
+//! `vademecum connect` and `vademecum disconnect`: add this server to the settings of a client, or
+//! remove it.
 //!
-//! [`client`] is the list of clients, each of which is a file in `clients`. A
-//! client says where its settings are and what an [`entry`] for a [`link`]
-//! looks like; [`document`] puts it there and takes it out again, and leaves
-//! every other byte alone; [`file`] reads and writes.
+//! [`client`] lists the clients, each of which is a file in `clients`. A client defines the
+//! location of its settings and the [`entry`] it needs for an [`endpoint`]; [`document`] inserts
+//! and removes entries and preserves every other byte; [`file`] reads and writes settings files.
 
 mod client;
 mod clients;
 mod command;
 mod disconnect;
 mod document;
+mod endpoint;
 mod entry;
 mod file;
 mod json;
-mod link;
 mod target;
 mod toml;
 
 pub(super) use command::Connect;
 pub(super) use disconnect::Disconnect;
-pub(super) use link::Start;
+pub(super) use endpoint::LaunchCommand;

@@ -1,4 +1,4 @@
-//! Which entry of which client is meant.
+//! Selection of a client and of an entry in its settings.
 
 use std::path::PathBuf;
 
@@ -7,109 +7,116 @@ use similar::TextDiff;
 
 use super::{
     client::{Client, ClientName},
-    document::Layout,
-    entry::{Entry, EntryName},
+    document::SettingsLayout,
+    endpoint::{LaunchCommand, ServerUrl},
+    entry::{EntryName, ServerEntry},
     file::SettingsFile,
-    link::{Start, Url},
 };
-use crate::cli::{command::Common, output::say};
+use crate::cli::{command::CommonOptions, output::print_line};
 
-/// Which entry of which client is meant.
+/// Options that select a client and an entry in its settings.
 #[derive(Debug, clap::Args)]
-pub(super) struct Target {
-    /// Which client
+pub(super) struct ClientTarget {
+    /// The client
     #[arg(value_enum)]
     pub(super) client: ClientName,
     /// Name of the server in the client's settings
-    #[arg(long, value_name = "NAME", default_value = EntryName::ORDINARY)]
+    #[arg(long, value_name = "NAME", default_value = EntryName::DEFAULT)]
     pub(super) name: EntryName,
-    /// File of settings, such as that of a project [default: the client's own for this user]
+    /// Settings file, such as that of a project [default: the client's own for this user]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Show what would change in the file, and change nothing
+    /// Show the change to the file without making it
     #[arg(long)]
     pub(super) dry_run: bool,
 }
 
-/// A client's file of settings, and what is in it under a name.
+/// A client's settings file and its entry of a given name.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct CurrentSettings {
     /// The file.
     pub(super) file: SettingsFile,
-    /// How it is written.
-    pub(super) layout: Layout,
-    /// The entry of that name.
-    pub(super) entry: Option<Entry>,
+    /// Layout of the file.
+    pub(super) layout: SettingsLayout,
+    /// The entry of that name, if there is one.
+    pub(super) entry: Option<ServerEntry>,
 }
 
-/// This program and its server, as an entry may name them.
+/// This program and its server, to recognise their entries.
 #[derive(Debug)]
-pub(super) struct Ourselves {
-    /// The program and what follows on the command line.
-    pub(super) start: Start,
-    /// Where its server is reached.
-    pub(super) server: Url,
+pub(super) struct OwnIdentity {
+    /// Command that starts this program.
+    pub(super) launch_command: LaunchCommand,
+    /// Address of its server.
+    pub(super) server_url: ServerUrl,
 }
 
-impl Target {
-    /// What there is to know of the client.
-    pub(super) fn known(&self) -> &'static Client {
-        self.client.client()
+impl ClientTarget {
+    /// Returns the definition of the client.
+    pub(super) fn client_definition(&self) -> &'static Client {
+        self.client.definition()
     }
 
-    /// The client's file of settings.
-    pub(super) fn path(&self) -> Result<PathBuf> {
+    /// Returns the path of the client's settings file.
+    pub(super) fn settings_path(&self) -> Result<PathBuf> {
         if let Some(file) = &self.file {
             return std::path::absolute(file)
-                .with_context(|| format!("cannot tell where {} is", file.display()));
+                .with_context(|| format!("cannot make {} an absolute path", file.display()));
         }
-        let place = self.known().place.as_ref();
+        let place = self.client_definition().settings.as_ref();
         let path = place.and_then(|place| (place.file)());
-        path.context("this machine has no folder for settings; name the file with --file")
+        path.context("this machine has no settings folder; name the file with --file")
     }
 
-    /// Reads the client's settings.
-    pub(super) fn find(&self, layout: Layout) -> Result<Found> {
-        let file = SettingsFile::read(&self.path()?)?;
-        let entry = layout.find(file.text(), &self.name).with_context(|| refused(&file))?;
-        Ok(Found { file, layout, entry })
+    /// Reads the client's settings file and the entry of the given name.
+    pub(super) fn read_settings(&self, layout: SettingsLayout) -> Result<CurrentSettings> {
+        let file = SettingsFile::read(&self.settings_path()?)?;
+        let entry = layout
+            .find_entry(file.text(), &self.name)
+            .with_context(|| not_changed_context(&file))?;
+        Ok(CurrentSettings { file, layout, entry })
     }
 
-    /// Prints how the file would change.
-    pub(super) fn show_change(found: &Found, new: &str) {
+    /// Prints the change to the file as a unified diff.
+    pub(super) fn print_diff(found: &CurrentSettings, new: &str) {
         let path = found.file.path().display().to_string();
         let diff = TextDiff::from_lines(found.file.text(), new);
-        say(diff.unified_diff().header(&path, &path).to_string().trim_end());
+        print_line(diff.unified_diff().header(&path, &path).to_string().trim_end());
     }
 }
 
-impl Found {
-    /// Fails if the entry is neither ours nor `known` to be.
-    pub(super) fn check_ours(&self, target: &Target, ourselves: &Ourselves) -> Result<()> {
+impl CurrentSettings {
+    /// Fails if the entry belongs to another server.
+    pub(super) fn check_ours(&self, target: &ClientTarget, ourselves: &OwnIdentity) -> Result<()> {
         match &self.entry {
-            Some(entry) if !entry.is_ours(&ourselves.start.command, &ourselves.server) => bail!(
-                "`{}` in {} is not this server: it {}; choose another --name, or replace it \
+            Some(entry)
+                if !entry.is_ours(&ourselves.launch_command.command, &ourselves.server_url) =>
+            {
+                bail!(
+                    "`{}` in {} is not this server: it {}; choose another --name, or replace it \
                  with --force",
-                target.name.as_str(),
-                self.file.path().display(),
-                entry.says(),
-            ),
+                    target.name.as_str(),
+                    self.file.path().display(),
+                    entry.describe(),
+                )
+            }
             Some(_) | None => Ok(()),
         }
     }
 }
 
-impl Ourselves {
-    /// This program with these options, and `url` or else the server of the
-    /// settings.
-    pub(super) fn of(common: &Common, url: Option<&Url>) -> Result<Self> {
-        let settings = common.settings()?;
-        let server = url.cloned().unwrap_or_else(|| Url::of_server(settings.server.listen));
-        Ok(Self { start: Start::of(common)?, server })
+impl OwnIdentity {
+    /// Creates the identity of this program with these options, and of the server at `url`, by
+    /// default the server of the settings.
+    pub(super) fn from_options(common: &CommonOptions, url: Option<&ServerUrl>) -> Result<Self> {
+        let settings = common.load_settings()?;
+        let server =
+            url.cloned().unwrap_or_else(|| ServerUrl::from_listen_address(settings.server.listen));
+        Ok(Self { launch_command: LaunchCommand::from_options(common)?, server_url: server })
     }
 }
 
-/// That a file is left as it is.
-pub(super) fn refused(file: &SettingsFile) -> String {
-    format!("{} is left as it is, because it cannot be read", file.path().display())
+/// Formats the error context for a file that was not changed.
+pub(super) fn not_changed_context(file: &SettingsFile) -> String {
+    format!("{} was not changed, because it cannot be parsed", file.path().display())
 }

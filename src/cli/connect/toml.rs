@@ -1,92 +1,104 @@
-//! Settings in TOML.
+//! Edits of client settings in TOML.
 
 use serde_json::{Map, Value};
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::{document::Broken, entry::Entry};
+use super::{document::DocumentError, entry::ServerEntry};
 
-/// The entry of that name.
-pub(super) fn find(text: &str, section: &str, name: &str) -> Result<Option<Entry>, Broken> {
-    let settings = parse(text)?;
-    let Some(servers) = servers(&settings, section)? else { return Ok(None) };
+/// Returns the entry of that name.
+pub(super) fn find_entry(
+    text: &str,
+    section: &str,
+    name: &str,
+) -> Result<Option<ServerEntry>, DocumentError> {
+    let settings = parse_document(text)?;
+    let Some(servers) = server_table(&settings, section)? else { return Ok(None) };
     Ok(servers.get(name).map(|entry| {
         let fields = entry.as_table_like().into_iter().flat_map(TableLike::iter);
-        Entry { fields: fields.map(|(key, item)| (key.to_owned(), plain(item))).collect() }
+        ServerEntry {
+            fields: fields.map(|(key, item)| (key.to_owned(), item_to_json(item))).collect(),
+        }
     }))
 }
 
-/// The text with this entry.
-pub(super) fn put(text: &str, section: &str, name: &str, entry: &Entry) -> Result<String, Broken> {
-    let mut settings = parse(text)?;
-    let present = servers(&settings, section)?.is_some_and(|servers| servers.contains_key(name));
+/// Returns the text with this entry.
+pub(super) fn upsert_entry(
+    text: &str,
+    section: &str,
+    name: &str,
+    entry: &ServerEntry,
+) -> Result<String, DocumentError> {
+    let mut settings = parse_document(text)?;
+    let present =
+        server_table(&settings, section)?.is_some_and(|servers| servers.contains_key(name));
     if !present {
-        // Written at the end, a new entry moves no comment of anybody else.
-        let longer = appended(text, section, name, entry);
-        if parse(&longer).is_ok() {
+        // A new entry is appended as text, so that the parser moves no comment of other entries.
+        let longer = append_entry(text, section, name, entry);
+        if parse_document(&longer).is_ok() {
             return Ok(longer);
         }
     }
     let servers = settings.entry(section).or_insert_with(toml_edit::table).as_table_like_mut();
-    let servers = servers.ok_or_else(|| Broken::no_table(section))?;
+    let servers = servers.ok_or_else(|| DocumentError::not_a_table(section))?;
     if let Some(present) = servers.get_mut(name).and_then(Item::as_table_like_mut) {
-        merge(present, entry);
+        merge_fields(present, entry);
     } else {
-        let fields = entry.fields.iter().map(|(key, value)| (key, written(value)));
+        let fields = entry.fields.iter().map(|(key, value)| (key, json_to_toml(value)));
         servers.insert(name, Item::Value(fields.collect::<InlineTable>().into()));
     }
     Ok(settings.to_string())
 }
 
-/// The text without the entry of that name.
-pub(super) fn take(text: &str, section: &str, name: &str) -> Result<String, Broken> {
-    let mut settings = parse(text)?;
+/// Returns the text without the entry of that name.
+pub(super) fn remove_entry(text: &str, section: &str, name: &str) -> Result<String, DocumentError> {
+    let mut settings = parse_document(text)?;
     if let Some(servers) = settings.get_mut(section).and_then(Item::as_table_like_mut) {
         servers.remove(name);
     }
     let expected = settings.to_string();
-    // Cutting out its lines keeps the comments around it, which the parser
-    // takes for its own. Fields that are written elsewhere need the parser.
-    let cut = cut(text, section, name).filter(|cut| means_the_same(cut, &expected));
+    // Cutting lines preserves the comments around the entry, which the parser would remove as part
+    // of it. Fields outside of the entry's table need the parser.
+    let cut = cut_entry_lines(text, section, name).filter(|cut| is_equivalent(cut, &expected));
     Ok(cut.unwrap_or(expected))
 }
 
-fn parse(text: &str) -> Result<DocumentMut, Broken> {
+fn parse_document(text: &str) -> Result<DocumentMut, DocumentError> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         let at = error.span().map_or(0, |span| span.start);
-        Broken::at(text, at, error.message())
+        DocumentError::syntax_error_at(text, at, error.message())
     })
 }
 
-/// What the servers are listed in, if it is there.
-fn servers<'a>(
+/// Returns the table that lists the servers, or `None` if there is none.
+fn server_table<'a>(
     settings: &'a DocumentMut,
     section: &str,
-) -> Result<Option<&'a dyn TableLike>, Broken> {
+) -> Result<Option<&'a dyn TableLike>, DocumentError> {
     let Some(item) = settings.get(section) else { return Ok(None) };
-    item.as_table_like().map(Some).ok_or_else(|| Broken::no_table(section))
+    item.as_table_like().map(Some).ok_or_else(|| DocumentError::not_a_table(section))
 }
 
-fn appended(text: &str, section: &str, name: &str, entry: &Entry) -> String {
+fn append_entry(text: &str, section: &str, name: &str, entry: &ServerEntry) -> String {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
     let empty = if text.is_empty() { "" } else { newline };
     let mut longer = format!("{text}{end}{empty}[{section}.{name}]{newline}");
     for (key, value) in &entry.fields {
-        longer.extend([key, " = ", &written(value).to_string(), newline]);
+        longer.extend([key, " = ", &json_to_toml(value).to_string(), newline]);
     }
     longer
 }
 
-fn merge(present: &mut dyn TableLike, entry: &Entry) {
-    for key in entry.contradicts() {
+fn merge_fields(present: &mut dyn TableLike, entry: &ServerEntry) {
+    for key in entry.conflicting_fields() {
         present.remove(key);
     }
     for (key, value) in &entry.fields {
         match present.get_mut(key) {
-            None => drop(present.insert(key, Item::Value(written(value)))),
-            Some(item) if plain(item) == *value => {}
+            None => drop(present.insert(key, Item::Value(json_to_toml(value)))),
+            Some(item) if item_to_json(item) == *value => {}
             Some(item) => {
-                let mut new = written(value);
+                let mut new = json_to_toml(value);
                 if let Some(old) = item.as_value() {
                     *new.decor_mut() = old.decor().clone();
                 }
@@ -96,13 +108,13 @@ fn merge(present: &mut dyn TableLike, entry: &Entry) {
     }
 }
 
-/// The text without the lines from the entry's head to the end of its last
-/// field, and without the empty line that parted it from what is before.
-fn cut(text: &str, section: &str, name: &str) -> Option<String> {
+/// Returns the text without the lines of the entry, from its header to the end of its last field,
+/// and without the empty line before it.
+fn cut_entry_lines(text: &str, section: &str, name: &str) -> Option<String> {
     let settings = Document::parse(text).ok()?;
     let entry = settings.get(section)?.as_table_like()?.get(name)?.as_table()?;
     let begin = text[..entry.span()?.start].rfind('\n').map_or(0, |at| at + 1);
-    let last = end(entry)?;
+    let last = table_end(entry)?;
     let end = text[last..].find('\n').map_or(text.len(), |at| last + at + 1);
     let (mut before, after) = (&text[..begin], &text[end..]);
     for empty in ["\r\n", "\n"] {
@@ -115,25 +127,26 @@ fn cut(text: &str, section: &str, name: &str) -> Option<String> {
     Some(format!("{before}{after}"))
 }
 
-/// Where the last field of a table ends, or its head if it has none.
-fn end(table: &Table) -> Option<usize> {
+/// Returns the byte offset of the end of a table's last field, or of its header if it has no
+/// fields.
+fn table_end(table: &Table) -> Option<usize> {
     table.iter().try_fold(table.span()?.end, |last, (_, item)| {
         let end = match item.as_table() {
-            Some(inner) => end(inner)?,
+            Some(inner) => table_end(inner)?,
             None => item.span()?.end,
         };
         Some(last.max(end))
     })
 }
 
-fn means_the_same(one: &str, other: &str) -> bool {
+fn is_equivalent(one: &str, other: &str) -> bool {
     let read = |text: &str| text.parse::<::toml::Table>().ok();
     read(one).is_some_and(|table| Some(table) == read(other))
 }
 
-fn written(value: &Value) -> toml_edit::Value {
+fn json_to_toml(value: &Value) -> toml_edit::Value {
     match value {
-        // TOML has no null, and no entry of ours has one.
+        // TOML has no null; entries of this program have none either.
         Value::Null => "".into(),
         Value::Bool(it) => (*it).into(),
         Value::Number(it) => match it.as_i64() {
@@ -141,32 +154,32 @@ fn written(value: &Value) -> toml_edit::Value {
             None => it.as_f64().unwrap_or_default().into(),
         },
         Value::String(it) => it.as_str().into(),
-        Value::Array(items) => items.iter().map(written).collect::<Array>().into(),
+        Value::Array(items) => items.iter().map(json_to_toml).collect::<Array>().into(),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(key, value)| (key, written(value)));
+            let fields = fields.iter().map(|(key, value)| (key, json_to_toml(value)));
             fields.collect::<InlineTable>().into()
         }
     }
 }
 
-fn plain(item: &Item) -> Value {
+fn item_to_json(item: &Item) -> Value {
     if let Some(table) = item.as_table_like() {
-        let fields = table.iter().map(|(key, item)| (key.to_owned(), plain(item)));
+        let fields = table.iter().map(|(key, item)| (key.to_owned(), item_to_json(item)));
         return Value::Object(fields.collect::<Map<_, _>>());
     }
-    item.as_value().map_or(Value::Null, plain_value)
+    item.as_value().map_or(Value::Null, value_to_json)
 }
 
-fn plain_value(value: &toml_edit::Value) -> Value {
+fn value_to_json(value: &toml_edit::Value) -> Value {
     match value {
         toml_edit::Value::String(it) => it.value().as_str().into(),
         toml_edit::Value::Integer(it) => (*it.value()).into(),
         toml_edit::Value::Float(it) => (*it.value()).into(),
         toml_edit::Value::Boolean(it) => (*it.value()).into(),
         toml_edit::Value::Datetime(it) => it.value().to_string().into(),
-        toml_edit::Value::Array(items) => items.iter().map(plain_value).collect(),
+        toml_edit::Value::Array(items) => items.iter().map(value_to_json).collect(),
         toml_edit::Value::InlineTable(fields) => {
-            let fields = fields.iter().map(|(key, value)| (key.to_owned(), plain_value(value)));
+            let fields = fields.iter().map(|(key, value)| (key.to_owned(), value_to_json(value)));
             Value::Object(fields.collect::<Map<_, _>>())
         }
     }
@@ -180,93 +193,100 @@ mod tests {
 
     const SECTION: &str = "mcp_servers";
 
-    fn stdio() -> Entry {
-        Entry::of([("command", json!("/bin/vademecum")), ("args", json!(["mcp"]))])
+    fn stdio_entry() -> ServerEntry {
+        ServerEntry::from_fields([("command", json!("/bin/vademecum")), ("args", json!(["mcp"]))])
     }
 
-    fn put_ours(text: &str) -> String {
-        put(text, SECTION, "vademecum", &stdio()).unwrap()
+    fn upsert_ours(text: &str) -> String {
+        upsert_entry(text, SECTION, "vademecum", &stdio_entry()).unwrap()
     }
 
-    fn take_ours(text: &str) -> String {
-        take(text, SECTION, "vademecum").unwrap()
+    fn remove_ours(text: &str) -> String {
+        remove_entry(text, SECTION, "vademecum").unwrap()
     }
 
-    const OURS: &str = "[mcp_servers.vademecum]\ncommand = \"/bin/vademecum\"\nargs = [\"mcp\"]\n";
+    const OUR_ENTRY: &str =
+        "[mcp_servers.vademecum]\ncommand = \"/bin/vademecum\"\nargs = [\"mcp\"]\n";
 
     #[test]
-    fn an_entry_is_a_table_at_the_end() {
-        assert_eq!(put_ours(""), OURS);
+    fn new_entry_is_appended_as_table() {
+        assert_eq!(upsert_ours(""), OUR_ENTRY);
         let text = "# top\nmodel = 'x'\n\n[mcp_servers.a]  # a\ncommand = \"a\"\n# end\n";
-        assert_eq!(put_ours(text), format!("{text}\n{OURS}"));
-        assert_eq!(take_ours(&put_ours(text)), text);
+        assert_eq!(upsert_ours(text), format!("{text}\n{OUR_ENTRY}"));
+        assert_eq!(remove_ours(&upsert_ours(text)), text);
     }
 
     #[test]
-    fn lines_end_as_in_the_file() {
+    fn new_entry_uses_newlines_of_file() {
         let text = "model = \"x\"\r\n";
-        let changed = put_ours(text);
+        let changed = upsert_ours(text);
         assert!(!changed.replace("\r\n", "").contains('\n'), "{changed:?}");
-        assert_eq!(take_ours(&changed), text);
+        assert_eq!(remove_ours(&changed), text);
     }
 
     #[test]
-    fn comments_around_an_entry_stay_where_it_was() {
+    fn remove_keeps_surrounding_comments() {
         let before = "[mcp_servers.a]\ncommand = \"a\" # c\n\n# about knowledge\n";
         let after = "\n# about b\n[mcp_servers.b]\ncommand = \"b\"\n";
         let env = "\n[mcp_servers.vademecum.env]\nA = \"1\" # tail\n";
-        assert_eq!(take_ours(&format!("{before}{OURS}{env}{after}")), format!("{before}{after}"));
+        assert_eq!(
+            remove_ours(&format!("{before}{OUR_ENTRY}{env}{after}")),
+            format!("{before}{after}")
+        );
     }
 
     #[test]
-    fn an_entry_in_another_form_is_found_changed_and_taken_out() {
+    fn inline_and_dotted_entries_are_found_and_edited() {
         for text in [
             "mcp_servers = { a = { command = \"a\" } }\n",
             "mcp_servers.a.command = \"a\"\n",
             "[mcp_servers]\na = { command = \"a\" }\n",
         ] {
-            let changed = put_ours(text);
-            let entry = find(&changed, SECTION, "vademecum").unwrap();
-            assert_eq!(entry, Some(stdio()), "{changed}");
-            assert_eq!(put_ours(&changed), changed);
-            let taken = take_ours(&changed);
-            assert!(means_the_same(&taken, text), "{taken}");
-            assert!(find(&taken, SECTION, "a").unwrap().is_some(), "{taken}");
+            let changed = upsert_ours(text);
+            let entry = find_entry(&changed, SECTION, "vademecum").unwrap();
+            assert_eq!(entry, Some(stdio_entry()), "{changed}");
+            assert_eq!(upsert_ours(&changed), changed);
+            let taken = remove_ours(&changed);
+            assert!(is_equivalent(&taken, text), "{taken}");
+            assert!(find_entry(&taken, SECTION, "a").unwrap().is_some(), "{taken}");
         }
     }
 
     #[test]
-    fn parts_that_lie_apart_are_all_taken_out() {
-        let text = format!("{OURS}\n[x]\ny = 1\n\n[mcp_servers.vademecum.env]\nA = \"1\"\n");
-        assert!(means_the_same(&take_ours(&text), "[x]\ny = 1\n"));
+    fn remove_deletes_all_parts_of_entry() {
+        let text = format!("{OUR_ENTRY}\n[x]\ny = 1\n\n[mcp_servers.vademecum.env]\nA = \"1\"\n");
+        assert!(is_equivalent(&remove_ours(&text), "[x]\ny = 1\n"));
     }
 
     #[test]
-    fn fields_that_somebody_added_stay_and_those_that_contradict_go() {
+    fn merge_keeps_extra_fields_and_removes_conflicting() {
         let text = "[mcp_servers.vademecum]\ncommand = \"old\" # where\nenabled = false\n\
                     args = ['mcp'] # how\nenv = { A = \"1\" }\n";
-        assert_eq!(put_ours(text), text.replace("old", "/bin/vademecum"));
-        let http = Entry::of([("url", json!("http://a/mcp"))]);
-        let changed = put(text, SECTION, "vademecum", &http).unwrap();
-        let entry = find(&changed, SECTION, "vademecum").unwrap().unwrap();
+        assert_eq!(upsert_ours(text), text.replace("old", "/bin/vademecum"));
+        let http = ServerEntry::from_fields([("url", json!("http://a/mcp"))]);
+        let changed = upsert_entry(text, SECTION, "vademecum", &http).unwrap();
+        let entry = find_entry(&changed, SECTION, "vademecum").unwrap().unwrap();
         let keys: Vec<&str> = entry.fields.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!(keys, ["enabled", "url"], "{changed}");
     }
 
     #[test]
-    fn a_path_of_windows_is_written_so_that_it_is_read_again() {
-        let entry = Entry::of([("command", json!("C:\\Program Files\\it's\\vademecum.exe"))]);
-        let text = put("", SECTION, "vademecum", &entry).unwrap();
-        assert_eq!(find(&text, SECTION, "vademecum").unwrap(), Some(entry), "{text}");
+    fn windows_path_survives_round_trip() {
+        let entry = ServerEntry::from_fields([(
+            "command",
+            json!("C:\\Program Files\\it's\\vademecum.exe"),
+        )]);
+        let text = upsert_entry("", SECTION, "vademecum", &entry).unwrap();
+        assert_eq!(find_entry(&text, SECTION, "vademecum").unwrap(), Some(entry), "{text}");
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_its_place() {
-        match put("model = \"x\"\nodd = = 1\n", SECTION, "vademecum", &stdio()) {
-            Err(Broken::Syntax { line, column, .. }) => assert_eq!((line, column), (2, 7)),
+    fn invalid_toml_is_rejected_with_position() {
+        match upsert_entry("model = \"x\"\nodd = = 1\n", SECTION, "vademecum", &stdio_entry()) {
+            Err(DocumentError::Syntax { line, column, .. }) => assert_eq!((line, column), (2, 7)),
             other => panic!("{other:?}"),
         }
-        let refused = put("mcp_servers = 1\n", SECTION, "vademecum", &stdio());
-        assert!(matches!(refused, Err(Broken::Shape(_))), "{refused:?}");
+        let refused = upsert_entry("mcp_servers = 1\n", SECTION, "vademecum", &stdio_entry());
+        assert!(matches!(refused, Err(DocumentError::WrongStructure(_))), "{refused:?}");
     }
 }

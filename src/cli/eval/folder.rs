@@ -1,5 +1,4 @@
-//! The folder a collection is imported into: a temporary one, or one that is
-//! kept and holds this collection and nothing else.
+//! The data folder of an evaluation: a temporary one, or a persistent one for a single collection.
 
 use std::{
     fs,
@@ -10,50 +9,51 @@ use std::{
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use super::collection::Collection;
+use super::judged_collection::JudgedCollection;
 use vademecum_import::digest;
 
-/// The file that says which collection a folder was made for.
-const MARK: &str = "eval.collection";
+/// Name of the marker file with the fingerprint of the collection.
+const MARKER_FILE: &str = "eval.collection";
 
-/// Where a collection is imported.
+/// Data folder of an evaluation.
 #[derive(Debug)]
-pub(super) enum Folder {
-    /// Removed when it is dropped.
+pub(super) enum EvalFolder {
+    /// Removed when dropped.
     Temporary(TempDir),
-    /// Stays.
-    Kept(PathBuf),
+    /// Kept for later runs.
+    Persistent(PathBuf),
 }
 
-impl Folder {
-    /// The folder that was named, if it may be used, or else a temporary one.
-    pub(super) fn take(named: Option<&Path>, collection: &Collection) -> Result<Self> {
+impl EvalFolder {
+    /// Opens the named folder, or creates a temporary one. Fails if the named folder is not empty
+    /// and not of this collection.
+    pub(super) fn open(named: Option<&Path>, collection: &JudgedCollection) -> Result<Self> {
         let Some(path) = named else {
             return Ok(Self::Temporary(
                 tempfile::Builder::new().prefix("vademecum-eval-").tempdir()?,
             ));
         };
-        claim(path, &fingerprint(collection))?;
-        Ok(Self::Kept(path.to_owned()))
+        claim_folder(path, &fingerprint(collection))?;
+        Ok(Self::Persistent(path.to_owned()))
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::Temporary(folder) => folder.path(),
-            Self::Kept(path) => path,
+            Self::Persistent(path) => path,
         }
     }
 }
 
-/// Marks an empty folder, and accepts one that has this mark already.
-fn claim(folder: &Path, fingerprint: &str) -> Result<()> {
+/// Writes the marker into an empty folder; accepts a folder with the same marker.
+fn claim_folder(folder: &Path, fingerprint: &str) -> Result<()> {
     let unusable = || format!("cannot use {}", folder.display());
-    let mark = folder.join(MARK);
+    let mark = folder.join(MARKER_FILE);
     match fs::read_to_string(&mark) {
         Ok(known) if known.trim() == fingerprint => return Ok(()),
         Ok(_) => bail!(
-            "{} holds another collection; name a new or an empty folder with --data",
+            "{} contains another collection; use a new or an empty folder with --data",
             folder.display()
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -62,15 +62,15 @@ fn claim(folder: &Path, fingerprint: &str) -> Result<()> {
     fs::create_dir_all(folder).with_context(unusable)?;
     if fs::read_dir(folder).with_context(unusable)?.next().is_some() {
         bail!(
-            "{} holds something else than this collection; name a new or an empty folder with --data",
+            "{} contains other files; use a new or an empty folder with --data",
             folder.display()
         );
     }
     fs::write(&mark, format!("{fingerprint}\n")).with_context(unusable)
 }
 
-/// Tells collections apart by their documents. The questions may change.
-fn fingerprint(collection: &Collection) -> String {
+/// Returns a digest of the documents. Queries are not part of it, so they may change.
+fn fingerprint(collection: &JudgedCollection) -> String {
     let parts = collection.documents.iter();
     digest("collection/1", parts.flat_map(|it| [&it.id, &it.title, &it.text].map(String::as_bytes)))
 }
@@ -80,16 +80,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_for_one_collection_only() {
+    fn folder_accepts_one_collection_only() {
         let outside = tempfile::tempdir().unwrap();
         let folder = outside.path().join("new/one");
-        claim(&folder, "a").unwrap();
+        claim_folder(&folder, "a").unwrap();
         fs::write(folder.join("library"), "").unwrap();
-        claim(&folder, "a").unwrap();
-        let error = claim(&folder, "b").unwrap_err().to_string();
+        claim_folder(&folder, "a").unwrap();
+        let error = claim_folder(&folder, "b").unwrap_err().to_string();
         assert!(error.contains("new/one holds another collection"), "{error}");
-        let error = claim(outside.path(), "a").unwrap_err().to_string();
+        let error = claim_folder(outside.path(), "a").unwrap_err().to_string();
         assert!(error.contains("holds something else"), "{error}");
-        assert!(!outside.path().join(MARK).exists());
+        assert!(!outside.path().join(MARKER_FILE).exists());
     }
 }

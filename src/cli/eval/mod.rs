@@ -1,14 +1,14 @@
-//! `vademecum eval`: how well questions are answered, measured on a judged
-//! collection, next to what anybody gets from one plain FTS5 table.
+//! `vademecum eval`: measures search quality on a judged collection, compared with a single plain
+//! FTS5 table.
 //!
-//! Start reading at `run`.
+//! Start with `run`.
 
-mod collection;
+mod corpus_import;
 mod folder;
-mod measures;
-mod plain;
+mod fts5_baseline;
+mod judged_collection;
+mod metrics;
 mod report;
 mod run;
-mod scatter;
 
 pub(super) use run::Eval;

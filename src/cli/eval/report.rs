@@ -1,63 +1,78 @@
-//! What was measured, for people and for programs.
+//! Reports of an evaluation, as text and JSON.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::measures::Figures;
-use crate::cli::output::say;
+use super::metrics::RetrievalMetrics;
+use crate::cli::output::print_line;
 
-/// The library next to the plain table.
+/// Metrics of the library and of the baseline for one collection.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct EvalReport {
     #[serde(flatten)]
-    pub(super) ours: Figures,
-    /// If there is somebody who makes vectors.
+    pub(super) ours: RetrievalMetrics,
+    /// Present if an embedding model is configured.
     #[serde(flatten)]
-    pub(super) meaning: Option<Meaning>,
-    pub(super) plain: Figures,
+    pub(super) meaning: Option<VectorMetrics>,
+    pub(super) plain: RetrievalMetrics,
 }
 
-/// The library asked by meaning, and by words and meaning.
+/// Metrics of vector and hybrid search.
 #[derive(Debug, Serialize)]
-pub(super) struct Meaning {
-    pub(super) vector: Figures,
-    pub(super) hybrid: Figures,
+pub(super) struct VectorMetrics {
+    pub(super) vector: RetrievalMetrics,
+    pub(super) hybrid: RetrievalMetrics,
 }
 
-impl Report {
-    /// Prints a table: ours, plain, and ours divided by plain.
+impl EvalReport {
+    /// Prints a table: the library, the baseline, and their ratio.
     pub(super) fn print(&self) {
         let Self { ours, meaning, plain } = self;
-        say(&line("", ["nDCG@10", "recall@100", "MRR@10", "empty", "p50 ms", "p99 ms"]));
-        say(&line("vademecum", cells(ours).each_ref().map(String::as_str)));
-        if let Some(Meaning { vector, hybrid }) = meaning {
-            say(&line("vector", cells(vector).each_ref().map(String::as_str)));
-            say(&line("hybrid", cells(hybrid).each_ref().map(String::as_str)));
+        print_line(&format_metrics_row(
+            "",
+            ["nDCG@10", "recall@100", "MRR@10", "empty", "p50 ms", "p99 ms"],
+        ));
+        print_line(&format_metrics_row(
+            "vademecum",
+            metric_cells(ours).each_ref().map(String::as_str),
+        ));
+        if let Some(VectorMetrics { vector, hybrid }) = meaning {
+            print_line(&format_metrics_row(
+                "vector",
+                metric_cells(vector).each_ref().map(String::as_str),
+            ));
+            print_line(&format_metrics_row(
+                "hybrid",
+                metric_cells(hybrid).each_ref().map(String::as_str),
+            ));
         }
-        say(&line("plain FTS5", cells(plain).each_ref().map(String::as_str)));
+        print_line(&format_metrics_row(
+            "plain FTS5",
+            metric_cells(plain).each_ref().map(String::as_str),
+        ));
         let ratios = [
-            ratio(ours.ndcg_at_10, plain.ndcg_at_10),
-            ratio(ours.recall_at_100, plain.recall_at_100),
-            ratio(ours.mrr_at_10, plain.mrr_at_10),
+            format_ratio(ours.ndcg_at_10, plain.ndcg_at_10),
+            format_ratio(ours.recall_at_100, plain.recall_at_100),
+            format_ratio(ours.mrr_at_10, plain.mrr_at_10),
             String::new(),
-            ratio(ours.p50_ms, plain.p50_ms),
-            ratio(ours.p99_ms, plain.p99_ms),
+            format_ratio(ours.p50_ms, plain.p50_ms),
+            format_ratio(ours.p99_ms, plain.p99_ms),
         ];
-        say(&line("ratio", ratios.each_ref().map(String::as_str)));
+        print_line(&format_metrics_row("ratio", ratios.each_ref().map(String::as_str)));
     }
 }
 
-/// What was measured on several collections.
+/// Reports of several collections with their means.
 #[derive(Debug, Serialize)]
-pub(super) struct Several {
-    collections: BTreeMap<String, Report>,
-    mean: Mean,
+pub(super) struct MultiEvalReport {
+    collections: BTreeMap<String, EvalReport>,
+    mean: MeanNdcg,
 }
 
-/// nDCG@10, the mean of several collections.
+/// Mean nDCG@10 over several collections, per search method.
 #[derive(Debug, Serialize)]
-struct Mean {
+struct MeanNdcg {
     ndcg_at_10: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     vector: Option<f64>,
@@ -66,15 +81,15 @@ struct Mean {
     plain: f64,
 }
 
-impl Several {
-    pub(super) fn of(reports: Vec<(String, Report)>) -> Self {
-        let collections: BTreeMap<String, Report> = reports.into_iter().collect();
-        #[expect(clippy::cast_precision_loss, reason = "nobody measures that many")]
+impl MultiEvalReport {
+    pub(super) fn from_reports(reports: Vec<(String, EvalReport)>) -> Self {
+        let collections: BTreeMap<String, EvalReport> = reports.into_iter().collect();
+        #[expect(clippy::cast_precision_loss, reason = "the number of collections is small")]
         let count = collections.len().max(1) as f64;
-        let mean = |figure: fn(&Report) -> Option<f64>| -> Option<f64> {
+        let mean = |figure: fn(&EvalReport) -> Option<f64>| -> Option<f64> {
             Some(collections.values().map(figure).sum::<Option<f64>>()? / count)
         };
-        let mean = Mean {
+        let mean = MeanNdcg {
             ndcg_at_10: mean(|report| Some(report.ours.ndcg_at_10)).unwrap_or_default(),
             vector: mean(|report| Some(report.meaning.as_ref()?.vector.ndcg_at_10)),
             hybrid: mean(|report| Some(report.meaning.as_ref()?.hybrid.ndcg_at_10)),
@@ -83,14 +98,17 @@ impl Several {
         Self { collections, mean }
     }
 
-    /// Prints a table of nDCG@10: a row for each collection, and one for the mean.
+    /// Prints a table of nDCG@10: a row per collection and one for the mean.
     pub(super) fn print(&self) {
         let Self { collections, mean } = self;
-        say("== nDCG@10");
-        say(&ndcg("", ["vademecum", "vector", "hybrid", "plain FTS5"].map(str::to_owned)));
+        print_line("== nDCG@10");
+        print_line(&format_ndcg_row(
+            "",
+            ["vademecum", "vector", "hybrid", "plain FTS5"].map(str::to_owned),
+        ));
         for (name, report) in collections {
             let meaning = report.meaning.as_ref();
-            say(&ndcg(
+            print_line(&format_ndcg_row(
                 name,
                 [
                     Some(report.ours.ndcg_at_10),
@@ -98,30 +116,33 @@ impl Several {
                     meaning.map(|it| it.hybrid.ndcg_at_10),
                     Some(report.plain.ndcg_at_10),
                 ]
-                .map(figure),
+                .map(format_score),
             ));
         }
-        let Mean { ndcg_at_10, vector, hybrid, plain } = *mean;
-        say(&ndcg("mean", [Some(ndcg_at_10), vector, hybrid, Some(plain)].map(figure)));
+        let MeanNdcg { ndcg_at_10, vector, hybrid, plain } = *mean;
+        print_line(&format_ndcg_row(
+            "mean",
+            [Some(ndcg_at_10), vector, hybrid, Some(plain)].map(format_score),
+        ));
     }
 }
 
-fn figure(value: Option<f64>) -> String {
+fn format_score(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
 }
 
-fn ndcg(name: &str, cells: [String; 4]) -> String {
+fn format_ndcg_row(name: &str, cells: [String; 4]) -> String {
     let cells = cells.map(|cell| format!("{cell:>10}"));
     format!("{name:14}  {}", cells.join("  "))
 }
 
-fn line(name: &str, cells: [&str; 6]) -> String {
+fn format_metrics_row(name: &str, cells: [&str; 6]) -> String {
     let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>10}")).collect();
     format!("{name:10}  {}", cells.join("  ")).trim_end().to_owned()
 }
 
-fn cells(figures: &Figures) -> [String; 6] {
-    let Figures { ndcg_at_10, recall_at_100, mrr_at_10, empty, p50_ms, p99_ms } = figures;
+fn metric_cells(figures: &RetrievalMetrics) -> [String; 6] {
+    let RetrievalMetrics { ndcg_at_10, recall_at_100, mrr_at_10, empty, p50_ms, p99_ms } = figures;
     [
         format!("{ndcg_at_10:.3}"),
         format!("{recall_at_100:.3}"),
@@ -132,7 +153,7 @@ fn cells(figures: &Figures) -> [String; 6] {
     ]
 }
 
-fn ratio(ours: f64, plain: f64) -> String {
+fn format_ratio(ours: f64, plain: f64) -> String {
     if plain > 0.0 { format!("{:.2}", ours / plain) } else { "-".to_owned() }
 }
 
@@ -143,8 +164,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_keys_are_the_promised_ones() {
-        let report = Report { ours: Figures::default(), meaning: None, plain: Figures::default() };
+    fn report_has_documented_json_keys() {
+        let report = EvalReport {
+            ours: RetrievalMetrics::default(),
+            meaning: None,
+            plain: RetrievalMetrics::default(),
+        };
         let figures = json!({
             "ndcg_at_10": 0.0, "recall_at_100": 0.0, "mrr_at_10": 0.0,
             "empty": 0, "p50_ms": 0.0, "p99_ms": 0.0,
@@ -155,10 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_aligned_and_nothing_is_divided_by_nothing() {
-        let head = line("", ["a"; 6]);
-        let body = line("vademecum", ["0.123"; 6]);
+    fn report_columns_align_and_zero_ratio_is_dash() {
+        let head = format_metrics_row("", ["a"; 6]);
+        let body = format_metrics_row("vademecum", ["0.123"; 6]);
         assert_eq!(head.len(), body.len());
-        assert_eq!((ratio(1.0, 0.0).as_str(), ratio(1.0, 2.0).as_str()), ("-", "0.50"));
+        assert_eq!(
+            (format_ratio(1.0, 0.0).as_str(), format_ratio(1.0, 2.0).as_str()),
+            ("-", "0.50")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The command itself: read, import, ask, print.
+//! The command `vademecum eval`: reads a collection, imports it, runs the queries and prints the
+//! report.
 
 use std::{
     collections::HashSet,
@@ -12,25 +13,25 @@ use serde_json::{Value, json};
 use vademecum_kit::model::Uri;
 
 use super::{
-    collection::{Collection, Question},
-    folder::Folder,
-    measures::{DEPTH, Tally},
-    plain::Plain,
-    report::{Meaning, Report, Several},
-    scatter::{Scattered, scatter},
+    corpus_import::{ImportedCorpus, import_corpus},
+    folder::EvalFolder,
+    fts5_baseline::Fts5Baseline,
+    judged_collection::{JudgedCollection, JudgedQuery},
+    metrics::{MetricsAccumulator, RECALL_DEPTH},
+    report::{EvalReport, MultiEvalReport, VectorMetrics},
 };
 use crate::{
     app::App,
     cli::{
-        command::Common,
-        get::{answer_of, message},
-        import::progress,
-        output::{complain, say},
+        command::CommonOptions,
+        get::{parse_tool_reply, tool_call_message},
+        import::progress_bar,
+        output::{print_error, print_line},
     },
-    tools::SearchMode,
+    tools::SearchModeInput,
 };
 
-/// Measures search on a judged collection.
+/// Measure search quality on a judged collection
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,37 +41,37 @@ Examples:
   vademecum eval collections/*
 
 A judged collection is a folder with corpus.jsonl (_id, title, text), queries.jsonl
-(_id, text) and qrels/test.tsv (query, document, grade). Its documents are scattered
-over the five sources and asked for through knowledge.search; one plain FTS5 table
-over all of them is asked the same. With an embeddings.provider in the settings, it is
-asked by meaning and by both as well. Without --data this happens in a temporary folder,
-which is removed again; of several collections, each has a folder of its own. After
+(_id, text) and qrels/test.tsv (query, document, grade). Its documents are distributed
+over the five sources and searched with knowledge.search; one plain FTS5 table
+with all of them gets the same queries. With an embeddings.provider in the settings,
+vector and hybrid search are measured as well. Without --data a temporary folder is used,
+which is removed on exit; each of several collections gets its own folder. After
 several, a table compares their nDCG@10.")]
 pub(in crate::cli) struct Eval {
-    /// The judged collections
+    /// Folders of the judged collections
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// Print the figures as JSON
+    /// Print the metrics as JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Eval {
-    pub(in crate::cli) async fn run(self, common: &Common) -> Result<ExitCode> {
+    pub(in crate::cli) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let mut reports = Vec::with_capacity(self.folders.len());
         for folder in &self.folders {
             let name = folder.canonicalize().unwrap_or_else(|_| folder.clone());
             let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let one = self.one(common, folder, &name).await;
+            let one = self.evaluate_collection(common, folder, &name).await;
             reports.push((name, one.with_context(|| folder.display().to_string())?));
         }
         match reports.as_slice() {
-            [(_, report)] if self.json => say(&serde_json::to_string_pretty(report)?),
+            [(_, report)] if self.json => print_line(&serde_json::to_string_pretty(report)?),
             [_] => {}
             _ => {
-                let several = Several::of(reports);
+                let several = MultiEvalReport::from_reports(reports);
                 if self.json {
-                    say(&serde_json::to_string_pretty(&several)?);
+                    print_line(&serde_json::to_string_pretty(&several)?);
                 } else {
                     several.print();
                 }
@@ -79,11 +80,16 @@ impl Eval {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Measures one collection.
-    async fn one(&self, common: &Common, folder: &Path, name: &str) -> Result<Report> {
-        let collection = Collection::read(folder)?;
+    /// Evaluates one collection.
+    async fn evaluate_collection(
+        &self,
+        common: &CommonOptions,
+        folder: &Path,
+        name: &str,
+    ) -> Result<EvalReport> {
+        let collection = JudgedCollection::read(folder)?;
         if collection.missing > 0 {
-            complain(&format!(
+            print_error(&format!(
                 "{} relevant documents are not in the corpus; they count as not found",
                 collection.missing
             ));
@@ -92,116 +98,135 @@ impl Eval {
             [_] => data.clone(),
             _ => data.join(name),
         });
-        let folder = Folder::take(data.as_deref(), &collection)?;
-        let mut settings = common.settings()?;
+        let folder = EvalFolder::open(data.as_deref(), &collection)?;
+        let mut settings = common.load_settings()?;
         settings.storage.data = Some(folder.path().to_owned());
         let app = App::new(settings)?;
         tokio::select! {
             done = self.measure(&app, &collection, name) => done,
-            // The temporary folder is removed on the way out.
+            // Returning removes the temporary folder.
             _ = tokio::signal::ctrl_c() => bail!("interrupted"),
         }
     }
 
-    async fn measure(&self, app: &App, collection: &Collection, name: &str) -> Result<Report> {
-        let scattered = scatter(&app.library(), &collection.documents).await?;
-        let plain = Plain::fill(&collection.documents)?;
-        let report = ask_all(app, collection, &scattered, &plain).await?;
+    async fn measure(
+        &self,
+        app: &App,
+        collection: &JudgedCollection,
+        name: &str,
+    ) -> Result<EvalReport> {
+        let scattered = import_corpus(&app.library(), &collection.documents).await?;
+        let plain = Fts5Baseline::build(&collection.documents)?;
+        let report = run_queries(app, collection, &scattered, &plain).await?;
         if self.json {
             return Ok(report);
         }
         if self.folders.len() > 1 {
-            say(&format!("== {name}"));
+            print_line(&format!("== {name}"));
         }
         let (documents, imported) = (collection.documents.len(), scattered.imported);
-        say(&format!(
-            "{documents} documents, {imported} imported, {} there before; {} questions",
+        print_line(&format!(
+            "{documents} documents, {imported} imported, {} already present; {} queries",
             documents - imported,
-            collection.questions.len()
+            collection.queries.len()
         ));
         report.print();
         Ok(report)
     }
 }
 
-/// Asks every question both ways, one after the other, so that whatever else
-/// the machine does falls on both.
-async fn ask_all(
+/// Runs every query on the library and the baseline in turn, so that other load on the machine
+/// affects both.
+async fn run_queries(
     app: &App,
-    collection: &Collection,
-    scattered: &Scattered,
-    plain: &Plain,
-) -> Result<Report> {
+    collection: &JudgedCollection,
+    scattered: &ImportedCorpus,
+    plain: &Fts5Baseline,
+) -> Result<EvalReport> {
     let name =
         |place: &usize| collection.documents.get(*place).map(|document| document.id.as_str());
-    let (mut ours, mut theirs) = (Tally::default(), Tally::default());
-    let has_vectors = app.library().make_vectors(|_| ()).await;
-    let (mut vector, mut hybrid) = (Tally::default(), Tally::default());
+    let (mut ours, mut theirs) = (MetricsAccumulator::default(), MetricsAccumulator::default());
+    let has_vectors = app.library().index_all(|_| ()).await;
+    let (mut vector, mut hybrid) = (MetricsAccumulator::default(), MetricsAccumulator::default());
     let mut incomplete = 0_usize;
-    if let Some(first) = collection.questions.first() {
-        // Opens the files and warms the caches of both before the clock runs.
-        ask(app, first, SearchMode::Fts).await?;
+    if let Some(first) = collection.queries.first() {
+        // Opens the files and warms the caches of both before the measurement.
+        run_query(app, first, SearchModeInput::Fts).await?;
         plain.search(&first.text)?;
     }
-    let bar = progress(collection.questions.len(), "questions");
-    for question in &collection.questions {
+    let bar = progress_bar(collection.queries.len(), "queries");
+    for question in &collection.queries {
         if has_vectors {
             for (mode, tally) in
-                [(SearchMode::Vector, &mut vector), (SearchMode::Hybrid, &mut hybrid)]
+                [(SearchModeInput::Vector, &mut vector), (SearchModeInput::Hybrid, &mut hybrid)]
             {
-                let (answer, took) = ask(app, question, mode).await?;
-                let places = places(&answer, scattered)?;
+                let (answer, took) = run_query(app, question, mode).await?;
+                let places = ranked_positions(&answer, scattered)?;
                 let names: Vec<&str> = places.iter().filter_map(name).collect();
-                tally.add(&names, &question.grades, took);
+                tally.add_ranking(&names, &question.grades, took);
             }
         }
-        let (answer, took) = ask(app, question, SearchMode::Fts).await?;
+        let (answer, took) = run_query(app, question, SearchModeInput::Fts).await?;
         incomplete += usize::from(!answer["_meta"]["failed_sources"].is_null());
-        let places = places(&answer, scattered)?;
-        ours.add(&places.iter().filter_map(name).collect::<Vec<_>>(), &question.grades, took);
+        let places = ranked_positions(&answer, scattered)?;
+        ours.add_ranking(
+            &places.iter().filter_map(name).collect::<Vec<_>>(),
+            &question.grades,
+            took,
+        );
 
         let began = Instant::now();
         let places = plain.search(&question.text)?;
         let took = began.elapsed();
-        theirs.add(&places.iter().filter_map(name).collect::<Vec<_>>(), &question.grades, took);
+        theirs.add_ranking(
+            &places.iter().filter_map(name).collect::<Vec<_>>(),
+            &question.grades,
+            took,
+        );
         bar.inc(1);
     }
     bar.finish_and_clear();
     if incomplete > 0 {
-        complain(&format!("{incomplete} answers are incomplete: a source failed or was late"));
+        print_error(&format!("{incomplete} results are incomplete: a source failed or timed out"));
     }
-    let meaning =
-        has_vectors.then(|| Meaning { vector: vector.figures(), hybrid: hybrid.figures() });
-    Ok(Report { ours: ours.figures(), meaning, plain: theirs.figures() })
+    let meaning = has_vectors
+        .then(|| VectorMetrics { vector: vector.into_metrics(), hybrid: hybrid.into_metrics() });
+    Ok(EvalReport { ours: ours.into_metrics(), meaning, plain: theirs.into_metrics() })
 }
 
-/// Asks a question as a client without a session does; tells how long it took
-/// from message to message.
-async fn ask(app: &App, question: &Question, mode: SearchMode) -> Result<(Value, Duration)> {
+/// Runs a query as a client without a session does. Returns the reply and the time from request to
+/// reply.
+async fn run_query(
+    app: &App,
+    question: &JudgedQuery,
+    mode: SearchModeInput,
+) -> Result<(Value, Duration)> {
     let mode = match mode {
-        SearchMode::Fts => "fts",
-        SearchMode::Vector => "vector",
-        SearchMode::Hybrid => "hybrid",
+        SearchModeInput::Fts => "fts",
+        SearchModeInput::Vector => "vector",
+        SearchModeInput::Hybrid => "hybrid",
     };
-    let arguments = json!({ "query": question.text, "limit": DEPTH, "mode": mode });
-    let message = message("knowledge.search", &arguments);
+    let arguments = json!({ "query": question.text, "limit": RECALL_DEPTH, "mode": mode });
+    let message = tool_call_message("knowledge.search", &arguments);
     let began = Instant::now();
-    let answer = app.ask(&message).await;
+    let answer = app.handle_message(&message).await;
     let took = began.elapsed();
-    let answer = answer.context("the server gave no answer").and_then(|it| answer_of(&it));
-    Ok((answer.with_context(|| format!("question `{}`", question.id))?, took))
+    let answer = answer.context("the server sent no reply").and_then(|it| parse_tool_reply(&it));
+    Ok((answer.with_context(|| format!("query `{}`", question.id))?, took))
 }
 
-/// The documents that were found, best first. One that is found twice, as a
-/// whole and by a message in it, has the first of its places.
-fn places(answer: &Value, scattered: &Scattered) -> Result<Vec<usize>> {
+/// Returns the corpus positions of the found documents, best first. A document that was found
+/// twice, as a whole and by one of its messages, keeps its first rank.
+fn ranked_positions(answer: &Value, scattered: &ImportedCorpus) -> Result<Vec<usize>> {
     let mut seen = HashSet::new();
     let mut places = Vec::new();
     for hit in answer["results"].as_array().into_iter().flatten() {
         let uri: Uri = hit["uri"].as_str().unwrap_or_default().parse()?;
         let item = Uri::item(uri.source, uri.id);
-        let place = scattered.places.get(&item).with_context(|| {
-            format!("{item} is not of this collection; name a new or an empty folder with --data")
+        let place = scattered.positions.get(&item).with_context(|| {
+            format!(
+                "{item} is not part of this collection; use a new or an empty folder with --data"
+            )
         })?;
         if seen.insert(*place) {
             places.push(*place);
@@ -215,17 +240,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_counts_once_at_its_first_place() {
+    fn document_counts_once_at_first_rank() {
         let uris = ["chats://a#1", "notes://b", "chats://a", "media://3"];
         let results: Vec<Value> = uris.iter().map(|uri| json!({ "uri": uri })).collect();
         let answer = json!({ "results": results });
-        let mut scattered = Scattered::default();
+        let mut scattered = ImportedCorpus::default();
         for (uri, place) in [("chats://a", 7), ("notes://b", 5)] {
-            scattered.places.insert(uri.parse().unwrap(), place);
+            scattered.positions.insert(uri.parse().unwrap(), place);
         }
-        let error = places(&answer, &scattered).unwrap_err().to_string();
+        let error = ranked_positions(&answer, &scattered).unwrap_err().to_string();
         assert!(error.contains("media://3 is not of this collection"), "{error}");
-        scattered.places.insert("media://3".parse().unwrap(), 0);
-        assert_eq!(places(&answer, &scattered).unwrap(), [7, 5, 0]);
+        scattered.positions.insert("media://3".parse().unwrap(), 0);
+        assert_eq!(ranked_positions(&answer, &scattered).unwrap(), [7, 5, 0]);
     }
 }

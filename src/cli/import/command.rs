@@ -7,17 +7,17 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use vademecum_kit::model::SourceName;
 
 use super::{
-    run::{Wish, bring_in},
-    summary::Summary,
+    run::{ImportOptions, import_files},
+    summary::ImportSummary,
     tldw, watch,
 };
 
 use crate::{
     actors::Library,
-    cli::{command::Common, output::say},
+    cli::{command::CommonOptions, output::print_line},
 };
 
-/// Brings files in.
+/// Import files
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "vademecum import [KIND] <PATH>...",
@@ -29,31 +29,31 @@ Examples:
   vademecum import --watch ~/Documents/Vault
   vademecum import tldw /srv/tldw/Databases/user_databases --tldw-user 1
 
-KIND is what the files become: notes, media, prompts, characters or chats. Without
-it, each file becomes what its content says it is, and Markdown and text become
+KIND is the type of the items: notes, media, prompts, characters or chats. Without
+it, the type is detected from the content of each file; Markdown and text become
 notes. With tldw, the databases in the directory of a tldw server or of
 tldw_chatbook are copied.
 
-Importing the same files again updates what they became, and goes on where an
-import was interrupted. A file that cannot be read is named with the reason; the
-rest go in. A file that is not there any more is named; what it became stays. No
-file is ever changed. `vademecum sources` tells what became of each.
+Importing the same files again updates their items, and continues where an
+import was interrupted. A file that cannot be read is listed with the reason; the
+others are imported. A deleted file is listed; its items are kept. No
+file is ever changed. `vademecum sources` shows the import status of each.
 
-Ends with 0 if anything is in the library afterwards, with 1 if nothing could be
+Exit codes: 0 if the library has any of the items afterwards, 1 if nothing could be
 read."
 )]
 pub(crate) struct Import {
-    /// What the files become, unless that shows in them; then files and folders
+    /// Type of the imported items (optional), then files and folders
     #[arg(required = true, value_name = "KIND OR PATH")]
     named: Vec<PathBuf>,
-    /// Tell what would become of the files; save nothing
+    /// Show the result of an import without saving anything
     #[arg(long)]
     dry_run: bool,
-    /// Go on until Ctrl-C: bring in what is new or changes, and take away what
-    /// came from files that are deleted
+    /// Run until Ctrl-C: import new and changed files, and remove the items of deleted files
     #[arg(long, conflicts_with = "dry_run")]
     watch: bool,
-    /// Whose databases are copied, of several in a tldw directory [default: those of --user]
+    /// User whose databases to copy, if a tldw directory has several users [default: that of
+    /// --user]
     #[arg(long, value_name = "ID")]
     tldw_user: Option<String>,
     /// Print the summary as JSON
@@ -62,47 +62,48 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    pub(crate) async fn run(self, common: &Common) -> Result<ExitCode> {
+    pub(crate) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         if let [first, folders @ ..] = self.named.as_slice()
             && first.as_os_str() == "tldw"
             && !folders.is_empty()
         {
-            return self.copy(common, folders).await;
+            return self.import_tldw(common, folders).await;
         }
-        let wish = self.wish()?;
-        let app = common.app()?;
+        let wish = self.import_options()?;
+        let app = common.create_app()?;
         let library = app.library();
         if self.watch {
-            watch::watch(&library, &wish, |summary| self.tell(summary)).await?;
+            watch::watch_files(&library, &wish, |summary| self.print_report(summary)).await?;
             return Ok(ExitCode::SUCCESS);
         }
-        let summary = bring_in(&library, &wish).await?;
-        self.end(&library, &summary).await
+        let summary = import_files(&library, &wish).await?;
+        self.finish_import(&library, &summary).await
     }
 
-    /// Copies what users of tldw have.
-    async fn copy(&self, common: &Common, folders: &[PathBuf]) -> Result<ExitCode> {
+    /// Copies the databases of tldw users.
+    async fn import_tldw(&self, common: &CommonOptions, folders: &[PathBuf]) -> Result<ExitCode> {
         if self.watch || self.dry_run {
-            bail!("tldw is copied at once: leave --watch and --dry-run out");
+            bail!("importing from tldw supports neither --watch nor --dry-run");
         }
-        let app = common.app()?;
+        let app = common.create_app()?;
         let own = app.settings().storage.named_user();
-        let user = tldw::Whose { named: self.tldw_user.as_deref(), own };
+        let user =
+            tldw::TargetUser { requested_user: self.tldw_user.as_deref(), library_user: own };
         let library = app.library();
-        let summary = tldw::copy(&library, folders, user, self.json).await?;
-        self.end(&library, &summary).await
+        let summary = tldw::copy_folders(&library, folders, user, self.json).await?;
+        self.finish_import(&library, &summary).await
     }
 
-    async fn end(&self, library: &Library, summary: &Summary) -> Result<ExitCode> {
-        self.tell(summary)?;
+    async fn finish_import(&self, library: &Library, summary: &ImportSummary) -> Result<ExitCode> {
+        self.print_report(summary)?;
         if !self.dry_run {
-            // What was brought in is safe by now: whoever ends this here loses
-            // nothing, and the rest is made when it is needed.
-            let bar = progress(0, "vectors");
+            // The imported items are saved by now. If the user interrupts here, the remaining
+            // vectors are computed on demand.
+            let bar = progress_bar(0, "vectors");
             let mut all = 0;
             let shown = bar.clone();
             library
-                .make_vectors(move |missing| {
+                .index_all(move |missing| {
                     all = all.max(missing);
                     shown.set_length(all as u64);
                     shown.set_position((all - missing) as u64);
@@ -113,24 +114,25 @@ impl Import {
         Ok(if summary.is_failure() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    fn tell(&self, summary: &Summary) -> Result<()> {
+    fn print_report(&self, summary: &ImportSummary) -> Result<()> {
         if self.json {
-            // One line for each time that something changes.
+            // With --watch, each summary is one line of JSON.
             let write =
                 if self.watch { serde_json::to_string } else { serde_json::to_string_pretty };
-            say(&write(summary)?);
+            print_line(&write(summary)?);
         } else {
-            summary.print();
+            summary.print_report();
         }
         Ok(())
     }
 
-    /// What is to be done. The first word is a kind, unless it is the only one.
-    fn wish(&self) -> Result<Wish> {
+    /// Parses the positional arguments. The first word is a type if it names one and is followed by
+    /// paths.
+    fn import_options(&self) -> Result<ImportOptions> {
         let kind = self.named.first().and_then(|first| first.to_str()?.parse::<SourceName>().ok());
         let paths = match (kind, self.named.as_slice()) {
             (Some(kind), [only]) if !only.exists() => {
-                bail!("name the files and folders that are to become {kind}")
+                bail!("name the files and folders to import as {kind}")
             }
             (Some(_), [_, paths @ ..]) if !paths.is_empty() => paths,
             (None, [first, _, ..]) if !first.exists() && first.components().count() == 1 => {
@@ -138,31 +140,36 @@ impl Import {
                 bail!("`{}` is neither a file nor a kind; the kinds are {kinds}", first.display())
             }
             (_, paths) => {
-                return Ok(Wish {
+                return Ok(ImportOptions {
                     kind: None,
                     paths: paths.to_vec(),
                     dry_run: self.dry_run,
-                    follow: self.watch,
+                    follow_deletions: self.watch,
                 });
             }
         };
-        Ok(Wish { kind, paths: paths.to_vec(), dry_run: self.dry_run, follow: self.watch })
+        Ok(ImportOptions {
+            kind,
+            paths: paths.to_vec(),
+            dry_run: self.dry_run,
+            follow_deletions: self.watch,
+        })
     }
 }
 
-/// Shows how far it is, if standard error is a terminal.
-pub(crate) fn progress(count: usize, things: &'static str) -> ProgressBar {
+/// Creates a progress bar. It is visible only if standard error is a terminal.
+pub(crate) fn progress_bar(count: usize, things: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(count).unwrap_or(0)).with_message(things);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}  {rate}  {eta} left");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.with_style(style.with_key("rate", |state: &ProgressState, line: &mut dyn Write| {
         // A line that cannot be written is not shown.
-        line.write_str(&rate(state.per_sec())).ok();
+        line.write_str(&format_rate(state.per_sec())).ok();
     }))
 }
 
-/// How fast it is, as exactly as anybody wants to know.
-fn rate(per_second: f64) -> String {
+/// Formats a rate per second: with one decimal place below 10, without above.
+fn format_rate(per_second: f64) -> String {
     if per_second < 10.0 { format!("{per_second:.1}/s") } else { format!("{per_second:.0}/s") }
 }
 
@@ -170,26 +177,29 @@ fn rate(per_second: f64) -> String {
 mod tests {
     use super::*;
 
-    fn wish(words: &[&str]) -> Result<(Option<SourceName>, usize)> {
+    fn parse_options(words: &[&str]) -> Result<(Option<SourceName>, usize)> {
         let named = words.iter().map(PathBuf::from).collect();
-        let wish =
-            Import { named, dry_run: false, watch: false, tldw_user: None, json: false }.wish()?;
+        let wish = Import { named, dry_run: false, watch: false, tldw_user: None, json: false }
+            .import_options()?;
         Ok((wish.kind, wish.paths.len()))
     }
 
     #[test]
-    fn a_rate_is_rounded() {
-        assert_eq!([0.0, 4.26, 92.9004, 1234.5].map(rate), ["0.0/s", "4.3/s", "93/s", "1234/s"]);
+    fn rate_is_rounded() {
+        assert_eq!(
+            [0.0, 4.26, 92.9004, 1234.5].map(format_rate),
+            ["0.0/s", "4.3/s", "93/s", "1234/s"]
+        );
     }
 
     #[test]
-    fn the_first_word_is_a_kind_if_it_is_one_and_not_alone() {
-        assert_eq!(wish(&["notes", "a.md"]).unwrap(), (Some(SourceName::Notes), 1));
-        assert_eq!(wish(&["/a.md", "notes"]).unwrap(), (None, 2));
-        assert_eq!(wish(&["a.md"]).unwrap(), (None, 1));
-        let error = wish(&["recipes", "a.md"]).unwrap_err().to_string();
+    fn first_word_is_kind_when_paths_follow() {
+        assert_eq!(parse_options(&["notes", "a.md"]).unwrap(), (Some(SourceName::Notes), 1));
+        assert_eq!(parse_options(&["/a.md", "notes"]).unwrap(), (None, 2));
+        assert_eq!(parse_options(&["a.md"]).unwrap(), (None, 1));
+        let error = parse_options(&["recipes", "a.md"]).unwrap_err().to_string();
         assert!(error.contains("`recipes`") && error.contains("notes, media"), "{error}");
-        let error = wish(&["chats"]).unwrap_err().to_string();
+        let error = parse_options(&["chats"]).unwrap_err().to_string();
         assert!(error.contains("are to become chats"), "{error}");
     }
 }

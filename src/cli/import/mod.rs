@@ -1,4 +1,4 @@
-//! `vademecum import`: files in, and what became of them.
+//! `vademecum import`: imports files and prints a summary.
 
 mod command;
 mod run;
@@ -6,5 +6,5 @@ mod summary;
 mod tldw;
 mod watch;
 
-pub(super) use command::{Import, progress};
-pub(super) use run::{Wish, bring_in};
+pub(super) use command::{Import, progress_bar};
+pub(super) use run::{ImportOptions, import_files};

@@ -1,4 +1,4 @@
-//! Bringing files in: read ahead, saved in order, remembered in the ledger.
+//! Imports files: reads ahead in parallel, saves in order, and records each file in the ledger.
 
 use std::{
     collections::HashMap,
@@ -13,150 +13,160 @@ use anyhow::{Context, Result};
 use futures_util::{StreamExt, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use vademecum_kit::{
-    model::{Draft, Saved, SourceName},
+    model::{Draft, SaveOutcome, SourceName},
     source::SourceError,
 };
 
-use super::{command::progress, summary::Summary};
-use crate::actors::{Library, SourceHandle, chain};
+use super::{command::progress_bar, summary::ImportSummary};
+use crate::actors::{Library, SourceHandle, error_chain};
 use vademecum_import::{
-    self as import, Entry, Found, Importer, Ledger, Outcome, Problem, Read, State,
+    self as import, FileEntry, FileStamp, ImportAttempt, ImportOutcome, Importer, Ledger,
+    LedgerEntry, Problem,
 };
 
-/// Drafts that are saved in one transaction.
-const BATCH: usize = 500;
-/// Bytes of files whose drafts are saved in one transaction.
-const BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
-/// Bytes of files that are read ahead: as many as are saved together, so that they
-/// are there when those before them are saved.
-const AHEAD_BYTES: u32 = 8 * 1_024 * 1_024;
-/// What the smallest file counts: no more are read ahead than are saved together.
-const LEAST_BYTES: u32 = AHEAD_BYTES / 512;
+/// Maximum number of drafts that are saved in one transaction.
+const MAX_BATCH_DRAFTS: usize = 500;
+/// Maximum size of the files whose drafts are saved in one transaction, in bytes.
+const MAX_BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
+/// Maximum size of the files that are read ahead, in bytes. It equals the size of a batch, so that
+/// the next batch is ready when the previous one is saved.
+const MAX_READ_AHEAD_BYTES: u32 = 8 * 1_024 * 1_024;
+/// Minimum cost of a file against the read-ahead limit, in bytes. It limits the number of files
+/// that are read ahead to 512.
+const MIN_FILE_COST_BYTES: u32 = MAX_READ_AHEAD_BYTES / 512;
 
-/// What is to be brought in.
+/// Options of an import.
 #[derive(Debug)]
-pub(crate) struct Wish {
-    /// What the files become, if the user says so.
+pub(crate) struct ImportOptions {
+    /// Type of the items, if the user chose one.
     pub(crate) kind: Option<SourceName>,
-    /// Files and folders.
+    /// Files and folders to import.
     pub(crate) paths: Vec<PathBuf>,
-    /// Whether nothing is to be saved.
+    /// If set, nothing is saved.
     pub(crate) dry_run: bool,
-    /// Whether what came from files that are gone is to be taken away.
-    pub(crate) follow: bool,
+    /// If set, the items of deleted files are removed.
+    pub(crate) follow_deletions: bool,
 }
 
-/// Reads files and saves what they become.
-pub(crate) async fn bring_in(library: &Library, wish: &Wish) -> Result<Summary> {
-    let listing = import::files(&wish.paths);
+/// Imports files and returns a summary. Files that have not changed since the last import are not
+/// read.
+pub(crate) async fn import_files(library: &Library, wish: &ImportOptions) -> Result<ImportSummary> {
+    let listing = import::walk_files(&wish.paths);
     let ledger = library.ledger();
-    let mut summary = Summary::new(wish.dry_run);
+    let mut summary = ImportSummary::new(wish.dry_run);
     for problem in listing.skipped {
-        summary.skip(&problem.place, String::new(), problem.reason);
+        summary.add_skipped(&problem.place, String::new(), problem.reason);
     }
-    let mut known = known(&ledger, &listing.named, wish.kind)?;
-    // A folder that is empty all of a sudden is most likely not mounted.
-    let follows = wish.follow && !listing.files.is_empty();
+    let mut known = known_entries(&ledger, &listing.named_paths, wish.kind)?;
+    // An empty folder is most likely a file system that is not mounted, so nothing is removed.
+    let follows = wish.follow_deletions && !listing.files.is_empty();
     let mut changed = Vec::new();
     for found in listing.files {
-        let state = State::of(&found.path).unwrap_or_default();
+        let state = FileStamp::from_path(&found.path).unwrap_or_default();
         match known.remove(&found.path) {
-            Some(entry) if entry.holds(state) => summary.unchanged(&entry),
+            Some(entry) if entry.is_up_to_date(state) => summary.count_unchanged(&entry),
             _ => changed.push((found, state.size)),
         }
     }
-    let intake = Intake { library, ledger, wish, follows, gone: known, summary };
-    let summary = intake.save(changed).await?;
+    let intake = ImportJob {
+        library,
+        ledger,
+        options: wish,
+        follows_deletions: follows,
+        deleted: known,
+        summary,
+    };
+    let summary = intake.run(changed).await?;
     for store in library.stores().iter().filter(|store| store.path().exists()) {
-        store.settle()?;
+        store.checkpoint()?;
     }
     Ok(summary)
 }
 
-/// What is known of the files that are meant, by path.
-fn known(
+/// Returns the ledger entries of the named files and folders, by path.
+fn known_entries(
     ledger: &Ledger,
     named: &[PathBuf],
     kind: Option<SourceName>,
-) -> Result<HashMap<PathBuf, Entry>> {
+) -> Result<HashMap<PathBuf, LedgerEntry>> {
     let mut known = HashMap::new();
     for path in named {
-        let below = ledger.below(path)?.into_iter().filter(|entry| entry.asked == kind);
+        let below = ledger.entries_below(path)?.into_iter().filter(|entry| entry.asked == kind);
         known.extend(below.map(|entry| (entry.path.clone(), entry)));
     }
     Ok(known)
 }
 
-/// An import that is under way.
-struct Intake<'l> {
+/// An import in progress.
+struct ImportJob<'l> {
     library: &'l Library,
     ledger: Ledger,
-    wish: &'l Wish,
-    /// Whether what came from files that are gone is taken away.
-    follows: bool,
-    /// What is known of files that are not there any more.
-    gone: HashMap<PathBuf, Entry>,
-    summary: Summary,
+    options: &'l ImportOptions,
+    /// If set, the items of deleted files are removed.
+    follows_deletions: bool,
+    /// Ledger entries whose files do not exist any more.
+    deleted: HashMap<PathBuf, LedgerEntry>,
+    summary: ImportSummary,
 }
 
-/// Files that were read and are to be saved together.
+/// Files that have been read and are saved together.
 #[derive(Default)]
-struct Batch {
-    files: Vec<(Entry, Vec<Draft>)>,
-    /// Files that go by another name from now on.
-    renamed: Vec<Entry>,
+struct ImportBatch {
+    files: Vec<(LedgerEntry, Vec<Draft>)>,
+    /// Ledger entries under the old names of renamed files.
+    renamed: Vec<LedgerEntry>,
     drafts: usize,
     bytes: u64,
 }
 
-impl Intake<'_> {
-    async fn save(mut self, files: Vec<(Found, u64)>) -> Result<Summary> {
-        let bar = progress(files.len(), "files");
-        let mut readings = read_ahead(self.wish.kind, files);
-        let mut batch = Batch::default();
+impl ImportJob<'_> {
+    async fn run(mut self, files: Vec<(FileEntry, u64)>) -> Result<ImportSummary> {
+        let bar = progress_bar(files.len(), "files");
+        let mut readings = read_ahead(self.options.kind, files);
+        let mut batch = ImportBatch::default();
         while let Some((read, room)) = readings.recv().await {
-            // Another file may be read.
+            // Releases the read-ahead budget of this file.
             drop(room);
             bar.inc(1);
-            self.take(read, &mut batch).await?;
-            if batch.drafts >= BATCH || batch.bytes >= BATCH_BYTES {
-                self.flush(std::mem::take(&mut batch)).await?;
+            self.add_to_batch(read, &mut batch).await?;
+            if batch.drafts >= MAX_BATCH_DRAFTS || batch.bytes >= MAX_BATCH_BYTES {
+                self.save_batch(std::mem::take(&mut batch)).await?;
             }
         }
-        self.flush(batch).await?;
+        self.save_batch(batch).await?;
         bar.finish_and_clear();
-        self.report_gone().await?;
+        self.handle_deleted().await?;
         Ok(self.summary.finish())
     }
 
-    /// Takes in what was read of a file.
-    async fn take(&mut self, read: Read, batch: &mut Batch) -> Result<()> {
-        self.summary.read(read.state.size);
+    /// Adds a file that has been read to the batch.
+    async fn add_to_batch(&mut self, read: ImportAttempt, batch: &mut ImportBatch) -> Result<()> {
+        self.summary.add_read_bytes(read.stamp.size);
         let source = read.importer.map(Importer::source);
-        let mut entry = Entry::new(read.found.path, self.wish.kind, read.found.root);
+        let mut entry = LedgerEntry::new(read.file.path, self.options.kind, read.file.root);
         entry.source = source;
-        entry.format = read.importer.map(|importer| importer.format().to_owned());
-        (entry.state, entry.digest) = (read.state, read.digest);
-        let mut drafts = match read.reading {
+        entry.format = read.importer.map(|importer| importer.format_name().to_owned());
+        (entry.state, entry.digest) = (read.stamp, read.digest);
+        let mut drafts = match read.result {
             Ok(reading) => {
                 entry.problems = reading.problems;
                 reading.drafts
             }
             Err(error) => {
-                entry.outcome = Outcome::Skipped;
-                entry.problems = vec![whole(&entry.path, &error)];
+                entry.outcome = ImportOutcome::Skipped;
+                entry.problems = vec![file_problem(&entry.path, &error)];
                 Vec::new()
             }
         };
-        if let Some(before) = self.renamed(&entry) {
-            let (from, to) = (origin(&before.path), origin(&entry.path));
-            if self.wish.dry_run {
+        if let Some(before) = self.find_renamed(&entry) {
+            let (from, to) = (file_origin(&before.path), file_origin(&entry.path));
+            if self.options.dry_run {
                 for draft in &mut drafts {
                     draft.origin = draft.origin.replace(&to, &from);
                     draft.digest.clear();
                 }
             } else {
-                self.source(entry.source)?.rename(from, to).await?;
+                self.source_handle(entry.source)?.rename_origin(from, to).await?;
                 batch.renamed.push(before);
             }
         }
@@ -166,17 +176,18 @@ impl Intake<'_> {
         Ok(())
     }
 
-    /// What is known of a file that is gone, and that this one was before.
-    fn renamed(&mut self, entry: &Entry) -> Option<Entry> {
-        let same = |gone: &Entry| {
+    /// Returns the ledger entry of a deleted file with the same content and source: this file was
+    /// renamed from it.
+    fn find_renamed(&mut self, entry: &LedgerEntry) -> Option<LedgerEntry> {
+        let same = |gone: &LedgerEntry| {
             gone.digest.is_some() && gone.digest == entry.digest && gone.source == entry.source
         };
-        let path = self.gone.values().find(|gone| same(gone))?.path.clone();
-        self.gone.remove(&path)
+        let path = self.deleted.values().find(|gone| same(gone))?.path.clone();
+        self.deleted.remove(&path)
     }
 
-    /// Saves what was read, and remembers what became of it.
-    async fn flush(&mut self, mut batch: Batch) -> Result<()> {
+    /// Saves a batch and records the outcome of its files in the ledger.
+    async fn save_batch(&mut self, mut batch: ImportBatch) -> Result<()> {
         for source in SourceName::ALL {
             let (mut owners, mut drafts) = (Vec::new(), Vec::new());
             for (file, (entry, read)) in batch.files.iter_mut().enumerate() {
@@ -185,109 +196,109 @@ impl Intake<'_> {
                     drafts.append(read);
                 }
             }
-            for (file, answer) in owners.into_iter().zip(self.answers(source, drafts).await?) {
+            for (file, answer) in owners.into_iter().zip(self.save_drafts(source, drafts).await?) {
                 let Some((entry, _)) = batch.files.get_mut(file) else { continue };
                 match answer {
                     Ok(saved) => {
-                        self.summary.item(source, &saved);
-                        if self.wish.follow {
-                            self.summary.name(&entry.path, &saved);
+                        self.summary.count_item(source, &saved);
+                        if self.options.follow_deletions {
+                            self.summary.list_changed_file(&entry.path, &saved);
                         }
                         entry.items.push(saved.uri().to_string());
                     }
                     Err(error) => {
-                        let problem = whole(&entry.path, &error);
+                        let problem = file_problem(&entry.path, &error);
                         entry.problems.push(problem);
                     }
                 }
             }
         }
-        let mut entries: Vec<Entry> = batch.files.into_iter().map(|(entry, _)| entry).collect();
+        let mut entries: Vec<LedgerEntry> =
+            batch.files.into_iter().map(|(entry, _)| entry).collect();
         for entry in &mut entries {
             entry.outcome = match (entry.source, entry.items.as_slice(), entry.problems.as_slice())
             {
-                // Nobody reads it: because it could not be looked at, or need not be.
+                // No importer: the file could not be read, or its format is not supported.
                 (None, ..) => entry.outcome,
-                (Some(_), [], [_, ..]) => Outcome::Skipped,
-                (Some(_), ..) => Outcome::Imported,
+                (Some(_), [], [_, ..]) => ImportOutcome::Skipped,
+                (Some(_), ..) => ImportOutcome::Imported,
             };
-            self.summary.file(entry);
+            self.summary.count_file(entry);
         }
-        if !self.wish.dry_run {
-            self.ledger.record(&entries, &batch.renamed)?;
+        if !self.options.dry_run {
+            self.ledger.record_entries(&entries, &batch.renamed)?;
         }
         Ok(())
     }
 
-    /// What became of drafts, or would.
-    async fn answers(
+    /// Saves drafts and returns a result for each. A dry run only computes the results.
+    async fn save_drafts(
         &self,
         source: SourceName,
         drafts: Vec<Draft>,
-    ) -> Result<Vec<Result<Saved, SourceError>>> {
+    ) -> Result<Vec<Result<SaveOutcome, SourceError>>> {
         let count = drafts.len();
         if count == 0 {
             return Ok(Vec::new());
         }
-        let handle = self.source(Some(source))?;
-        let answers = if self.wish.dry_run {
-            handle.rehearse(drafts).await?
+        let handle = self.source_handle(Some(source))?;
+        let answers = if self.options.dry_run {
+            handle.dry_run(drafts).await?
         } else {
-            handle.save(drafts).await?
+            handle.save_drafts(drafts).await?
         };
         if answers.len() < count {
-            // The reason is the same for all, and is said once.
+            // The source failed as a whole, so its error is reported once.
             answers.into_iter().collect::<Result<Vec<_>, _>>().context("nothing can be saved")?;
             return Ok(Vec::new());
         }
         Ok(answers)
     }
 
-    /// Tells which files are not there any more. What came from them stays, unless
-    /// the library is to follow.
-    async fn report_gone(&mut self) -> Result<()> {
-        let mut gone: Vec<Entry> = std::mem::take(&mut self.gone).into_values().collect();
+    /// Reports deleted files. Their items are kept, unless deletions are followed.
+    async fn handle_deleted(&mut self) -> Result<()> {
+        let mut gone: Vec<LedgerEntry> = std::mem::take(&mut self.deleted).into_values().collect();
         gone.sort_by(|one, other| one.path.cmp(&other.path));
         let (mut missing, mut forgotten) = (Vec::new(), Vec::new());
         for mut entry in gone {
-            let held = matches!(entry.outcome, Outcome::Imported | Outcome::Missing);
-            if held && self.follows && self.take_away(&entry).await? {
+            let held = matches!(entry.outcome, ImportOutcome::Imported | ImportOutcome::Missing);
+            if held && self.follows_deletions && self.remove_items(&entry).await? {
                 self.summary.removed(&entry);
                 forgotten.push(entry);
             } else if held {
-                entry.outcome = Outcome::Missing;
-                self.summary.file(&entry);
+                entry.outcome = ImportOutcome::Missing;
+                self.summary.count_file(&entry);
                 missing.push(entry);
             } else {
                 forgotten.push(entry);
             }
         }
-        if !self.wish.dry_run {
-            self.ledger.record(&missing, &forgotten)?;
+        if !self.options.dry_run {
+            self.ledger.record_entries(&missing, &forgotten)?;
         }
         Ok(())
     }
 
-    /// Takes away what came from a file; tells whether anything did. An export is
-    /// none: its conversations are their service's, and not the file's.
-    async fn take_away(&self, entry: &Entry) -> Result<bool> {
-        Ok(self.source(entry.source)?.remove(origin(&entry.path)).await? > 0)
+    /// Removes the items of a file and returns `true` if there were any. Items of an export file
+    /// are kept: they belong to the exporting service and not to the file.
+    async fn remove_items(&self, entry: &LedgerEntry) -> Result<bool> {
+        Ok(self.source_handle(entry.source)?.remove_origin(file_origin(&entry.path)).await? > 0)
     }
 
-    fn source(&self, source: Option<SourceName>) -> Result<&SourceHandle> {
-        source.and_then(|it| self.library.source(it)).context("this source is not there")
+    fn source_handle(&self, source: Option<SourceName>) -> Result<&SourceHandle> {
+        source.and_then(|it| self.library.source(it)).context("source is not available")
     }
 }
 
-/// What items are known by that are a whole file.
-fn origin(path: &Path) -> String {
+/// Returns the origin of an item that is a whole file.
+fn file_origin(path: &Path) -> String {
     format!("file:{}", path.display())
 }
 
-/// A reason that is about all of a file, or of an item. Whoever tells it tells the
-/// path as well, so it is left out where the reason begins with it.
-fn whole(path: &Path, error: &dyn std::error::Error) -> Problem {
-    let reason = chain(error);
+/// Returns a problem that concerns a whole file or item. The path is removed from the start of the
+/// reason, because callers print it as well.
+fn file_problem(path: &Path, error: &dyn std::error::Error) -> Problem {
+    let reason = error_chain(error);
     let path = path.display();
     let bare = [format!("{path} "), format!("cannot read {path}: ")]
         .into_iter()
@@ -295,27 +306,28 @@ fn whole(path: &Path, error: &dyn std::error::Error) -> Problem {
     Problem { place: String::new(), reason: bare.unwrap_or(reason) }
 }
 
-/// A file that was read ahead, and the room that it takes.
-type Ahead = (Read, OwnedSemaphorePermit);
+/// A file that was read ahead, and its share of the read-ahead budget.
+type ReadAheadFile = (ImportAttempt, OwnedSemaphorePermit);
 
-/// Reads files, whose sizes are known, on all cores while others are saved, and
-/// hands them over in order.
+/// Reads files on all cores while others are saved, and sends them in order. Sizes are in bytes.
 fn read_ahead(
     kind: Option<SourceName>,
-    files: Vec<(Found, u64)>,
-) -> mpsc::UnboundedReceiver<Ahead> {
-    // It holds what there is room for.
+    files: Vec<(FileEntry, u64)>,
+) -> mpsc::UnboundedReceiver<ReadAheadFile> {
+    // The semaphore bounds the queue, so that an unbounded channel suffices.
     let (sender, receiver) = mpsc::unbounded_channel();
-    let room = Arc::new(Semaphore::new(AHEAD_BYTES as usize));
+    let room = Arc::new(Semaphore::new(MAX_READ_AHEAD_BYTES as usize));
     let hands = thread::available_parallelism().map_or(1, NonZero::get);
     actix::spawn(async move {
-        let find_room = |(found, size): (Found, u64)| {
-            let bytes = u32::try_from(size).unwrap_or(u32::MAX).clamp(LEAST_BYTES, AHEAD_BYTES);
+        let find_room = |(found, size): (FileEntry, u64)| {
+            let bytes = u32::try_from(size)
+                .unwrap_or(u32::MAX)
+                .clamp(MIN_FILE_COST_BYTES, MAX_READ_AHEAD_BYTES);
             let room = Arc::clone(&room).acquire_many_owned(bytes);
             async move { (found, room.await) }
         };
         let read = |(found, room)| async move {
-            (tokio::task::spawn_blocking(move || import::read(kind, found)).await, room)
+            (tokio::task::spawn_blocking(move || import::read_file(kind, found)).await, room)
         };
         let mut readings = pin!(stream::iter(files).then(find_room).map(read).buffered(hands));
         while let Some((Ok(read), Ok(room))) = readings.next().await {

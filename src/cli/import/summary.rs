@@ -1,4 +1,4 @@
-//! What became of files, in numbers and in words.
+//! Summary of an import: counts and messages.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,80 +8,80 @@ use std::{
 
 use indicatif::DecimalBytes;
 use serde::Serialize;
-use vademecum_kit::model::{Saved, SourceName};
-use vademecum_tldw::Followed;
+use vademecum_kit::model::{SaveOutcome, SourceName};
+use vademecum_tldw::SyncSummary;
 
-use crate::cli::output::{complain, count, plain, say};
-use vademecum_import::{Entry, Outcome, Problem};
+use crate::cli::output::{format_count, print_error, print_line, sanitize};
+use vademecum_import::{ImportOutcome, LedgerEntry, Problem};
 
-/// Files of one folder that are named one by one, though the reason is the same.
-const MOST_ALIKE: usize = 3;
+/// Maximum number of files in one folder, skipped for the same reason, that are listed one by one.
+const MAX_LISTED_ALIKE: usize = 3;
 
-/// What became of files.
+/// Summary of an import.
 #[derive(Debug, Serialize)]
-pub(crate) struct Summary {
-    /// Whether nothing was saved.
+pub(crate) struct ImportSummary {
+    /// `true` if nothing was saved.
     dry_run: bool,
-    /// Files that were meant for the library.
+    /// Number of files with a supported format.
     files: usize,
     #[serde(flatten)]
-    items: Counts,
-    /// Files in folders that are nothing for this program.
+    items: ItemCounts,
+    /// Number of files in folders whose format is not supported.
     passed: usize,
-    /// What was left out, and why.
-    skipped: Vec<Skipped>,
-    /// Files that are not there any more; their items are.
+    /// Skipped files and items, with reasons.
+    skipped: Vec<SkippedEntry>,
+    /// Deleted files whose items are kept.
     missing: Vec<PathBuf>,
-    /// Files that are not there any more, and whose items were taken away.
+    /// Deleted files whose items were removed.
     removed: Vec<PathBuf>,
-    /// The same for each source.
-    sources: BTreeMap<SourceName, PerSource>,
-    /// Bytes of the files that were read.
+    /// Summary per source.
+    sources: BTreeMap<SourceName, SourceSummary>,
+    /// Size of the files that were read, in bytes.
     bytes: u64,
-    /// How long it took.
+    /// Duration, in seconds.
     seconds: f64,
     #[serde(skip)]
     begun: Instant,
-    /// Files that brought in something, each with what it is: `new`, `updated`.
+    /// Files that changed the library, each with its change: `new` or `updated`.
     #[serde(skip)]
     named: BTreeMap<PathBuf, &'static str>,
 }
 
-/// What became of items.
+/// Number of items per outcome.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-struct Counts {
+struct ItemCounts {
     new: usize,
     updated: usize,
     unchanged: usize,
 }
 
-impl Counts {
+impl ItemCounts {
     fn total(self) -> usize {
         self.new + self.updated + self.unchanged
     }
 }
 
-/// What became of the items of one source.
+/// Summary of one source.
 #[derive(Debug, Default, Serialize)]
-struct PerSource {
+struct SourceSummary {
     #[serde(flatten)]
-    items: Counts,
-    /// What the files were read as.
+    items: ItemCounts,
+    /// Formats of the files.
     formats: BTreeSet<String>,
 }
 
-/// Something that was left out, and why.
+/// A skipped file or item, with the reason.
 #[derive(Debug, Serialize)]
-struct Skipped {
+struct SkippedEntry {
     path: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     place: String,
     reason: String,
 }
 
-impl Skipped {
-    /// Whether both are whole files of one folder, left out for the same reason.
-    fn is_like(&self, other: &Self) -> bool {
+impl SkippedEntry {
+    /// Returns `true` if both are whole files of the same folder, skipped for the same reason.
+    fn is_same_kind(&self, other: &Self) -> bool {
         self.place.is_empty()
             && other.place.is_empty()
             && self.reason == other.reason
@@ -93,16 +93,16 @@ impl Skipped {
     }
 }
 
-/// What was left out for one reason, in a line for each; in one line if that is much.
-fn told(alike: &[Skipped]) -> Vec<String> {
+/// Formats files skipped for one reason: a line each, or one line for all if there are many.
+fn format_skipped(alike: &[SkippedEntry]) -> Vec<String> {
     match alike {
-        [Skipped { reason, .. }, .., last] if alike.len() > MOST_ALIKE => {
+        [SkippedEntry { reason, .. }, .., last] if alike.len() > MAX_LISTED_ALIKE => {
             let folder = last.folder().unwrap_or(Path::new("")).display();
             vec![format!("skipped {} files in {folder}: {reason}", alike.len())]
         }
         few => few
             .iter()
-            .map(|Skipped { path, place, reason }| {
+            .map(|SkippedEntry { path, place, reason }| {
                 let comma = if place.is_empty() { "" } else { ", " };
                 format!("skipped {path}{comma}{place}: {reason}")
             })
@@ -110,12 +110,12 @@ fn told(alike: &[Skipped]) -> Vec<String> {
     }
 }
 
-impl Summary {
+impl ImportSummary {
     pub(super) fn new(dry_run: bool) -> Self {
         Self {
             dry_run,
             files: 0,
-            items: Counts::default(),
+            items: ItemCounts::default(),
             passed: 0,
             skipped: Vec::new(),
             missing: Vec::new(),
@@ -128,16 +128,16 @@ impl Summary {
         }
     }
 
-    /// Counts a file by what became of it.
-    pub(super) fn file(&mut self, entry: &Entry) {
+    /// Counts a file by its outcome.
+    pub(super) fn count_file(&mut self, entry: &LedgerEntry) {
         match entry.outcome {
-            Outcome::Passed => self.passed += 1,
-            Outcome::Missing => self.missing.push(entry.path.clone()),
-            Outcome::Imported | Outcome::Skipped => self.files += 1,
+            ImportOutcome::Passed => self.passed += 1,
+            ImportOutcome::Missing => self.missing.push(entry.path.clone()),
+            ImportOutcome::Imported | ImportOutcome::Skipped => self.files += 1,
         }
-        if !matches!(entry.outcome, Outcome::Missing | Outcome::Passed) {
+        if !matches!(entry.outcome, ImportOutcome::Missing | ImportOutcome::Passed) {
             for Problem { place, reason } in entry.problems.clone() {
-                self.skip(&entry.path.display(), place, reason);
+                self.add_skipped(&entry.path.display(), place, reason);
             }
         }
         if let (Some(source), Some(format)) = (entry.source, &entry.format) {
@@ -145,29 +145,30 @@ impl Summary {
         }
     }
 
-    /// Counts a file that was read.
-    pub(super) fn read(&mut self, bytes: u64) {
+    /// Adds the size of a file that was read.
+    pub(super) fn add_read_bytes(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Counts an item.
-    pub(super) fn item(&mut self, source: SourceName, saved: &Saved) {
+    /// Counts a saved item by its outcome.
+    pub(super) fn count_item(&mut self, source: SourceName, saved: &SaveOutcome) {
         let of_source = &mut self.sources.entry(source).or_default().items;
         for counts in [&mut self.items, of_source] {
             match saved {
-                Saved::New(_) => counts.new += 1,
-                Saved::Updated(_) => counts.updated += 1,
-                Saved::Unchanged(_) => counts.unchanged += 1,
+                SaveOutcome::New(_) => counts.new += 1,
+                SaveOutcome::Updated(_) => counts.updated += 1,
+                SaveOutcome::Unchanged(_) => counts.unchanged += 1,
             }
         }
     }
 
-    /// Names a file that brought in something. One is new if all of it is.
-    pub(super) fn name(&mut self, path: &Path, saved: &Saved) {
+    /// Lists a file that changed the library. It is `new` if all of its items are new, else
+    /// `updated`.
+    pub(super) fn list_changed_file(&mut self, path: &Path, saved: &SaveOutcome) {
         let what = match saved {
-            Saved::New(_) => "new",
-            Saved::Updated(_) => "updated",
-            Saved::Unchanged(_) => return,
+            SaveOutcome::New(_) => "new",
+            SaveOutcome::Updated(_) => "updated",
+            SaveOutcome::Unchanged(_) => return,
         };
         let known = self.named.entry(path.to_owned()).or_insert(what);
         if *known != what {
@@ -175,20 +176,20 @@ impl Summary {
         }
     }
 
-    /// The same with no file named that brought in something.
-    pub(super) fn without_names(mut self) -> Self {
+    /// Returns the summary without the list of files that changed the library.
+    pub(super) fn without_changed_files(mut self) -> Self {
         self.named.clear();
         self
     }
 
     /// Counts a database of another program.
-    pub(super) fn database(&mut self, bytes: u64) {
+    pub(super) fn count_database(&mut self, bytes: u64) {
         self.files += 1;
-        self.read(bytes);
+        self.add_read_bytes(bytes);
     }
 
-    /// Counts the items of one source of another program, read from its `format`.
-    pub(super) fn copied(&mut self, source: SourceName, copied: &Followed, format: &str) {
+    /// Adds the counts of items copied from another program, in this format.
+    pub(super) fn count_copied(&mut self, source: SourceName, copied: &SyncSummary, format: &str) {
         let of_source = self.sources.entry(source).or_default();
         of_source.formats.insert(format.to_owned());
         for counts in [&mut self.items, &mut of_source.items] {
@@ -198,27 +199,27 @@ impl Summary {
         }
     }
 
-    /// Counts the items of a file that is as it was.
-    pub(super) fn unchanged(&mut self, entry: &Entry) {
-        self.file(entry);
+    /// Counts the items of a file that has not changed.
+    pub(super) fn count_unchanged(&mut self, entry: &LedgerEntry) {
+        self.count_file(entry);
         self.items.unchanged += entry.items.len();
         if let Some(source) = entry.source {
             self.sources.entry(source).or_default().items.unchanged += entry.items.len();
         }
     }
 
-    /// Counts a file that is gone, and its items with it.
-    pub(super) fn removed(&mut self, entry: &Entry) {
+    /// Adds a deleted file whose items were removed.
+    pub(super) fn removed(&mut self, entry: &LedgerEntry) {
         self.removed.push(entry.path.clone());
     }
 
-    /// Whether the library is not as it was.
+    /// Returns `true` if the import changed the library.
     pub(super) fn has_changed(&self) -> bool {
         self.items.new + self.items.updated + self.removed.len() > 0
     }
 
-    pub(super) fn skip(&mut self, path: &impl ToString, place: String, reason: String) {
-        self.skipped.push(Skipped { path: path.to_string(), place, reason });
+    pub(super) fn add_skipped(&mut self, path: &impl ToString, place: String, reason: String) {
+        self.skipped.push(SkippedEntry { path: path.to_string(), place, reason });
     }
 
     pub(super) fn finish(mut self) -> Self {
@@ -226,7 +227,7 @@ impl Summary {
         self
     }
 
-    /// How many items are in the library that came from these files.
+    /// Returns the number of items in the library that came from the imported files.
     pub(crate) fn items(&self) -> usize {
         self.items.total()
     }
@@ -235,26 +236,28 @@ impl Summary {
         self.items() == 0 && !self.skipped.is_empty()
     }
 
-    pub(super) fn print(&self) {
-        for alike in self.skipped.chunk_by(Skipped::is_like) {
-            for line in told(alike) {
-                complain(&plain(&line));
+    pub(super) fn print_report(&self) {
+        for alike in self.skipped.chunk_by(SkippedEntry::is_same_kind) {
+            for line in format_skipped(alike) {
+                print_error(&sanitize(&line));
             }
         }
         for path in &self.missing {
             let path = path.display();
-            complain(&plain(&format!("missing {path}: it was imported; what it became is kept")));
+            print_error(&sanitize(&format!(
+                "missing {path}: file was deleted; its items are kept"
+            )));
         }
         for path in &self.removed {
-            say(&plain(&format!("removed {}: it is not there any more", path.display())));
+            print_line(&sanitize(&format!("removed {}: file was deleted", path.display())));
         }
         for (path, what) in &self.named {
-            say(&plain(&format!("{what} {}", path.display())));
+            print_line(&sanitize(&format!("{what} {}", path.display())));
         }
         let told = self.sources.iter().filter(|(_, it)| it.items.total() > 0);
-        for (source, PerSource { items, formats }) in told {
+        for (source, SourceSummary { items, formats }) in told {
             let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
-            say(&format!(
+            print_line(&format!(
                 "{source}: {} new, {} updated, {} unchanged, read as {}",
                 items.new,
                 items.updated,
@@ -264,12 +267,12 @@ impl Summary {
         }
         let passed = match self.passed {
             0 => String::new(),
-            passed => format!(", {passed} passed by"),
+            passed => format!(", {passed} not supported"),
         };
-        say(&format!(
+        print_line(&format!(
             "{}{}, {} skipped{passed}; {} read in {:.1} s",
-            if self.dry_run { "nothing was saved: " } else { "" },
-            count(self.files, "file"),
+            if self.dry_run { "dry run, nothing saved: " } else { "" },
+            format_count(self.files, "file"),
             self.skipped.len(),
             DecimalBytes(self.bytes),
             self.seconds,
@@ -282,51 +285,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_files_of_a_folder_that_are_left_out_alike_are_one_line() {
-        let skipped = |count: usize| -> Vec<Skipped> {
-            let one = |number| Skipped {
+    fn files_skipped_alike_are_one_line() {
+        let skipped = |count: usize| -> Vec<SkippedEntry> {
+            let one = |number| SkippedEntry {
                 path: format!("/vault/Forms/{number}.md"),
                 place: String::new(),
                 reason: "it is a template".to_owned(),
             };
             (0..count).map(one).collect()
         };
-        let lines = |count| told(&skipped(count));
+        let lines = |count| format_skipped(&skipped(count));
         assert_eq!(lines(1), ["skipped /vault/Forms/0.md: it is a template"]);
         assert_eq!(lines(3).len(), 3);
         assert_eq!(lines(4), ["skipped 4 files in /vault/Forms: it is a template"]);
         let mut mixed = skipped(2);
         mixed[1].path = "/vault/other.md".to_owned();
-        assert!(!mixed[0].is_like(&mixed[1]));
+        assert!(!mixed[0].is_same_kind(&mixed[1]));
         mixed[1].path = "/vault/Forms/9.md".to_owned();
-        assert!(mixed[0].is_like(&mixed[1]));
+        assert!(mixed[0].is_same_kind(&mixed[1]));
         mixed[1].place = "page 1".to_owned();
-        assert!(!mixed[0].is_like(&mixed[1]));
+        assert!(!mixed[0].is_same_kind(&mixed[1]));
     }
 
     #[test]
-    fn a_file_is_named_once_as_new_if_all_of_it_is() {
+    fn file_is_new_only_if_all_items_are() {
         let uri = || vademecum_kit::model::Uri::item(SourceName::Chats, "1");
-        let mut summary = Summary::new(false);
+        let mut summary = ImportSummary::new(false);
         for (path, saved) in [
-            ("a", Saved::New(uri())),
-            ("a", Saved::New(uri())),
-            ("b", Saved::New(uri())),
-            ("b", Saved::Updated(uri())),
-            ("c", Saved::Unchanged(uri())),
+            ("a", SaveOutcome::New(uri())),
+            ("a", SaveOutcome::New(uri())),
+            ("b", SaveOutcome::New(uri())),
+            ("b", SaveOutcome::Updated(uri())),
+            ("c", SaveOutcome::Unchanged(uri())),
         ] {
-            summary.name(Path::new(path), &saved);
+            summary.list_changed_file(Path::new(path), &saved);
         }
         let named: Vec<_> = summary.named.values().copied().collect();
         assert_eq!(named, ["new", "updated"]);
-        assert!(summary.without_names().named.is_empty());
+        assert!(summary.without_changed_files().named.is_empty());
     }
 
     #[test]
-    fn an_import_that_brought_nothing_and_skipped_something_has_failed() {
-        let mut summary = Summary::new(false);
+    fn import_fails_when_everything_is_skipped() {
+        let mut summary = ImportSummary::new(false);
         assert!(!summary.is_failure());
-        summary.skip(&"x", String::new(), "broken".to_owned());
+        summary.add_skipped(&"x", String::new(), "broken".to_owned());
         assert!(summary.is_failure());
         summary.items.unchanged = 1;
         assert!(!summary.is_failure());

@@ -1,2 +1,2 @@
--- Takes a collection out of the catalogue.
+-- Deletes a collection from the catalogue.
 DELETE FROM collections WHERE source_id = :source_id;

@@ -1,2 +1,2 @@
--- The collections, by number.
+-- Lists the collections, by number.
 SELECT source_id, name, owner, file, plan, updated_at FROM collections ORDER BY source_id;

@@ -1,95 +1,94 @@
-//! `rag.admin.stats` and `rag.admin.sync`: how collections are, and bringing
-//! them up to date.
+//! `rag.admin.stats` and `rag.admin.sync`: collection statistics and background sync.
 
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vademecum_collections::Counts;
+use vademecum_collections::SourceCounts;
 use vademecum_kit::model::Timestamp;
 
 use super::{
-    limits::{READ, with_collections},
-    results::since,
+    limits::{READ_TIMEOUT, with_collections},
+    results::elapsed_ms,
 };
 use crate::{
-    actors::{CallError, chain},
-    collections::{Begun, Opened, SyncError},
-    tools::{Contract, Form, Replied, Toolbox},
+    actors::{CallError, error_chain},
+    collections::{SyncError, SyncStart, VisibleCollection},
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
 };
 use vademecum_core::auth::Right;
-use vademecum_mcp::{Call, Effect, Toolset};
+use vademecum_mcp::{RequestContext, ToolEffect, Toolset};
 
-/// Tells how much each collection holds.
+/// Returns document and chunk counts of each source.
 #[derive(Debug)]
 pub struct RagAdminStats;
 
-/// Nothing.
+/// Arguments of `rag.admin.stats`: none.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagAdminStatsInput {}
 
-/// How much each collection holds.
+/// Result of `rag.admin.stats`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RagAdminStatsOutput {
     /// One for each source.
-    sources: Vec<SourceStats>,
-    stats: Spent,
+    sources: Vec<RagSourceStats>,
+    stats: ElapsedStats,
 }
 
-/// How much a source holds.
+/// Counts and sync status of a source.
 #[derive(Debug, Serialize, JsonSchema)]
-struct SourceStats {
+struct RagSourceStats {
     source_id: i64,
     source_name: String,
     docs: u64,
     chunks: u64,
-    /// When it was last brought up to date.
+    /// Time of the last successful sync.
     last_sync: Option<Timestamp>,
-    /// Why it could not be the last time.
+    /// Error of the last sync, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
 }
 
-/// What an answer took.
+/// Timing of the call, in milliseconds.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Spent {
+struct ElapsedStats {
     ms: u64,
 }
 
-impl Contract for RagAdminStats {
+impl Tool for RagAdminStats {
     const NAME: &'static str = "rag.admin.stats";
     const TITLE: &'static str = "Count documents";
     const DESCRIPTION: &'static str = "How many documents and chunks each source holds, and when \
         it was last synced.";
     const TOOLSET: Toolset = Toolset::Rag;
     const RIGHT: Right = Right::Admin;
-    const FORM: Form = Form::Coded;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Input = RagAdminStatsInput;
     type Output = RagAdminStatsOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         _: RagAdminStatsInput,
-        call: &Call,
-    ) -> Result<Replied<RagAdminStatsOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagAdminStatsOutput>, CallError> {
         let begun = Instant::now();
-        let count = with_collections(toolbox, call, READ, |opened, deadline| {
+        let count = with_collections(toolbox, call, READ_TIMEOUT, |opened, deadline| {
             let mut sources = Vec::new();
-            for Opened { collection, .. } in opened {
-                let counts =
-                    collection.read(deadline.clone(), |reader| collection.counts(reader))?;
-                sources.extend(counts.into_iter().map(SourceStats::from));
+            for VisibleCollection { collection, .. } in opened {
+                let counts = collection
+                    .read(deadline.clone(), |reader| collection.count_by_source(reader))?;
+                sources.extend(counts.into_iter().map(RagSourceStats::from));
             }
             Ok(sources)
         });
         let sources = count.await?;
-        Ok(RagAdminStatsOutput { sources, stats: Spent { ms: since(begun) } }.into())
+        Ok(RagAdminStatsOutput { sources, stats: ElapsedStats { ms: elapsed_ms(begun) } }.into())
     }
 }
 
-impl From<Counts> for SourceStats {
-    fn from(counts: Counts) -> Self {
+impl From<SourceCounts> for RagSourceStats {
+    fn from(counts: SourceCounts) -> Self {
         Self {
             source_id: counts.source_id,
             source_name: counts.name,
@@ -101,11 +100,11 @@ impl From<Counts> for SourceStats {
     }
 }
 
-/// Brings collections up to date.
+/// Starts a background sync of collections.
 #[derive(Debug)]
 pub struct RagAdminSync;
 
-/// Which collections.
+/// Arguments of `rag.admin.sync`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagAdminSyncInput {
@@ -114,43 +113,43 @@ pub struct RagAdminSyncInput {
     source_names: Vec<String>,
 }
 
-/// What became of the wish.
+/// Result of `rag.admin.sync`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RagAdminSyncOutput {
-    /// Whether a job was begun.
+    /// Whether a job was started.
     accepted: bool,
-    /// That job; or the one that is still running.
+    /// Id of that job, or of the one still running.
     job_id: String,
-    /// Why none was begun.
+    /// Reason if no job was started.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
-impl Contract for RagAdminSync {
+impl Tool for RagAdminSync {
     const NAME: &'static str = "rag.admin.sync";
     const TITLE: &'static str = "Sync documents";
-    const DESCRIPTION: &'static str = "Bring sources up to date with the folders or tables they \
-        are made of, in the background. rag.admin.stats tells when that is done.";
+    const DESCRIPTION: &'static str = "Sync sources with the folders or tables they are built \
+        from, in the background. rag.admin.stats shows when it is done.";
     const TOOLSET: Toolset = Toolset::Rag;
     const RIGHT: Right = Right::Admin;
-    const FORM: Form = Form::Coded;
-    const EFFECT: Effect = Effect::Replaces;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
+    const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Input = RagAdminSyncInput;
     type Output = RagAdminSyncOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: RagAdminSyncInput,
-        call: &Call,
-    ) -> Result<Replied<RagAdminSyncOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagAdminSyncOutput>, CallError> {
         let (syncs, principal) = (toolbox.syncs().clone(), call.principal.clone());
-        let begin = move || syncs.begin(&principal, &input.source_names);
+        let begin = move || syncs.start_sync(&principal, &input.source_names);
         let begun = tokio::task::spawn_blocking(begin).await.map_err(|_| CallError::Unavailable)?;
-        let output = match begun.map_err(|error| refused(&error))? {
-            Begun::Accepted { job_id } => {
+        let output = match begun.map_err(|error| sync_call_error(&error))? {
+            SyncStart::Accepted { job_id } => {
                 RagAdminSyncOutput { accepted: true, job_id, reason: None }
             }
-            Begun::Running { job_id, name } => RagAdminSyncOutput {
+            SyncStart::Running { job_id, name } => RagAdminSyncOutput {
                 accepted: false,
                 job_id,
                 reason: Some(format!("`{name}` is being synced already")),
@@ -160,13 +159,13 @@ impl Contract for RagAdminSync {
     }
 }
 
-/// What a caller is told when no job was begun.
-fn refused(error: &SyncError) -> CallError {
+/// Converts a sync error to the caller's error. Internal errors are logged, not disclosed.
+fn sync_call_error(error: &SyncError) -> CallError {
     match error {
         SyncError::Unknown { .. } => CallError::Invalid(format!("source_names: {error}")),
         SyncError::Nothing => CallError::Invalid(error.to_string()),
         SyncError::Catalogue(_) | SyncError::Thread(_) => {
-            tracing::error!(error = %chain(error), "no job could be begun");
+            tracing::error!(error = %error_chain(error), "sync job could not be started");
             CallError::Unavailable
         }
     }

@@ -1,40 +1,40 @@
-//! `rag.get_chunks`: the texts of chunks.
+//! `rag.get_chunks`: returns the texts of chunks.
 
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vademecum_collections::{ChunkId, Filter, Passage, Scope};
+use vademecum_collections::{ChunkId, DocumentFilter, Passage, Scope};
 use vademecum_kit::{model::Deadline, source::SourceError, store::Reader};
 
 use super::{
-    limits::{self, READ, TEXT_BYTES, with_collections},
-    results::since,
+    limits::{self, MAX_TEXT_BYTES, READ_TIMEOUT, with_collections},
+    results::elapsed_ms,
 };
 use crate::{
     actors::CallError,
-    collections::Opened,
-    tools::{Contract, Form, Replied, Toolbox},
+    collections::VisibleCollection,
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
 /// Reads chunks.
 #[derive(Debug)]
 pub struct RagGetChunks;
 
-/// Which chunks.
+/// Arguments of `rag.get_chunks`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagGetChunksInput {
-    /// What a search gave, such as posts:1#0.
+    /// Ids from a search, such as posts:1#0.
     chunk_ids: Vec<String>,
-    /// What is shown.
+    /// Fields shown.
     #[serde(default, rename = "return")]
     shown: ChunkReturnInput,
 }
 
-/// What is shown of a chunk.
+/// Fields of a chunk to return.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ChunkReturnInput {
@@ -52,28 +52,28 @@ impl Default for ChunkReturnInput {
     }
 }
 
-/// The chunks.
+/// Result of `rag.get_chunks`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RagGetChunksOutput {
-    /// In the order in which they were asked for.
+    /// Chunks in the order of `chunk_ids`.
     chunks: Vec<ChunkText>,
-    /// Those that are not there.
+    /// Ids of chunks that were not found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
-    /// Whether there was no room for all.
+    /// Whether chunks were dropped because of the size limit.
     truncated: bool,
-    /// How it went.
+    /// Statistics of the call.
     stats: ReadStats,
 }
 
-/// How reading went.
+/// Statistics of a read.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(super) struct ReadStats {
-    /// Milliseconds.
+    /// Duration, in milliseconds.
     pub(super) ms: u64,
 }
 
-/// A chunk.
+/// A chunk with its text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct ChunkText {
     chunk_id: String,
@@ -87,34 +87,34 @@ struct ChunkText {
     chunk_metadata: Option<Map<String, Value>>,
 }
 
-impl Contract for RagGetChunks {
+impl Tool for RagGetChunks {
     const NAME: &'static str = "rag.get_chunks";
     const TITLE: &'static str = "Read chunks";
     const DESCRIPTION: &'static str = "Read chunks of collections by their ids.";
     const TOOLSET: Toolset = Toolset::Rag;
-    const FORM: Form = Form::Coded;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Input = RagGetChunksInput;
     type Output = RagGetChunksOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: RagGetChunksInput,
-        call: &Call,
-    ) -> Result<Replied<RagGetChunksOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagGetChunksOutput>, CallError> {
         let begun = Instant::now();
-        limits::identifiers("chunk_ids", &input.chunk_ids)?;
+        limits::check_ids("chunk_ids", &input.chunk_ids)?;
         let RagGetChunksInput { chunk_ids, shown } = input;
-        let read = with_collections(toolbox, call, READ, move |opened, deadline| {
-            read_all(opened, chunk_ids, shown, deadline)
+        let read = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
+            read_chunks(opened, chunk_ids, shown, deadline)
         });
         let mut output = read.await?;
-        output.stats.ms = since(begun);
+        output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }
 }
 
-fn read_all(
-    opened: &[Opened],
+fn read_chunks(
+    opened: &[VisibleCollection],
     ids: Vec<String>,
     shown: ChunkReturnInput,
     deadline: &Deadline,
@@ -128,8 +128,8 @@ fn read_all(
     let mut bytes = 0;
     for id in ids {
         let found = match id.parse() {
-            Ok(parsed) => find(opened, &parsed, deadline)?,
-            // What is no identifier is that of nothing.
+            Ok(parsed) => find_chunk(opened, &parsed, deadline)?,
+            // A malformed id is reported as missing.
             Err(_) => None,
         };
         let Some(passage) = found else {
@@ -137,7 +137,7 @@ fn read_all(
             continue;
         };
         bytes += passage.body.len();
-        if bytes > TEXT_BYTES && !output.chunks.is_empty() {
+        if bytes > MAX_TEXT_BYTES && !output.chunks.is_empty() {
             output.truncated = true;
             break;
         }
@@ -155,25 +155,26 @@ fn read_all(
     Ok(output)
 }
 
-/// The chunk of that name in the first collection that has one.
-fn find(
-    opened: &[Opened],
+/// Returns the chunk with this id from the first collection that has it.
+fn find_chunk(
+    opened: &[VisibleCollection],
     id: &ChunkId,
     deadline: &Deadline,
 ) -> Result<Option<Passage>, SourceError> {
-    let found =
-        first(opened, deadline, |one, reader, scope| one.collection.passage(reader, id, scope))?;
+    let found = find_in_first(opened, deadline, |one, reader, scope| {
+        one.collection.read_passage(reader, id, scope)
+    })?;
     Ok(found.map(|(_, passage)| passage))
 }
 
-/// What the first collection has that has such a thing, and which one it is.
-pub(super) fn first<'o, T>(
-    opened: &'o [Opened],
+/// Calls `find` on each collection and returns the first result with its collection.
+pub(super) fn find_in_first<'o, T>(
+    opened: &'o [VisibleCollection],
     deadline: &Deadline,
-    find: impl Fn(&Opened, &Reader<'_>, &Scope) -> Result<Option<T>, SourceError>,
-) -> Result<Option<(&'o Opened, T)>, SourceError> {
+    find: impl Fn(&VisibleCollection, &Reader<'_>, &Scope) -> Result<Option<T>, SourceError>,
+) -> Result<Option<(&'o VisibleCollection, T)>, SourceError> {
     for one in opened {
-        let scope = one.scope(&Filter::default());
+        let scope = one.scope(&DocumentFilter::default());
         let read = |reader: &Reader<'_>| find(one, reader, &scope);
         if let Some(found) = one.collection.read(deadline.clone(), read)? {
             return Ok(Some((one, found)));

@@ -1,4 +1,4 @@
-//! `rag.get_docs`: whole documents.
+//! `rag.get_docs`: returns full documents.
 
 use std::time::Instant;
 
@@ -9,33 +9,33 @@ use vademecum_collections::StoredDocument;
 use vademecum_kit::{model::Deadline, source::SourceError};
 
 use super::{
-    chunks::{ReadStats, first},
-    limits::{self, READ, TEXT_BYTES, with_collections},
-    results::since,
+    chunks::{ReadStats, find_in_first},
+    limits::{self, MAX_TEXT_BYTES, READ_TIMEOUT, with_collections},
+    results::elapsed_ms,
 };
 use crate::{
     actors::CallError,
-    collections::Opened,
-    tools::{Contract, Form, Replied, Toolbox},
+    collections::VisibleCollection,
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
 /// Reads documents.
 #[derive(Debug)]
 pub struct RagGetDocs;
 
-/// Which documents.
+/// Arguments of `rag.get_docs`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagGetDocsInput {
-    /// What a search gave, such as posts:1.
+    /// Ids from a search, such as posts:1.
     doc_ids: Vec<String>,
-    /// What is shown.
+    /// Fields shown.
     #[serde(default, rename = "return")]
     shown: DocReturnInput,
 }
 
-/// What is shown of a document.
+/// Fields of a document to return.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct DocReturnInput {
@@ -51,24 +51,24 @@ impl Default for DocReturnInput {
     }
 }
 
-/// The documents.
+/// Result of `rag.get_docs`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RagGetDocsOutput {
-    /// In the order in which they were asked for.
-    docs: Vec<Doc>,
-    /// Those that are not there.
+    /// Documents in the order of `doc_ids`.
+    docs: Vec<DocumentOutput>,
+    /// Ids of documents that were not found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
-    /// Whether there was no room for all.
+    /// Whether documents were cut or dropped because of the size limit.
     truncated: bool,
-    /// How it went.
+    /// Statistics of the call.
     stats: ReadStats,
 }
 
 /// A document.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(clippy::struct_field_names, reason = "the contract names them so")]
-struct Doc {
+struct DocumentOutput {
     doc_id: String,
     source_id: i64,
     source_name: String,
@@ -80,34 +80,34 @@ struct Doc {
     metadata: Option<Map<String, Value>>,
 }
 
-impl Contract for RagGetDocs {
+impl Tool for RagGetDocs {
     const NAME: &'static str = "rag.get_docs";
     const TITLE: &'static str = "Read documents";
     const DESCRIPTION: &'static str = "Read whole documents of collections by their ids.";
     const TOOLSET: Toolset = Toolset::Rag;
-    const FORM: Form = Form::Coded;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Input = RagGetDocsInput;
     type Output = RagGetDocsOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: RagGetDocsInput,
-        call: &Call,
-    ) -> Result<Replied<RagGetDocsOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagGetDocsOutput>, CallError> {
         let begun = Instant::now();
-        limits::identifiers("doc_ids", &input.doc_ids)?;
+        limits::check_ids("doc_ids", &input.doc_ids)?;
         let RagGetDocsInput { doc_ids, shown } = input;
-        let read = with_collections(toolbox, call, READ, move |opened, deadline| {
-            read_all(opened, doc_ids, shown, deadline)
+        let read = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
+            read_documents(opened, doc_ids, shown, deadline)
         });
         let mut output = read.await?;
-        output.stats.ms = since(begun);
+        output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }
 }
 
-fn read_all(
-    opened: &[Opened],
+fn read_documents(
+    opened: &[VisibleCollection],
     ids: Vec<String>,
     shown: DocReturnInput,
     deadline: &Deadline,
@@ -120,21 +120,22 @@ fn read_all(
     };
     let mut bytes = 0;
     for id in ids {
-        let Some((_, document)) = find(opened, &id, deadline)? else {
+        let Some((_, document)) = find_document(opened, &id, deadline)? else {
             output.missing.push(id);
             continue;
         };
         bytes += if shown.include_body { document.body.len() } else { 0 };
-        // The first is read however long it is cut, so that asking for less helps.
-        if bytes > TEXT_BYTES {
+        // The first document is always returned, cut if necessary, so that a request for fewer
+        // documents succeeds.
+        if bytes > MAX_TEXT_BYTES {
             output.truncated = true;
             if !output.docs.is_empty() {
                 break;
             }
         }
-        let end = document.body.floor_char_boundary(TEXT_BYTES);
+        let end = document.body.floor_char_boundary(MAX_TEXT_BYTES);
         let body = document.body.get(..end).unwrap_or_default().to_owned();
-        output.docs.push(Doc {
+        output.docs.push(DocumentOutput {
             doc_id: document.doc_id,
             source_id: document.source_id,
             source_name: document.source_name,
@@ -147,11 +148,13 @@ fn read_all(
     Ok(output)
 }
 
-/// The document of that name in the first collection that has one, and where.
-pub(super) fn find<'o>(
-    opened: &'o [Opened],
+/// Returns the document with this id, and the first collection that has it.
+pub(super) fn find_document<'o>(
+    opened: &'o [VisibleCollection],
     id: &str,
     deadline: &Deadline,
-) -> Result<Option<(&'o Opened, StoredDocument)>, SourceError> {
-    first(opened, deadline, |one, reader, scope| one.collection.document(reader, id, scope))
+) -> Result<Option<(&'o VisibleCollection, StoredDocument)>, SourceError> {
+    find_in_first(opened, deadline, |one, reader, scope| {
+        one.collection.read_document(reader, id, scope)
+    })
 }

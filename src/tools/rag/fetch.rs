@@ -1,7 +1,7 @@
-//! `rag.fetch_from_source`: rows as they are where documents come from.
+//! `rag.fetch_from_source`: reads the current rows of documents from their source database.
 //!
-//! Which database is asked is said by the collection, never by the caller; which
-//! columns, by the profile. A row is found by its primary key and by nothing else.
+//! The database is defined by the collection and the columns by the profile; the caller chooses
+//! neither. Rows are found by primary key only.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,49 +15,49 @@ use vademecum_kit::{model::Deadline, source::SourceError};
 
 use super::{
     chunks::ReadStats,
-    documents::find,
-    limits::{self, READ, positive, with_collections},
-    results::since,
+    documents::find_document,
+    limits::{self, READ_TIMEOUT, parse_count, with_collections},
+    results::elapsed_ms,
 };
 use crate::{
     actors::CallError,
-    collections::{Opened, Plan, TableSql, parameter},
-    tools::{Contract, Form, Replied, Toolbox, sql::while_wanted},
+    collections::{CollectionPlan, TableSql, VisibleCollection, to_parameter},
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry, sql::run_until_cancelled},
 };
-use vademecum_core::config::Table;
-use vademecum_mcp::{Call, Toolset};
-use vademecum_sql::{Caps, Connection, Engine, Parameter, Rows, SqlError};
+use vademecum_core::config::CollectionTable;
+use vademecum_mcp::{RequestContext, Toolset};
+use vademecum_sql::{Engine, Parameter, ProfileConnection, QueryCaps, Rows, SqlError};
 
-/// Rows of one answer: as many, if nobody says, and at most.
-const ROWS: usize = 10;
-const MOST_ROWS: usize = 100;
-/// Bytes of one answer, likewise.
-const BYTES: usize = 200_000;
-const MOST_BYTES: usize = 1_000_000;
-/// The longest name of a column.
-const COLUMN: usize = 128;
-/// How long a statement may run, if the profile does not say less.
-const TIMEOUT: Duration = Duration::from_secs(2);
+/// Number of rows in a result: default and maximum.
+const DEFAULT_ROWS: usize = 10;
+const MAX_ROWS: usize = 100;
+/// Size of a result in bytes: default and maximum.
+const DEFAULT_BYTES: usize = 200_000;
+const MAX_BYTES: usize = 1_000_000;
+/// Maximum length of a column name, in bytes.
+const MAX_COLUMN_NAME_BYTES: usize = 128;
+/// Statement timeout; a profile may set a shorter one.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Reads rows where documents come from.
+/// Reads the current rows of documents from their source database.
 #[derive(Debug)]
 pub struct RagFetchFromSource;
 
-/// Which rows.
+/// Arguments of `rag.fetch_from_source`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagFetchInput {
     /// Documents.
     doc_ids: Vec<String>,
-    /// Columns; all that are allowed, if none is named.
+    /// Columns; default all that are allowed.
     #[serde(default)]
     columns: Vec<String>,
-    /// How much at most.
+    /// Result limits.
     #[serde(default)]
     limits: FetchLimits,
 }
 
-/// How much is read at most.
+/// Limits of a result.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FetchLimits {
@@ -67,18 +67,18 @@ pub(super) struct FetchLimits {
     max_bytes: Option<i64>,
 }
 
-/// The rows.
+/// Result of `rag.fetch_from_source`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RagFetchOutput {
-    /// One for each document.
+    /// One row for each document.
     rows: Vec<SourceRow>,
-    /// Whether there was no room for all.
+    /// Whether rows were dropped because of a limit.
     truncated: bool,
-    /// How it went.
+    /// Statistics of the call.
     stats: ReadStats,
 }
 
-/// A row.
+/// A row, or the reason why it is missing.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct SourceRow {
     doc_id: String,
@@ -93,63 +93,65 @@ struct SourceRow {
     error: Option<String>,
 }
 
-/// A document, and where its row is.
+/// A requested document and the location of its row, if the document exists.
 #[derive(Clone, Debug)]
-struct Wanted {
+struct FetchRequest {
     doc_id: String,
-    place: Option<Place>,
+    location: Option<RowLocation>,
 }
 
-/// Where a row is.
+/// Location of a row.
 #[derive(Clone, Debug)]
-struct Place {
+struct RowLocation {
     source_id: i64,
     source_name: String,
-    /// Its key, as it was when the document was made.
+    /// Primary key, as it was when the document was ingested.
     key: Value,
-    /// The table; none if the document comes from a file.
-    table: Option<Table>,
+    /// Table; `None` if the document comes from a file.
+    table: Option<CollectionTable>,
 }
 
-/// The rows of one table.
-struct Found {
+/// Rows read from one table.
+struct TableRows {
     engine: Engine,
-    /// By their keys as JSON; or why there are none.
+    /// Rows by primary key, serialized as JSON; or the error of the query.
     rows: Result<HashMap<String, Map<String, Value>>, SqlError>,
-    /// Whether there was no room for all.
+    /// Whether rows were dropped because of a limit.
     truncated: bool,
 }
 
-impl Contract for RagFetchFromSource {
+impl Tool for RagFetchFromSource {
     const NAME: &'static str = "rag.fetch_from_source";
     const TITLE: &'static str = "Read source rows";
     const DESCRIPTION: &'static str =
         "Read documents as they are now in the database that they come from.";
     const TOOLSET: Toolset = Toolset::Rag;
-    const FORM: Form = Form::Coded;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Input = RagFetchInput;
     type Output = RagFetchOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: RagFetchInput,
-        call: &Call,
-    ) -> Result<Replied<RagFetchOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagFetchOutput>, CallError> {
         let begun = Instant::now();
         let RagFetchInput { doc_ids, columns, limits } = input;
-        limits::identifiers("doc_ids", &doc_ids)?;
+        limits::check_ids("doc_ids", &doc_ids)?;
         columns.iter().try_for_each(|column| check_column(column))?;
-        let most_rows = positive("limits.max_rows", limits.max_rows, ROWS, MOST_ROWS)?;
-        let most_bytes = positive("limits.max_bytes", limits.max_bytes, BYTES, MOST_BYTES)?;
+        let most_rows = parse_count("limits.max_rows", limits.max_rows, DEFAULT_ROWS, MAX_ROWS)?;
+        let most_bytes =
+            parse_count("limits.max_bytes", limits.max_bytes, DEFAULT_BYTES, MAX_BYTES)?;
         let too_many = doc_ids.len() > most_rows;
-        let placing = with_collections(toolbox, call, READ, move |opened, deadline| {
-            let placed = doc_ids.into_iter().take(most_rows).map(|id| place(opened, id, deadline));
+        let placing = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
+            let placed =
+                doc_ids.into_iter().take(most_rows).map(|id| locate_row(opened, id, deadline));
             placed.collect::<Result<Vec<_>, _>>()
         });
         let wanted = placing.await?;
-        check_places(&wanted)?;
-        // Boxed: what talks to databases is large.
-        let found = Box::pin(rows(toolbox, call, &wanted, &columns, most_bytes)).await?;
+        check_locations(&wanted)?;
+        // Boxed because the futures of database drivers are large.
+        let found = Box::pin(fetch_rows(toolbox, call, &wanted, &columns, most_bytes)).await?;
         let mut output = RagFetchOutput {
             rows: Vec::new(),
             truncated: too_many || found.values().any(|found| found.truncated),
@@ -157,7 +159,7 @@ impl Contract for RagFetchFromSource {
         };
         let mut left = most_bytes;
         for one in wanted {
-            let Some(row) = told(one, &found) else { continue };
+            let Some(row) = to_source_row(one, &found) else { continue };
             let bytes = row.row.as_ref().map_or(0, |row| serde_json::json!(row).to_string().len());
             if bytes > left {
                 output.truncated = true;
@@ -166,29 +168,33 @@ impl Contract for RagFetchFromSource {
             left -= bytes;
             output.rows.push(row);
         }
-        output.stats.ms = since(begun);
+        output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }
 }
 
-/// Looks where the row of a document is, if its caller may see it.
-fn place(opened: &[Opened], doc_id: String, deadline: &Deadline) -> Result<Wanted, SourceError> {
-    let place = find(opened, &doc_id, deadline)?.map(|(one, document)| {
+/// Finds the row of a document, if the caller may see the document.
+fn locate_row(
+    opened: &[VisibleCollection],
+    doc_id: String,
+    deadline: &Deadline,
+) -> Result<FetchRequest, SourceError> {
+    let place = find_document(opened, &doc_id, deadline)?.map(|(one, document)| {
         let record = &one.record;
-        let plan = Plan::parse(&record.name, &record.plan).ok();
-        Place {
+        let plan = CollectionPlan::parse(&record.name, &record.plan).ok();
+        RowLocation {
             source_id: record.source_id,
             source_name: record.name.clone(),
             key: document.primary_key.into_iter().next().map(|(_, key)| key).unwrap_or_default(),
             table: plan.and_then(|plan| plan.table),
         }
     });
-    Ok(Wanted { doc_id, place })
+    Ok(FetchRequest { doc_id, location: place })
 }
 
-/// Whether there is any row to look for.
-fn check_places(wanted: &[Wanted]) -> Result<(), CallError> {
-    let places = || wanted.iter().filter_map(|one| one.place.as_ref());
+/// Fails unless at least one document exists and comes from a database.
+fn check_locations(wanted: &[FetchRequest]) -> Result<(), CallError> {
+    let places = || wanted.iter().filter_map(|one| one.location.as_ref());
     match places().next() {
         None => Err(CallError::NotFound("doc_ids: there is no such document".to_owned())),
         Some(first) if places().all(|place| place.table.is_none()) => {
@@ -202,16 +208,16 @@ fn check_places(wanted: &[Wanted]) -> Result<(), CallError> {
     }
 }
 
-/// Reads the rows, table by table: what is found of each collection.
-async fn rows(
-    toolbox: &Toolbox,
-    call: &Call,
-    wanted: &[Wanted],
+/// Reads the rows table by table; the result is keyed by source id.
+async fn fetch_rows(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    wanted: &[FetchRequest],
     columns: &[String],
     most_bytes: usize,
-) -> Result<BTreeMap<i64, Found>, CallError> {
-    let mut keys: BTreeMap<i64, (&Table, Vec<&Value>)> = BTreeMap::new();
-    for place in wanted.iter().filter_map(|one| one.place.as_ref()) {
+) -> Result<BTreeMap<i64, TableRows>, CallError> {
+    let mut keys: BTreeMap<i64, (&CollectionTable, Vec<&Value>)> = BTreeMap::new();
+    for place in wanted.iter().filter_map(|one| one.location.as_ref()) {
         if let Some(table) = &place.table {
             let of_source = keys.entry(place.source_id).or_insert_with(|| (table, Vec::new()));
             of_source.1.push(&place.key);
@@ -220,33 +226,33 @@ async fn rows(
     let tables = toolbox.syncs().tables().ok_or(CallError::Unavailable)?;
     let mut found = BTreeMap::new();
     for (source_id, (table, keys)) in keys {
-        let connection = while_wanted(call, tables.connect(table)).await?;
-        let columns = allowed(&connection, table, columns)?;
-        let reading = read(&connection, table, &columns, &keys, most_bytes);
-        let (rows, truncated) = match Box::pin(while_wanted(call, reading)).await {
+        let connection = run_until_cancelled(call, tables.connect(table)).await?;
+        let columns = allowed_columns(&connection, table, columns)?;
+        let reading = read_rows(&connection, table, &columns, &keys, most_bytes);
+        let (rows, truncated) = match Box::pin(run_until_cancelled(call, reading)).await {
             Ok((rows, truncated)) => (Ok(rows), truncated),
             Err(CallError::Sql(error)) => (Err(error), false),
             Err(other) => return Err(other),
         };
-        found.insert(source_id, Found { engine: connection.engine(), rows, truncated });
+        found.insert(source_id, TableRows { engine: connection.engine(), rows, truncated });
     }
     Ok(found)
 }
 
-/// The columns of a table that are read: those that are wanted, if each is allowed.
-fn allowed<'a>(
-    connection: &'a Connection,
-    table: &Table,
+/// Returns the columns to read. Fails if a requested column is not allowed by the profile.
+fn allowed_columns<'a>(
+    connection: &'a ProfileConnection,
+    table: &CollectionTable,
     wanted: &'a [String],
 ) -> Result<Vec<&'a str>, CallError> {
     let (profile, table) = (connection.profile(), &table.table);
-    let allowed = profile.columns(table);
+    let allowed = profile.readable_columns(table);
     if let Some(outside) = wanted.iter().find(|column| !allowed.contains(column)) {
         let may_be = match allowed {
-            [] => "no column of it may".to_owned(),
-            names => format!("those that may are {}", names.join(", ")),
+            [] => "no column is allowed".to_owned(),
+            names => format!("allowed are {}", names.join(", ")),
         };
-        let problem = format!("columns: `{outside}` of `{table}` may not be read; {may_be}");
+        let problem = format!("columns: `{outside}` of `{table}` is not allowed; {may_be}");
         return Err(CallError::Invalid(problem));
     }
     let columns = if wanted.is_empty() { allowed } else { wanted };
@@ -260,10 +266,10 @@ fn allowed<'a>(
     Ok(columns.iter().map(String::as_str).collect())
 }
 
-/// Reads the rows with these keys, and tells whether there was no room for all.
-async fn read(
-    connection: &Connection,
-    table: &Table,
+/// Reads the rows with these keys. Also returns whether rows were dropped because of a limit.
+async fn read_rows(
+    connection: &ProfileConnection,
+    table: &CollectionTable,
     columns: &[&str],
     keys: &[&Value],
     most_bytes: usize,
@@ -271,13 +277,13 @@ async fn read(
     let sql = TableSql::new(connection.engine(), table)?;
     let selected: Vec<&str> =
         std::iter::once(table.pk_column.as_str()).chain(columns.iter().copied()).collect();
-    let keys: Vec<Parameter> = keys.iter().map(|key| parameter(key, kind(key))).collect();
-    let bound = sql.of_keys(&selected, &keys);
-    let profile = connection.profile().caps();
-    let timeout = profile.timeout.min(TIMEOUT);
-    let caps = Caps { timeout, offset: 0, rows: keys.len(), bytes: most_bytes };
+    let keys: Vec<Parameter> = keys.iter().map(|key| to_parameter(key, key_type(key))).collect();
+    let bound = sql.select_by_keys(&selected, &keys);
+    let profile = connection.profile().query_caps();
+    let timeout = profile.timeout.min(STATEMENT_TIMEOUT);
+    let caps = QueryCaps { timeout, offset: 0, max_rows: keys.len(), max_bytes: most_bytes };
     let Rows { rows, truncated, .. } =
-        connection.read(&bound.text, &bound.parameters, caps).await?;
+        connection.run_query(&bound.text, &bound.parameters, caps).await?;
     let named = rows.into_iter().filter_map(|row| {
         let mut values = row.into_iter();
         let key = values.next()?.to_string();
@@ -286,8 +292,9 @@ async fn read(
     Ok((named.collect(), truncated))
 }
 
-/// The type that a key seems to be of. Numbers that JSON cannot hold were kept as texts.
-fn kind(key: &Value) -> &'static str {
+/// Returns the SQL type to bind a key with. Integers beyond 2^53 are stored as strings, because
+/// JSON numbers would lose precision.
+fn key_type(key: &Value) -> &'static str {
     let number = key.as_str().and_then(|text| Some((text, text.parse::<i64>().ok()?)));
     let is_number = number.is_some_and(|(text, number)| {
         number.unsigned_abs() > 1 << 53 && number.to_string() == text
@@ -295,9 +302,9 @@ fn kind(key: &Value) -> &'static str {
     if is_number { "int" } else { "" }
 }
 
-/// What is told of a document; nothing, if there was no room for its row.
-fn told(wanted: Wanted, found: &BTreeMap<i64, Found>) -> Option<SourceRow> {
-    let Wanted { doc_id, place } = wanted;
+/// Builds the result row of a document; `None` if its row was dropped because of a limit.
+fn to_source_row(wanted: FetchRequest, found: &BTreeMap<i64, TableRows>) -> Option<SourceRow> {
+    let FetchRequest { doc_id, location: place } = wanted;
     let mut told = SourceRow {
         doc_id,
         source_id: place.as_ref().map(|it| it.source_id),
@@ -320,17 +327,18 @@ fn told(wanted: Wanted, found: &BTreeMap<i64, Found>) -> Option<SourceRow> {
         Ok(rows) => match rows.get(&place.key.to_string()) {
             Some(row) => told.row = Some(row.clone()),
             None if found.truncated => return None,
-            None => told.error = Some("not found: its row is gone from the table".to_owned()),
+            None => told.error = Some("not found: the row was deleted from the table".to_owned()),
         },
         Err(error) => told.error = Some(error.message.clone()),
     }
     Some(told)
 }
 
-/// A column is named plainly: whatever else stands there is an attack.
+/// Accepts only plain identifiers: letters, digits, `_` and `$`. Anything else may be an injection
+/// attempt.
 fn check_column(column: &str) -> Result<(), CallError> {
     let plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
-    if (1..=COLUMN).contains(&column.len()) && column.chars().all(plain) {
+    if (1..=MAX_COLUMN_NAME_BYTES).contains(&column.len()) && column.chars().all(plain) {
         return Ok(());
     }
     let shown: String = column.chars().take(60).collect();

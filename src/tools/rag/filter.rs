@@ -1,13 +1,13 @@
-//! The filter object that all searches take.
+//! The `filters` argument of all `rag.search_*` tools.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_collections::Filter;
+use vademecum_collections::DocumentFilter;
 use vademecum_kit::model::Timestamp;
 
 use crate::actors::CallError;
 
-/// Which documents count. All that is said must hold.
+/// Document filters; all must match.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FilterInput {
@@ -17,9 +17,9 @@ pub(super) struct FilterInput {
     source_names: Option<Vec<String>>,
     /// One of these documents.
     doc_ids: Option<Vec<String>>,
-    /// The least `Score` of the metadata.
+    /// Minimum `Score` in metadata.
     min_score: Option<f64>,
-    /// One of these `PostTypeId`s of the metadata.
+    /// One of these `PostTypeId`s in metadata.
     post_type_ids: Option<Vec<i64>>,
     /// At least one of these tags.
     tags_any: Option<Vec<String>>,
@@ -32,14 +32,14 @@ pub(super) struct FilterInput {
 }
 
 impl FilterInput {
-    /// The same, with its times read.
-    pub(super) fn read(self) -> Result<Filter, CallError> {
+    /// Parses the timestamps and converts the input to a filter.
+    pub(super) fn into_filter(self) -> Result<DocumentFilter, CallError> {
         let wrong = |name: &str, error: &dyn std::fmt::Display| {
             CallError::Invalid(format!("filters.{name}: {error}"))
         };
         let after = self.created_after.as_deref().map(Timestamp::parse).transpose();
-        let before = self.created_before.as_deref().map(Timestamp::parse_end).transpose();
-        Ok(Filter {
+        let before = self.created_before.as_deref().map(Timestamp::parse_range_end).transpose();
+        Ok(DocumentFilter {
             source_ids: self.source_ids,
             source_names: self.source_names,
             doc_ids: self.doc_ids,

@@ -1,28 +1,28 @@
-//! `rag.search_fts`: chunks by their words.
+//! `rag.search_fts`: full-text search over the chunks of collections.
 
 use std::{sync::Arc, time::Instant};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::retrieve::FtsQuery;
+use vademecum_kit::search::FtsQuery;
 
 use super::{
     filter::FilterInput,
-    limits::{self, K, with_collections},
-    results::{Response, ReturnInput, Shown},
+    limits::{self, DEFAULT_K, with_collections},
+    results::{RagSearchResponse, ResultPage, ReturnInput},
 };
 use crate::{
     actors::CallError,
     collections::retrieve,
-    tools::{Contract, Form, Replied, Toolbox},
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
-/// Searches by words.
+/// Runs a full-text search.
 #[derive(Debug)]
 pub struct RagSearchFts;
 
-/// What is looked for.
+/// Arguments of `rag.search_fts`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagSearchFtsInput {
@@ -31,47 +31,53 @@ pub struct RagSearchFtsInput {
     /// Results: 1 to 50.
     #[schemars(extend("default" = 10))]
     k: Option<i64>,
-    /// Results to pass over.
+    /// Results to skip.
     #[schemars(extend("default" = 0))]
     offset: Option<u32>,
-    /// Which documents count.
+    /// Document filters.
     #[serde(default)]
     filters: FilterInput,
-    /// What results show.
+    /// Fields to return.
     #[serde(default, rename = "return")]
     shown: ReturnInput,
 }
 
-impl Contract for RagSearchFts {
+impl Tool for RagSearchFts {
     const NAME: &'static str = "rag.search_fts";
     const TITLE: &'static str = "Search collections by words";
     const DESCRIPTION: &'static str =
         "Keyword search over collections. Read results with rag.get_chunks.";
     const TOOLSET: Toolset = Toolset::Rag;
-    const FORM: Form = Form::Coded;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Input = RagSearchFtsInput;
-    type Output = Response;
+    type Output = RagSearchResponse;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: RagSearchFtsInput,
-        call: &Call,
-    ) -> Result<Replied<Response>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagSearchResponse>, CallError> {
         let begun = Instant::now();
-        limits::query("query", &input.query)?;
-        let k = limits::wanted(input.k)?;
+        limits::check_query("query", &input.query)?;
+        let k = limits::parse_k(input.k)?;
         let offset = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
-        let filter = input.filters.read()?;
+        let filter = input.filters.into_filter()?;
         let query = Arc::new(FtsQuery::parse(&input.query));
         let what = input.shown;
         let response =
-            with_collections(toolbox, call, limits::SEARCH_FTS, move |opened, deadline| {
-                let list =
-                    retrieve::words(opened, &query, &filter, offset.saturating_add(k), deadline);
-                let shown = Shown { what, query: Some(query), is_hybrid: false, offset, k };
-                shown.read(opened, &list, deadline)
+            with_collections(toolbox, call, limits::FTS_TIMEOUT, move |opened, deadline| {
+                let list = retrieve::search_full_text(
+                    opened,
+                    &query,
+                    &filter,
+                    offset.saturating_add(k),
+                    deadline,
+                );
+                let shown =
+                    ResultPage { fields: what, query: Some(query), is_hybrid: false, offset, k };
+                shown.read_response(opened, &list, deadline)
             });
-        let asked = input.k.unwrap_or_else(|| i64::try_from(K).unwrap_or(0));
-        Ok(response.await?.or_failure()?.timed(asked, begun).into())
+        let asked = input.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        Ok(response.await?.fail_if_all_failed()?.with_timing(asked, begun).into())
     }
 }

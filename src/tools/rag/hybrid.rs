@@ -1,4 +1,4 @@
-//! `rag.search_hybrid`: chunks by words and vectors.
+//! `rag.search_hybrid`: hybrid search over the chunks of collections.
 
 use std::{sync::Arc, time::Instant};
 
@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 use vademecum_collections::EmbeddingModel;
 use vademecum_kit::{
     model::Deadline,
-    retrieve::{FtsQuery, ReciprocalRank, vector::Metric},
+    search::{FtsQuery, ReciprocalRank, vector::DistanceMetric},
 };
 
 use super::{
     filter::FilterInput,
-    limits::{self, CANDIDATES, K, positive, with_collections},
-    results::{Response, ReturnInput, Shown},
-    vector::of_text,
+    limits::{self, DEFAULT_K, MAX_CANDIDATES, parse_count, with_collections},
+    results::{RagSearchResponse, ResultPage, ReturnInput},
+    vector::embed_query,
 };
 use crate::{
     actors::CallError,
     collections::{
-        Opened,
-        retrieve::{self, List},
+        VisibleCollection,
+        retrieve::{self, HitList},
     },
-    tools::{Contract, Form, Replied, Toolbox},
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
-/// Searches by words and vectors.
+/// Runs a hybrid search.
 #[derive(Debug)]
 pub struct RagSearchHybrid;
 
-/// What is looked for.
+/// Arguments of `rag.search_hybrid`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagSearchHybridInput {
@@ -39,27 +39,27 @@ pub struct RagSearchHybridInput {
     /// Results: 1 to 50.
     #[schemars(extend("default" = 10))]
     k: Option<i64>,
-    /// Which documents count.
+    /// Document filters.
     #[serde(default)]
     filters: FilterInput,
-    /// Fuse both lists, or put what words found in the order of the vectors.
+    /// Fuse both lists, or rerank the full-text list by vectors.
     #[serde(default)]
-    mode: Mode,
+    mode: HybridMode,
     /// For mode fuse.
     #[serde(default)]
     fuse: FuseInput,
     /// For mode `fts_then_vec`.
     #[serde(default)]
     fts_then_vec: RerankInput,
-    /// What results show.
+    /// Fields to return.
     #[serde(default, rename = "return")]
     shown: ReturnInput,
 }
 
-/// How words and vectors are brought together.
+/// Method of combining full text and vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum HybridMode {
     #[default]
     Fuse,
     FtsThenVec,
@@ -87,7 +87,7 @@ impl Default for FuseInput {
     }
 }
 
-/// What words found, in the order of the vectors.
+/// Full-text results, reranked by vectors.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RerankInput {
@@ -105,7 +105,7 @@ impl Default for RerankInput {
     }
 }
 
-/// How distances are measured.
+/// Vector distance metric.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum MetricInput {
@@ -115,7 +115,7 @@ enum MetricInput {
     InnerProduct,
 }
 
-impl From<MetricInput> for Metric {
+impl From<MetricInput> for DistanceMetric {
     fn from(metric: MetricInput) -> Self {
         match metric {
             MetricInput::Cosine => Self::Cosine,
@@ -125,52 +125,53 @@ impl From<MetricInput> for Metric {
     }
 }
 
-/// A search that is ready.
-struct Plan {
+/// A validated search, ready to run.
+struct HybridSearch {
     query: Arc<FtsQuery>,
-    filter: vademecum_collections::Filter,
-    /// Without one, only words count.
+    filter: vademecum_collections::DocumentFilter,
+    /// Query vector and its model; `None` makes the search full-text only.
     vector: Option<(Arc<[f32]>, EmbeddingModel)>,
-    mode: Mode,
+    mode: HybridMode,
     fusion: ReciprocalRank,
-    metric: Metric,
-    /// How many are looked at by words, by vectors, and put in order.
+    metric: DistanceMetric,
+    /// Number of candidates from full text and from vectors, and number of candidates kept after
+    /// reranking.
     fts_k: usize,
     vec_k: usize,
     rerank_k: usize,
     k: usize,
 }
 
-impl Contract for RagSearchHybrid {
+impl Tool for RagSearchHybrid {
     const NAME: &'static str = "rag.search_hybrid";
     const TITLE: &'static str = "Search collections by words and meaning";
     const DESCRIPTION: &'static str = "Keyword and semantic search over collections in one. \
         Read results with rag.get_chunks.";
     const TOOLSET: Toolset = Toolset::Rag;
-    const FORM: Form = Form::Coded;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Input = RagSearchHybridInput;
-    type Output = Response;
+    type Output = RagSearchResponse;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: RagSearchHybridInput,
-        call: &Call,
-    ) -> Result<Replied<Response>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagSearchResponse>, CallError> {
         let begun = Instant::now();
-        limits::query("query", &input.query)?;
-        let fusion = fusion(input.fuse)?;
-        let count = |name: &str, number| positive(name, Some(number), K, CANDIDATES);
+        limits::check_query("query", &input.query)?;
+        let fusion = parse_fusion(input.fuse)?;
+        let count = |name: &str, number| parse_count(name, Some(number), DEFAULT_K, MAX_CANDIDATES);
         let (fts_k, vec_k) = match input.mode {
-            Mode::Fuse => {
+            HybridMode::Fuse => {
                 (count("fuse.fts_k", input.fuse.fts_k)?, count("fuse.vec_k", input.fuse.vec_k)?)
             }
-            Mode::FtsThenVec => {
+            HybridMode::FtsThenVec => {
                 (count("fts_then_vec.candidates_k", input.fts_then_vec.candidates_k)?, 0)
             }
         };
-        let mut plan = Plan {
+        let mut plan = HybridSearch {
             query: Arc::new(FtsQuery::parse(&input.query)),
-            filter: input.filters.read()?,
+            filter: input.filters.into_filter()?,
             vector: None,
             mode: input.mode,
             fusion,
@@ -178,47 +179,49 @@ impl Contract for RagSearchHybrid {
             fts_k,
             vec_k,
             rerank_k: count("fts_then_vec.rerank_k", input.fts_then_vec.rerank_k)?,
-            k: limits::wanted(input.k)?,
+            k: limits::parse_k(input.k)?,
         };
-        let degraded = match of_text(toolbox, &input.query, None).await {
+        let degraded = match embed_query(toolbox, &input.query, None).await {
             Ok(vector) => {
                 plan.vector = Some(vector);
                 None
             }
-            Err(problem) => Some(problem.words()),
+            Err(problem) => Some(problem.degraded_notice()),
         };
         let what = input.shown;
         let found =
-            with_collections(toolbox, call, limits::SEARCH_HYBRID, move |opened, deadline| {
+            with_collections(toolbox, call, limits::HYBRID_TIMEOUT, move |opened, deadline| {
                 let list = plan.run(opened, deadline);
                 let (query, k) = (Some(Arc::clone(&plan.query)), plan.k);
-                Shown { what, query, is_hybrid: true, offset: 0, k }.read(opened, &list, deadline)
+                ResultPage { fields: what, query, is_hybrid: true, offset: 0, k }
+                    .read_response(opened, &list, deadline)
             });
-        let asked = input.k.unwrap_or_else(|| i64::try_from(K).unwrap_or(0));
-        let mut response = found.await?.or_failure()?.timed(asked, begun);
+        let asked = input.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        let mut response = found.await?.fail_if_all_failed()?.with_timing(asked, begun);
         response.stats.degraded = degraded;
         response.stats.mode = Some(match input.mode {
-            Mode::Fuse => "fuse",
-            Mode::FtsThenVec => "fts_then_vec",
+            HybridMode::Fuse => "fuse",
+            HybridMode::FtsThenVec => "fts_then_vec",
         });
         Ok(response.into())
     }
 }
 
-fn fusion(input: FuseInput) -> Result<ReciprocalRank, CallError> {
+fn parse_fusion(input: FuseInput) -> Result<ReciprocalRank, CallError> {
     ReciprocalRank::new(input.rrf_k0, input.w_fts, input.w_vec).ok_or_else(|| {
         let problem = "fuse: rrf_k0, w_fts and w_vec must be 0 or more";
         CallError::Invalid(problem.to_owned())
     })
 }
 
-impl Plan {
-    fn run(&self, opened: &[Opened], deadline: &Deadline) -> List {
-        let words = retrieve::words(opened, &self.query, &self.filter, self.fts_k, deadline);
+impl HybridSearch {
+    fn run(&self, opened: &[VisibleCollection], deadline: &Deadline) -> HitList {
+        let words =
+            retrieve::search_full_text(opened, &self.query, &self.filter, self.fts_k, deadline);
         let Some((vector, model)) = &self.vector else { return words };
         match self.mode {
-            Mode::Fuse => {
-                let near = retrieve::near(
+            HybridMode::Fuse => {
+                let near = retrieve::search_vectors(
                     opened,
                     vector,
                     Some(model),
@@ -227,12 +230,13 @@ impl Plan {
                     self.metric,
                     deadline,
                 );
-                retrieve::fuse(&words, &near, self.fusion)
+                retrieve::fuse_rankings(&words, &near, self.fusion)
             }
-            Mode::FtsThenVec => {
-                let mut list = retrieve::rerank(opened, &words, vector, self.metric, deadline);
-                list.more |= list.found.len() > self.rerank_k;
-                list.found.truncate(self.rerank_k);
+            HybridMode::FtsThenVec => {
+                let mut list =
+                    retrieve::rerank_by_vector(opened, &words, vector, self.metric, deadline);
+                list.has_more |= list.hits.len() > self.rerank_k;
+                list.hits.truncate(self.rerank_k);
                 list
             }
         }

@@ -1,4 +1,5 @@
-//! What one call may ask for, and the thread that the work is done on.
+//! Limits and timeouts of the `rag.*` tools, checks of their arguments, and access to collections
+//! on the blocking pool.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,38 +7,38 @@ use vademecum_kit::{model::Deadline, source::SourceError};
 
 use crate::{
     actors::CallError,
-    collections::Opened,
-    tools::{Toolbox, segments::visible},
+    collections::VisibleCollection,
+    tools::{ToolRegistry, segments::visible_collections},
 };
-use vademecum_mcp::Call;
+use vademecum_mcp::RequestContext;
 
-/// Results of a search: as many, if nobody says, and at most.
-pub(super) const K: usize = 10;
-pub(super) const MOST: usize = 50;
-/// Results that a search looks at on its way, at most.
-pub(super) const CANDIDATES: usize = 500;
-/// The longest query, in bytes.
-const QUERY_BYTES: usize = 8_192;
-/// Identifiers that one call may name.
-const IDS: usize = 500;
-/// The longest answer, in bytes.
-pub(super) const ANSWER_BYTES: usize = 5_000_000;
-/// Texts that one answer holds, in bytes.
-pub(super) const TEXT_BYTES: usize = 2_000_000;
+/// Number of results of a search: default and maximum.
+pub(super) const DEFAULT_K: usize = 10;
+pub(super) const MAX_K: usize = 50;
+/// Maximum number of candidates of a search.
+pub(super) const MAX_CANDIDATES: usize = 500;
+/// Maximum length of a query, in bytes.
+const MAX_QUERY_BYTES: usize = 8_192;
+/// Maximum number of ids in one call.
+const MAX_IDS: usize = 500;
+/// Maximum size of a search result, in bytes.
+pub(super) const MAX_RESPONSE_BYTES: usize = 5_000_000;
+/// Maximum size of all texts in a result, in bytes.
+pub(super) const MAX_TEXT_BYTES: usize = 2_000_000;
 
-/// How long each tool may take.
-pub(super) const SEARCH_FTS: Duration = Duration::from_secs(1);
-pub(super) const SEARCH_VECTOR: Duration = Duration::from_millis(1_500);
-pub(super) const SEARCH_HYBRID: Duration = Duration::from_secs(2);
-pub(super) const READ: Duration = Duration::from_secs(1);
+/// Timeouts of the tools.
+pub(super) const FTS_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const VECTOR_TIMEOUT: Duration = Duration::from_millis(1_500);
+pub(super) const HYBRID_TIMEOUT: Duration = Duration::from_secs(2);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How many results are wanted: what is more than the most is the most.
-pub(super) fn wanted(k: Option<i64>) -> Result<usize, CallError> {
-    positive("k", k, K, MOST)
+/// Returns the number of results for argument `k`, limited to [`MAX_K`].
+pub(super) fn parse_k(k: Option<i64>) -> Result<usize, CallError> {
+    parse_count("k", k, DEFAULT_K, MAX_K)
 }
 
-/// A number of things: what is more than the most is the most.
-pub(super) fn positive(
+/// Returns a number of at least 1, limited to `most`. Fails if it is smaller.
+pub(super) fn parse_count(
     name: &str,
     number: Option<i64>,
     default: usize,
@@ -52,14 +53,14 @@ pub(super) fn positive(
     }
 }
 
-/// A text to search for.
-pub(super) fn query(name: &str, query: &str) -> Result<(), CallError> {
-    if query.len() > QUERY_BYTES {
+/// Fails if a query is blank or too long.
+pub(super) fn check_query(name: &str, query: &str) -> Result<(), CallError> {
+    if query.len() > MAX_QUERY_BYTES {
         let problem = format!(
-            "{name}: has {} bytes; at most {QUERY_BYTES} are read, shorten it",
+            "{name}: has {} bytes; at most {MAX_QUERY_BYTES} are accepted, shorten it",
             query.len()
         );
-        return Err(CallError::TooMuch(problem));
+        return Err(CallError::LimitExceeded(problem));
     }
     if query.trim().is_empty() {
         return Err(CallError::Invalid(format!("{name}: is blank; say what to search for")));
@@ -67,28 +68,30 @@ pub(super) fn query(name: &str, query: &str) -> Result<(), CallError> {
     Ok(())
 }
 
-/// Identifiers that are to be read.
-pub(super) fn identifiers(name: &str, ids: &[String]) -> Result<(), CallError> {
+/// Fails if a list of ids is empty or too long.
+pub(super) fn check_ids(name: &str, ids: &[String]) -> Result<(), CallError> {
     if ids.is_empty() {
         return Err(CallError::Invalid(format!("{name}: is empty; name at least one")));
     }
-    if ids.len() > IDS {
+    if ids.len() > MAX_IDS {
         let found = ids.len();
-        return Err(CallError::TooMuch(format!("{name}: names {found}; at most {IDS} are read")));
+        return Err(CallError::LimitExceeded(format!(
+            "{name}: has {found} ids; at most {MAX_IDS} are accepted"
+        )));
     }
     Ok(())
 }
 
-/// Does `work` with the collections that the caller may see, beside the event
-/// loop, within `limit`.
+/// Runs `work` with the collections visible to the caller, on the blocking pool, with a deadline of
+/// `limit` from now.
 pub(crate) async fn with_collections<T: Send + 'static>(
-    toolbox: &Toolbox,
-    call: &Call,
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
     limit: Duration,
-    work: impl FnOnce(&[Opened], &Deadline) -> Result<T, SourceError> + Send + 'static,
+    work: impl FnOnce(&[VisibleCollection], &Deadline) -> Result<T, SourceError> + Send + 'static,
 ) -> Result<T, CallError> {
-    let deadline = Deadline::after(limit).unless(&call.cancel);
-    let opened: Arc<[Opened]> = visible(toolbox, call).await?;
-    let done = toolbox.beside(call, move || work(&opened, &deadline)).await?;
+    let deadline = Deadline::after(limit).with_cancellation(&call.cancel);
+    let opened: Arc<[VisibleCollection]> = visible_collections(toolbox, call).await?;
+    let done = toolbox.run_blocking(call, move || work(&opened, &deadline)).await?;
     done.map_err(CallError::from)
 }

@@ -1,5 +1,5 @@
-//! `rag.*`: collections in chunks, as agents of `ProxySQL` know them. Searching
-//! answers identifiers and scores, reading answers texts.
+//! `rag.*`: chunk-level access to collections, compatible with the RAG tools of `ProxySQL`.
+//! Searches return ids and scores; the `get` tools return texts.
 
 mod admin;
 mod chunks;
@@ -20,4 +20,4 @@ pub use fts::RagSearchFts;
 pub use hybrid::RagSearchHybrid;
 pub(super) use limits::with_collections;
 pub use vector::RagSearchVector;
-pub(super) use vector::of_text;
+pub(super) use vector::embed_query;

@@ -1,4 +1,4 @@
-//! What the searches answer.
+//! The result that all `rag.search_*` tools share.
 
 use std::{sync::Arc, time::Instant};
 
@@ -8,23 +8,23 @@ use serde_json::{Map, Value};
 use vademecum_collections::Passage;
 use vademecum_kit::{
     model::Deadline,
-    retrieve::{Finder, FtsQuery},
+    search::{FtsQuery, Highlighter},
     source::SourceError,
 };
 
-use super::limits::ANSWER_BYTES;
+use super::limits::MAX_RESPONSE_BYTES;
 use crate::{
     actors::CallError,
     collections::{
-        Opened,
-        retrieve::{self, Found, List, Missing},
+        VisibleCollection,
+        retrieve::{self, ChunkHit, FailedCollection, HitList},
     },
 };
 
-/// Characters of a snippet.
-const SNIPPET: usize = 300;
+/// Length of a snippet, in characters.
+const SNIPPET_CHARS: usize = 300;
 
-/// What a result shows.
+/// Fields of a result to return.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "the contract has them")]
@@ -35,7 +35,7 @@ pub(super) struct ReturnInput {
     include_metadata: bool,
     /// Default false.
     include_snippets: bool,
-    /// BM25 and distances as they are; default false.
+    /// Raw BM25 and distances; default false.
     include_raw: bool,
 }
 
@@ -50,142 +50,143 @@ impl Default for ReturnInput {
     }
 }
 
-/// The chunks that were found.
+/// Result of a `rag.search_*` tool.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Response {
+pub struct RagSearchResponse {
     /// Best first.
-    pub(super) results: Vec<Chunk>,
-    /// Whether there are more that match.
+    pub(super) results: Vec<ChunkResult>,
+    /// Whether more chunks match.
     pub(super) truncated: bool,
-    /// How it went.
-    pub(super) stats: Stats,
+    /// Statistics of the search.
+    pub(super) stats: SearchStats,
 }
 
-/// A chunk that was found.
+/// A chunk that matches.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[expect(clippy::struct_field_names, reason = "the contract names them so")]
-pub(super) struct Chunk {
-    /// The chunk.
+pub(super) struct ChunkResult {
+    /// Chunk id.
     chunk_id: String,
-    /// The document that it is of.
+    /// Id of its document.
     doc_id: String,
-    /// The number of its source.
+    /// Id of its source.
     source_id: i64,
-    /// The name of its source.
+    /// Name of its source.
     source_name: String,
-    /// How well it fits: 0 to 1, higher is better.
+    /// Fused score from 0 to 1; higher is better.
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
-    /// How well its words fit: 0 to 1, higher is better.
+    /// Full-text score from 0 to 1; higher is better.
     #[serde(skip_serializing_if = "Option::is_none")]
     score_fts: Option<f64>,
-    /// How near its vector is, (1 + cosine) / 2: 0 to 1, higher is better.
+    /// Vector score (1 + cosine) / 2, from 0 to 1; higher is better.
     #[serde(skip_serializing_if = "Option::is_none")]
     score_vec: Option<f64>,
-    /// BM25: higher is better.
+    /// Raw BM25 score; higher is better.
     #[serde(skip_serializing_if = "Option::is_none")]
     score_fts_raw: Option<f64>,
-    /// The distance of its vector: lower is better.
+    /// Raw vector distance; lower is better.
     #[serde(skip_serializing_if = "Option::is_none")]
     distance_raw: Option<f64>,
-    /// The document's title.
+    /// Title of the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// What else is known of the document.
+    /// Metadata of the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Map<String, Value>>,
-    /// Where most of the query stands together.
+    /// Excerpt with the densest query matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<String>,
-    /// Where it stood in each list.
+    /// Rank in each list.
     #[serde(skip_serializing_if = "Option::is_none")]
-    debug: Option<Debug>,
+    debug: Option<RankDebug>,
 }
 
-/// Where a chunk stood in each list, counted from 1; 0 if it was not in it.
+/// Rank of a chunk in each list, counted from 1; 0 if it is not in the list.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-struct Debug {
+struct RankDebug {
     rank_fts: usize,
     rank_vec: usize,
 }
 
-/// How a search went.
+/// Statistics of a search.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub(super) struct Stats {
-    /// How the lists were made one.
+pub(super) struct SearchStats {
+    /// Mode of a hybrid search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mode: Option<&'static str>,
-    /// How many were asked for.
+    /// Number of results requested.
     pub(super) k_requested: i64,
-    /// How many there are.
+    /// Number of results returned.
     k_returned: usize,
-    /// Milliseconds.
+    /// Duration, in milliseconds.
     ms: u64,
-    /// Why only words were searched for, if so.
+    /// Reason for a full-text search instead of a hybrid one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) degraded: Option<String>,
-    /// Collections that gave no answer, and why.
+    /// Collections that failed, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    failed: Vec<Failure>,
+    failed: Vec<FailedSourceEntry>,
 }
 
-/// A collection that gave no answer.
+/// A collection that failed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct Failure {
+struct FailedSourceEntry {
     source_name: String,
     reason: String,
 }
 
-/// What is shown of a list.
-pub(super) struct Shown {
-    pub(super) what: ReturnInput,
+/// The page and the fields of a list to return.
+pub(super) struct ResultPage {
+    pub(super) fields: ReturnInput,
     pub(super) query: Option<Arc<FtsQuery>>,
-    /// Which scores are named.
+    /// Whether fused scores and ranks are included.
     pub(super) is_hybrid: bool,
     pub(super) offset: usize,
     pub(super) k: usize,
 }
 
-impl Shown {
-    /// Reads what is shown of a list.
-    pub(super) fn read(
+impl ResultPage {
+    /// Reads the page of a list and builds the response.
+    pub(super) fn read_response(
         &self,
-        opened: &[Opened],
-        list: &List,
+        opened: &[VisibleCollection],
+        list: &HitList,
         deadline: &Deadline,
-    ) -> Result<Response, SourceError> {
-        let page: Vec<Found> = list.found.iter().skip(self.offset).take(self.k).cloned().collect();
-        let passages = retrieve::read(opened, &page, deadline)?;
-        let mut truncated = list.more || list.found.len() > self.offset + page.len();
+    ) -> Result<RagSearchResponse, SourceError> {
+        let page: Vec<ChunkHit> =
+            list.hits.iter().skip(self.offset).take(self.k).cloned().collect();
+        let passages = retrieve::load_passages(opened, &page, deadline)?;
+        let mut truncated = list.has_more || list.hits.len() > self.offset + page.len();
         let mut results = Vec::with_capacity(page.len());
         let mut bytes = 0;
         for (found, passage) in page.iter().zip(passages) {
             let Some(passage) = passage else { continue };
-            let chunk = self.chunk(found, passage);
+            let chunk = self.to_chunk_result(found, passage);
             bytes += serde_json::to_string(&chunk).map_or(0, |json| json.len());
-            if bytes > ANSWER_BYTES {
+            if bytes > MAX_RESPONSE_BYTES {
                 truncated = true;
                 break;
             }
             results.push(chunk);
         }
-        let failed = list.failed.iter().map(|Missing { name, reason }| Failure {
-            source_name: name.clone(),
-            reason: reason.clone(),
+        let failed = list.failed.iter().map(|FailedCollection { name, reason }| {
+            FailedSourceEntry { source_name: name.clone(), reason: reason.clone() }
         });
         let k_returned = results.len();
-        let stats = Stats { k_returned, failed: failed.collect(), ..Stats::default() };
-        Ok(Response { results, truncated, stats })
+        let stats = SearchStats { k_returned, failed: failed.collect(), ..SearchStats::default() };
+        Ok(RagSearchResponse { results, truncated, stats })
     }
 
-    fn chunk(&self, found: &Found, passage: Passage) -> Chunk {
-        let what = self.what;
-        let raw = |leg: Option<retrieve::Leg>| leg.map(|leg| leg.raw).filter(|_| what.include_raw);
-        let rank = |leg: Option<retrieve::Leg>| leg.map_or(0, |leg| leg.rank);
+    fn to_chunk_result(&self, found: &ChunkHit, passage: Passage) -> ChunkResult {
+        let what = self.fields;
+        let raw =
+            |leg: Option<retrieve::ModeScore>| leg.map(|leg| leg.raw).filter(|_| what.include_raw);
+        let rank = |leg: Option<retrieve::ModeScore>| leg.map_or(0, |leg| leg.rank);
         let snippet = what.include_snippets.then(|| self.snippet(&passage.body));
         let chunk_id = passage.id().to_string();
         let document = passage.document;
-        Chunk {
+        ChunkResult {
             chunk_id,
             doc_id: document.doc_id,
             source_id: document.source_id,
@@ -200,41 +201,41 @@ impl Shown {
             snippet,
             debug: self
                 .is_hybrid
-                .then(|| Debug { rank_fts: rank(found.fts), rank_vec: rank(found.vector) }),
+                .then(|| RankDebug { rank_fts: rank(found.fts), rank_vec: rank(found.vector) }),
         }
     }
 
     fn snippet(&self, body: &str) -> String {
         let Some(query) = &self.query else {
-            return vademecum_kit::retrieve::snippet(body, None, SNIPPET);
+            return vademecum_kit::search::make_snippet(body, None, SNIPPET_CHARS);
         };
-        let finder = Finder::new(query, SNIPPET);
-        let place = finder.look(body).densest;
-        finder.excerpt(body, place).snippet
+        let finder = Highlighter::new(query, SNIPPET_CHARS);
+        let place = finder.find_matches(body).densest;
+        finder.make_excerpt(body, place).snippet
     }
 }
 
-impl Response {
-    /// The same with what the caller asked for and how long it took.
-    pub(super) fn timed(mut self, k_requested: i64, begun: Instant) -> Self {
+impl RagSearchResponse {
+    /// Sets the requested number of results and the duration.
+    pub(super) fn with_timing(mut self, k_requested: i64, begun: Instant) -> Self {
         self.stats.k_requested = k_requested;
         self.stats.ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self
     }
 
-    /// An answer without anything because every collection failed is none.
-    pub(super) fn or_failure(self) -> Result<Self, CallError> {
+    /// Fails if there are no results because collections failed.
+    pub(super) fn fail_if_all_failed(self) -> Result<Self, CallError> {
         if !self.results.is_empty() || self.stats.failed.is_empty() {
             return Ok(self);
         }
         let failed = self.stats.failed.iter();
         let reasons: Vec<String> =
             failed.map(|it| format!("{}: {}", it.source_name, it.reason)).collect();
-        Err(CallError::NoAnswer(reasons.join("; ")))
+        Err(CallError::AllSourcesFailed(reasons.join("; ")))
     }
 }
 
-/// Milliseconds that a call has taken.
-pub(super) fn since(begun: Instant) -> u64 {
+/// Returns the milliseconds since `begun`.
+pub(super) fn elapsed_ms(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

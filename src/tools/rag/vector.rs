@@ -1,4 +1,5 @@
-//! `rag.search_vector`: chunks by their vectors.
+//! `rag.search_vector`: vector search over the chunks of collections, and the embedding of queries
+//! for the other tools.
 
 use std::{sync::Arc, time::Instant};
 
@@ -6,29 +7,29 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_collections::EmbeddingModel;
-use vademecum_kit::retrieve::vector::{Metric, numbers, unit};
+use vademecum_kit::search::vector::{DistanceMetric, decode_vector, normalize};
 
 use super::{
     filter::FilterInput,
-    limits::{self, K, with_collections},
-    results::{Response, ReturnInput, Shown},
+    limits::{self, DEFAULT_K, with_collections},
+    results::{RagSearchResponse, ResultPage, ReturnInput},
 };
 use crate::{
     actors::CallError,
     collections::retrieve,
-    tools::{Contract, Form, Replied, Toolbox},
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
 };
 use vademecum_embed::EmbedError;
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
-/// The longest vector that is read.
-const MOST_DIMENSIONS: usize = 16_384;
+/// Maximum number of dimensions of a vector in the arguments.
+const MAX_DIMENSIONS: usize = 16_384;
 
-/// Searches by vectors.
+/// Runs a vector search.
 #[derive(Debug)]
 pub struct RagSearchVector;
 
-/// What is looked for: a text or a vector.
+/// Arguments of `rag.search_vector`: a text or a vector.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RagSearchVectorInput {
@@ -39,13 +40,13 @@ pub struct RagSearchVectorInput {
     /// Results: 1 to 50.
     #[schemars(extend("default" = 10))]
     k: Option<i64>,
-    /// Which documents count.
+    /// Document filters.
     #[serde(default)]
     filters: FilterInput,
-    /// How the text is embedded.
+    /// Options of the embedding.
     #[serde(default)]
     embedding: EmbeddingInput,
-    /// What results show.
+    /// Fields to return.
     #[serde(default, rename = "return")]
     shown: ReturnInput,
 }
@@ -54,86 +55,94 @@ pub struct RagSearchVectorInput {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct VectorInput {
-    /// How many numbers.
+    /// Dimensions.
     dim: usize,
-    /// 32-bit floats, least byte first, in base64.
+    /// Base64 of little-endian 32-bit floats.
     values_b64: String,
 }
 
-/// How a text is embedded.
+/// Options of the embedding.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct EmbeddingInput {
-    /// The model; the one that is configured.
+    /// Must be the configured model.
     model: Option<String>,
 }
 
-impl Contract for RagSearchVector {
+impl Tool for RagSearchVector {
     const NAME: &'static str = "rag.search_vector";
     const TITLE: &'static str = "Search collections by meaning";
     const DESCRIPTION: &'static str =
         "Semantic search over collections. Read results with rag.get_chunks.";
     const TOOLSET: Toolset = Toolset::Rag;
-    const FORM: Form = Form::Coded;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     type Input = RagSearchVectorInput;
-    type Output = Response;
+    type Output = RagSearchResponse;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: RagSearchVectorInput,
-        call: &Call,
-    ) -> Result<Replied<Response>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagSearchResponse>, CallError> {
         let begun = Instant::now();
-        let k = limits::wanted(input.k)?;
-        let filter = input.filters.read()?;
+        let k = limits::parse_k(input.k)?;
+        let filter = input.filters.into_filter()?;
         let (vector, model) = match (&input.query_text, input.query_embedding) {
             (Some(text), None) => {
-                limits::query("query_text", text)?;
-                let (vector, model) = of_text(toolbox, text, input.embedding.model.as_deref())
+                limits::check_query("query_text", text)?;
+                let (vector, model) = embed_query(toolbox, text, input.embedding.model.as_deref())
                     .await
                     .map_err(CallError::from)?;
                 (vector, Some(model))
             }
-            (None, Some(vector)) => (given(&vector)?, None),
+            (None, Some(vector)) => (decode_query_vector(&vector)?, None),
             (None, None) => {
-                let problem = "query_text: is missing; give query_text or query_embedding";
+                let problem = "query_text: is missing; pass query_text or query_embedding";
                 return Err(CallError::Invalid(problem.to_owned()));
             }
             (Some(_), Some(_)) => {
-                let problem = "query_embedding: give it or query_text, not both";
+                let problem = "query_embedding: pass it or query_text, not both";
                 return Err(CallError::Invalid(problem.to_owned()));
             }
         };
         let what = input.shown;
         let found =
-            with_collections(toolbox, call, limits::SEARCH_VECTOR, move |opened, deadline| {
-                let metric = Metric::Cosine;
-                let list =
-                    retrieve::near(opened, &vector, model.as_ref(), &filter, k, metric, deadline);
-                let shown = Shown { what, query: None, is_hybrid: false, offset: 0, k };
-                shown.read(opened, &list, deadline)
+            with_collections(toolbox, call, limits::VECTOR_TIMEOUT, move |opened, deadline| {
+                let metric = DistanceMetric::Cosine;
+                let list = retrieve::search_vectors(
+                    opened,
+                    &vector,
+                    model.as_ref(),
+                    &filter,
+                    k,
+                    metric,
+                    deadline,
+                );
+                let shown =
+                    ResultPage { fields: what, query: None, is_hybrid: false, offset: 0, k };
+                shown.read_response(opened, &list, deadline)
             });
-        let asked = input.k.unwrap_or_else(|| i64::try_from(K).unwrap_or(0));
-        let response = found.await?.or_failure().map_err(|error| match error {
-            // A vector that fits no collection is the caller's, not ours.
-            CallError::NoAnswer(reason) if model_is_given(&reason) => {
+        let asked = input.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        let response = found.await?.fail_if_all_failed().map_err(|error| match error {
+            // A vector whose dimensions fit no collection is the caller's error, not the server's.
+            CallError::AllSourcesFailed(reason) if is_dimension_mismatch(&reason) => {
                 CallError::Invalid(format!("query_embedding: {reason}"))
             }
             error => error,
         })?;
-        Ok(response.timed(asked, begun).into())
+        Ok(response.with_timing(asked, begun).into())
     }
 }
 
-fn model_is_given(reason: &str) -> bool {
+fn is_dimension_mismatch(reason: &str) -> bool {
     reason.contains("the query has ")
 }
 
-/// A vector that a caller has made.
-fn given(vector: &VectorInput) -> Result<Arc<[f32]>, CallError> {
+/// Decodes, checks and normalizes the vector in the arguments.
+fn decode_query_vector(vector: &VectorInput) -> Result<Arc<[f32]>, CallError> {
     let wrong = |problem: String| CallError::Invalid(format!("query_embedding{problem}"));
-    if vector.dim == 0 || vector.dim > MOST_DIMENSIONS {
-        return Err(wrong(format!(".dim: expected 1 to {MOST_DIMENSIONS}, got {}", vector.dim)));
+    if vector.dim == 0 || vector.dim > MAX_DIMENSIONS {
+        return Err(wrong(format!(".dim: expected 1 to {MAX_DIMENSIONS}, got {}", vector.dim)));
     }
     let bytes = STANDARD.decode(vector.values_b64.trim());
     let bytes = bytes.map_err(|error| wrong(format!(".values_b64: is not base64: {error}")))?;
@@ -146,25 +155,25 @@ fn given(vector: &VectorInput) -> Result<Arc<[f32]>, CallError> {
         );
         return Err(wrong(problem));
     }
-    let values =
-        numbers(&bytes, vector.dim).map_err(|error| wrong(format!(".values_b64: {error}")))?;
-    let vector = unit(&values).map_err(|error| wrong(format!(".values_b64: {error}")))?;
+    let values = decode_vector(&bytes, vector.dim)
+        .map_err(|error| wrong(format!(".values_b64: {error}")))?;
+    let vector = normalize(&values).map_err(|error| wrong(format!(".values_b64: {error}")))?;
     Ok(vector.into())
 }
 
-/// Why a text has no vector.
-pub(crate) enum NoVector {
-    /// Nobody makes any.
+/// Reason why a text has no vector.
+pub(crate) enum EmbeddingUnavailable {
+    /// No embedding provider is configured.
     NotConfigured,
-    /// The model that is asked for is not the one that is configured.
+    /// The requested model is not the configured one.
     OtherModel(String),
-    /// The provider cannot.
+    /// The provider failed.
     Failed(EmbedError),
 }
 
-impl NoVector {
-    /// The same in a few words, for an answer that does without.
-    pub(super) fn words(&self) -> String {
+impl EmbeddingUnavailable {
+    /// Returns the reason as a notice for a result that does without vectors.
+    pub(super) fn degraded_notice(&self) -> String {
         match self {
             Self::NotConfigured => {
                 "full text only: no embeddings.provider is configured".to_owned()
@@ -175,39 +184,39 @@ impl NoVector {
     }
 }
 
-impl From<NoVector> for CallError {
-    fn from(problem: NoVector) -> Self {
+impl From<EmbeddingUnavailable> for CallError {
+    fn from(problem: EmbeddingUnavailable) -> Self {
         match problem {
-            NoVector::NotConfigured => Self::NotConfigured(
-                "nothing makes vectors of texts here: set embeddings.provider in the server's \
-                 settings (local, ollama, openai or voyage), or give query_embedding, or use \
+            EmbeddingUnavailable::NotConfigured => Self::NotConfigured(
+                "no embedding provider is configured: set embeddings.provider in the server's \
+                 settings (local, ollama, openai or voyage), or pass query_embedding, or use \
                  rag.search_fts"
                     .to_owned(),
             ),
-            NoVector::OtherModel(problem) => Self::Invalid(problem),
-            NoVector::Failed(error) => {
+            EmbeddingUnavailable::OtherModel(problem) => Self::Invalid(problem),
+            EmbeddingUnavailable::Failed(error) => {
                 tracing::warn!(%error, "a query could not be embedded");
-                Self::NoAnswer(error.to_string())
+                Self::AllSourcesFailed(error.to_string())
             }
         }
     }
 }
 
-/// The vector of a text, and the model that it is of.
-pub(crate) async fn of_text(
-    toolbox: &Toolbox,
+/// Embeds a text with the configured model. Fails if `wanted` names another model.
+pub(crate) async fn embed_query(
+    toolbox: &ToolRegistry,
     text: &str,
     wanted: Option<&str>,
-) -> Result<(Arc<[f32]>, EmbeddingModel), NoVector> {
-    let embeddings = toolbox.embeddings().ok_or(NoVector::NotConfigured)?;
+) -> Result<(Arc<[f32]>, EmbeddingModel), EmbeddingUnavailable> {
+    let embeddings = toolbox.embeddings().ok_or(EmbeddingUnavailable::NotConfigured)?;
     let model = embeddings.model();
     if let Some(wanted) = wanted.filter(|wanted| *wanted != model.name) {
-        return Err(NoVector::OtherModel(format!(
+        return Err(EmbeddingUnavailable::OtherModel(format!(
             "embedding.model: `{wanted}` is not the model that is configured, `{}`; leave it out",
             model.name
         )));
     }
-    let vector = embeddings.query(text).await.map_err(NoVector::Failed)?;
+    let vector = embeddings.embed_query(text).await.map_err(EmbeddingUnavailable::Failed)?;
     let model = EmbeddingModel {
         provider: model.provider.to_owned(),
         model: model.name.clone(),

@@ -1,12 +1,11 @@
-//! `rag_search` and `verify_document_access`, for agents that know nothing
-//! else of a server: segments of whatever a user may see, each under a name
-//! that only this server can read.
+//! `rag_search` and `verify_document_access`: search over everything a user may see, for agents
+//! that use no other tools. Segment ids are encrypted, so that only this server can read them.
 
-mod brief;
-mod place;
 mod search;
+mod segment_location;
+mod text_summary;
 mod verify;
 
 pub use search::RagSearch;
-pub(crate) use search::visible;
+pub(crate) use search::visible_collections;
 pub use verify::VerifyDocumentAccess;

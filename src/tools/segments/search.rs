@@ -1,47 +1,47 @@
-//! `rag_search`: the segments that fit any of a few phrases.
+//! `rag_search`: returns the segments that best match any of several phrases.
 
 use std::{collections::HashMap, sync::Arc};
 
 use futures_util::future::{join, join_all};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use vademecum_collections::{EmbeddingModel, Filter, Passage};
+use vademecum_collections::{DocumentFilter, EmbeddingModel, Passage};
 use vademecum_kit::{
-    model::{Deadline, Hit, Mode, RetrievalOptions, SourceName},
-    retrieve::{FtsQuery, vector::Metric},
+    model::{Deadline, Hit, RetrievalMode, RetrievalOptions, SourceName},
+    search::{FtsQuery, vector::DistanceMetric},
 };
 
-use super::{brief, place::Place};
+use super::{segment_location::SegmentLocation, text_summary};
 use crate::{
     actors::{self, CallError},
     collections::{
-        Opened,
-        retrieve::{self, Found, List},
+        VisibleCollection,
+        retrieve::{self, ChunkHit, HitList},
     },
     tools::{
-        Contract, Form, Replied, Toolbox,
-        input::{KnowledgeFilters, point},
-        text::plain,
+        ErrorFormat, Tool, ToolOutput, ToolRegistry,
+        input::{KnowledgeFilters, split_uri},
+        render::content_text,
     },
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 
-/// Phrases of one search at most.
-const MOST_PHRASES: usize = 5;
-/// The longest phrase, in bytes.
-const LONGEST_PHRASE: usize = 8_192;
-/// Results of each phrase in each place that are looked at.
-const CANDIDATES: usize = 40;
-/// What is added to a rank before it counts, as is usual for reciprocal ranks.
-const RANK_OFFSET: f64 = 60.0;
-/// Tokens of a segment at most.
-const SEGMENT_TOKENS: usize = 1_000;
+/// Maximum number of phrases in a search.
+const MAX_PHRASES: usize = 5;
+/// Maximum length of a phrase, in bytes.
+const MAX_PHRASE_BYTES: usize = 8_192;
+/// Maximum number of candidates from each ranking.
+const MAX_CANDIDATES: usize = 40;
+/// Constant `k` of reciprocal rank fusion, `1 / (k + rank)`.
+const RRF_K: f64 = 60.0;
+/// Maximum size of a segment of the library, in tokens.
+const MAX_SEGMENT_TOKENS: usize = 1_000;
 
-/// Searches everything that the user may see.
+/// Searches the collections and the library that the user may see.
 #[derive(Debug)]
 pub struct RagSearch;
 
-/// What is looked for.
+/// Arguments of `rag_search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct RagSearchInput {
     /// 1-5 search phrases for semantic retrieval
@@ -49,68 +49,71 @@ pub struct RagSearchInput {
     search_phrases: Vec<String>,
 }
 
-/// The segments that fit.
+/// Result of `rag_search`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RagSearchOutput {
-    /// Always `success`: what is wrong is an error.
+    /// Always `success`; a failure is a JSON-RPC error.
     status: &'static str,
-    /// Best first, one of each document.
+    /// Segments, best first, one of each document.
     segments: Vec<Segment>,
 }
 
-/// A part of a document.
+/// A segment of a document.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(clippy::struct_field_names, reason = "the contract names them so")]
 pub(super) struct Segment {
-    /// What `verify_document_access` takes.
+    /// Argument of `verify_document_access`.
     segment_uid: String,
-    /// The document.
+    /// Name of the document.
     source_file_name: String,
-    /// What kind of file it is.
+    /// File type of the document.
     source_file_type: String,
-    /// At most ten words.
+    /// Headline of at most ten words.
     headline: String,
-    /// One to three sentences of it.
+    /// Summary of one to three sentences.
     segment_summary: String,
-    /// What it says.
+    /// Text of the segment.
     raw_text: String,
-    /// Where a reader finds the document.
+    /// URL where a reader can open the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     source_url: Option<String>,
 }
 
-impl Contract for RagSearch {
+impl Tool for RagSearch {
     const NAME: &'static str = "rag_search";
     const TITLE: &'static str = "Search for segments";
     const DESCRIPTION: &'static str =
         "Searches the knowledge base for relevant information using semantic search";
     const TOOLSET: Toolset = Toolset::RagSearch;
-    const FORM: Form = Form::Bare;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::JsonRpcError;
     type Input = RagSearchInput;
     type Output = RagSearchOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: RagSearchInput,
-        call: &Call,
-    ) -> Result<Replied<RagSearchOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<RagSearchOutput>, CallError> {
         let phrases = input.search_phrases;
-        check(&phrases)?;
-        let opened = visible(toolbox, call).await?;
+        check_phrases(&phrases)?;
+        let opened = visible_collections(toolbox, call).await?;
         let ((lists, unembedded), library) = join(
             search_collections(toolbox, call, &opened, &phrases),
             join_all(phrases.iter().map(|phrase| search_library(toolbox, call, phrase))),
         )
         .await;
-        let mut candidates = Candidates::default();
+        let mut candidates = FusedCandidates::default();
         for list in &lists {
-            candidates.add(list.found.iter().map(|found| Candidate::Chunk(found.clone())));
+            candidates
+                .add_ranking(list.hits.iter().map(|found| SegmentCandidate::Chunk(found.clone())));
         }
         let mut problem = unembedded;
         for answer in library {
             match answer {
                 Ok(hits) => {
-                    candidates.add(hits.into_iter().map(|hit| Candidate::Item(Box::new(hit))));
+                    candidates.add_ranking(
+                        hits.into_iter().map(|hit| SegmentCandidate::Item(Box::new(hit))),
+                    );
                 }
                 Err(error) => problem = Some(error),
             }
@@ -118,36 +121,39 @@ impl Contract for RagSearch {
         if let (true, Some(problem)) = (candidates.by_key.is_empty(), problem) {
             return Err(problem);
         }
-        let segments = read(toolbox, call, &opened, candidates.best_first()).await?;
-        // Its readers look for the JSON in the text.
+        let segments = read_segments(toolbox, call, &opened, candidates.into_sorted()).await?;
+        // The clients of this contract parse the JSON in the text.
         Ok(RagSearchOutput { status: "success", segments }.into())
     }
 }
 
-fn check(phrases: &[String]) -> Result<(), CallError> {
-    if phrases.is_empty() || phrases.len() > MOST_PHRASES {
+fn check_phrases(phrases: &[String]) -> Result<(), CallError> {
+    if phrases.is_empty() || phrases.len() > MAX_PHRASES {
         let found = phrases.len();
-        let problem = format!("search_phrases: expected 1 to {MOST_PHRASES} phrases, got {found}");
+        let problem = format!("search_phrases: expected 1 to {MAX_PHRASES} phrases, got {found}");
         return Err(CallError::Invalid(problem));
     }
     for (index, phrase) in phrases.iter().enumerate() {
         if phrase.trim().is_empty() {
             return Err(CallError::Invalid(format!("search_phrases[{index}]: is blank")));
         }
-        if phrase.len() > LONGEST_PHRASE {
+        if phrase.len() > MAX_PHRASE_BYTES {
             let problem = format!(
-                "search_phrases[{index}]: is longer than {LONGEST_PHRASE} bytes; shorten it"
+                "search_phrases[{index}]: is longer than {MAX_PHRASE_BYTES} bytes; shorten it"
             );
-            return Err(CallError::TooMuch(problem));
+            return Err(CallError::LimitExceeded(problem));
         }
     }
     Ok(())
 }
 
-/// The collections that the caller may see.
-pub(crate) async fn visible(toolbox: &Toolbox, call: &Call) -> Result<Arc<[Opened]>, CallError> {
+/// Returns the collections visible to the caller.
+pub(crate) async fn visible_collections(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+) -> Result<Arc<[VisibleCollection]>, CallError> {
     let (catalogue, principal) = (Arc::clone(toolbox.collections()), call.principal.clone());
-    let opened = tokio::task::spawn_blocking(move || catalogue.visible(&principal)).await;
+    let opened = tokio::task::spawn_blocking(move || catalogue.list_visible(&principal)).await;
     match opened {
         Ok(Ok(opened)) => Ok(opened.into()),
         Ok(Err(error)) => {
@@ -158,23 +164,22 @@ pub(crate) async fn visible(toolbox: &Toolbox, call: &Call) -> Result<Arc<[Opene
     }
 }
 
-/// What the collections have for each phrase, by words and by vectors; and why
-/// there are none of the latter, if there should be: what words do not find might
-/// have been found by them.
+/// Searches the collections for each phrase by full text and by vectors. Also returns the reason if
+/// embedding a phrase failed, because hits may then be missing.
 async fn search_collections(
-    toolbox: &Toolbox,
-    call: &Call,
-    opened: &Arc<[Opened]>,
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    opened: &Arc<[VisibleCollection]>,
     phrases: &[String],
-) -> (Vec<List>, Option<CallError>) {
+) -> (Vec<HitList>, Option<CallError>) {
     if opened.is_empty() {
         return (Vec::new(), None);
     }
     let mut problem = None;
     let vectors = async {
         let Some(embeddings) = toolbox.embeddings() else { return Vec::new() };
-        let asked = phrases.iter().map(|phrase| embeddings.query(phrase));
-        // Who makes no vectors costs what would be found by them, and no more.
+        let asked = phrases.iter().map(|phrase| embeddings.embed_query(phrase));
+        // An embedding failure costs the vector hits only.
         let made = join_all(asked).await.into_iter().map(|made| {
             made.inspect_err(|error| problem = Some(CallError::Refused(error.to_string())))
         });
@@ -184,9 +189,16 @@ async fn search_collections(
     let words = {
         let (opened, deadline) = (Arc::clone(opened), deadline.clone());
         let queries: Vec<_> = phrases.iter().map(|it| Arc::new(FtsQuery::parse(it))).collect();
-        toolbox.beside(call, move || {
-            let ask =
-                |query| retrieve::words(&opened, query, &Filter::default(), CANDIDATES, &deadline);
+        toolbox.run_blocking(call, move || {
+            let ask = |query| {
+                retrieve::search_full_text(
+                    &opened,
+                    query,
+                    &DocumentFilter::default(),
+                    MAX_CANDIDATES,
+                    &deadline,
+                )
+            };
             queries.iter().map(ask).collect::<Vec<_>>()
         })
     };
@@ -199,73 +211,84 @@ async fn search_collections(
             dimensions: 0,
         };
         let opened = Arc::clone(opened);
-        let near = toolbox.beside(call, move || near(&opened, &vectors, &model, &deadline));
+        let near = toolbox
+            .run_blocking(call, move || search_vectors(&opened, &vectors, &model, &deadline));
         lists.extend(near.await.unwrap_or_default());
     }
     (lists, problem)
 }
 
-fn near(
-    opened: &[Opened],
+fn search_vectors(
+    opened: &[VisibleCollection],
     vectors: &[Arc<[f32]>],
     model: &EmbeddingModel,
     deadline: &Deadline,
-) -> Vec<List> {
-    let filter = Filter::default();
+) -> Vec<HitList> {
+    let filter = DocumentFilter::default();
     let ask = |vector: &Arc<[f32]>| {
-        retrieve::near(opened, vector, Some(model), &filter, CANDIDATES, Metric::Cosine, deadline)
+        retrieve::search_vectors(
+            opened,
+            vector,
+            Some(model),
+            &filter,
+            MAX_CANDIDATES,
+            DistanceMetric::Cosine,
+            deadline,
+        )
     };
     vectors.iter().map(ask).collect()
 }
 
-/// What the user's library has for a phrase.
+/// Searches the user's library for a phrase.
 async fn search_library(
-    toolbox: &Toolbox,
-    call: &Call,
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
     phrase: &str,
 ) -> Result<Vec<Hit>, CallError> {
-    let search = actors::Search {
+    let search = actors::SearchRequest {
         query: phrase.to_owned(),
-        wanted: KnowledgeFilters::default().into_wanted(&SourceName::ALL),
+        selections: KnowledgeFilters::default().into_selections(&SourceName::ALL),
         order: None,
-        limit: CANDIDATES,
+        limit: MAX_CANDIDATES,
         offset: 0,
         snippet_length: None,
         highlight: false,
         preferences: call.defaults.preferences,
-        fresh: false,
-        vectors: None,
+        skip_seen: false,
+        vector_query: None,
     };
-    Ok(toolbox.search(call, None, search).await?.hits)
+    Ok(toolbox.search_session(call, None, search).await?.hits)
 }
 
-/// Something that was found.
+/// A hit of any ranking.
 #[derive(Clone, Debug)]
-enum Candidate {
-    Chunk(Found),
+enum SegmentCandidate {
+    Chunk(ChunkHit),
     Item(Box<Hit>),
 }
 
-/// What was found by anything, with the sum of its reciprocal ranks.
+/// Candidates of all rankings, each with its sum of reciprocal ranks.
 #[derive(Default)]
-struct Candidates {
-    by_key: HashMap<String, (Candidate, f64)>,
+struct FusedCandidates {
+    by_key: HashMap<String, (SegmentCandidate, f64)>,
 }
 
-impl Candidates {
+impl FusedCandidates {
     /// Adds a ranking, best first.
-    fn add(&mut self, ranking: impl Iterator<Item = Candidate>) {
+    fn add_ranking(&mut self, ranking: impl Iterator<Item = SegmentCandidate>) {
         for (candidate, rank) in ranking.zip(1_u32..) {
             let key = match &candidate {
-                Candidate::Chunk(found) => format!("{}#{}", found.place, found.key),
-                Candidate::Item(hit) => hit.uri.to_string(),
+                SegmentCandidate::Chunk(found) => {
+                    format!("{}#{}", found.collection_index, found.key)
+                }
+                SegmentCandidate::Item(hit) => hit.uri.to_string(),
             };
             let (_, score) = self.by_key.entry(key).or_insert((candidate, 0.0));
-            *score += 1.0 / (RANK_OFFSET + f64::from(rank));
+            *score += 1.0 / (RRF_K + f64::from(rank));
         }
     }
 
-    fn best_first(self) -> Vec<Candidate> {
+    fn into_sorted(self) -> Vec<SegmentCandidate> {
         let mut all: Vec<_> = self.by_key.into_iter().collect();
         all.sort_by(|(key, (_, score)), (other_key, (_, other))| {
             other.total_cmp(score).then_with(|| key.cmp(other_key))
@@ -274,26 +297,26 @@ impl Candidates {
     }
 }
 
-/// Reads the best candidates, one of each document, as many as are wanted.
-async fn read(
-    toolbox: &Toolbox,
-    call: &Call,
-    opened: &Arc<[Opened]>,
-    candidates: Vec<Candidate>,
+/// Reads the best candidates, one of each document, up to the configured number of segments.
+async fn read_segments(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    opened: &Arc<[VisibleCollection]>,
+    candidates: Vec<SegmentCandidate>,
 ) -> Result<Vec<Segment>, CallError> {
     let wanted = toolbox.segments();
-    let chunks: Vec<Found> = candidates
+    let chunks: Vec<ChunkHit> = candidates
         .iter()
         .filter_map(|candidate| match candidate {
-            Candidate::Chunk(found) => Some(found.clone()),
-            Candidate::Item(_) => None,
+            SegmentCandidate::Chunk(found) => Some(found.clone()),
+            SegmentCandidate::Item(_) => None,
         })
-        .take(wanted * CANDIDATES)
+        .take(wanted * MAX_CANDIDATES)
         .collect();
     let (collections, deadline) = (Arc::clone(opened), toolbox.deadline(call));
-    let passages = toolbox.beside(call, move || {
-        let passages = retrieve::read(&collections, &chunks, &deadline)?;
-        let named = chunks.iter().map(|found| (found.place, found.key)).zip(passages);
+    let passages = toolbox.run_blocking(call, move || {
+        let passages = retrieve::load_passages(&collections, &chunks, &deadline)?;
+        let named = chunks.iter().map(|found| (found.collection_index, found.key)).zip(passages);
         Ok::<_, vademecum_kit::source::SourceError>(named.collect::<HashMap<_, _>>())
     });
     let mut passages = passages.await??;
@@ -304,31 +327,31 @@ async fn read(
             break;
         }
         let (place, segment) = match candidate {
-            Candidate::Chunk(found) => {
-                let passage = passages.remove(&(found.place, found.key)).flatten();
+            SegmentCandidate::Chunk(found) => {
+                let passage = passages.remove(&(found.collection_index, found.key)).flatten();
                 let Some(passage) = passage else { continue };
-                of_passage(passage)
+                segment_from_passage(passage)
             }
-            Candidate::Item(hit) => match of_hit(toolbox, call, *hit).await {
+            SegmentCandidate::Item(hit) => match segment_from_hit(toolbox, call, *hit).await {
                 Some(found) => found,
                 None => continue,
             },
         };
-        let (source, document) = place.document();
+        let (source, document) = place.document_key();
         let document = (source, document.to_owned());
         if documents.contains(&document) {
             continue;
         }
-        let Some(segment_uid) = place.uid(toolbox.server_key()?) else { continue };
+        let Some(segment_uid) = place.seal_uid(toolbox.server_key()?) else { continue };
         documents.push(document);
         segments.push(Segment { segment_uid, ..segment });
     }
     Ok(segments)
 }
 
-fn of_passage(passage: Passage) -> (Place, Segment) {
+fn segment_from_passage(passage: Passage) -> (SegmentLocation, Segment) {
     let document = &passage.document;
-    let place = Place::Collection {
+    let place = SegmentLocation::Collection {
         source_id: document.source_id,
         doc_id: document.doc_id.clone(),
         index: passage.index,
@@ -341,31 +364,37 @@ fn of_passage(passage: Passage) -> (Place, Segment) {
             .or_else(|| document.title.clone())
             .unwrap_or_else(|| document.doc_id.clone()),
         source_file_type: document.file_type.clone().unwrap_or_else(|| "txt".to_owned()),
-        headline: brief::headline(
+        headline: text_summary::extract_headline(
             passage.section.as_deref(),
             document.title.as_deref(),
             &passage.body,
         ),
-        segment_summary: brief::summary(&passage.body),
+        segment_summary: text_summary::extract_summary(&passage.body),
         source_url: document.url.clone(),
         raw_text: passage.body,
     };
     (place, segment)
 }
 
-/// Reads the passage of an item that matched. What has vanished is nothing.
-async fn of_hit(toolbox: &Toolbox, call: &Call, hit: Hit) -> Option<(Place, Segment)> {
+/// Reads the passage of an item that matched. Returns `None` if it cannot be read, for example
+/// because it was deleted.
+async fn segment_from_hit(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    hit: Hit,
+) -> Option<(SegmentLocation, Segment)> {
     let options = RetrievalOptions {
-        mode: Some(Mode::Chunk),
-        max_tokens: Some(SEGMENT_TOKENS),
+        mode: Some(RetrievalMode::Chunk),
+        max_tokens: Some(MAX_SEGMENT_TOKENS),
         loc: hit.loc.clone(),
         ..RetrievalOptions::default()
     };
-    let (id, part) = point(hit.uri.clone());
+    let (id, part) = split_uri(hit.uri.clone());
     let preferences = call.defaults.preferences;
-    let read = actors::Read { source: hit.source, id, part, options, page: None, preferences };
+    let read =
+        actors::ReadRequest { source: hit.source, id, part, options, page: None, preferences };
     let item = toolbox.read_item(call, None, read).await.ok()?;
-    let raw_text = plain(&item.content);
+    let raw_text = content_text(&item.content);
     let title = hit.title.clone().filter(|title| !title.trim().is_empty());
     let segment = Segment {
         segment_uid: String::new(),
@@ -377,12 +406,12 @@ async fn of_hit(toolbox: &Toolbox, call: &Call, hit: Hit) -> Option<(Place, Segm
                 hit.media_type.clone().unwrap_or_else(|| "txt".to_owned())
             }
         },
-        headline: brief::headline(None, title.as_deref(), &raw_text),
-        segment_summary: brief::summary(&raw_text),
+        headline: text_summary::extract_headline(None, title.as_deref(), &raw_text),
+        segment_summary: text_summary::extract_summary(&raw_text),
         source_url: hit.url.clone().filter(|url| url.starts_with("http")),
         raw_text,
     };
     let user = call.principal.user().as_str().to_owned();
-    let place = Place::Library { user, uri: hit.uri.to_string(), loc: hit.loc };
+    let place = SegmentLocation::Library { user, uri: hit.uri.to_string(), loc: hit.loc };
     Some((place, segment))
 }

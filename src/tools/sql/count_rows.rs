@@ -1,30 +1,30 @@
-//! `count_rows`: how many rows a table has.
+//! `count_rows`: counts the rows of a table.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    asked::{connect, while_wanted},
-    told::read_only,
+    render::explain_read_only,
+    sql_call::{connect_profile, run_until_cancelled},
 };
 use crate::{
     actors::CallError,
-    tools::{Contract, Replied, Toolbox},
+    tools::{Tool, ToolOutput, ToolRegistry},
 };
-use vademecum_mcp::{Call, Toolset};
-use vademecum_sql::{Engine, guard, quoted};
+use vademecum_mcp::{RequestContext, Toolset};
+use vademecum_sql::{Engine, guard, quote_identifier};
 
-/// Counts rows.
+/// Counts the rows of a table.
 #[derive(Debug)]
 pub struct CountRows;
 
-/// Which rows.
+/// Arguments of `count_rows`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CountRowsInput {
     /// The table.
     table: String,
-    /// Its schema: `public`, unless said; of `MySQL` the database, of `SQLite` `main`.
+    /// Schema; default `public`, in `SQLite` `main`; in `MySQL` the database.
     schema: Option<String>,
     /// A condition on one row, without the word WHERE.
     #[serde(rename = "where")]
@@ -33,18 +33,18 @@ pub struct CountRowsInput {
     profile: Option<String>,
 }
 
-/// How many there are.
+/// Result of `count_rows`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CountRowsOutput {
-    /// The database.
+    /// Name of the profile.
     database: String,
-    /// What was asked.
+    /// Statement that was run.
     query: String,
-    /// How many rows there are.
+    /// Number of rows.
     count: u64,
 }
 
-impl Contract for CountRows {
+impl Tool for CountRows {
     const NAME: &'static str = "count_rows";
     const TITLE: &'static str = "Count rows";
     const DESCRIPTION: &'static str = "Count the rows of a table, all or those that meet a \
@@ -54,45 +54,46 @@ impl Contract for CountRows {
     type Output = CountRowsOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: CountRowsInput,
-        call: &Call,
-    ) -> Result<Replied<CountRowsOutput>, CallError> {
-        let connection = connect(toolbox, call, input.profile.as_deref()).await?;
-        let query = input.statement(connection.engine()).map_err(read_only)?;
-        let caps = connection.profile().caps();
-        let rows = while_wanted(call, connection.read(&query, &[], caps)).await;
-        let rows = rows.map_err(read_only)?;
-        let count = rows.records().next().and_then(|record| record.text("n").parse().ok());
+        call: &RequestContext,
+    ) -> Result<ToolOutput<CountRowsOutput>, CallError> {
+        let connection = connect_profile(toolbox, call, input.profile.as_deref()).await?;
+        let query = input.count_statement(connection.engine()).map_err(explain_read_only)?;
+        let caps = connection.profile().query_caps();
+        let rows = run_until_cancelled(call, connection.run_query(&query, &[], caps)).await;
+        let rows = rows.map_err(explain_read_only)?;
+        let count = rows.catalog_rows().next().and_then(|record| record.text("n").parse().ok());
         let output = CountRowsOutput {
             database: connection.profile().name().to_owned(),
             query,
             count: count.ok_or(CallError::Unavailable)?,
         };
-        let text = toolbox.text(|| output.text());
-        Ok(Replied { output, text, meta: None })
+        let text = toolbox.text(|| output.render());
+        Ok(ToolOutput { output, text, meta: None })
     }
 }
 
 impl CountRowsInput {
-    /// The statement that counts.
-    fn statement(&self, engine: Engine) -> Result<String, CallError> {
+    /// Builds the `SELECT count(*)` statement.
+    fn count_statement(&self, engine: Engine) -> Result<String, CallError> {
         let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         if self.table.is_empty() {
-            let problem = "table: is empty; name one (get_schema_info tells which there are)";
+            let problem = "table: is empty; pass a table name (get_schema_info lists them)";
             return Err(CallError::Invalid(problem.to_owned()));
         }
         let schema = said(&self.schema).or_else(|| match engine {
             Engine::Postgres => Some("public".to_owned()),
-            // That of the connection.
+            // The database of the connection.
             Engine::MySql => None,
             Engine::Sqlite => Some("main".to_owned()),
         });
-        let schema = schema.map(|schema| quoted(engine, &schema) + ".").unwrap_or_default();
+        let schema =
+            schema.map(|schema| quote_identifier(engine, &schema) + ".").unwrap_or_default();
         let mut statement =
-            format!("SELECT count(*) AS n FROM {schema}{}", quoted(engine, &self.table));
+            format!("SELECT count(*) AS n FROM {schema}{}", quote_identifier(engine, &self.table));
         if let Some(condition) = said(&self.condition) {
-            let condition = guard::condition(engine, &condition)?;
+            let condition = guard::check_condition(engine, &condition)?;
             statement = format!("{statement} WHERE ({})", condition.text());
         }
         Ok(statement)
@@ -100,7 +101,7 @@ impl CountRowsInput {
 }
 
 impl CountRowsOutput {
-    fn text(&self) -> String {
+    fn render(&self) -> String {
         let Self { database, query, count } = self;
         format!("Database: {database}\n\nSQL Query:\n{query}\n\nCount: {count}")
     }
@@ -122,11 +123,11 @@ mod tests {
             condition: condition.map(str::to_owned),
             profile: None,
         };
-        input.statement(engine).unwrap_or_else(|error| error.to_string())
+        input.count_statement(engine).unwrap_or_else(|error| error.to_string())
     }
 
     #[test]
-    fn names_are_quoted_as_their_engine_does() {
+    fn names_are_quoted_for_their_engine() {
         for (engine, said) in [
             (Engine::Postgres, "SELECT count(*) AS n FROM \"public\".\"big\"\"table\""),
             (Engine::MySql, "SELECT count(*) AS n FROM `big\"table`"),
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_is_more_than_one_is_refused() {
+    fn condition_with_other_clauses_is_rejected() {
         for condition in ["1=1) OR (SELECT 1", "id IN (SELECT 1)", "1=1; DROP TABLE t", "1 -- x"] {
             let said = statement(Engine::Postgres, "t", None, Some(condition));
             assert!(!said.starts_with("SELECT"), "{said}");

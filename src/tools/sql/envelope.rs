@@ -1,24 +1,24 @@
-//! The envelope of answers for programs: `{ok, schema_version, data}`.
+//! The result envelope `{ok, schema_version, data}` of the xsql tools.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::tools::{Replied, tool::SCHEMA_VERSION};
+use crate::tools::{ToolOutput, tool::SCHEMA_VERSION};
 
-/// An answer for programs. What went wrong has `error` in the place of `data`.
+/// A successful result. Errors have `error` instead of `data`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Envelope<T> {
-    /// Whether it went well.
+    /// Always true; false in errors.
     ok: bool,
-    /// The version of this shape.
+    /// Version of the envelope.
     schema_version: u8,
-    /// What was asked for.
+    /// Result of the tool.
     data: T,
 }
 
 impl<T> Envelope<T> {
-    /// Something that went well.
-    pub(super) fn of(data: T) -> Replied<Self> {
+    /// Wraps a successful result.
+    pub(super) fn success(data: T) -> ToolOutput<Self> {
         Self { ok: true, schema_version: SCHEMA_VERSION, data }.into()
     }
 }

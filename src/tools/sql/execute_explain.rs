@@ -1,25 +1,25 @@
-//! `execute_explain`: how a database answers a query, and what might be better.
+//! `execute_explain`: returns the execution plan of a query with notes on slow parts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    asked::{connect, while_wanted},
-    told::read_only,
+    render::explain_read_only,
+    sql_call::{connect_profile, run_until_cancelled},
 };
 use crate::{
     actors::CallError,
-    tools::{Contract, Replied, Toolbox, text},
+    tools::{Tool, ToolOutput, ToolRegistry, render},
 };
-use vademecum_mcp::{Call, Toolset};
-use vademecum_sql::plan::{Body, Explaining, Plan, PlanForm, explain};
+use vademecum_mcp::{RequestContext, Toolset};
+use vademecum_sql::plan::{ExplainOptions, PlanBody, PlanFormat, QueryPlan, explain_query};
 
 /// Explains a query.
 #[derive(Debug)]
 pub struct ExecuteExplain;
 
-/// Which query, and what is wanted to be known of it.
+/// Arguments of `execute_explain`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("required" = ["query"]))]
@@ -27,56 +27,56 @@ pub struct ExecuteExplainInput {
     /// One SELECT, WITH, VALUES or TABLE.
     #[schemars(with = "String")]
     query: Option<String>,
-    /// Run it, to measure it.
-    #[serde(default = "yes")]
+    /// Run and measure it.
+    #[serde(default = "default_true")]
     analyze: bool,
-    /// Tell which pages it needed (`PostgreSQL`).
-    #[serde(default = "yes")]
+    /// Include buffer use (`PostgreSQL`).
+    #[serde(default = "default_true")]
     buffers: bool,
-    /// How the plan is written.
+    /// Format of the plan.
     #[serde(default)]
     #[schemars(extend("default" = "text"))]
-    format: PlanFormat,
+    format: PlanFormatInput,
     /// The database; not needed if there is only one.
     profile: Option<String>,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-/// How a plan is written.
+/// Format of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum PlanFormat {
-    /// For people.
+enum PlanFormatInput {
+    /// Text for people.
     #[default]
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }
 
-/// A plan.
+/// Result of `execute_explain`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExecuteExplainOutput {
-    /// The database.
+    /// Name of the profile.
     database: String,
     /// The query.
     query: String,
-    /// Whether the query was run for it.
+    /// Whether the query was run.
     analyzed: bool,
-    /// The plan, as a text.
+    /// Plan as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<String>,
-    /// The plan, as JSON.
+    /// Plan as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = ["array", "object"]))]
     plan_json: Option<Value>,
-    /// What stands out.
+    /// Notes on expensive parts of the plan.
     analysis: Vec<String>,
 }
 
-impl Contract for ExecuteExplain {
+impl Tool for ExecuteExplain {
     const NAME: &'static str = "execute_explain";
     const TITLE: &'static str = "Explain a query";
     const DESCRIPTION: &'static str = "Show how a database runs a query, with what makes it slow. \
@@ -86,25 +86,26 @@ impl Contract for ExecuteExplain {
     type Output = ExecuteExplainOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: ExecuteExplainInput,
-        call: &Call,
-    ) -> Result<Replied<ExecuteExplainOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<ExecuteExplainOutput>, CallError> {
         let query = input.query.filter(|query| !query.trim().is_empty());
         let query = query.ok_or_else(|| {
             CallError::Invalid("query: is required and must be a non-empty string".to_owned())
         })?;
-        let connection = connect(toolbox, call, input.profile.as_deref()).await?;
+        let connection = connect_profile(toolbox, call, input.profile.as_deref()).await?;
         let form = match input.format {
-            PlanFormat::Text => PlanForm::Text,
-            PlanFormat::Json => PlanForm::Json,
+            PlanFormatInput::Text => PlanFormat::Text,
+            PlanFormatInput::Json => PlanFormat::Json,
         };
-        let wanted = Explaining { analyze: input.analyze, buffers: input.buffers, form };
-        let explained = while_wanted(call, explain(&connection, &query, wanted)).await;
-        let Plan { is_analyzed, body, notes } = explained.map_err(read_only)?;
+        let wanted =
+            ExplainOptions { analyze: input.analyze, buffers: input.buffers, format: form };
+        let explained = run_until_cancelled(call, explain_query(&connection, &query, wanted)).await;
+        let QueryPlan { is_analyzed, body, notes } = explained.map_err(explain_read_only)?;
         let (plan, plan_json) = match body {
-            Body::Text(text) => (Some(text), None),
-            Body::Json(json) => (None, Some(json)),
+            PlanBody::Text(text) => (Some(text), None),
+            PlanBody::Json(json) => (None, Some(json)),
         };
         let output = ExecuteExplainOutput {
             database: connection.profile().name().to_owned(),
@@ -114,35 +115,35 @@ impl Contract for ExecuteExplain {
             plan_json,
             analysis: notes,
         };
-        let text = toolbox.text(|| output.text());
-        Ok(Replied { output, text, meta: None })
+        let text = toolbox.text(|| output.render());
+        Ok(ToolOutput { output, text, meta: None })
     }
 }
 
 impl ExecuteExplainOutput {
-    fn text(&self) -> String {
+    fn render(&self) -> String {
         let title = if self.analyzed { "EXPLAIN ANALYZE Results" } else { "EXPLAIN Results" };
         let mut page = String::new();
-        heading(&mut page, title, "=");
-        text::push(&mut page, format_args!("\nQuery: {}\n\n", self.query));
-        heading(&mut page, "Execution Plan:", "-");
+        push_heading(&mut page, title, "=");
+        render::push_display(&mut page, format_args!("\nQuery: {}\n\n", self.query));
+        push_heading(&mut page, "Execution Plan:", "-");
         if let Some(plan) = &self.plan {
             page.push_str(plan);
         }
         if let Some(plan) = &self.plan_json {
-            text::push(&mut page, format_args!("{plan:#}"));
+            render::push_display(&mut page, format_args!("{plan:#}"));
         }
         page.push_str("\n\n");
-        heading(&mut page, "Analysis:", "-");
+        push_heading(&mut page, "Analysis:", "-");
         let notes = self.analysis.iter().map(|note| format!("- {note}"));
         page.push_str(&notes.collect::<Vec<_>>().join("\n"));
         page
     }
 }
 
-/// A title, underlined.
-fn heading(page: &mut String, title: &str, with: &str) {
-    text::push(page, format_args!("{title}\n{}\n", with.repeat(title.chars().count())));
+/// Appends an underlined heading.
+fn push_heading(page: &mut String, title: &str, with: &str) {
+    render::push_display(page, format_args!("{title}\n{}\n", with.repeat(title.chars().count())));
 }
 
 #[cfg(test)]
@@ -151,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    fn explained(plan: Option<&str>, plan_json: Option<Value>) -> ExecuteExplainOutput {
+    fn sample_output(plan: Option<&str>, plan_json: Option<Value>) -> ExecuteExplainOutput {
         ExecuteExplainOutput {
             database: "shop".to_owned(),
             query: "SELECT 1".to_owned(),
@@ -163,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_stands_between_its_query_and_what_is_said_of_it() {
+    fn text_has_query_then_plan_then_analysis() {
         assert_eq!(
-            explained(Some("Result"), None).text(),
+            sample_output(Some("Result"), None).render(),
             "EXPLAIN ANALYZE Results\n=======================\n\nQuery: SELECT 1\n\n\
              Execution Plan:\n---------------\nResult\n\n\
              Analysis:\n---------\n- Nothing stands out in this plan"
         );
-        let text = explained(None, Some(json!([{ "Plan": 1 }]))).text();
+        let text = sample_output(None, Some(json!([{ "Plan": 1 }]))).render();
         assert!(text.starts_with("EXPLAIN Results\n===============\n"), "{text}");
         assert!(text.contains("---\n[\n  {\n    \"Plan\": 1\n  }\n]\n\nAnalysis:"), "{text}");
     }

@@ -1,4 +1,4 @@
-//! `get_schema_info`: which tables a database has, and their columns.
+//! `get_schema_info`: lists the tables of a database and their columns.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    asked::{connect, while_wanted},
-    told::line,
+    render::tsv_line,
+    sql_call::{connect_profile, run_until_cancelled},
 };
 use crate::{
     actors::CallError,
-    tools::{Contract, Replied, Toolbox, text},
+    tools::{Tool, ToolOutput, ToolRegistry, render},
 };
-use vademecum_mcp::{Call, Toolset};
-use vademecum_sql::schema::{self, Part, Schema, Table, TableColumn, Which};
+use vademecum_mcp::{RequestContext, Toolset};
+use vademecum_sql::schema::{self, ColumnFilter, DatabaseSchema, SchemaFilter, Table, TableColumn};
 
-/// Tables that are shown whole where nobody says which; of more there is a summary.
-const MOST_TABLES: usize = 10;
-/// Names of tables in the summary of a schema.
-const FIRST: usize = 5;
-/// The columns of the text.
-const HEAD: [&str; 16] = [
+/// Maximum number of tables listed with columns if no schema is given; more tables are summarized.
+const MAX_DETAILED_TABLES: usize = 10;
+/// Number of table names listed for each schema in a summary.
+const SUMMARY_TABLE_NAMES: usize = 5;
+/// Header line of the text.
+const COLUMN_HEADINGS: [&str; 16] = [
     "schema",
     "table",
     "type",
@@ -40,17 +40,17 @@ const HEAD: [&str; 16] = [
     "vector_dims",
 ];
 
-/// Tells which tables there are.
+/// Lists tables and columns.
 #[derive(Debug)]
 pub struct GetSchemaInfo;
 
-/// Which tables, and how much of them.
+/// Arguments of `get_schema_info`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetSchemaInfoInput {
-    /// Only this schema; of `MySQL`, this database.
+    /// Only this schema; in `MySQL`, this database.
     schema_name: Option<String>,
-    /// Only this table; takes `schema_name`.
+    /// Only this table; needs `schema_name`.
     table_name: Option<String>,
     /// Only tables with vectors.
     #[serde(default)]
@@ -58,31 +58,31 @@ pub struct GetSchemaInfoInput {
     /// Only names, without columns.
     #[serde(default)]
     compact: bool,
-    /// Partitions too, not only their tables.
+    /// Include partitions.
     #[serde(default)]
     include_partitions: bool,
     /// The database; not needed if there is only one.
     profile: Option<String>,
 }
 
-/// What there is.
+/// Result of `get_schema_info`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GetSchemaInfoOutput {
-    /// The database.
+    /// Name of the profile.
     database: String,
-    /// How many tables and views there are.
+    /// Number of matching tables and views.
     found: usize,
-    /// Whether some of them are not shown.
+    /// Whether some of them are omitted.
     truncated: bool,
-    /// They, with their columns.
+    /// Tables with their columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     tables: Option<Vec<Table>>,
-    /// They in short, where there are many.
+    /// Summary by schema, if there are many tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     schemas: Option<Vec<SchemaSummary>>,
 }
 
-/// A schema in short.
+/// Summary of a schema.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct SchemaSummary {
     schema: String,
@@ -91,49 +91,50 @@ struct SchemaSummary {
     vector_tables: Vec<String>,
 }
 
-/// How much is shown.
+/// Level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Detail {
+enum DetailLevel {
     Summary,
     Names,
     Columns,
 }
 
-impl Contract for GetSchemaInfo {
+impl Tool for GetSchemaInfo {
     const NAME: &'static str = "get_schema_info";
     const TITLE: &'static str = "Show tables";
     const DESCRIPTION: &'static str = "List tables, views and columns of a database: call it \
-        before query_database. Of more than ten tables it gives a summary, unless schema_name is \
-        said.";
+        before query_database. More than ten tables are summarized, unless schema_name is \
+        set.";
     const TOOLSET: Toolset = Toolset::Databases;
     type Input = GetSchemaInfoInput;
     type Output = GetSchemaInfoOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: GetSchemaInfoInput,
-        call: &Call,
-    ) -> Result<Replied<GetSchemaInfoOutput>, CallError> {
-        let part = input.part()?;
-        let connection = connect(toolbox, call, input.profile.as_deref()).await?;
-        let look = |which| while_wanted(call, schema::read(&connection, &part, which));
-        let mut found = input.wanted(look(Which::Vectors).await?);
-        let detail = input.detail(found.tables.len());
-        if detail == Detail::Columns {
-            found = input.wanted(look(Which::All).await?);
+        call: &RequestContext,
+    ) -> Result<ToolOutput<GetSchemaInfoOutput>, CallError> {
+        let part = input.schema_filter()?;
+        let connection = connect_profile(toolbox, call, input.profile.as_deref()).await?;
+        let look =
+            |which| run_until_cancelled(call, schema::read_schema(&connection, &part, which));
+        let mut found = input.filter_tables(look(ColumnFilter::VectorsOnly).await?);
+        let detail = input.detail_level(found.tables.len());
+        if detail == DetailLevel::Columns {
+            found = input.filter_tables(look(ColumnFilter::All).await?);
         }
-        let bytes = connection.profile().caps().bytes;
+        let bytes = connection.profile().query_caps().max_bytes;
         let database = connection.profile().name().to_owned();
-        let (output, page) = show(database, &input, found, detail, bytes);
+        let (output, page) = build_output(database, &input, found, detail, bytes);
         let text = toolbox.text(|| page);
-        Ok(Replied { output, text, meta: None })
+        Ok(ToolOutput { output, text, meta: None })
     }
 }
 
 impl GetSchemaInfoInput {
-    fn part(&self) -> Result<Part, CallError> {
+    fn schema_filter(&self) -> Result<SchemaFilter, CallError> {
         let said = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
-        let part = Part { schema: said(&self.schema_name), table: said(&self.table_name) };
+        let part = SchemaFilter { schema: said(&self.schema_name), table: said(&self.table_name) };
         if part.table.is_some() && part.schema.is_none() {
             let problem = "table_name requires schema_name to be specified";
             return Err(CallError::Invalid(problem.to_owned()));
@@ -141,43 +142,43 @@ impl GetSchemaInfoInput {
         Ok(part)
     }
 
-    /// What is wanted of what there is.
-    fn wanted(&self, found: Schema) -> Schema {
-        // Whoever names a partition wants it.
+    /// Filters tables by the arguments.
+    fn filter_tables(&self, found: DatabaseSchema) -> DatabaseSchema {
+        // A partition named in the arguments is always included.
         let with_partitions = self.include_partitions || self.table_name.is_some();
         let tables = found.tables.into_iter();
         let tables = tables
             .filter(|table| with_partitions || !table.is_partition)
-            .filter(|table| !self.vector_tables_only || table.has_vectors());
-        Schema { tables: tables.collect(), truncated: found.truncated }
+            .filter(|table| !self.vector_tables_only || table.has_vector_column());
+        DatabaseSchema { tables: tables.collect(), truncated: found.truncated }
     }
 
-    fn detail(&self, tables: usize) -> Detail {
+    fn detail_level(&self, tables: usize) -> DetailLevel {
         if self.compact && self.table_name.as_ref().is_none_or(String::is_empty) {
-            Detail::Names
-        } else if self.is_anything() && tables > MOST_TABLES {
-            Detail::Summary
+            DetailLevel::Names
+        } else if self.is_unfiltered() && tables > MAX_DETAILED_TABLES {
+            DetailLevel::Summary
         } else {
-            Detail::Columns
+            DetailLevel::Columns
         }
     }
 
-    /// Whether nothing was said of which tables.
-    fn is_anything(&self) -> bool {
+    /// Whether no filter on tables is given.
+    fn is_unfiltered(&self) -> bool {
         self.schema_name.as_ref().is_none_or(String::is_empty) && !self.vector_tables_only
     }
 
-    /// What could help who finds nothing.
-    fn nothing(&self) -> String {
+    /// Returns the text for an empty result, with hints.
+    fn empty_text(&self) -> String {
         let (what, why) = match (&self.table_name, &self.schema_name, self.vector_tables_only) {
             (Some(table), Some(schema), _) => (
                 format!("Table '{schema}.{table}' not found."),
-                "Its name may be written in another way (upper and lower case count), it may be \
-                 in another schema, or have no vectors where only tables with vectors are wanted.",
+                "Its name may be spelled differently (names are case-sensitive), it may be \
+                 in another schema, or it has no vector columns although vector_tables_only is set.",
             ),
             (_, Some(schema), false) => (
                 format!("Schema '{schema}' not found, or it has no tables."),
-                "Its name may be written in another way: upper and lower case count.",
+                "Its name may be spelled differently: names are case-sensitive.",
             ),
             (_, _, true) => (
                 "No tables with vector columns found.".to_owned(),
@@ -185,7 +186,7 @@ impl GetSchemaInfoInput {
             ),
             (_, None, false) => (
                 "The database has no tables that this profile can see.".to_owned(),
-                "profile_list tells which other databases there are.",
+                "profile_list lists the other databases.",
             ),
         };
         format!(
@@ -194,12 +195,12 @@ impl GetSchemaInfoInput {
     }
 }
 
-/// The answer and its text, which has so many bytes at most.
-fn show(
+/// Builds the output and its text, which is limited to about `bytes` bytes.
+fn build_output(
     database: String,
     input: &GetSchemaInfoInput,
-    found: Schema,
-    detail: Detail,
+    found: DatabaseSchema,
+    detail: DetailLevel,
     bytes: usize,
 ) -> (GetSchemaInfoOutput, String) {
     let mut page = format!("Database: {database}\n\n");
@@ -212,24 +213,29 @@ fn show(
         schemas: None,
     };
     if found.tables.is_empty() {
-        page.push_str(&input.nothing());
+        page.push_str(&input.empty_text());
         output.tables = Some(Vec::new());
         return (output, page);
     }
-    if detail == Detail::Summary {
-        let schemas = summarised(&found.tables);
-        page.push_str(&summary(count, &schemas));
+    if detail == DetailLevel::Summary {
+        let schemas = summarize_schemas(&found.tables);
+        page.push_str(&render_summary(count, &schemas));
         output.schemas = Some(schemas);
         return (output, page);
     }
     let mut shown = Vec::new();
-    let head = if detail == Detail::Names { HEAD.get(..4).unwrap_or(&HEAD) } else { &HEAD };
-    page.push_str(&line(head.iter().copied()));
+    let head = if detail == DetailLevel::Names {
+        COLUMN_HEADINGS.get(..4).unwrap_or(&COLUMN_HEADINGS)
+    } else {
+        &COLUMN_HEADINGS
+    };
+    page.push_str(&tsv_line(head.iter().copied()));
     for mut table in found.tables {
-        if detail == Detail::Names {
+        if detail == DetailLevel::Names {
             table.columns.clear();
         }
-        let lines = if detail == Detail::Names { name(&table) } else { columns(&table) };
+        let lines =
+            if detail == DetailLevel::Names { table_line(&table) } else { column_lines(&table) };
         if page.len() + lines.len() > bytes && !shown.is_empty() {
             break;
         }
@@ -239,7 +245,7 @@ fn show(
     output.truncated |= shown.len() < count;
     if output.truncated {
         let shown = shown.len();
-        text::push(
+        render::push_display(
             &mut page,
             format_args!(
                 "\n\n(truncated: {shown} of {count} tables are shown; ask for less with \
@@ -251,27 +257,30 @@ fn show(
     (output, page)
 }
 
-/// The line of a table without its columns.
-fn name(table: &Table) -> String {
-    format!("\n{}", line([&*table.schema, &table.name, table.kind.name(), &table.description]))
+/// Formats the line of a table without its columns.
+fn table_line(table: &Table) -> String {
+    format!(
+        "\n{}",
+        tsv_line([&*table.schema, &table.name, table.kind.as_str(), &table.description])
+    )
 }
 
-/// A line for each column; a table without any has one for itself.
-fn columns(table: &Table) -> String {
+/// Formats one line for each column; a table without columns gets one line.
+fn column_lines(table: &Table) -> String {
     if table.columns.is_empty() {
-        let cells = [&*table.schema, &table.name, table.kind.name(), &table.description];
-        return format!("\n{}", line(cells.into_iter().chain([""; 12])));
+        let cells = [&*table.schema, &table.name, table.kind.as_str(), &table.description];
+        return format!("\n{}", tsv_line(cells.into_iter().chain([""; 12])));
     }
-    table.columns.iter().map(|it| column(table, it)).collect()
+    table.columns.iter().map(|it| column_line(table, it)).collect()
 }
 
-fn column(table: &Table, column: &TableColumn) -> String {
+fn column_line(table: &Table, column: &TableColumn) -> String {
     let yes = |said: bool| if said { "true" } else { "false" };
     let dimensions = column.vector_dims.to_string();
     let cells = [
         &*table.schema,
         &table.name,
-        table.kind.name(),
+        table.kind.as_str(),
         &table.description,
         &column.name,
         &column.data_type,
@@ -286,10 +295,10 @@ fn column(table: &Table, column: &TableColumn) -> String {
         yes(column.is_vector),
         &dimensions,
     ];
-    format!("\n{}", line(cells))
+    format!("\n{}", tsv_line(cells))
 }
 
-fn summarised(tables: &[Table]) -> Vec<SchemaSummary> {
+fn summarize_schemas(tables: &[Table]) -> Vec<SchemaSummary> {
     let mut schemas: BTreeMap<&str, Vec<&Table>> = BTreeMap::new();
     for table in tables {
         schemas.entry(&table.schema).or_default().push(table);
@@ -299,39 +308,42 @@ fn summarised(tables: &[Table]) -> Vec<SchemaSummary> {
         .map(|(schema, tables)| SchemaSummary {
             schema: schema.to_owned(),
             tables: tables.len(),
-            first_tables: names(tables.iter().take(FIRST)),
-            vector_tables: names(tables.iter().filter(|table| table.has_vectors())),
+            first_tables: table_names(tables.iter().take(SUMMARY_TABLE_NAMES)),
+            vector_tables: table_names(tables.iter().filter(|table| table.has_vector_column())),
         })
         .collect()
 }
 
-fn names<'a>(tables: impl Iterator<Item = &'a &'a Table>) -> Vec<String> {
+fn table_names<'a>(tables: impl Iterator<Item = &'a &'a Table>) -> Vec<String> {
     tables.map(|table| table.name.clone()).collect()
 }
 
-fn summary(found: usize, schemas: &[SchemaSummary]) -> String {
+fn render_summary(found: usize, schemas: &[SchemaSummary]) -> String {
     let mut page = String::from("Database Schema Summary:\n========================\n\n");
     let count = schemas.len();
-    text::push(&mut page, format_args!("Found {found} tables across {count} schemas.\n\n"));
+    render::push_display(
+        &mut page,
+        format_args!("Found {found} tables across {count} schemas.\n\n"),
+    );
     for SchemaSummary { schema, tables, first_tables, vector_tables } in schemas {
         let first = first_tables.join(", ");
-        text::push(
+        render::push_display(
             &mut page,
             format_args!("Schema '{schema}': {tables} tables\n  Tables: {first}"),
         );
         if let Some(more) = tables.checked_sub(first_tables.len()).filter(|more| *more > 0) {
-            text::push(&mut page, format_args!(", ... (+{more} more)"));
+            render::push_display(&mut page, format_args!(", ... (+{more} more)"));
         }
         page.push('\n');
         if !vector_tables.is_empty() {
             let named = vector_tables.join(", ");
-            text::push(&mut page, format_args!("  Vector-enabled: {named}\n"));
+            render::push_display(&mut page, format_args!("  Vector-enabled: {named}\n"));
         }
         page.push('\n');
     }
     page.push_str("Next:\n");
     for SchemaSummary { schema, .. } in schemas {
-        text::push(
+        render::push_display(
             &mut page,
             format_args!("- get_schema_info(schema_name={schema:?}): its columns\n"),
         );
@@ -348,7 +360,7 @@ mod tests {
     use super::*;
     use vademecum_sql::schema::TableKind;
 
-    fn column_of(name: &str, dimensions: u32) -> TableColumn {
+    fn sample_column(name: &str, dimensions: u32) -> TableColumn {
         TableColumn {
             name: name.to_owned(),
             data_type: "text".to_owned(),
@@ -365,7 +377,7 @@ mod tests {
         }
     }
 
-    fn table(name: &str, columns: Vec<TableColumn>) -> Table {
+    fn sample_table(name: &str, columns: Vec<TableColumn>) -> Table {
         Table {
             schema: "public".to_owned(),
             name: name.to_owned(),
@@ -376,24 +388,26 @@ mod tests {
         }
     }
 
-    fn shown(
+    fn build_sample_output(
         tables: Vec<Table>,
         input: &GetSchemaInfoInput,
         bytes: usize,
     ) -> (GetSchemaInfoOutput, String) {
-        let found = Schema { tables, truncated: false };
-        let detail = input.detail(found.tables.len());
-        show("shop".to_owned(), input, found, detail, bytes)
+        let found = DatabaseSchema { tables, truncated: false };
+        let detail = input.detail_level(found.tables.len());
+        build_output("shop".to_owned(), input, found, detail, bytes)
     }
 
     #[test]
-    fn each_column_has_a_line_of_sixteen_cells() {
-        let tables =
-            vec![table("nothing", Vec::new()), table("users", vec![column_of("email", 3)])];
-        let (output, text) = shown(tables, &GetSchemaInfoInput::default(), 10_000);
+    fn each_column_is_line_of_sixteen_cells() {
+        let tables = vec![
+            sample_table("nothing", Vec::new()),
+            sample_table("users", vec![sample_column("email", 3)]),
+        ];
+        let (output, text) = build_sample_output(tables, &GetSchemaInfoInput::default(), 10_000);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines[1]), ("Database: shop", ""));
-        assert_eq!(lines[2], HEAD.join("\t"));
+        assert_eq!(lines[2], COLUMN_HEADINGS.join("\t"));
         assert_eq!(
             lines[4],
             "public\tusers\tTABLE\ta\\ttab\temail\ttext\tYES\ttwo\\nlines\tfalse\ttrue\t\
@@ -404,13 +418,16 @@ mod tests {
     }
 
     #[test]
-    fn more_than_ten_tables_are_summed_up_where_nobody_says_which() {
+    fn unfiltered_tables_above_ten_are_summarized() {
         let tables = |count: usize| -> Vec<Table> {
-            (0..count).map(|at| table(&format!("t{at:02}"), vec![column_of("x", 3)])).collect()
+            (0..count)
+                .map(|at| sample_table(&format!("t{at:02}"), vec![sample_column("x", 3)]))
+                .collect()
         };
-        let (_, ten) = shown(tables(10), &GetSchemaInfoInput::default(), 10_000);
+        let (_, ten) = build_sample_output(tables(10), &GetSchemaInfoInput::default(), 10_000);
         assert!(ten.contains("\tt09\t"), "{ten}");
-        let (output, text) = shown(tables(12), &GetSchemaInfoInput::default(), 10_000);
+        let (output, text) =
+            build_sample_output(tables(12), &GetSchemaInfoInput::default(), 10_000);
         for said in [
             "Database Schema Summary",
             "Found 12 tables across 1 schemas.",
@@ -425,9 +442,9 @@ mod tests {
             schema_name: Some("public".to_owned()),
             ..GetSchemaInfoInput::default()
         };
-        assert!(shown(tables(12), &one, 10_000).1.contains("\tt11\t"));
+        assert!(build_sample_output(tables(12), &one, 10_000).1.contains("\tt11\t"));
         let names = GetSchemaInfoInput { compact: true, ..GetSchemaInfoInput::default() };
-        let (output, text) = shown(tables(12), &names, 10_000);
+        let (output, text) = build_sample_output(tables(12), &names, 10_000);
         assert!(
             text.contains("\npublic\tt11\tTABLE\ta\\ttab") && !text.contains("Summary"),
             "{text}"
@@ -436,9 +453,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_said() {
-        let tables = vec![table("a", vec![column_of("x", 0)]), table("b", vec![column_of("x", 0)])];
-        let (output, text) = shown(tables, &GetSchemaInfoInput::default(), 200);
+    fn truncated_text_reports_table_counts() {
+        let tables = vec![
+            sample_table("a", vec![sample_column("x", 0)]),
+            sample_table("b", vec![sample_column("x", 0)]),
+        ];
+        let (output, text) = build_sample_output(tables, &GetSchemaInfoInput::default(), 200);
         assert!(output.truncated && output.tables.unwrap().len() == 1);
         assert!(text.contains("(truncated: 1 of 2 tables are shown"), "{text}");
     }

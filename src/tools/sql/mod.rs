@@ -1,7 +1,6 @@
-//! Other people's databases, through profiles: `query` and what belongs to it,
-//! as agents of xsql know them, and pgEdge's tools.
+//! Tools for external databases, accessed through profiles: `query` and the other xsql tools, and
+//! the pgEdge tools.
 
-mod asked;
 mod count_rows;
 mod envelope;
 mod execute_explain;
@@ -10,11 +9,11 @@ mod profiles;
 mod query;
 mod query_database;
 mod read_resource;
+mod render;
 mod similarity;
+mod sql_call;
 pub(super) mod system_info;
-mod told;
 
-pub(super) use asked::while_wanted;
 pub use count_rows::CountRows;
 pub use execute_explain::ExecuteExplain;
 pub use get_schema_info::GetSchemaInfo;
@@ -23,3 +22,4 @@ pub use query::Query;
 pub use query_database::QueryDatabase;
 pub use read_resource::ReadResource;
 pub use similarity::SimilaritySearch;
+pub(super) use sql_call::run_until_cancelled;

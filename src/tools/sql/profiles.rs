@@ -1,49 +1,49 @@
-//! `profile_list` and `profile_show`: which databases there are.
+//! `profile_list` and `profile_show`: list and describe database profiles.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{asked::required, envelope::Envelope};
+use super::{envelope::Envelope, sql_call::require_argument};
 use crate::{
     actors::CallError,
-    tools::{Contract, Form, Replied, Toolbox},
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::{ListedProfile, ShownProfile};
 
 /// Lists the profiles.
 #[derive(Debug)]
 pub struct ProfileList;
 
-/// Nothing is asked.
+/// Arguments of `profile_list`: none.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileListInput {}
 
-/// The profiles that the caller may use.
+/// Result of `profile_list`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProfileListData {
-    /// By name.
+    /// Profiles that the caller may use, by name.
     profiles: Vec<ListedProfile>,
 }
 
-impl Contract for ProfileList {
+impl Tool for ProfileList {
     const NAME: &'static str = "profile_list";
     const TITLE: &'static str = "List databases";
     const DESCRIPTION: &'static str = "List the databases that can be queried.";
     const TOOLSET: Toolset = Toolset::Databases;
-    const FORM: Form = Form::Enveloped;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Envelope;
     type Input = ProfileListInput;
     type Output = Envelope<ProfileListData>;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         ProfileListInput {}: ProfileListInput,
-        call: &Call,
-    ) -> Result<Replied<Self::Output>, CallError> {
-        let profiles = toolbox.databases().profiles().for_principal(&call.principal);
-        let profiles = profiles.map(|profile| profile.listed()).collect();
-        Ok(Envelope::of(ProfileListData { profiles }))
+        call: &RequestContext,
+    ) -> Result<ToolOutput<Self::Output>, CallError> {
+        let profiles = toolbox.databases().profiles().visible_profiles(&call.principal);
+        let profiles = profiles.map(|profile| profile.to_listed()).collect();
+        Ok(Envelope::success(ProfileListData { profiles }))
     }
 }
 
@@ -51,33 +51,33 @@ impl Contract for ProfileList {
 #[derive(Debug)]
 pub struct ProfileShow;
 
-/// Which one.
+/// Arguments of `profile_show`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("required" = ["name"]))]
 pub struct ProfileShowInput {
-    /// The profile.
+    /// Profile name.
     #[serde(default)]
     #[schemars(with = "String")]
     name: Option<String>,
 }
 
-impl Contract for ProfileShow {
+impl Tool for ProfileShow {
     const NAME: &'static str = "profile_show";
     const TITLE: &'static str = "Show a database";
     const DESCRIPTION: &'static str = "Show what is known of a database, without its secrets.";
     const TOOLSET: Toolset = Toolset::Databases;
-    const FORM: Form = Form::Enveloped;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Envelope;
     type Input = ProfileShowInput;
     type Output = Envelope<ShownProfile>;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: ProfileShowInput,
-        call: &Call,
-    ) -> Result<Replied<Self::Output>, CallError> {
-        let name = required("name", input.name)?;
-        let profile = toolbox.databases().profiles().get(&call.principal, &name)?;
-        Ok(Envelope::of(profile.shown()))
+        call: &RequestContext,
+    ) -> Result<ToolOutput<Self::Output>, CallError> {
+        let name = require_argument("name", input.name)?;
+        let profile = toolbox.databases().profiles().find_profile(&call.principal, &name)?;
+        Ok(Envelope::success(profile.to_shown()))
     }
 }

@@ -1,30 +1,30 @@
-//! `query`: a statement for the database of a profile.
+//! `query`: runs a statement on the database of a profile.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    asked::{connect, required, while_wanted},
     envelope::Envelope,
+    sql_call::{connect_profile, require_argument, run_until_cancelled},
 };
 use crate::{
     actors::CallError,
-    tools::{Contract, Form, Replied, Toolbox},
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::Rows;
 
 /// Runs a statement.
 #[derive(Debug)]
 pub struct Query;
 
-/// Which statement, and where.
+/// Arguments of `query`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("required" = ["sql", "profile"]))]
 pub struct QueryInput {
-    /// One statement that reads.
+    /// One read-only statement.
     #[serde(default)]
     #[schemars(with = "String")]
     sql: Option<String>,
@@ -34,46 +34,46 @@ pub struct QueryInput {
     profile: Option<String>,
 }
 
-/// Rows.
+/// Result of `query`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct QueryData {
-    /// Their names, in order; several columns may have the same.
+    /// Column names in order; several columns may have the same name.
     columns: Vec<String>,
-    /// Each a list of values in the order of the columns.
+    /// Rows, each a list of values in the order of the columns.
     rows: Vec<Vec<Value>>,
-    /// Whether there are more, which a cap kept back.
+    /// Whether more rows exist that a limit kept back.
     truncated: bool,
-    /// Rows that were changed, where the profile lets statements write.
+    /// Number of changed rows, if the profile permits writing.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows_affected: Option<u64>,
 }
 
-impl Contract for Query {
+impl Tool for Query {
     const NAME: &'static str = "query";
     const TITLE: &'static str = "Query a database";
     const DESCRIPTION: &'static str = "Run one SQL statement on the database of a profile. It may \
         only read, unless the profile says otherwise.";
     const TOOLSET: Toolset = Toolset::Databases;
-    const FORM: Form = Form::Enveloped;
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Envelope;
     type Input = QueryInput;
     type Output = Envelope<QueryData>;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: QueryInput,
-        call: &Call,
-    ) -> Result<Replied<Envelope<QueryData>>, CallError> {
-        let sql = required("sql", input.sql)?;
-        let profile = required("profile", input.profile)?;
-        let connection = connect(toolbox, call, Some(&profile)).await?;
-        let caps = connection.profile().caps();
+        call: &RequestContext,
+    ) -> Result<ToolOutput<Envelope<QueryData>>, CallError> {
+        let sql = require_argument("sql", input.sql)?;
+        let profile = require_argument("profile", input.profile)?;
+        let connection = connect_profile(toolbox, call, Some(&profile)).await?;
+        let caps = connection.profile().query_caps();
         if toolbox.may_write(call) && connection.profile().unsafe_allow_write() {
-            let written = while_wanted(call, connection.write(&sql, caps)).await?;
+            let written = run_until_cancelled(call, connection.run_write(&sql, caps)).await?;
             let affected = Some(written.rows_affected);
-            return Ok(Envelope::of(QueryData::new(written.rows, affected)));
+            return Ok(Envelope::success(QueryData::new(written.rows, affected)));
         }
-        let rows = while_wanted(call, connection.read(&sql, &[], caps)).await?;
-        Ok(Envelope::of(QueryData::new(rows, None)))
+        let rows = run_until_cancelled(call, connection.run_query(&sql, &[], caps)).await?;
+        Ok(Envelope::success(QueryData::new(rows, None)))
     }
 }
 

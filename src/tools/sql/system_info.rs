@@ -1,39 +1,42 @@
-//! `pg://system_info` and its like: which program keeps a database, as a resource.
+//! Resources `pg://system_info`, `mysql://system_info` and `sqlite://system_info`: version and
+//! platform of a database.
 //!
-//! Where somebody may use several databases of one engine, each has its own:
-//! `pg://<profile>/system_info`.
+//! A caller with several databases of one engine addresses each as `pg://<profile>/system_info`.
 
 use std::sync::Arc;
 
-use super::asked::{connect, while_wanted};
-use crate::{actors::CallError, tools::Toolbox};
+use super::sql_call::{connect_profile, run_until_cancelled};
+use crate::{actors::CallError, tools::ToolRegistry};
 use vademecum_core::auth::Principal;
-use vademecum_mcp::{Call, Contents, Resource};
-use vademecum_sql::{Engine, Profile, Profiles, System};
+use vademecum_mcp::{RequestContext, Resource, ResourceContents};
+use vademecum_sql::{DatabaseSystem, Engine, Profile, Profiles};
 
-/// What the path of such a URI ends in.
-const NAME: &str = "system_info";
+/// Last path segment of the URI.
+const SYSTEM_INFO: &str = "system_info";
 
-/// The engines, by the schemes of their URIs.
-const SCHEMES: [(&str, Engine); 3] =
+/// Engines by URI scheme.
+const ENGINE_SCHEMES: [(&str, Engine); 3] =
     [("pg", Engine::Postgres), ("mysql", Engine::MySql), ("sqlite", Engine::Sqlite)];
 
-/// What such a URI asks about.
+/// A parsed system information URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::tools) struct Asked {
+pub(in crate::tools) struct SystemInfoUri {
     engine: Engine,
-    /// The profile; without one, the only one of this engine.
+    /// Profile; `None` means the only one of this engine.
     profile: Option<String>,
 }
 
-/// Those that somebody may read.
-pub(in crate::tools) fn listed(profiles: &Profiles, principal: &Principal) -> Vec<Resource> {
-    let all: Vec<&Arc<Profile>> = profiles.for_principal(principal).collect();
+/// Returns the resources that the principal may read.
+pub(in crate::tools) fn list_resources(
+    profiles: &Profiles,
+    principal: &Principal,
+) -> Vec<Resource> {
+    let all: Vec<&Arc<Profile>> = profiles.visible_profiles(principal).collect();
     let listed = all.iter().map(|profile| {
         let engine = profile.engine();
         let is_only = all.iter().filter(|other| other.engine() == engine).count() == 1;
         let name = profile.name();
-        let uri = uri(engine, (!is_only).then_some(name));
+        let uri = system_info_uri(engine, (!is_only).then_some(name));
         Resource {
             uri: uri.into(),
             name: format!("{name}-system-info").into(),
@@ -48,68 +51,74 @@ pub(in crate::tools) fn listed(profiles: &Profiles, principal: &Principal) -> Ve
     listed.collect()
 }
 
-fn uri(engine: Engine, profile: Option<&str>) -> String {
-    let scheme = SCHEMES.iter().find(|(_, of)| *of == engine).map_or("pg", |(scheme, _)| scheme);
+fn system_info_uri(engine: Engine, profile: Option<&str>) -> String {
+    let scheme =
+        ENGINE_SCHEMES.iter().find(|(_, of)| *of == engine).map_or("pg", |(scheme, _)| scheme);
     match profile {
-        Some(profile) => format!("{scheme}://{profile}/{NAME}"),
-        None => format!("{scheme}://{NAME}"),
+        Some(profile) => format!("{scheme}://{profile}/{SYSTEM_INFO}"),
+        None => format!("{scheme}://{SYSTEM_INFO}"),
     }
 }
 
-impl Asked {
-    /// What a URI asks about, if it is one of these.
+impl SystemInfoUri {
+    /// Parses a URI; `None` if it is not a system information URI.
     pub(in crate::tools) fn parse(uri: &str) -> Option<Self> {
         let (scheme, path) = uri.split_once("://")?;
-        let engine = SCHEMES.iter().find(|(known, _)| *known == scheme)?.1;
-        let profile = match path.strip_suffix(NAME)? {
+        let engine = ENGINE_SCHEMES.iter().find(|(known, _)| *known == scheme)?.1;
+        let profile = match path.strip_suffix(SYSTEM_INFO)? {
             "" => None,
             profile => Some(profile.strip_suffix('/')?.to_owned()),
         };
         Some(Self { engine, profile })
     }
 
-    /// The same, about this profile unless the URI names one.
-    pub(super) fn of(self, profile: &str) -> Self {
+    /// Sets the profile, unless the URI names one.
+    pub(super) fn with_profile(self, profile: &str) -> Self {
         Self { profile: self.profile.or_else(|| Some(profile.to_owned())), ..self }
     }
 
-    /// Reads what it asks about.
-    pub(in crate::tools) async fn read(
+    /// Reads the system information from the database.
+    pub(in crate::tools) async fn read_system_info(
         &self,
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         uri: &str,
-        call: &Call,
-    ) -> Result<Contents, CallError> {
+        call: &RequestContext,
+    ) -> Result<ResourceContents, CallError> {
         let name = self.profile(toolbox.databases().profiles(), &call.principal, uri)?;
-        let connection = connect(toolbox, call, Some(&name)).await?;
-        let system = while_wanted(call, System::of(&connection)).await?;
-        Ok(Contents::text(uri, "application/json", format!("{:#}", system.to_json())))
+        let connection = connect_profile(toolbox, call, Some(&name)).await?;
+        let system = run_until_cancelled(call, DatabaseSystem::fetch(&connection)).await?;
+        Ok(ResourceContents::text(uri, "application/json", format!("{:#}", system.to_json())))
     }
 
-    /// The profile that is meant.
+    /// Resolves the profile. Fails if it is unknown or, without a name, not unique.
     fn profile(
         &self,
         profiles: &Profiles,
         principal: &Principal,
         uri: &str,
     ) -> Result<String, CallError> {
-        let all = profiles.for_principal(principal);
+        let all = profiles.visible_profiles(principal);
         let of_engine: Vec<&str> =
             all.filter(|it| it.engine() == self.engine).map(|it| it.name()).collect();
         match (&self.profile, of_engine.as_slice()) {
             (Some(name), known) if known.contains(&name.as_str()) => Ok(name.clone()),
             (None, [only]) => Ok((*only).to_owned()),
             (None, [_, _, ..]) => {
-                let uris: Vec<String> =
-                    of_engine.iter().map(|name| self::uri(self.engine, Some(name))).collect();
-                let problem = format!("uri: there are several: {}", uris.join(", "));
+                let uris: Vec<String> = of_engine
+                    .iter()
+                    .map(|name| self::system_info_uri(self.engine, Some(name)))
+                    .collect();
+                let problem =
+                    format!("uri: matches several databases; use one of {}", uris.join(", "));
                 Err(CallError::Invalid(problem))
             }
             (Some(_), _) | (None, []) => {
-                let known: Vec<String> =
-                    listed(profiles, principal).iter().map(|it| it.uri.to_string()).collect();
+                let known: Vec<String> = list_resources(profiles, principal)
+                    .iter()
+                    .map(|it| it.uri.to_string())
+                    .collect();
                 let known = known.join(", ");
-                Err(CallError::NotFound(format!("no resource `{uri}`; there are: {known}")))
+                Err(CallError::NotFound(format!("no resource `{uri}`; available: {known}")))
             }
         }
     }
@@ -120,9 +129,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uri_names_an_engine_and_perhaps_a_profile() {
+    fn uri_has_engine_and_optional_profile() {
         let asked = |engine, profile: Option<&str>| {
-            Some(Asked { engine, profile: profile.map(str::to_owned) })
+            Some(SystemInfoUri { engine, profile: profile.map(str::to_owned) })
         };
         for (uri, expected) in [
             ("pg://system_info", asked(Engine::Postgres, None)),
@@ -134,13 +143,13 @@ mod tests {
             ("notes://system_info", None),
             ("system_info", None),
         ] {
-            assert_eq!(Asked::parse(uri), expected, "{uri}");
+            assert_eq!(SystemInfoUri::parse(uri), expected, "{uri}");
         }
     }
 
     #[test]
-    fn a_profile_beside_the_uri_does_not_overrule_it() {
-        let of = |uri: &str| Asked::parse(uri).unwrap().of("other").profile;
+    fn profile_in_uri_wins_over_argument() {
+        let of = |uri: &str| SystemInfoUri::parse(uri).unwrap().with_profile("other").profile;
         assert_eq!(of("pg://system_info").as_deref(), Some("other"));
         assert_eq!(of("pg://shop/system_info").as_deref(), Some("shop"));
     }

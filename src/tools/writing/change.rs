@@ -1,34 +1,34 @@
-//! The way of a change from a tool to the source that it is for.
+//! Sends changes from the writing tools to the source that owns the item.
 
-use vademecum_kit::model::{Body, Change, Draft, SourceName, Written};
+use vademecum_kit::model::{Change, ChangedItem, Draft, DraftBody, SourceName};
 
-use super::super::{Replied, Toolbox};
+use super::super::{ToolOutput, ToolRegistry};
 use crate::actors::CallError;
-use vademecum_mcp::Call;
+use vademecum_mcp::RequestContext;
 
-/// Changes something in the caller's library.
-pub(super) async fn change(
-    toolbox: &Toolbox,
-    call: &Call,
+/// Applies a change to the caller's library and updates its vectors.
+pub(super) async fn apply_change(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
     source: SourceName,
     change: Change,
-) -> Result<Replied<Written>, CallError> {
+) -> Result<ToolOutput<ChangedItem>, CallError> {
     let library = toolbox.roster().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
-    let written = source.change(change, toolbox.deadline(call)).await?;
-    library.follow_vectors();
+    let written = source.apply_change(change, toolbox.deadline(call)).await?;
+    library.start_indexing();
     Ok(written.into())
 }
 
-/// Adds something that comes from nowhere but the caller; `digest` is its
-/// fingerprint.
-pub(super) async fn add(
-    toolbox: &Toolbox,
-    call: &Call,
-    body: Body,
+/// Adds an item written by the caller. `digest` identifies identical items; an empty one identifies
+/// none.
+pub(super) async fn add_item(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    body: DraftBody,
     digest: String,
-) -> Result<Replied<Written>, CallError> {
+) -> Result<ToolOutput<ChangedItem>, CallError> {
     let source = body.source();
     let draft = Draft { origin: String::new(), digest, id: None, body };
-    change(toolbox, call, source, Change::Add(Box::new(draft))).await
+    apply_change(toolbox, call, source, Change::Add(Box::new(draft))).await
 }

@@ -1,27 +1,27 @@
-//! What can be written, as types that cannot be wrong: each has its limit, and
-//! what goes beyond it is refused with that limit.
+//! Argument types of the writing tools. Each checks its limit when it is deserialized, and the
+//! error names that limit.
 
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error};
-use vademecum_kit::model::LONGEST_CONTENT;
+use vademecum_kit::model::MAX_CONTENT_CHARS;
 
-/// Most tags that one call names in one list.
-const MOST_TAGS: usize = 50;
+/// Maximum number of tags in one list.
+const MAX_TAGS: usize = 50;
 
-/// A text of one line, not empty, of at most so many characters.
+/// Non-empty text of one line with at most `MOST` characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line<const MOST: usize>(pub(super) String);
+pub(super) struct SingleLine<const MOST: usize>(pub(super) String);
 
-/// The title of something.
-pub(super) type Title = Line<500>;
-/// A tag.
-type Tag = Line<100>;
-/// The name of somebody.
-pub(super) type Author = Line<200>;
+/// Title of an item.
+pub(super) type Title = SingleLine<500>;
+/// Name of a tag.
+type Tag = SingleLine<100>;
+/// Name of an author.
+pub(super) type Author = SingleLine<200>;
 
-impl<const MOST: usize> Line<MOST> {
+impl<const MOST: usize> SingleLine<MOST> {
     fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.is_empty() {
@@ -30,18 +30,18 @@ impl<const MOST: usize> Line<MOST> {
         if text.contains(char::is_control) {
             return Err("expected one line without control characters".to_owned());
         }
-        at_most(text, MOST)?;
+        check_max_chars(text, MOST)?;
         Ok(Self(text.to_owned()))
     }
 }
 
-impl<'de, const MOST: usize> Deserialize<'de> for Line<MOST> {
+impl<'de, const MOST: usize> Deserialize<'de> for SingleLine<MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
-impl<const MOST: usize> JsonSchema for Line<MOST> {
+impl<const MOST: usize> JsonSchema for SingleLine<MOST> {
     fn schema_name() -> Cow<'static, str> {
         format!("Line{MOST}").into()
     }
@@ -51,14 +51,14 @@ impl<const MOST: usize> JsonSchema for Line<MOST> {
     }
 }
 
-/// The text of a note or a document.
+/// Text of a note or a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Content(pub(super) String);
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        at_most(&text, LONGEST_CONTENT).map_err(D::Error::custom)?;
+        check_max_chars(&text, MAX_CONTENT_CHARS).map_err(D::Error::custom)?;
         Ok(Self(text))
     }
 }
@@ -69,20 +69,20 @@ impl JsonSchema for Content {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "maxLength": LONGEST_CONTENT })
+        schemars::json_schema!({ "type": "string", "maxLength": MAX_CONTENT_CHARS })
     }
 }
 
-/// Tags, each named once.
+/// List of tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tags(pub(super) Vec<String>);
 
 impl<'de> Deserialize<'de> for Tags {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let tags = Vec::<Tag>::deserialize(deserializer)?;
-        if tags.len() > MOST_TAGS {
+        if tags.len() > MAX_TAGS {
             let count = tags.len();
-            let problem = format!("expected at most {MOST_TAGS} tags, got {count}");
+            let problem = format!("expected at most {MAX_TAGS} tags, got {count}");
             return Err(D::Error::custom(problem));
         }
         Ok(Self(tags.into_iter().map(|tag| tag.0).collect()))
@@ -96,11 +96,11 @@ impl JsonSchema for Tags {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let items = serde_json::json!({ "type": "string" });
-        schemars::json_schema!({ "type": "array", "items": items, "maxItems": MOST_TAGS })
+        schemars::json_schema!({ "type": "array", "items": items, "maxItems": MAX_TAGS })
     }
 }
 
-/// The kind of a document, such as `markdown`: letters, digits and `._+-/`.
+/// Type of a document, such as `markdown`: letters, digits and `._+-/`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MediaType(pub(super) String);
 
@@ -112,12 +112,12 @@ impl Default for MediaType {
 
 impl<'de> Deserialize<'de> for MediaType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = Line::<50>::deserialize(deserializer)?.0.to_lowercase();
+        let name = SingleLine::<50>::deserialize(deserializer)?.0.to_lowercase();
         let allowed = |letter: char| letter.is_alphanumeric() || "._+-/".contains(letter);
         if name.chars().all(allowed) {
             Ok(Self(name))
         } else {
-            Err(D::Error::custom(format!("expected a kind such as `markdown`, got `{name}`")))
+            Err(D::Error::custom(format!("expected a media type such as `markdown`, got `{name}`")))
         }
     }
 }
@@ -128,21 +128,21 @@ impl JsonSchema for MediaType {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Line::<50>::json_schema(generator)
+        SingleLine::<50>::json_schema(generator)
     }
 }
 
-/// Where something was published: an address that a reader can open.
+/// HTTP or HTTPS URL of a publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Url(pub(super) String);
 
 impl<'de> Deserialize<'de> for Url {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let url = Line::<2000>::deserialize(deserializer)?.0;
+        let url = SingleLine::<2000>::deserialize(deserializer)?.0;
         if url.starts_with("https://") || url.starts_with("http://") {
             Ok(Self(url))
         } else {
-            Err(D::Error::custom("expected an address that begins with https:// or http://"))
+            Err(D::Error::custom("expected a URL that begins with https:// or http://"))
         }
     }
 }
@@ -153,12 +153,12 @@ impl JsonSchema for Url {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Line::<2000>::json_schema(generator)
+        SingleLine::<2000>::json_schema(generator)
     }
 }
 
-fn at_most(text: &str, most: usize) -> Result<(), String> {
-    // Bytes are counted faster than characters, and are never fewer.
+fn check_max_chars(text: &str, most: usize) -> Result<(), String> {
+    // The byte length is cheaper than counting characters, and never smaller.
     if text.len() <= most {
         return Ok(());
     }
@@ -174,46 +174,46 @@ mod tests {
 
     use super::*;
 
-    fn problem<T: for<'de> Deserialize<'de> + std::fmt::Debug>(value: Value) -> String {
+    fn parse_error<T: for<'de> Deserialize<'de> + std::fmt::Debug>(value: Value) -> String {
         from_value::<T>(value).unwrap_err().to_string()
     }
 
     #[test]
-    fn a_line_is_one_line_within_its_limit() {
+    fn single_line_is_bounded_and_has_no_breaks() {
         assert_eq!(from_value::<Title>(json!("  Rye \u{202e} 麦  ")).unwrap().0, "Rye \u{202e} 麦");
         for (text, said) in [("", "some text"), (" \n ", "some text"), ("a\0b", "control")] {
-            assert!(problem::<Title>(json!(text)).contains(said), "{text:?}");
+            assert!(parse_error::<Title>(json!(text)).contains(said), "{text:?}");
         }
-        assert!(problem::<Title>(json!("a\nb")).contains("one line"));
+        assert!(parse_error::<Title>(json!("a\nb")).contains("one line"));
         assert!(from_value::<Title>(json!("é".repeat(500))).is_ok());
-        let long = problem::<Title>(json!("é".repeat(501)));
+        let long = parse_error::<Title>(json!("é".repeat(501)));
         assert!(long.contains("at most 500 characters, got 501"), "{long}");
     }
 
     #[test]
-    fn a_content_may_be_anything_within_its_limit() {
+    fn content_accepts_any_text_within_limit() {
         for text in ["", "a\0b", "\u{202e}x"] {
             assert_eq!(from_value::<Content>(json!(text)).unwrap().0, text);
         }
-        assert!(from_value::<Content>(json!("麦".repeat(LONGEST_CONTENT))).is_ok());
-        let long = problem::<Content>(json!("x".repeat(LONGEST_CONTENT + 1)));
+        assert!(from_value::<Content>(json!("麦".repeat(MAX_CONTENT_CHARS))).is_ok());
+        let long = parse_error::<Content>(json!("x".repeat(MAX_CONTENT_CHARS + 1)));
         assert!(long.contains("at most 1000000 characters, got 1000001"), "{long}");
     }
 
     #[test]
-    fn tags_are_lines_and_not_too_many() {
+    fn tags_are_single_lines_and_bounded() {
         assert_eq!(from_value::<Tags>(json!([" a ", "b"])).unwrap().0, ["a", "b"]);
-        assert!(problem::<Tags>(json!(["a", ""])).contains("some text"));
-        assert!(problem::<Tags>(json!(vec!["a"; 51])).contains("at most 50 tags, got 51"));
+        assert!(parse_error::<Tags>(json!(["a", ""])).contains("some text"));
+        assert!(parse_error::<Tags>(json!(vec!["a"; 51])).contains("at most 50 tags, got 51"));
     }
 
     #[test]
-    fn an_address_can_be_opened_and_a_kind_is_a_word() {
+    fn url_needs_http_and_media_type_is_word() {
         assert!(from_value::<Url>(json!("https://example.org/a?b#c")).is_ok());
         for url in ["javascript:alert(1)", "file:///etc/passwd", "example.org", ""] {
             assert!(from_value::<Url>(json!(url)).is_err(), "{url}");
         }
         assert_eq!(from_value::<MediaType>(json!("PDF")).unwrap().0, "pdf");
-        assert!(problem::<MediaType>(json!("a b")).contains("such as `markdown`"));
+        assert!(parse_error::<MediaType>(json!("a b")).contains("such as `markdown`"));
     }
 }

@@ -1,24 +1,24 @@
-//! `media.add`.
+//! `media.add`: adds a document.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::model::{Body, MediaDraft, Written};
+use vademecum_kit::model::{ChangedItem, DraftBody, MediaDraft};
 
 use super::{
-    super::{Contract, Replied, Toolbox},
-    change::add,
+    super::{Tool, ToolOutput, ToolRegistry},
+    change::add_item,
     input::{Author, Content, MediaType, Tags, Title, Url},
 };
 use crate::actors::CallError;
 use vademecum_core::auth::Right;
 use vademecum_import::digest;
-use vademecum_mcp::{Call, Effect};
+use vademecum_mcp::{RequestContext, ToolEffect};
 
 /// Adds a document.
 #[derive(Debug)]
 pub struct MediaAdd;
 
-/// What a new document says, and where it is from.
+/// Arguments of `media.add`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MediaAddInput {
@@ -28,29 +28,29 @@ pub struct MediaAddInput {
     content: Content,
     /// Such as article; default markdown.
     media_type: Option<MediaType>,
-    /// Where it was published.
+    /// URL of the publication.
     url: Option<Url>,
-    /// Who wrote it.
+    /// Its author.
     author: Option<Author>,
     /// Words to find it by.
     tags: Option<Tags>,
 }
 
-impl Contract for MediaAdd {
+impl Tool for MediaAdd {
     const NAME: &'static str = "media.add";
     const TITLE: &'static str = "Add a document";
-    const DESCRIPTION: &'static str = "Add a document or an article. One that is there already, \
-        just so, is not added again.";
+    const DESCRIPTION: &'static str = "Add a document or an article. An identical one is not \
+        added again.";
     const RIGHT: Right = Right::Write;
-    const EFFECT: Effect = Effect::AddsOnce;
+    const EFFECT: ToolEffect = ToolEffect::AddsOnce;
     type Input = MediaAddInput;
-    type Output = Written;
+    type Output = ChangedItem;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: MediaAddInput,
-        call: &Call,
-    ) -> Result<Replied<Written>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<ChangedItem>, CallError> {
         let media = MediaDraft {
             title: input.title.0,
             content: input.content.0,
@@ -60,13 +60,13 @@ impl Contract for MediaAdd {
             tags: input.tags.unwrap_or_default().0,
             ..MediaDraft::default()
         };
-        let digest = fingerprint(&media);
-        add(toolbox, call, Body::Media(media), digest).await
+        let digest = document_digest(&media);
+        add_item(toolbox, call, DraftBody::Media(media), digest).await
     }
 }
 
-/// The same for the same document, whoever adds it and whenever.
-fn fingerprint(media: &MediaDraft) -> String {
+/// Returns the digest of a document's content, which prevents duplicates.
+fn document_digest(media: &MediaDraft) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let (url, author) = (text(&media.url), text(&media.author));
     let parts = [&media.title, &media.content, &media.media_type, &url, &author];

@@ -1,5 +1,4 @@
-//! Tools that change the library: off unless the settings say otherwise, and
-//! only for who has the right to write.
+//! Tools that change the library. They are disabled by default and require the right to write.
 
 mod change;
 mod input;

@@ -3,26 +3,26 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_kit::model::{
-    Body, Change, Edit, ItemId, NoteDraft, Replacement, SourceName, Written,
+    Change, ChangedItem, DraftBody, Edit, FieldReplacement, ItemId, NoteDraft, SourceName,
 };
 
 use super::{
     super::{
-        Contract, Replied, Toolbox,
-        input::{Positive, locate},
+        Tool, ToolOutput, ToolRegistry,
+        input::{PositiveNumber, resolve_item_id},
     },
-    change::{add, change},
+    change::{add_item, apply_change},
     input::{Content, Tags, Title},
 };
 use crate::actors::CallError;
 use vademecum_core::auth::Right;
-use vademecum_mcp::{Call, Effect};
+use vademecum_mcp::{RequestContext, ToolEffect};
 
-/// Writes a new note.
+/// Creates a note.
 #[derive(Debug)]
 pub struct NotesCreate;
 
-/// What a new note says.
+/// Arguments of `notes.create`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotesCreateInput {
@@ -34,111 +34,111 @@ pub struct NotesCreateInput {
     tags: Option<Tags>,
 }
 
-impl Contract for NotesCreate {
+impl Tool for NotesCreate {
     const NAME: &'static str = "notes.create";
     const TITLE: &'static str = "Write a note";
     const DESCRIPTION: &'static str = "Write a new note.";
     const RIGHT: Right = Right::Write;
-    const EFFECT: Effect = Effect::Adds;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
     type Input = NotesCreateInput;
-    type Output = Written;
+    type Output = ChangedItem;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: NotesCreateInput,
-        call: &Call,
-    ) -> Result<Replied<Written>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<ChangedItem>, CallError> {
         let note = NoteDraft {
             title: input.title.0,
             content: input.content.0,
             tags: input.tags.unwrap_or_default().0,
             ..NoteDraft::default()
         };
-        add(toolbox, call, Body::Note(note), String::new()).await
+        add_item(toolbox, call, DraftBody::Note(note), String::new()).await
     }
 }
 
-/// Writes more into a note.
+/// Appends text to a note.
 #[derive(Debug)]
 pub struct NotesAppend;
 
-/// What a note says besides.
+/// Arguments of `notes.append`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotesAppendInput {
     /// `id` or `uri`.
     note_id: String,
-    /// What is added.
+    /// Text to add.
     content: Content,
 }
 
-impl Contract for NotesAppend {
+impl Tool for NotesAppend {
     const NAME: &'static str = "notes.append";
     const TITLE: &'static str = "Add to a note";
     const DESCRIPTION: &'static str = "Add text at the end of a note, on a line of its own.";
     const RIGHT: Right = Right::Write;
-    const EFFECT: Effect = Effect::Adds;
+    const EFFECT: ToolEffect = ToolEffect::Adds;
     type Input = NotesAppendInput;
-    type Output = Written;
+    type Output = ChangedItem;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: NotesAppendInput,
-        call: &Call,
-    ) -> Result<Replied<Written>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<ChangedItem>, CallError> {
         if input.content.0.is_empty() {
             return Err(CallError::Invalid("content: expected some text, got none".to_owned()));
         }
-        edit(toolbox, call, input.note_id, None, Edit::Append(input.content.0)).await
+        edit_note(toolbox, call, input.note_id, None, Edit::Append(input.content.0)).await
     }
 }
 
-/// Writes a note anew.
+/// Replaces parts of a note.
 #[derive(Debug)]
 pub struct NotesUpdate;
 
-/// What a note becomes.
+/// Arguments of `notes.update`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotesUpdateInput {
     /// `id` or `uri`.
     note_id: String,
     /// The `version` that was read.
-    version: Positive,
-    /// A new one.
+    version: PositiveNumber,
+    /// New title.
     title: Option<Title>,
-    /// The whole new text.
+    /// New full text.
     content: Option<Content>,
-    /// All tags that it is to have.
+    /// New list of tags.
     tags: Option<Tags>,
 }
 
-impl Contract for NotesUpdate {
+impl Tool for NotesUpdate {
     const NAME: &'static str = "notes.update";
     const TITLE: &'static str = "Change a note";
     const DESCRIPTION: &'static str = "Replace a note's title, content or tags. Read it with \
         notes.get first: if it has another version by then, nothing is changed.";
     const RIGHT: Right = Right::Write;
-    const EFFECT: Effect = Effect::Replaces;
+    const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Input = NotesUpdateInput;
-    type Output = Written;
+    type Output = ChangedItem;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: NotesUpdateInput,
-        call: &Call,
-    ) -> Result<Replied<Written>, CallError> {
-        let replacement = Replacement {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<ChangedItem>, CallError> {
+        let replacement = FieldReplacement {
             title: input.title.map(|title| title.0),
             content: input.content.map(|content| content.0),
             tags: input.tags.map(|tags| tags.0),
         };
-        if replacement == Replacement::default() {
+        if replacement == FieldReplacement::default() {
             let problem = "nothing would change: pass title, content or tags".to_owned();
             return Err(CallError::Invalid(problem));
         }
         let edited = Edit::Replace(replacement);
-        edit(toolbox, call, input.note_id, Some(input.version), edited).await
+        edit_note(toolbox, call, input.note_id, Some(input.version), edited).await
     }
 }
 
@@ -146,43 +146,43 @@ impl Contract for NotesUpdate {
 #[derive(Debug)]
 pub struct NotesDelete;
 
-/// Which note is deleted.
+/// Arguments of `notes.delete`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotesDeleteInput {
     /// `id` or `uri`.
     note_id: String,
     /// Only if it still has this `version`.
-    version: Option<Positive>,
+    version: Option<PositiveNumber>,
 }
 
-impl Contract for NotesDelete {
+impl Tool for NotesDelete {
     const NAME: &'static str = "notes.delete";
     const TITLE: &'static str = "Delete a note";
     const DESCRIPTION: &'static str = "Delete a note.";
     const RIGHT: Right = Right::Write;
-    const EFFECT: Effect = Effect::Replaces;
+    const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Input = NotesDeleteInput;
-    type Output = Written;
+    type Output = ChangedItem;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: NotesDeleteInput,
-        call: &Call,
-    ) -> Result<Replied<Written>, CallError> {
-        edit(toolbox, call, input.note_id, input.version, Edit::Delete).await
+        call: &RequestContext,
+    ) -> Result<ToolOutput<ChangedItem>, CallError> {
+        edit_note(toolbox, call, input.note_id, input.version, Edit::Delete).await
     }
 }
 
-async fn edit(
-    toolbox: &Toolbox,
-    call: &Call,
+async fn edit_note(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
     note_id: String,
-    version: Option<Positive>,
+    version: Option<PositiveNumber>,
     edit: Edit,
-) -> Result<Replied<Written>, CallError> {
-    let (id, _) = locate(SourceName::Notes, ItemId::Text(note_id))?;
-    // A number beyond all versions is one that no note has.
+) -> Result<ToolOutput<ChangedItem>, CallError> {
+    let (id, _) = resolve_item_id(SourceName::Notes, ItemId::Text(note_id))?;
+    // A number above the range of versions matches no version.
     let version = version.map(|version| i64::try_from(version.0).unwrap_or(i64::MAX));
-    change(toolbox, call, SourceName::Notes, Change::Edit { id, version, edit }).await
+    apply_change(toolbox, call, SourceName::Notes, Change::Edit { id, version, edit }).await
 }

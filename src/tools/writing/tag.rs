@@ -1,57 +1,57 @@
-//! `knowledge.tag`.
+//! `knowledge.tag`: adds and removes tags of an item.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::model::{Change, Tagging, Uri, Written};
+use vademecum_kit::model::{Change, ChangedItem, TagChange, Uri};
 
 use super::{
-    super::{Contract, Replied, Toolbox, input::point},
-    change::change,
+    super::{Tool, ToolOutput, ToolRegistry, input::split_uri},
+    change::apply_change,
     input::Tags,
 };
 use crate::actors::CallError;
 use vademecum_core::auth::Right;
-use vademecum_mcp::{Call, Effect};
+use vademecum_mcp::{RequestContext, ToolEffect};
 
-/// Changes the tags of an item, whatever source it is in.
+/// Adds and removes tags of an item of any source.
 #[derive(Debug)]
 pub struct KnowledgeTag;
 
-/// Which item, and which tags.
+/// Arguments of `knowledge.tag`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KnowledgeTagInput {
     /// A hit's `uri`.
     uri: Uri,
-    /// Tags to put on it.
+    /// Tags to add.
     add: Option<Tags>,
-    /// Tags to take off it.
+    /// Tags to remove.
     remove: Option<Tags>,
 }
 
-impl Contract for KnowledgeTag {
+impl Tool for KnowledgeTag {
     const NAME: &'static str = "knowledge.tag";
     const TITLE: &'static str = "Tag an item";
     const DESCRIPTION: &'static str = "Put tags on a note, document, character or prompt, or take \
         them off.";
     const RIGHT: Right = Right::Write;
-    const EFFECT: Effect = Effect::Replaces;
+    const EFFECT: ToolEffect = ToolEffect::Replaces;
     type Input = KnowledgeTagInput;
-    type Output = Written;
+    type Output = ChangedItem;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: KnowledgeTagInput,
-        call: &Call,
-    ) -> Result<Replied<Written>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<ChangedItem>, CallError> {
         let (add, remove) = (input.add.unwrap_or_default().0, input.remove.unwrap_or_default().0);
         if add.is_empty() && remove.is_empty() {
             let problem = "nothing would change: pass tags to add or to remove".to_owned();
             return Err(CallError::Invalid(problem));
         }
         let source = input.uri.source;
-        let (id, _) = point(input.uri);
-        let tagging = Tagging { add, remove };
-        change(toolbox, call, source, Change::Tag { id, tagging }).await
+        let (id, _) = split_uri(input.uri);
+        let tagging = TagChange { add, remove };
+        apply_change(toolbox, call, source, Change::Tag { id, tagging }).await
     }
 }

@@ -9,7 +9,7 @@ mod schema;
 
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use vademecum_sql::Target;
+use vademecum_sql::ConnectionTarget;
 
 use crate::program::{Caller as _, Client, Fresh, Library, Server};
 
@@ -67,7 +67,7 @@ impl Shops {
         let settings = [
             profile("postgres", &postgres.target()),
             profile("mariadb", &mariadb.target()),
-            profile("sqlite", &Target::Sqlite(file)),
+            profile("sqlite", &ConnectionTarget::Sqlite(file)),
         ];
         let server = library.serve_set(&settings.concat());
         Self { postgres, mariadb, library, server }
@@ -102,11 +102,11 @@ fn run(file: &std::path::Path, statements: &str) {
 }
 
 /// A profile as it stands in the settings.
-fn profile(name: &str, target: &Target) -> String {
+fn profile(name: &str, target: &ConnectionTarget) -> String {
     let (engine, server) = match target {
-        Target::Postgres(server) => ("postgres", server),
-        Target::MySql(server) => ("mysql", server),
-        Target::Sqlite(path) => {
+        ConnectionTarget::Postgres(server) => ("postgres", server),
+        ConnectionTarget::MySql(server) => ("mysql", server),
+        ConnectionTarget::Sqlite(path) => {
             return format!(
                 "[profiles.{name}]\nengine = \"sqlite\"\npath = \"{}\"\n",
                 path.display()
@@ -196,7 +196,7 @@ fn answers_and_errors_name_no_host_and_no_user() {
 fn a_disabled_tool_is_gone_and_read_resource_cannot_be_disabled() {
     let library = Library::new();
     run(&library.file("shop.db"), TABLES);
-    let lite = profile("only", &Target::Sqlite(library.file("shop.db")));
+    let lite = profile("only", &ConnectionTarget::Sqlite(library.file("shop.db")));
     let server = library.serve_set(&format!("[tools]\ndisabled = [\"query_database\"]\n{lite}"));
     let client = server.client();
     assert!(!client.ask("tools/list", &json!({})).to_string().contains("\"query_database\""));

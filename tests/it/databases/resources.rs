@@ -1,7 +1,7 @@
 //! `read_resource`, and which program keeps a database.
 
 use serde_json::{Value, json};
-use vademecum_sql::Target;
+use vademecum_sql::ConnectionTarget;
 
 use super::{Shops, TABLES, answer, of, profile, run};
 use crate::program::{Caller as _, Fresh, Library};
@@ -77,7 +77,7 @@ fn several_databases_of_one_engine_are_told_apart_by_their_profiles() {
     let settings = [
         profile("one", &postgres.target()),
         profile("two", &postgres.target()),
-        profile("file", &Target::Sqlite(library.file("shop.db"))),
+        profile("file", &ConnectionTarget::Sqlite(library.file("shop.db"))),
     ];
     let server = library.serve_set(&settings.concat());
     let client = server.client();

@@ -24,7 +24,7 @@ const FUTURE: &str = "2099-01-01T00:00:00.000Z";
 fn change(library: &Library, database: Database, sql: &'static str) {
     let store = Store::new(database, &library.data().join("users/local"));
     let parameters = named_params! { ":future": FUTURE };
-    store.write(Durability::Full, |writer| writer.run(sql, parameters).map(drop)).unwrap();
+    store.write(Durability::Full, |writer| writer.execute(sql, parameters).map(drop)).unwrap();
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_collection_follows_its_folder_whatever_the_clock_says() {
     let server = Store::new(Database::Server, &library.data());
     let parameters = named_params! { ":future": FUTURE };
     let ahead = "UPDATE collections SET updated_at = :future";
-    server.write(Durability::Full, |writer| writer.run(ahead, parameters).map(drop)).unwrap();
+    server.write(Durability::Full, |writer| writer.execute(ahead, parameters).map(drop)).unwrap();
     server.close();
     let check = library.run(&["check"]);
     is_sound(&check);

@@ -31,11 +31,11 @@ fn store(library: &Library, database: Database) -> Store {
 fn damage(store: &Store, table: &str) {
     let pages = "SELECT max(pageno) AS page, max(pgsize) AS size FROM dbstat
                  WHERE name = :table AND pagetype = 'leaf'";
-    store.settle().unwrap();
+    store.checkpoint().unwrap();
     let soon = Deadline::after(Duration::from_mins(1));
     let (page, size): (u64, u64) = store
         .read(soon, |reader| {
-            reader.one(pages, named_params! { ":table": table }, |row| {
+            reader.query_one(pages, named_params! { ":table": table }, |row| {
                 let number = |name| row.get::<_, i64>(name).map(i64::unsigned_abs);
                 Ok((number("page")?, number("size")?))
             })
@@ -121,7 +121,7 @@ fn full_text_is_repaired_beside_a_server_that_goes_on() {
     for sql in
         ["DELETE FROM note_fts WHERE rowid IN (7, 8)", "UPDATE notes SET deleted = 1 WHERE row = 9"]
     {
-        notes.write(Durability::Full, |writer| writer.run(sql, &[]).map(drop)).unwrap();
+        notes.write(Durability::Full, |writer| writer.execute(sql, &[]).map(drop)).unwrap();
     }
     notes.close();
     let check = library.run(&["check"]);

@@ -4,9 +4,9 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use vademecum::collections::{Catalogue, Opened};
+use vademecum::collections::{Catalogue, VisibleCollection};
 use vademecum_collections::{Access, Scope};
-use vademecum_core::auth::desktop;
+use vademecum_core::auth::local_principal;
 use vademecum_kit::model::Deadline;
 
 use super::{begin, dice, is_sound, kill_at, lines, rounds, size};
@@ -119,16 +119,17 @@ fn an_import_that_is_killed_completes_when_it_is_repeated() {
     }
 }
 
-fn found(library: &Library) -> Opened {
-    let local = desktop("local".parse().unwrap());
-    Catalogue::new(&library.data()).find(&local, "kb").unwrap()
+fn found(library: &Library) -> VisibleCollection {
+    let local = local_principal("local".parse().unwrap());
+    Catalogue::new(&library.data()).find_visible(&local, "kb").unwrap()
 }
 
 /// The versions that are in a collection, and how many chunks each has.
 fn versions(library: &Library) -> Vec<(String, u64)> {
     let (collection, scope) = (found(library).collection, Scope::of(Access::Everything));
     let soon = Deadline::after(std::time::Duration::from_mins(1));
-    let projects = collection.read(soon, |reader| collection.projects(reader, &scope)).unwrap();
+    let projects =
+        collection.read(soon, |reader| collection.list_projects(reader, &scope)).unwrap();
     projects.into_iter().map(|(_, version, chunks)| (version, chunks)).collect()
 }
 
@@ -168,7 +169,7 @@ fn a_build_that_is_killed_leaves_the_old_collection_whole_and_the_next_completes
     assert_eq!(versions(&library), [("last".to_owned(), chunks)]);
     let done = library.run(&["check", "--repair"]);
     is_sound(&done);
-    let unused = Catalogue::new(&library.data()).unused().unwrap();
+    let unused = Catalogue::new(&library.data()).unused_files().unwrap();
     assert!(unused.is_empty(), "nothing is left of what was killed: {unused:?}");
 }
 

@@ -7,7 +7,7 @@ use mysql_async::prelude::Queryable;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::runtime::Builder;
 use uuid::Uuid;
-use vademecum_sql::{Engine, Server, Target, Tls};
+use vademecum_sql::{ConnectionTarget, Engine, ServerTarget, TlsMode};
 
 /// What `tests/servers` says under this name.
 #[expect(clippy::disallowed_methods, reason = "tests have no settings")]
@@ -21,7 +21,7 @@ pub(crate) fn said(name: &str) -> String {
 pub(crate) struct Fresh {
     engine: Engine,
     /// The server where it is made and dropped.
-    server: Server,
+    server: ServerTarget,
     name: String,
 }
 
@@ -53,20 +53,20 @@ impl Fresh {
     }
 
     /// Where it is, for somebody who may do everything.
-    pub(crate) fn server(&self) -> Server {
-        Server { database: self.name.clone(), ..self.server.clone() }
+    pub(crate) fn server(&self) -> ServerTarget {
+        ServerTarget { database: self.name.clone(), ..self.server.clone() }
     }
 
     /// The same, as the driver takes it.
-    pub(crate) fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> ConnectionTarget {
         self.target_of(self.server())
     }
 
     /// The same with other settings.
-    pub(crate) fn target_of(&self, server: Server) -> Target {
+    pub(crate) fn target_of(&self, server: ServerTarget) -> ConnectionTarget {
         match self.engine {
-            Engine::Postgres => Target::Postgres(server),
-            Engine::MySql => Target::MySql(server),
+            Engine::Postgres => ConnectionTarget::Postgres(server),
+            Engine::MySql => ConnectionTarget::MySql(server),
             Engine::Sqlite => panic!("files have no server"),
         }
     }
@@ -101,32 +101,32 @@ impl Drop for Fresh {
 }
 
 /// `postgres://user:password@host:port/database`
-fn server(address: &str) -> Server {
+fn server(address: &str) -> ServerTarget {
     let parts = || {
         let (_, rest) = address.split_once("://")?;
         let (user, rest) = rest.split_once(':')?;
         let (password, rest) = rest.split_once('@')?;
         let (host, rest) = rest.split_once(':')?;
         let (port, database) = rest.split_once('/')?;
-        Some(Server {
+        Some(ServerTarget {
             host: host.to_owned(),
-            through: None,
+            tunnel_address: None,
             port: port.parse().ok()?,
             user: user.to_owned(),
             password: Some(SecretString::from(password)),
             database: database.to_owned(),
-            tls: Tls::Disable,
-            authorities: None,
+            tls: TlsMode::Disable,
+            ca_file: None,
         })
     };
     parts().unwrap_or_else(|| panic!("not the address of a server: {address}"))
 }
 
-fn run(engine: Engine, server: &Server, statements: &str) {
+fn run(engine: Engine, server: &ServerTarget, statements: &str) {
     ask(engine, server, statements);
 }
 
-fn ask(engine: Engine, server: &Server, statements: &str) -> String {
+fn ask(engine: Engine, server: &ServerTarget, statements: &str) -> String {
     let (server, statements) = (server.clone(), statements.to_owned());
     // On a thread of its own, since the test may run in a runtime.
     let asked = thread::spawn(move || {
@@ -142,7 +142,7 @@ fn ask(engine: Engine, server: &Server, statements: &str) -> String {
     asked.join().unwrap()
 }
 
-async fn ask_postgres(server: &Server, statements: &str) -> String {
+async fn ask_postgres(server: &ServerTarget, statements: &str) -> String {
     let mut config = tokio_postgres::Config::new();
     config.host(&server.host).port(server.port).user(&server.user).dbname(&server.database);
     config.password(server.password.as_ref().unwrap().expose_secret());
@@ -159,7 +159,7 @@ async fn ask_postgres(server: &Server, statements: &str) -> String {
     value.unwrap_or_default()
 }
 
-async fn ask_mysql(server: &Server, statements: &str) -> String {
+async fn ask_mysql(server: &ServerTarget, statements: &str) -> String {
     let options = mysql_async::OptsBuilder::default()
         .ip_or_hostname(&server.host)
         .tcp_port(server.port)

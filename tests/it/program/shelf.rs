@@ -24,14 +24,14 @@ pub(crate) fn put(
     let catalogue = Catalogue::new(&library.data());
     let owner: Option<UserId> = owner.map(|owner| owner.parse().unwrap());
     let file = format!("{name}.1.db");
-    let source_id = catalogue.add(name, owner.as_ref(), &file, "{}").unwrap();
+    let source_id = catalogue.insert_record(name, owner.as_ref(), &file, "{}").unwrap();
     let collection = catalogue.open(&file);
     let source = NewSource { source_id, name: name.to_owned(), ..NewSource::default() };
     write(&collection, |writer| {
         collection.put_source(writer, &source).unwrap();
         for document in documents {
             let document = Document { source_id, ..document.clone() };
-            collection.put(writer, &document).unwrap();
+            collection.put_document(writer, &document).unwrap();
         }
     });
     source_id
@@ -58,10 +58,11 @@ pub(crate) fn embed(library: &Library, name: &str, dimensions: usize) {
     let embeddings = Embeddings::open(&settings, &library.data()).unwrap().unwrap();
     let collection = open(library, name);
     let soon = Deadline::after(Duration::from_mins(1));
-    let missing = collection.read(soon, |reader| collection.without_vector(reader, 0, 1_000));
+    let missing =
+        collection.read(soon, |reader| collection.chunks_without_vector(reader, 0, 1_000));
     let missing = missing.unwrap();
     let texts: Vec<String> = missing.iter().map(|(_, text)| text.clone()).collect();
-    let vectors = embeddings.documents(&texts).unwrap();
+    let vectors = embeddings.embed_documents(&texts).unwrap();
     let model = EmbeddingModel {
         provider: embeddings.model().provider.to_owned(),
         model: embeddings.model().name.clone(),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use vademecum_sql::{Caps, Engine, ErrorCode};
+use vademecum_sql::{Engine, ErrorCode, QueryCaps};
 
 use super::{CAPS, File, endless, eventually, open, read, read_with};
 use crate::program::Fresh;
@@ -33,7 +33,7 @@ async fn rows_beyond_a_cap_are_kept_back_and_that_is_said() {
             (1_000_000, 1_000_000, 1_040, 10, true),
             (1, 10, 50, 0, true),
         ] {
-            let caps = Caps { rows, bytes, ..CAPS };
+            let caps = QueryCaps { max_rows: rows, max_bytes: bytes, ..CAPS };
             let answer = read_with(&database, &many(database.engine(), there), caps).await.unwrap();
             let found = (answer.rows.len(), answer.truncated);
             assert_eq!(found, (expected, truncated), "{database:?}: {there} {rows} {bytes}");
@@ -49,7 +49,7 @@ async fn a_limit_of_the_query_itself_holds_as_well() {
     for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
         let query = many(database.engine(), 100);
         for (limit, expected, truncated) in [(3, 3, false), (50, 10, true)] {
-            let caps = Caps { rows: 10, ..CAPS };
+            let caps = QueryCaps { max_rows: 10, ..CAPS };
             let query = format!("{query} LIMIT {limit}");
             let answer = read_with(&database, &query, caps).await.unwrap();
             assert_eq!(
@@ -63,7 +63,7 @@ async fn a_limit_of_the_query_itself_holds_as_well() {
 
 #[tokio::test]
 async fn a_statement_that_takes_too_long_is_cancelled_on_the_server() {
-    let caps = Caps { timeout: Duration::from_millis(300), ..CAPS };
+    let caps = QueryCaps { timeout: Duration::from_millis(300), ..CAPS };
     let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
     for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
         let begun = Instant::now();

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use vademecum_sql::{Caps, ErrorCode, Server};
+use vademecum_sql::{ErrorCode, QueryCaps, ServerTarget};
 
 use super::{CAPS, CONNECT, File, endless, open, read, read_with};
 use crate::program::Fresh;
@@ -39,7 +39,7 @@ async fn connections_that_the_server_has_ended_are_replaced_unnoticed() {
 
 #[tokio::test]
 async fn whoever_waits_too_long_for_a_connection_hears_that_all_are_busy() {
-    let caps = Caps { timeout: Duration::from_millis(200), ..CAPS };
+    let caps = QueryCaps { timeout: Duration::from_millis(200), ..CAPS };
     let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
     for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
         let mut long = Box::pin(read(&database, endless(database.engine())));
@@ -66,7 +66,7 @@ async fn a_database_that_cannot_be_reached_fails_fast_and_comes_back_by_itself()
         let place = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = place.local_addr().unwrap().port();
         drop(place);
-        let database = open(fresh.target_of(Server { port, ..there.clone() }), 2);
+        let database = open(fresh.target_of(ServerTarget { port, ..there.clone() }), 2);
         let begun = Instant::now();
         let error = read(&database, "SELECT 1").await.unwrap_err();
         assert!(begun.elapsed() < CONNECT);
@@ -83,7 +83,7 @@ async fn a_server_that_says_nothing_is_not_waited_for_longer_than_a_connection_m
     let port = silent.local_addr().unwrap().port();
     let (postgres, mariadb) = (Fresh::postgres(), Fresh::mariadb());
     for fresh in [&postgres, &mariadb] {
-        let target = fresh.target_of(Server { port, ..fresh.server() });
+        let target = fresh.target_of(ServerTarget { port, ..fresh.server() });
         let limit = Duration::from_millis(200);
         let database = vademecum_sql::driver::Database::open(target, 1, limit).unwrap();
         let begun = Instant::now();
@@ -100,7 +100,12 @@ async fn a_tunnel_is_connected_to_instead_of_the_host() {
     for fresh in [&postgres, &mariadb] {
         let there = fresh.server();
         let through = Some(([127, 0, 0, 1].into(), there.port));
-        let server = Server { host: "db.invalid".to_owned(), port: 1, through, ..there };
+        let server = ServerTarget {
+            host: "db.invalid".to_owned(),
+            port: 1,
+            tunnel_address: through,
+            ..there
+        };
         let database = open(fresh.target_of(server), 1);
         assert_eq!(read(&database, "SELECT 1").await.unwrap().rows.len(), 1);
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vademecum_sql::{Engine, ErrorCode, Server, Tls};
+use vademecum_sql::{Engine, ErrorCode, ServerTarget, TlsMode};
 
 use super::{open, read, row};
 use crate::program::{Fresh, said};
@@ -21,14 +21,18 @@ async fn a_connection_is_encrypted_unless_it_is_to_be_plain() {
     let (postgres, mariadb) = (Fresh::postgres(), Fresh::mariadb());
     for fresh in [&postgres, &mariadb] {
         for (tls, expected) in [
-            (Tls::Disable, false),
-            (Tls::Prefer, true),
-            (Tls::Require, true),
-            (Tls::VerifyFull, true),
+            (TlsMode::Disable, false),
+            (TlsMode::Prefer, true),
+            (TlsMode::Require, true),
+            (TlsMode::VerifyFull, true),
         ] {
             let authorities = Some(PathBuf::from(said("VADEMECUM_AUTHORITY")));
-            let server =
-                Server { tls, authorities, host: "localhost".to_owned(), ..fresh.server() };
+            let server = ServerTarget {
+                tls,
+                ca_file: authorities,
+                host: "localhost".to_owned(),
+                ..fresh.server()
+            };
             let database = open(fresh.target_of(server), 1);
             let answer = row(&database, is_encrypted(database.engine())).await;
             let answer = answer.last().unwrap().as_str().unwrap();
@@ -44,9 +48,9 @@ async fn a_server_that_nobody_vouches_for_is_refused() {
     for fresh in [&postgres, &mariadb] {
         // The certificate is for `localhost`, and no authority of the system vouches for it.
         for (host, authorities) in [("127.0.0.1", authority.clone()), ("localhost", None)] {
-            let tls = Tls::VerifyFull;
+            let tls = TlsMode::VerifyFull;
             let host = host.to_owned();
-            let server = Server { tls, host, authorities, ..fresh.server() };
+            let server = ServerTarget { tls, host, ca_file: authorities, ..fresh.server() };
             let error = read(&open(fresh.target_of(server), 1), "SELECT 1").await.unwrap_err();
             let codes = [ErrorCode::XsqlDbConnectFailed, ErrorCode::XsqlCfgInvalid];
             assert!(codes.contains(&error.code), "{error:?}");
@@ -57,8 +61,8 @@ async fn a_server_that_nobody_vouches_for_is_refused() {
 #[tokio::test]
 async fn a_server_that_cannot_encrypt_is_asked_plainly_only_if_that_will_do() {
     let fresh = Fresh::pgvector();
-    for (tls, is_enough) in [(Tls::Prefer, true), (Tls::Require, false)] {
-        let database = open(fresh.target_of(Server { tls, ..fresh.server() }), 1);
+    for (tls, is_enough) in [(TlsMode::Prefer, true), (TlsMode::Require, false)] {
+        let database = open(fresh.target_of(ServerTarget { tls, ..fresh.server() }), 1);
         assert_eq!(read(&database, "SELECT 1").await.is_ok(), is_enough, "{tls:?}");
     }
 }

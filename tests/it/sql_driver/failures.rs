@@ -1,13 +1,13 @@
 //! Whoever asks hears what went wrong, and nothing of hosts and users.
 
 use secrecy::SecretString;
-use vademecum_sql::{ErrorCode, Server, SqlError, Target};
+use vademecum_sql::{ConnectionTarget, ErrorCode, ServerTarget, SqlError};
 
 use super::{CAPS, File, open, read, read_with};
 use crate::program::Fresh;
 
 /// What nobody may hear.
-fn names_nobody(error: &SqlError, server: &Server) {
+fn names_nobody(error: &SqlError, server: &ServerTarget) {
     let port = server.port.to_string();
     let words = [server.host.as_str(), &port, &server.user, "wrong-password", "nobody_here"];
     for word in words {
@@ -24,11 +24,11 @@ async fn a_wrong_password_or_database_is_said_without_naming_it() {
         let user = "nobody_here".to_owned();
         let database = "nobody_here".to_owned();
         for (server, code) in [
-            (Server { password, ..right.clone() }, ErrorCode::XsqlDbAuthFailed),
-            (Server { password: None, ..right.clone() }, ErrorCode::XsqlDbAuthFailed),
-            (Server { user, ..right.clone() }, ErrorCode::XsqlDbAuthFailed),
-            (Server { database, ..right.clone() }, ErrorCode::XsqlDbConnectFailed),
-            (Server { port: 1, ..right.clone() }, ErrorCode::XsqlDbConnectFailed),
+            (ServerTarget { password, ..right.clone() }, ErrorCode::XsqlDbAuthFailed),
+            (ServerTarget { password: None, ..right.clone() }, ErrorCode::XsqlDbAuthFailed),
+            (ServerTarget { user, ..right.clone() }, ErrorCode::XsqlDbAuthFailed),
+            (ServerTarget { database, ..right.clone() }, ErrorCode::XsqlDbConnectFailed),
+            (ServerTarget { port: 1, ..right.clone() }, ErrorCode::XsqlDbConnectFailed),
         ] {
             let error = read(&open(fresh.target_of(server), 1), "SELECT 1").await.unwrap_err();
             assert_eq!(error.code, code, "{error:?}");
@@ -64,7 +64,7 @@ async fn a_user_without_rights_is_not_named() {
          CREATE USER '{user}'@'%' IDENTIFIED BY 'x'; GRANT SELECT ON shown TO '{user}'@'%'"
     ));
     let password = Some(SecretString::from("x"));
-    let server = Server { user: user.clone(), password, ..fresh.server() };
+    let server = ServerTarget { user: user.clone(), password, ..fresh.server() };
     let error = read(&open(fresh.target_of(server), 1), "SELECT * FROM secret").await.unwrap_err();
     assert!(
         error.message.starts_with("SELECT command denied to user '***' for table"),
@@ -85,7 +85,7 @@ async fn a_file_that_is_none_is_not_made() {
             "text.db" => std::fs::write(&path, "this is not a database, only some text").unwrap(),
             _ => {}
         }
-        let database = open(Target::Sqlite(path.clone()), 1);
+        let database = open(ConnectionTarget::Sqlite(path.clone()), 1);
         let error = read_with(&database, "SELECT 1", CAPS).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::XsqlDbConnectFailed, "{name}");
         assert!(!error.message.contains(name), "{}", error.message);

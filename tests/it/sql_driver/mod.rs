@@ -15,29 +15,33 @@ use std::{path::Path, time::Duration};
 use serde_json::Value;
 use tempfile::TempDir;
 use vademecum_sql::{
-    Caps, Engine, Rows, SqlError, Target,
-    driver::{Database, Written},
+    ConnectionTarget, Engine, QueryCaps, Rows, SqlError,
+    driver::{Database, WriteResult},
     guard,
 };
 
 use crate::program::Fresh;
 
 /// Caps that nothing here comes near.
-const CAPS: Caps =
-    Caps { timeout: Duration::from_secs(20), offset: 0, rows: 1_000, bytes: 1_000_000 };
+const CAPS: QueryCaps = QueryCaps {
+    timeout: Duration::from_secs(20),
+    offset: 0,
+    max_rows: 1_000,
+    max_bytes: 1_000_000,
+};
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// A database, asked over so many connections.
-fn open(target: Target, connections: usize) -> Database {
+fn open(target: ConnectionTarget, connections: usize) -> Database {
     Database::open(target, connections, CONNECT).unwrap()
 }
 
 /// Reads with these caps.
-async fn read_with(database: &Database, query: &str, caps: Caps) -> Result<Rows, SqlError> {
-    let query = guard::read(database.engine(), query).unwrap();
-    database.read(&query, &[], caps).await
+async fn read_with(database: &Database, query: &str, caps: QueryCaps) -> Result<Rows, SqlError> {
+    let query = guard::check_query(database.engine(), query).unwrap();
+    database.run_query(&query, &[], caps).await
 }
 
 /// Reads, whatever comes.
@@ -52,9 +56,9 @@ async fn row(database: &Database, query: &str) -> Vec<Value> {
     rows.rows.remove(0)
 }
 
-async fn write(database: &Database, statement: &str) -> Result<Written, SqlError> {
-    let statement = guard::one_statement(database.engine(), statement).unwrap();
-    database.write(&statement, CAPS).await
+async fn write(database: &Database, statement: &str) -> Result<WriteResult, SqlError> {
+    let statement = guard::check_write(database.engine(), statement).unwrap();
+    database.run_write(&statement, CAPS).await
 }
 
 /// A file of `SQLite` in which these statements were run.
@@ -91,7 +95,7 @@ impl File {
     }
 
     fn open(&self, connections: usize) -> Database {
-        open(Target::Sqlite(self.path()), connections)
+        open(ConnectionTarget::Sqlite(self.path()), connections)
     }
 }
 

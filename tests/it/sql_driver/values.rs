@@ -223,11 +223,11 @@ async fn values_are_given_as_the_place_wants_them() {
         (open(mariadb.target(), 1), "SELECT ? + 1, CAST(? AS DATE), CAST(? AS DECIMAL(3, 1)), ?"),
         (file.open(1), "SELECT ? + 1, date(?), ?, ?"),
     ] {
-        let query = guard::read(database.engine(), query).unwrap();
-        let rows = database.read(&query, &given, CAPS).await.unwrap().rows;
+        let query = guard::check_query(database.engine(), query).unwrap();
+        let rows = database.run_query(&query, &given, CAPS).await.unwrap().rows;
         let real = if database.engine() == Engine::Sqlite { json!(1.5) } else { json!("1.5") };
         assert_eq!(rows, [[json!(8), json!("2024-02-29"), real, json!(null)]], "{database:?}");
-        let error = database.read(&query, &given[..1], CAPS).await.unwrap_err();
+        let error = database.run_query(&query, &given[..1], CAPS).await.unwrap_err();
         assert_eq!(error.message, "the statement has 4 parameters, and 1 values were given");
     }
 }

@@ -1,4 +1,4 @@
-//! Users and their keys, as `server.db` has them.
+//! Users and API keys, stored in `server.db`.
 
 use std::{path::Path, time::Duration};
 
@@ -14,115 +14,117 @@ use super::{
     api_key::{ApiKey, KeyDigest},
 };
 
-/// How long a look at the accounts may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum duration of one read of the account database.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Users and their keys.
+/// Store of users and their API keys.
 #[derive(Debug)]
 pub struct Accounts {
     store: Store,
 }
 
-/// A user.
+/// User account.
 #[derive(Clone, Debug)]
 pub struct UserRecord {
-    /// Who it is.
+    /// Unique name.
     pub name: UserId,
-    /// Since when.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// How many keys are in force.
-    pub keys: i64,
+    /// Number of keys that are neither revoked nor expired.
+    pub active_keys: i64,
 }
 
-/// What a key is to be.
+/// Properties of a key to create.
 #[derive(Clone, Debug)]
 pub struct KeyRequest {
-    /// Whose key it is.
+    /// Owner of the key.
     pub user: UserId,
-    /// What its owner calls it; may be empty.
+    /// Label chosen by the owner; may be empty.
     pub name: String,
-    /// What it allows.
+    /// Rights that the key grants.
     pub rights: Rights,
-    /// Whether it may speak for other users.
+    /// True if the key may act for other users.
     pub delegating: bool,
-    /// When it ends, if ever.
+    /// Time of expiry; `None` means never.
     pub expires_at: Option<Timestamp>,
 }
 
-/// A key, without what only its owner has.
+/// Stored key, without its secret.
 #[derive(Clone, Debug)]
 pub struct KeyRecord {
-    /// What it is known by.
+    /// Identifier of the key.
     pub id: KeyId,
-    /// Whose key it is.
+    /// Owner of the key.
     pub user: UserId,
-    /// What its owner calls it; may be empty.
+    /// Label chosen by the owner; may be empty.
     pub name: String,
-    /// What it allows.
+    /// Rights that the key grants.
     pub rights: Rights,
-    /// Whether it may speak for other users.
+    /// True if the key may act for other users.
     pub delegating: bool,
-    /// Since when there is one.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it ends, if ever.
+    /// Time of expiry; `None` means never.
     pub expires_at: Option<Timestamp>,
-    /// Since when it is worth nothing, if it is.
+    /// Time of revocation, if revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
 impl Accounts {
-    /// The accounts in this folder. Nothing is opened yet.
+    /// Returns the store in `folder`. No file is opened until the first access.
     pub fn new(folder: &Path) -> Self {
         Self { store: Store::new(Database::Server, folder) }
     }
 
-    /// Adds a user.
+    /// Adds a user. Fails with [`AccountError::UserExists`] if a name differs at most in case.
     pub fn add_user(&self, name: &UserId) -> Result<(), AccountError> {
         let now = Timestamp::now();
         let added = self.store.write(Durability::Full, |writer| {
-            writer
-                .run(include_str!("sql/add_user.sql"), &[(":name", &name.as_str()), (":now", &now)])
+            writer.execute(
+                include_str!("sql/add_user.sql"),
+                &[(":name", &name.as_str()), (":now", &now)],
+            )
         });
-        match added.map_err(failed("add a user"))? {
+        match added.map_err(store_error("add a user"))? {
             0 => Err(AccountError::UserExists(name.clone())),
             _ => Ok(()),
         }
     }
 
-    /// All users.
-    pub fn users(&self) -> Result<Vec<UserRecord>, AccountError> {
+    /// Returns all users, ordered by name.
+    pub fn list_users(&self) -> Result<Vec<UserRecord>, AccountError> {
         let now = Timestamp::now();
         let read = |row: &Row<'_>| {
             Ok(UserRecord {
-                name: parsed(row, "name")?,
+                name: parse_column(row, "name")?,
                 created_at: row.get("created_at")?,
-                keys: row.get("keys")?,
+                active_keys: row.get("keys")?,
             })
         };
-        let found = self.store.read(Deadline::after(PATIENCE), |reader| {
-            reader.all(include_str!("sql/users.sql"), &[(":now", &now)], read)
+        let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            reader.query_all(include_str!("sql/users.sql"), &[(":now", &now)], read)
         });
-        found.map_err(failed("list the users"))
+        found.map_err(store_error("list the users"))
     }
 
-    /// Whether there is a user of exactly that name.
-    pub fn knows(&self, name: &UserId) -> Result<bool, AccountError> {
-        let found = self.store.read(Deadline::after(PATIENCE), |reader| {
+    /// Returns true if a user of exactly this name exists; the comparison is case-sensitive.
+    pub fn user_exists(&self, name: &UserId) -> Result<bool, AccountError> {
+        let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
             let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
-            reader.first(include_str!("sql/user.sql"), parameters, |_| Ok(()))
+            reader.query_first(include_str!("sql/user.sql"), parameters, |_| Ok(()))
         });
-        Ok(found.map_err(failed("look for a user"))?.is_some())
+        Ok(found.map_err(store_error("look up a user"))?.is_some())
     }
 
-    /// Makes a key. This is the only time that it can be seen.
+    /// Creates a key and returns its id and full text. The text cannot be retrieved again.
     pub fn create_key(&self, request: &KeyRequest) -> Result<(KeyId, SecretString), AccountError> {
-        if !self.knows(&request.user)? {
+        if !self.user_exists(&request.user)? {
             return Err(AccountError::UnknownUser(request.user.clone()));
         }
-        let key = ApiKey::mint()?;
+        let key = ApiKey::generate()?;
         let (now, digest, scopes) = (Timestamp::now(), key.digest(), request.rights.to_string());
         let added = self.store.write(Durability::Full, |writer| {
-            writer.run(
+            writer.execute(
                 include_str!("sql/add_key.sql"),
                 &[
                     (":id", &key.id.as_str()),
@@ -136,61 +138,65 @@ impl Accounts {
                 ],
             )
         });
-        added.map_err(failed("add a key"))?;
-        Ok((key.id.clone(), key.into_text()))
+        added.map_err(store_error("add a key"))?;
+        Ok((key.id.clone(), key.into_secret()))
     }
 
-    /// All keys.
-    pub fn keys(&self) -> Result<Vec<KeyRecord>, AccountError> {
-        let found = self.store.read(Deadline::after(PATIENCE), |reader| {
-            reader.all(include_str!("sql/keys.sql"), &[], KeyRecord::read)
+    /// Returns all keys, grouped by user, oldest first.
+    pub fn list_keys(&self) -> Result<Vec<KeyRecord>, AccountError> {
+        let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
+            reader.query_all(include_str!("sql/keys.sql"), &[], KeyRecord::from_row)
         });
-        found.map_err(failed("list the keys"))
+        found.map_err(store_error("list the keys"))
     }
 
-    /// Whether anybody could come in with a key.
-    pub fn has_key(&self) -> Result<bool, AccountError> {
+    /// Returns true if at least one key is neither revoked nor expired.
+    pub fn has_active_key(&self) -> Result<bool, AccountError> {
         let now = Timestamp::now();
-        let found = self.store.read(Deadline::after(PATIENCE), |reader| {
+        let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
             let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":now", &now)];
-            reader.one(include_str!("sql/any_key.sql"), parameters, |row| row.get("found"))
+            reader.query_one(include_str!("sql/any_key.sql"), parameters, |row| row.get("found"))
         });
-        found.map_err(failed("look for a key"))
+        found.map_err(store_error("look up a key"))
     }
 
-    /// Revokes a key: from the next request on it is worth nothing.
-    pub fn revoke(&self, id: &KeyId) -> Result<(), AccountError> {
+    /// Revokes a key with immediate effect. Fails with [`AccountError::UnknownKey`] if there is no
+    /// such key.
+    pub fn revoke_key(&self, id: &KeyId) -> Result<(), AccountError> {
         let now = Timestamp::now();
         let revoked = self.store.write(Durability::Full, |writer| {
-            writer.run(include_str!("sql/revoke.sql"), &[(":id", &id.as_str()), (":now", &now)])
+            writer.execute(include_str!("sql/revoke.sql"), &[(":id", &id.as_str()), (":now", &now)])
         });
-        match revoked.map_err(failed("revoke a key"))? {
+        match revoked.map_err(store_error("revoke a key"))? {
             0 => Err(AccountError::UnknownKey(id.clone())),
             _ => Ok(()),
         }
     }
 
-    /// What is known of a key, if it is the one that was made.
-    pub(super) fn find(&self, key: &ApiKey) -> Result<Option<KeyRecord>, AccountError> {
-        let read =
-            |row: &Row<'_>| Ok((KeyRecord::read(row)?, KeyDigest::of_bytes(row.get("digest")?)));
-        let found = self.store.read(Deadline::after(PATIENCE), |reader| {
+    /// Returns the stored record of `key` if id and secret match.
+    pub(super) fn find_key(&self, key: &ApiKey) -> Result<Option<KeyRecord>, AccountError> {
+        let read = |row: &Row<'_>| {
+            Ok((KeyRecord::from_row(row)?, KeyDigest::from_bytes(row.get("digest")?)))
+        };
+        let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
             let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":id", &key.id.as_str())];
-            reader.first(include_str!("sql/key.sql"), parameters, read)
+            reader.query_first(include_str!("sql/key.sql"), parameters, read)
         });
-        let found = found.map_err(failed("look for a key"))?;
-        Ok(found.filter(|(_, digest)| digest.is(&key.digest())).map(|(record, _)| record))
+        let found = found.map_err(store_error("look up a key"))?;
+        Ok(found
+            .filter(|(_, digest)| digest.constant_time_eq(&key.digest()))
+            .map(|(record, _)| record))
     }
 }
 
 impl KeyRecord {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let scopes: String = row.get("scopes")?;
         Ok(Self {
-            id: parsed(row, "id")?,
-            user: parsed(row, "user")?,
+            id: parse_column(row, "id")?,
+            user: parse_column(row, "user")?,
             name: row.get("name")?,
-            rights: Rights::of_scopes(scopes.split(' ')),
+            rights: Rights::from_scopes(scopes.split(' ')),
             delegating: row.get("delegating")?,
             created_at: row.get("created_at")?,
             expires_at: row.get("expires_at")?,
@@ -198,14 +204,14 @@ impl KeyRecord {
         })
     }
 
-    /// Whether its time is over.
+    /// Returns true if the key has expired at `now`.
     pub fn has_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }
 }
 
-/// A column that holds something with rules of its own.
-fn parsed<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
+/// Reads a text column and parses it.
+fn parse_column<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
 where
     T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
@@ -214,7 +220,7 @@ where
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error)))
 }
 
-fn failed(action: &'static str) -> impl Fn(StoreError) -> AccountError {
+fn store_error(action: &'static str) -> impl Fn(StoreError) -> AccountError {
     move |source| AccountError::Store { action, source }
 }
 
@@ -222,17 +228,17 @@ fn failed(action: &'static str) -> impl Fn(StoreError) -> AccountError {
 mod tests {
     use super::*;
 
-    fn request(user: &str) -> KeyRequest {
+    fn key_request(user: &str) -> KeyRequest {
         KeyRequest {
             user: user.parse().unwrap(),
             name: String::new(),
-            rights: Rights::of_scopes(["read"]),
+            rights: Rights::from_scopes(["read"]),
             delegating: false,
             expires_at: None,
         }
     }
 
-    fn folder() -> (tempfile::TempDir, Accounts) {
+    fn accounts_with_ada() -> (tempfile::TempDir, Accounts) {
         let folder = tempfile::tempdir().unwrap();
         let accounts = Accounts::new(folder.path());
         accounts.add_user(&"ada".parse().unwrap()).unwrap();
@@ -240,45 +246,48 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_kept_as_a_hash_only() {
+    fn key_secret_is_never_stored() {
         use secrecy::ExposeSecret as _;
-        let (folder, accounts) = folder();
-        let (id, text) = accounts.create_key(&request("ada")).unwrap();
-        accounts.store.settle().unwrap();
+        let (folder, accounts) = accounts_with_ada();
+        let (id, text) = accounts.create_key(&key_request("ada")).unwrap();
+        accounts.store.checkpoint().unwrap();
         let bytes = std::fs::read(folder.path().join("server.db")).unwrap();
-        // The secret may have `_` itself, and what follows one of these may stand anywhere.
+        // The secret may contain `_`, so take everything after the id.
         let secret = text.expose_secret().strip_prefix(&format!("vdm_{id}_")).unwrap().as_bytes();
         assert!(!bytes.windows(secret.len()).any(|window| window == secret));
-        assert!(accounts.find(&ApiKey::parse(&text).unwrap()).unwrap().is_some());
+        assert!(accounts.find_key(&ApiKey::parse(&text).unwrap()).unwrap().is_some());
     }
 
     #[test]
-    fn the_id_of_a_key_is_not_enough() {
+    fn key_with_wrong_secret_is_rejected() {
         use secrecy::ExposeSecret as _;
-        let (_folder, accounts) = folder();
-        let (id, _) = accounts.create_key(&request("ada")).unwrap();
-        let other = ApiKey::mint().unwrap().into_text();
+        let (_folder, accounts) = accounts_with_ada();
+        let (id, _) = accounts.create_key(&key_request("ada")).unwrap();
+        let other = ApiKey::generate().unwrap().into_secret();
         let secret = &other.expose_secret()["vdm_0123456789abcdef_".len()..];
         let forged = ApiKey::parse(&format!("vdm_{id}_{secret}").into()).unwrap();
-        assert!(accounts.find(&forged).unwrap().is_none());
+        assert!(accounts.find_key(&forged).unwrap().is_none());
     }
 
     #[test]
-    fn a_user_who_differs_in_case_is_neither_added_nor_known() {
-        let (_folder, accounts) = folder();
+    fn user_name_case_variant_is_refused() {
+        let (_folder, accounts) = accounts_with_ada();
         let shouted: UserId = "ADA".parse().unwrap();
         assert!(matches!(accounts.add_user(&shouted), Err(AccountError::UserExists(_))));
-        assert!(!accounts.knows(&shouted).unwrap());
-        assert!(matches!(accounts.create_key(&request("ADA")), Err(AccountError::UnknownUser(_))));
+        assert!(!accounts.user_exists(&shouted).unwrap());
+        assert!(matches!(
+            accounts.create_key(&key_request("ADA")),
+            Err(AccountError::UnknownUser(_))
+        ));
     }
 
     #[test]
-    fn a_revoked_key_opens_nothing_any_more() {
-        let (_folder, accounts) = folder();
-        let (id, _) = accounts.create_key(&request("ada")).unwrap();
-        assert!(accounts.has_key().unwrap());
-        accounts.revoke(&id).unwrap();
-        assert!(!accounts.has_key().unwrap());
-        assert!(accounts.keys().unwrap()[0].revoked_at.is_some());
+    fn revoked_key_is_inactive() {
+        let (_folder, accounts) = accounts_with_ada();
+        let (id, _) = accounts.create_key(&key_request("ada")).unwrap();
+        assert!(accounts.has_active_key().unwrap());
+        accounts.revoke_key(&id).unwrap();
+        assert!(!accounts.has_active_key().unwrap());
+        assert!(accounts.list_keys().unwrap()[0].revoked_at.is_some());
     }
 }

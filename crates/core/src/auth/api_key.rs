@@ -1,4 +1,4 @@
-//! API keys: how one is made and read, and what is kept of it.
+//! API keys: generation, parsing and the stored digest.
 
 use std::{fmt, str::FromStr};
 
@@ -7,22 +7,22 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// What every key begins with, so that one in the wrong place can be found.
-const PREFIX: &str = "vdm_";
+/// Prefix of every key. Lets secret scanners find leaked keys.
+const KEY_PREFIX: &str = "vdm_";
 
-/// The name of a key: 64 random bits, no secret.
+/// Public identifier of a key: 64 random bits as 16 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KeyId(String);
 
-/// Says that a text is not the name of a key.
+/// Error for a text that is not a key id.
 #[derive(Debug, thiserror::Error)]
-#[error("not the id of a key: expected {} digits and letters a to f", KeyId::LENGTH)]
+#[error("not a key id: expected {} digits and letters a to f", KeyId::LENGTH)]
 pub struct KeyIdError;
 
 impl KeyId {
     const LENGTH: usize = 16;
 
-    /// The name as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -47,7 +47,7 @@ impl FromStr for KeyId {
     }
 }
 
-/// A key as its owner has it: `vdm_<id>_<secret>`.
+/// Full key as its owner holds it: `vdm_<id>_<secret>`.
 #[derive(Debug)]
 pub(super) struct ApiKey {
     pub(super) id: KeyId,
@@ -55,46 +55,45 @@ pub(super) struct ApiKey {
 }
 
 impl ApiKey {
-    /// 256 bits, in base64.
-    const SECRET: usize = 43;
+    /// Length of the secret: 256 bits in unpadded URL-safe base64.
+    const SECRET_LEN: usize = 43;
 
-    /// Makes a key from random bits of the operating system.
-    pub(super) fn mint() -> Result<Self, getrandom::Error> {
+    /// Generates a key from the random bits of the operating system.
+    pub(super) fn generate() -> Result<Self, getrandom::Error> {
         let (mut id, mut secret) = ([0; KeyId::LENGTH / 2], [0; 32]);
         getrandom::fill(&mut id)?;
         getrandom::fill(&mut secret)?;
         let id = KeyId(format!("{:016x}", u64::from_be_bytes(id)));
-        let text = format!("{PREFIX}{id}_{}", BASE64_URL_SAFE_NO_PAD.encode(secret));
+        let text = format!("{KEY_PREFIX}{id}_{}", BASE64_URL_SAFE_NO_PAD.encode(secret));
         Ok(Self { id, text: text.into() })
     }
 
-    /// Whether a token wants to be a key, well-formed or not.
-    pub(super) fn is_meant(token: &SecretString) -> bool {
-        token.expose_secret().starts_with(PREFIX)
+    /// Returns true if the token starts with the key prefix, well-formed or not.
+    pub(super) fn has_key_prefix(token: &SecretString) -> bool {
+        token.expose_secret().starts_with(KEY_PREFIX)
     }
 
-    /// Reads a key.
+    /// Parses a key. Returns `None` if the token is malformed.
     pub(super) fn parse(token: &SecretString) -> Option<Self> {
-        let rest = token.expose_secret().strip_prefix(PREFIX)?;
+        let rest = token.expose_secret().strip_prefix(KEY_PREFIX)?;
         let (id, secret) = rest.split_once('_')?;
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        let whole = secret.len() == Self::SECRET && secret.bytes().all(is_base64);
+        let whole = secret.len() == Self::SECRET_LEN && secret.bytes().all(is_base64);
         whole.then_some(Self { id: id.parse().ok()?, text: token.clone() })
     }
 
-    /// The key as its owner is shown it, once.
-    pub(super) fn into_text(self) -> SecretString {
+    /// Returns the full text of the key, for display to its owner.
+    pub(super) fn into_secret(self) -> SecretString {
         self.text
     }
 
-    /// What is kept of the key.
+    /// Returns the digest to store.
     pub(super) fn digest(&self) -> KeyDigest {
         KeyDigest(Sha256::digest(self.text.expose_secret()).into())
     }
 }
 
-/// What is kept of a key: its SHA-256. There is no need for a slow hash, as
-/// nobody can try 2^256 keys, and none for salt, as no two keys are alike.
+/// SHA-256 of a key. The key has 256 random bits, so neither a slow hash nor a salt is needed.
 #[derive(Clone)]
 pub(super) struct KeyDigest([u8; 32]);
 
@@ -105,18 +104,18 @@ impl fmt::Debug for KeyDigest {
 }
 
 impl KeyDigest {
-    /// A digest as it was kept.
-    pub(super) fn of_bytes(bytes: [u8; 32]) -> Self {
+    /// Wraps a stored digest.
+    pub(super) fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The digest as it is kept.
+    /// Returns the bytes to store.
     pub(super) fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Whether they are the same; takes as long if they are not.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    /// Compares in constant time.
+    pub(super) fn constant_time_eq(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 }
@@ -126,24 +125,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_read_as_it_was_made() {
-        let key = ApiKey::mint().unwrap();
+    fn key_round_trips_through_text() {
+        let key = ApiKey::generate().unwrap();
         let (id, digest) = (key.id.clone(), key.digest());
-        let text = key.into_text();
+        let text = key.into_secret();
         let read = ApiKey::parse(&text).unwrap();
-        assert!(read.id == id && read.digest().is(&digest));
+        assert!(read.id == id && read.digest().constant_time_eq(&digest));
         assert!(!format!("{read:?}").contains(text.expose_secret()));
     }
 
     #[test]
-    fn no_two_keys_are_alike() {
-        let (one, other) = (ApiKey::mint().unwrap(), ApiKey::mint().unwrap());
-        assert!(one.id != other.id && !one.digest().is(&other.digest()));
+    fn generated_keys_are_unique() {
+        let (one, other) = (ApiKey::generate().unwrap(), ApiKey::generate().unwrap());
+        assert!(one.id != other.id && !one.digest().constant_time_eq(&other.digest()));
     }
 
     #[test]
-    fn what_is_no_key_is_not_read() {
-        let text = ApiKey::mint().unwrap().into_text();
+    fn parse_rejects_malformed_keys() {
+        let text = ApiKey::generate().unwrap().into_secret();
         let text = text.expose_secret();
         let other = text.replacen("vdm_", "xyz_", 1);
         for wrong in ["", "vdm_", "vdm__", &text[..text.len() - 1], &format!("{text}a"), &other] {

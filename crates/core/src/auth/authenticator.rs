@@ -1,4 +1,4 @@
-//! The one place where credentials become a principal.
+//! Conversion of credentials into a principal. No other code does this.
 
 use std::{path::Path, sync::Arc, time::Instant};
 
@@ -6,92 +6,97 @@ use secrecy::SecretString;
 use vademecum_kit::model::Timestamp;
 
 use super::{
-    AccessTag, AccessTags, AccountError, Accounts, AuthError, Credentials, KeyRecord, Principal,
-    Refusal, UserId, api_key::ApiKey, attempts::Attempts, token::TokenVerifier,
+    AccessTag, AccessTags, AccountError, Accounts, AuthError, AuthRejection, Credentials,
+    KeyRecord, Principal, UserId, api_key::ApiKey, login_throttle::LoginThrottle,
+    token::TokenVerifier,
 };
-use crate::config::{Auth, Mode};
+use crate::config::{Auth, AuthMode};
 
-/// Finds out who calls.
+/// Authenticates callers.
 #[derive(Debug)]
-pub struct Authenticator(Way);
+pub struct Authenticator(AuthMethod);
 
-/// How that is found out.
+/// Authentication method.
 #[derive(Debug)]
-enum Way {
-    /// It can only be one.
+enum AuthMethod {
+    /// Single user: every caller is this principal.
     Single(Principal),
-    /// By what they show.
-    Multi(Box<Multi>),
+    /// Multiple users: callers present a credential.
+    Multi(Box<MultiUserAuth>),
 }
 
 #[derive(Debug)]
-struct Multi {
+struct MultiUserAuth {
     accounts: Arc<Accounts>,
     tokens: Option<TokenVerifier>,
-    attempts: Attempts,
+    throttle: LoginThrottle,
 }
 
 impl Authenticator {
-    /// As the settings say; `local` is who calls if there is only one user.
+    /// Creates an authenticator from the settings. `local` is the principal in single-user mode.
+    /// Fails if no credential could ever be accepted.
     pub fn open(settings: &Auth, folder: &Path, local: Principal) -> Result<Self, AuthError> {
         match (settings.mode, &settings.jwt) {
-            (Mode::Single, None) => Ok(Self::single(local)),
-            (Mode::Single, Some(_)) => Err(AuthError::TokensForOneUser),
-            (Mode::Multi, jwt) => {
+            (AuthMode::Single, None) => Ok(Self::single(local)),
+            (AuthMode::Single, Some(_)) => Err(AuthError::JwtInSingleMode),
+            (AuthMode::Multi, jwt) => {
                 let accounts = Accounts::new(folder);
-                if jwt.is_none() && !accounts.has_key()? {
-                    return Err(AuthError::NobodyCouldEnter);
+                if jwt.is_none() && !accounts.has_active_key()? {
+                    return Err(AuthError::NoCredential);
                 }
                 let resource = settings.resource.as_ref();
                 let tokens = jwt.as_ref().map(|jwt| TokenVerifier::open(jwt, resource));
-                Ok(Self(Way::Multi(Box::new(Multi {
+                Ok(Self(AuthMethod::Multi(Box::new(MultiUserAuth {
                     accounts: Arc::new(accounts),
                     tokens: tokens.transpose()?,
-                    attempts: Attempts::new(settings.free_attempts),
+                    throttle: LoginThrottle::new(settings.free_attempts),
                 }))))
             }
         }
     }
 
-    /// Whoever comes is this one.
+    /// Authenticates every caller as `principal`.
     pub fn single(principal: Principal) -> Self {
-        Self(Way::Single(principal))
+        Self(AuthMethod::Single(principal))
     }
 
-    /// Whether anybody is asked who they are.
-    pub fn asks(&self) -> bool {
+    /// Returns true if callers must present a credential.
+    pub fn requires_credentials(&self) -> bool {
         match self.0 {
-            Way::Single(_) => false,
-            Way::Multi(_) => true,
+            AuthMethod::Single(_) => false,
+            AuthMethod::Multi(_) => true,
         }
     }
 
-    /// Finds out who shows these.
-    pub async fn authenticate(&self, credentials: &Credentials) -> Result<Principal, Refusal> {
+    /// Returns the principal that the credentials belong to.
+    pub async fn authenticate(
+        &self,
+        credentials: &Credentials,
+    ) -> Result<Principal, AuthRejection> {
         match &self.0 {
-            Way::Single(principal) => {
-                refuse_delegation(credentials)?;
+            AuthMethod::Single(principal) => {
+                reject_delegation(credentials)?;
                 Ok(principal.clone())
             }
-            Way::Multi(multi) => multi.authenticate(credentials).await,
+            AuthMethod::Multi(multi) => multi.authenticate(credentials).await,
         }
     }
 }
 
-impl Multi {
-    async fn authenticate(&self, credentials: &Credentials) -> Result<Principal, Refusal> {
-        let token = credentials.token.as_ref().ok_or(Refusal::Missing)?;
+impl MultiUserAuth {
+    async fn authenticate(&self, credentials: &Credentials) -> Result<Principal, AuthRejection> {
+        let token = credentials.token.as_ref().ok_or(AuthRejection::Missing)?;
         if let Some(address) = credentials.address
-            && let Some(wait) = self.attempts.wait(address, Instant::now())
+            && let Some(wait) = self.throttle.remaining_wait(address, Instant::now())
         {
-            return Err(Refusal::TooMany { wait });
+            return Err(AuthRejection::TooManyAttempts { wait });
         }
-        let found = self.look_at(token, credentials).await;
+        let found = self.resolve_token(token, credentials).await;
         if let Some(address) = credentials.address {
             match &found {
-                Ok(_) => self.attempts.succeeded(address),
-                Err(refusal) if refusal.is_failed_attempt() => {
-                    self.attempts.failed(address, Instant::now());
+                Ok(_) => self.throttle.clear_failures(address),
+                Err(refusal) if refusal.counts_as_failure() => {
+                    self.throttle.record_failure(address, Instant::now());
                 }
                 Err(_) => {}
             }
@@ -99,82 +104,87 @@ impl Multi {
         found
     }
 
-    async fn look_at(
+    async fn resolve_token(
         &self,
         token: &SecretString,
         credentials: &Credentials,
-    ) -> Result<Principal, Refusal> {
-        if ApiKey::is_meant(token) {
-            let key = ApiKey::parse(token).ok_or(Refusal::Invalid)?;
-            return self.owner(key, credentials).await;
+    ) -> Result<Principal, AuthRejection> {
+        if ApiKey::has_key_prefix(token) {
+            let key = ApiKey::parse(token).ok_or(AuthRejection::Invalid)?;
+            return self.resolve_api_key(key, credentials).await;
         }
-        let tokens = self.tokens.as_ref().ok_or(Refusal::Invalid)?;
+        let tokens = self.tokens.as_ref().ok_or(AuthRejection::Invalid)?;
         let principal = tokens.verify(token).await?;
-        refuse_delegation(credentials)?;
+        reject_delegation(credentials)?;
         Ok(principal)
     }
 
-    /// Whom a key is for, or whom it speaks for.
-    async fn owner(&self, key: ApiKey, credentials: &Credentials) -> Result<Principal, Refusal> {
-        let found = self.ask(move |accounts| accounts.find(&key)).await?;
-        let record = found.filter(|key| key.revoked_at.is_none()).ok_or(Refusal::Invalid)?;
+    /// Resolves an API key to its owner or, for a delegating key, to the user it acts for.
+    async fn resolve_api_key(
+        &self,
+        key: ApiKey,
+        credentials: &Credentials,
+    ) -> Result<Principal, AuthRejection> {
+        let found = self.query_accounts(move |accounts| accounts.find_key(&key)).await?;
+        let record = found.filter(|key| key.revoked_at.is_none()).ok_or(AuthRejection::Invalid)?;
         if record.has_expired(Timestamp::now()) {
-            return Err(Refusal::Expired);
+            return Err(AuthRejection::Expired);
         }
         if !record.delegating {
-            refuse_delegation(credentials)?;
+            reject_delegation(credentials)?;
             return Ok(Principal::new(record.user, record.rights, AccessTags::default()));
         }
-        self.delegate(record, credentials).await
+        self.resolve_delegation(record, credentials).await
     }
 
-    async fn delegate(
+    async fn resolve_delegation(
         &self,
         key: KeyRecord,
         credentials: &Credentials,
-    ) -> Result<Principal, Refusal> {
+    ) -> Result<Principal, AuthRejection> {
         let user = match &credentials.user {
             None => key.user,
             Some(name) => {
                 let user: UserId = name.parse()?;
                 let asked = user.clone();
-                if !self.ask(move |accounts| accounts.knows(&asked)).await? {
-                    return Err(Refusal::UnknownUser(user));
+                if !self.query_accounts(move |accounts| accounts.user_exists(&asked)).await? {
+                    return Err(AuthRejection::UnknownUser(user));
                 }
                 user
             }
         };
-        let tags = credentials.tags.as_deref().map(AccessTag::list).transpose()?;
+        let tags = credentials.tags.as_deref().map(AccessTag::parse_json).transpose()?;
         let tags = tags.unwrap_or_default();
-        Ok(Principal::new(user, key.rights, tags).spoken_for())
+        Ok(Principal::new(user, key.rights, tags).into_delegated())
     }
 
-    /// Asks the accounts, beside the event loop.
-    async fn ask<T: Send + 'static>(
+    /// Runs a query against the account database on the blocking pool of tokio.
+    async fn query_accounts<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Accounts) -> Result<T, AccountError> + Send + 'static,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, AuthRejection> {
         let accounts = Arc::clone(&self.accounts);
         let answer = tokio::task::spawn_blocking(move || question(&accounts)).await;
         match answer {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => {
-                tracing::error!(error = ?error, "the accounts cannot be looked at");
-                Err(Refusal::Unavailable)
+                tracing::error!(error = ?error, "cannot read the accounts");
+                Err(AuthRejection::Unavailable)
             }
             Err(error) => {
-                tracing::error!(%error, "a look at the accounts broke off");
-                Err(Refusal::Unavailable)
+                tracing::error!(%error, "the account query was aborted");
+                Err(AuthRejection::Unavailable)
             }
         }
     }
 }
 
-/// Whoever may not name another must not believe that it had an effect.
-fn refuse_delegation(credentials: &Credentials) -> Result<(), Refusal> {
+/// Rejects delegation headers from callers that may not delegate, so that they are never ignored
+/// silently.
+fn reject_delegation(credentials: &Credentials) -> Result<(), AuthRejection> {
     match (&credentials.user, &credentials.tags) {
-        (Some(_), _) => Err(Refusal::NotDelegating("x-user-id")),
-        (None, Some(_)) => Err(Refusal::NotDelegating("x-session-tags")),
+        (Some(_), _) => Err(AuthRejection::NotDelegating("x-user-id")),
+        (None, Some(_)) => Err(AuthRejection::NotDelegating("x-session-tags")),
         (None, None) => Ok(()),
     }
 }

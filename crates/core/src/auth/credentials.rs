@@ -1,21 +1,21 @@
-//! What a request carries to show who sends it, as it came.
+//! Credentials of a request, not yet verified.
 
 use std::net::IpAddr;
 
 use secrecy::SecretString;
 
-/// What a request carries to show who sends it. Nothing of it is believed yet.
+/// Credentials that a request carries. Nothing is verified yet.
 ///
-/// The token is never written to a log, not by `Debug` either.
+/// The token never appears in logs or in `Debug` output.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
-    /// An API key or a token of an identity provider.
+    /// API key or token of an identity provider.
     pub token: Option<SecretString>,
-    /// Whom a delegating key speaks for.
+    /// User that a delegating key acts for.
     pub user: Option<String>,
-    /// The access tags that a delegating key brings, as a JSON array.
+    /// Access tags that a delegating key passes on, as a JSON array.
     pub tags: Option<String>,
-    /// Where it comes from; without one, failures are not counted.
+    /// Address of the client. Without one, failed attempts are not counted.
     pub address: Option<IpAddr>,
 }
 
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_not_shown() {
+    fn credentials_debug_hides_token() {
         let token = Some("vdm_hush".into());
         let shown = format!("{:?}", Credentials { token, ..Credentials::default() });
         assert!(!shown.contains("hush"), "{shown}");

@@ -1,4 +1,4 @@
-//! What can go wrong with users, keys and the settings of who may come in.
+//! Errors of user accounts, API keys and authentication settings.
 
 use std::path::PathBuf;
 
@@ -6,85 +6,85 @@ use vademecum_kit::store::StoreError;
 
 use super::{KeyId, UserId, UserIdError};
 
-/// Why users and keys could not be looked at or changed.
+/// Error of an operation on users or keys.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    /// The store does not work.
+    /// The account database failed.
     #[error("cannot {action}")]
     Store {
-        /// What was to be done.
+        /// Attempted action.
         action: &'static str,
-        /// Why.
+        /// Cause.
         source: StoreError,
     },
-    /// There is one already.
-    #[error("there is already a user `{0}` (names that differ in case only are one)")]
+    /// A user of this name exists; names are compared without case.
+    #[error("user `{0}` already exists (names are compared without case)")]
     UserExists(UserId),
-    /// There is none.
-    #[error("there is no user `{0}`; `vademecum user add {0}` makes one")]
+    /// The user does not exist.
+    #[error("no user `{0}`; create it with `vademecum user add {0}`")]
     UnknownUser(UserId),
-    /// There is none.
-    #[error("there is no key `{0}`; `vademecum key list` shows them")]
+    /// The key does not exist.
+    #[error("no key `{0}`; list the keys with `vademecum key list`")]
     UnknownKey(KeyId),
-    /// The machine gives no random bits.
-    #[error("this machine gives no random bits")]
+    /// The operating system provides no random bits.
+    #[error("cannot read random bits from the operating system")]
     Random(#[from] getrandom::Error),
 }
 
-/// Why nobody can be let in with these settings.
+/// Error in the authentication settings.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
-    /// Nobody could ever come in.
+    /// Multi-user mode without any usable credential.
     #[error(
-        "auth.mode is \"multi\", but there is neither an API key in force nor an [auth.jwt]: \
-         make one with `vademecum user add NAME` and `vademecum key create --user NAME`"
+        "auth.mode is \"multi\", but there is neither a valid API key nor an [auth.jwt] section: \
+         create a key with `vademecum user add NAME` and `vademecum key create --user NAME`"
     )]
-    NobodyCouldEnter,
-    /// Tokens would be made for nobody in particular.
+    NoCredential,
+    /// Neither a resource nor audiences are set, so tokens for any server would be accepted.
     #[error(
-        "[auth.jwt] needs auth.resource, the address that clients know this server by, \
+        "[auth.jwt] needs auth.resource, the address of this server as clients use it, \
          or auth.jwt.audiences"
     )]
     NoAudience,
-    /// Somebody may believe that tokens are asked for.
+    /// `[auth.jwt]` is set in single-user mode, where it has no effect.
     #[error("[auth.jwt] has no effect while auth.mode is \"single\": set it to \"multi\"")]
-    TokensForOneUser,
-    /// The accounts cannot be looked at.
+    JwtInSingleMode,
+    /// The accounts cannot be read.
     #[error(transparent)]
     Accounts(#[from] AccountError),
-    /// The user cannot be called that.
+    /// The user name is not valid.
     #[error(transparent)]
-    User(#[from] UserIdError),
-    /// A file with keys cannot be read.
+    InvalidUserId(#[from] UserIdError),
+    /// A key file cannot be read.
     #[error("cannot read the keys of auth.jwt in {}", path.display())]
     ReadKeys {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// A file holds no key.
-    #[error("{}: no key for {algorithm} as auth.jwt wants it", path.display())]
-    NoKey {
-        /// Which file.
+    /// A file holds no usable key.
+    #[error("{}: no key for {algorithm}, which auth.jwt requires", path.display())]
+    InvalidKey {
+        /// Path of the file.
         path: PathBuf,
-        /// For which algorithm.
+        /// Required algorithm.
         algorithm: &'static str,
-        /// Why.
+        /// Cause.
         source: jsonwebtoken::errors::Error,
     },
-    /// A secret that can be guessed.
-    #[error("{}: a secret for HS256 has at least 32 bytes", path.display())]
+    /// The secret is too short.
+    #[error("{}: a secret for HS256 needs at least 32 bytes", path.display())]
     ShortSecret {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A file is no key set.
-    #[error("{} is no JSON Web Key Set", path.display())]
-    NoKeySet {
-        /// Which file.
+    /// A file is not a JSON Web Key Set.
+    #[error("{} is not a JSON Web Key Set", path.display())]
+    InvalidKeySet {
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: serde_json::Error,
     },
 }

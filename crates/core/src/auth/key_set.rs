@@ -1,5 +1,5 @@
-//! The keys that tokens are checked with: one in a file, or a set of them in a
-//! file or on the net.
+//! Keys that verify token signatures: a single key in a file, or a JSON Web Key Set from a file or
+//! a URL.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -13,58 +13,58 @@ use jsonwebtoken::{
 use secrecy::zeroize::Zeroizing;
 use serde::Deserialize;
 
-use super::{AuthError, Refusal};
+use super::{AuthError, AuthRejection};
 use crate::config::{Jwt, JwtAlgorithm, KeySource};
 
-/// Keys that are fetched are fetched again after so long.
-const FRESH: Duration = Duration::from_hours(1);
-/// How long a fetch may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest key set that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
-/// The shortest secret for HS256, in bytes: as long as what it makes.
-const SECRET: usize = 32;
+/// Time after which a fetched key set is fetched again.
+const CACHE_TTL: Duration = Duration::from_hours(1);
+/// Timeout of one fetch.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum size of a fetched key set, in bytes.
+const MAX_KEY_SET_BYTES: u64 = 1 << 20;
+/// Minimum length of an HS256 secret, in bytes: the output length of SHA-256.
+const MIN_SECRET_BYTES: usize = 32;
 
-/// The keys that tokens are checked with.
+/// Keys that verify token signatures.
 #[derive(Debug)]
-pub(super) enum Keys {
-    /// They do not change while the server runs.
-    Known(Arc<KeySet>),
-    /// They are fetched.
-    Fetched(RemoteKeys),
+pub(super) enum VerificationKeys {
+    /// Loaded once at start.
+    Static(Arc<KeySet>),
+    /// Fetched from a URL.
+    Remote(RemoteKeys),
 }
 
-/// Keys, each for one algorithm.
+/// Set of keys, each bound to one algorithm.
 #[derive(Debug, Default)]
-pub(super) struct KeySet(Vec<SetKey>);
+pub(super) struct KeySet(Vec<VerificationKey>);
 
 #[derive(Debug)]
-struct SetKey {
+struct VerificationKey {
     id: Option<String>,
     algorithm: Algorithm,
     key: DecodingKey,
 }
 
-/// Keys that are fetched, and what came back last.
+/// Key set fetched from a URL and its cache.
 #[derive(Debug)]
 pub(super) struct RemoteKeys {
     url: String,
     agent: ureq::Agent,
-    pause: Duration,
-    last: RwLock<Fetched>,
-    /// Held while somebody fetches: the others wait for what that brings.
+    min_fetch_interval: Duration,
+    last: RwLock<FetchCache>,
+    /// Held during a fetch, so that concurrent requests share its result.
     fetching: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Fetched {
+struct FetchCache {
     keys: Option<Arc<KeySet>>,
-    arrived: Option<Instant>,
-    tried: Option<Instant>,
+    fetched_at: Option<Instant>,
+    attempted_at: Option<Instant>,
 }
 
-impl Keys {
-    /// Reads the keys that the settings name. Nothing is fetched yet.
+impl VerificationKeys {
+    /// Loads the keys named in the settings. A remote key set is not fetched yet.
     pub(super) fn open(settings: &Jwt) -> Result<Self, AuthError> {
         match &settings.keys {
             KeySource::File(path) => {
@@ -73,7 +73,7 @@ impl Keys {
                 let keys = settings.algorithms.iter().map(|algorithm| {
                     let (trimmed, name) = (text.trim_ascii_end(), algorithm.as_str());
                     let key = match algorithm {
-                        JwtAlgorithm::HS256 if trimmed.len() < SECRET => {
+                        JwtAlgorithm::HS256 if trimmed.len() < MIN_SECRET_BYTES => {
                             return Err(AuthError::ShortSecret { path: path.clone() });
                         }
                         JwtAlgorithm::HS256 => Ok(DecodingKey::from_secret(trimmed)),
@@ -81,45 +81,45 @@ impl Keys {
                         JwtAlgorithm::ES256 => DecodingKey::from_ec_pem(trimmed),
                         JwtAlgorithm::EdDSA => DecodingKey::from_ed_pem(trimmed),
                     };
-                    let key = key.map_err(|source| AuthError::NoKey {
+                    let key = key.map_err(|source| AuthError::InvalidKey {
                         path: path.clone(),
                         algorithm: name,
                         source,
                     })?;
-                    Ok(SetKey { id: None, algorithm: known(*algorithm), key })
+                    Ok(VerificationKey { id: None, algorithm: jwt_algorithm(*algorithm), key })
                 });
-                Ok(Self::Known(Arc::new(KeySet(keys.collect::<Result<_, AuthError>>()?))))
+                Ok(Self::Static(Arc::new(KeySet(keys.collect::<Result<_, AuthError>>()?))))
             }
             KeySource::SetFile(path) => {
                 let unread = |source| AuthError::ReadKeys { path: path.clone(), source };
                 let set = KeySet::parse(&std::fs::read(path).map_err(unread)?)
-                    .map_err(|source| AuthError::NoKeySet { path: path.clone(), source })?;
-                Ok(Self::Known(Arc::new(set)))
+                    .map_err(|source| AuthError::InvalidKeySet { path: path.clone(), source })?;
+                Ok(Self::Static(Arc::new(set)))
             }
-            KeySource::SetUrl { url, pause } => Ok(Self::Fetched(RemoteKeys::new(url, *pause))),
+            KeySource::SetUrl { url, pause } => Ok(Self::Remote(RemoteKeys::new(url, *pause))),
         }
     }
 
-    /// The keys that may have signed a token: those for its algorithm and, if
-    /// it names its key, of that name.
+    /// Returns the keys that may have signed a token: same algorithm and, if the token names a key,
+    /// same key id.
     pub(super) async fn candidates(
         &self,
         algorithm: Algorithm,
         id: Option<&str>,
-    ) -> Result<Vec<DecodingKey>, Refusal> {
+    ) -> Result<Vec<DecodingKey>, AuthRejection> {
         match self {
-            // A key alone in a file has no name, whatever the token calls it.
-            Self::Known(set) if set.0.iter().all(|key| key.id.is_none()) => {
+            // Keys from a single-key file have no id, so the token's key id is ignored.
+            Self::Static(set) if set.0.iter().all(|key| key.id.is_none()) => {
                 Ok(set.candidates(algorithm, None))
             }
-            Self::Known(set) => Ok(set.candidates(algorithm, id)),
-            Self::Fetched(remote) => remote.candidates(algorithm, id).await,
+            Self::Static(set) => Ok(set.candidates(algorithm, id)),
+            Self::Remote(remote) => remote.candidates(algorithm, id).await,
         }
     }
 }
 
-/// The algorithm by the name that the reader of tokens has for it.
-pub(super) fn known(algorithm: JwtAlgorithm) -> Algorithm {
+/// Maps the configured algorithm to the one of `jsonwebtoken`.
+pub(super) fn jwt_algorithm(algorithm: JwtAlgorithm) -> Algorithm {
     match algorithm {
         JwtAlgorithm::HS256 => Algorithm::HS256,
         JwtAlgorithm::RS256 => Algorithm::RS256,
@@ -129,30 +129,31 @@ pub(super) fn known(algorithm: JwtAlgorithm) -> Algorithm {
 }
 
 impl KeySet {
-    /// Keys that are tried at most for a token that does not name its key.
-    const TRIES: usize = 8;
+    /// Maximum number of keys to try for a token without a key id.
+    const MAX_CANDIDATES: usize = 8;
 
-    /// Reads a key set. A key of another kind is passed over.
+    /// Parses a key set. Unsupported keys are skipped.
     fn parse(text: &[u8]) -> serde_json::Result<Self> {
         #[derive(Deserialize)]
         struct Set {
             keys: Vec<serde_json::Value>,
         }
         let set: Set = serde_json::from_slice(text)?;
-        Ok(Self(set.keys.into_iter().filter_map(SetKey::read).collect()))
+        Ok(Self(set.keys.into_iter().filter_map(VerificationKey::from_jwk).collect()))
     }
 
     fn candidates(&self, algorithm: Algorithm, id: Option<&str>) -> Vec<DecodingKey> {
-        let fits =
-            |key: &&SetKey| key.algorithm == algorithm && (id.is_none() || key.id.as_deref() == id);
-        self.0.iter().filter(fits).take(Self::TRIES).map(|key| key.key.clone()).collect()
+        let fits = |key: &&VerificationKey| {
+            key.algorithm == algorithm && (id.is_none() || key.id.as_deref() == id)
+        };
+        self.0.iter().filter(fits).take(Self::MAX_CANDIDATES).map(|key| key.key.clone()).collect()
     }
 }
 
-impl SetKey {
-    /// Reads a public key for signatures; what kind of key it is decides for
-    /// which algorithm.
-    fn read(value: serde_json::Value) -> Option<Self> {
+impl VerificationKey {
+    /// Parses a public signature key. The key type determines the algorithm. Returns `None` if it
+    /// is unsupported.
+    fn from_jwk(value: serde_json::Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(value).ok()?;
         let (algorithm, named) = match &jwk.algorithm {
             AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
@@ -162,8 +163,7 @@ impl SetKey {
             AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
                 (Algorithm::EdDSA, KeyAlgorithm::EdDSA)
             }
-            // A secret is none that anybody may read; the library may come to
-            // know more kinds.
+            // A shared secret must not be in a public key set; the enum may also gain variants.
             _ => return None,
         };
         let signs =
@@ -177,18 +177,18 @@ impl SetKey {
 impl RemoteKeys {
     fn new(url: &str, pause: Duration) -> Self {
         let mut config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            // Whoever could redirect could also lead somewhere else.
+            .timeout_global(Some(FETCH_TIMEOUT))
+            // A redirect could point to an untrusted host.
             .max_redirects(0)
             .max_redirects_will_error(true);
         if url.starts_with("http://") {
-            // This machine needs no proxy.
+            // Plain HTTP is only used for loopback addresses, where a proxy is of no use.
             config = config.proxy(None);
         }
         Self {
             url: url.to_owned(),
             agent: config.build().into(),
-            pause,
+            min_fetch_interval: pause,
             last: RwLock::default(),
             fetching: tokio::sync::Mutex::default(),
         }
@@ -198,65 +198,69 @@ impl RemoteKeys {
         &self,
         algorithm: Algorithm,
         id: Option<&str>,
-    ) -> Result<Vec<DecodingKey>, Refusal> {
-        if let Some(found) = self.fresh(algorithm, id) {
+    ) -> Result<Vec<DecodingKey>, AuthRejection> {
+        if let Some(found) = self.cached_candidates(algorithm, id) {
             return Ok(found);
         }
         let guard = self.fetching.lock().await;
-        // Somebody may have fetched meanwhile.
-        if let Some(found) = self.fresh(algorithm, id) {
+        // Another task may have fetched the keys while this one waited for the lock.
+        if let Some(found) = self.cached_candidates(algorithm, id) {
             return Ok(found);
         }
-        if self.last().tried.is_none_or(|tried| tried.elapsed() >= self.pause) {
+        if self.last().attempted_at.is_none_or(|tried| tried.elapsed() >= self.min_fetch_interval) {
             self.fetch().await;
         }
         drop(guard);
-        let keys = self.last().keys.ok_or(Refusal::Unavailable)?;
+        let keys = self.last().keys.ok_or(AuthRejection::Unavailable)?;
         Ok(keys.candidates(algorithm, id))
     }
 
-    fn last(&self) -> Fetched {
+    fn last(&self) -> FetchCache {
         self.last.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn fresh(&self, algorithm: Algorithm, id: Option<&str>) -> Option<Vec<DecodingKey>> {
+    fn cached_candidates(
+        &self,
+        algorithm: Algorithm,
+        id: Option<&str>,
+    ) -> Option<Vec<DecodingKey>> {
         let last = self.last();
-        let is_fresh = last.arrived.is_some_and(|arrived| arrived.elapsed() < FRESH);
+        let is_fresh = last.fetched_at.is_some_and(|arrived| arrived.elapsed() < CACHE_TTL);
         let found = last.keys.filter(|_| is_fresh)?.candidates(algorithm, id);
         (!found.is_empty()).then_some(found)
     }
 
-    /// Fetches the keys; if that fails, those that there are stay.
+    /// Fetches the key set. Keeps the previous one on failure.
     async fn fetch(&self) {
         let (agent, url) = (self.agent.clone(), self.url.clone());
         let fetched = tokio::task::spawn_blocking(move || -> Result<KeySet, FetchError> {
             let mut response = agent.get(&url).call()?;
-            let text = response.body_mut().with_config().limit(LONGEST).read_to_vec()?;
+            let text = response.body_mut().with_config().limit(MAX_KEY_SET_BYTES).read_to_vec()?;
             Ok(KeySet::parse(&text)?)
         });
-        let fetched = fetched.await.unwrap_or(Err(FetchError::BrokenOff));
+        let fetched = fetched.await.unwrap_or(Err(FetchError::Aborted));
         let now = Instant::now();
         let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
-        last.tried = Some(now);
+        last.attempted_at = Some(now);
         match fetched {
             Ok(keys) => {
                 last.keys = Some(Arc::new(keys));
-                last.arrived = Some(now);
+                last.fetched_at = Some(now);
             }
-            Err(error) => tracing::warn!(%error, "the keys of auth.jwt.jwks_url did not come"),
+            Err(error) => tracing::warn!(%error, "cannot fetch the keys of auth.jwt.jwks_url"),
         }
     }
 }
 
-/// Why keys did not come.
+/// Error of a key set fetch.
 #[derive(Debug, thiserror::Error)]
 enum FetchError {
     #[error(transparent)]
     Http(#[from] ureq::Error),
-    #[error("what came is no JSON Web Key Set: {0}")]
-    NoKeySet(#[from] serde_json::Error),
-    #[error("the fetch was broken off")]
-    BrokenOff,
+    #[error("the response is not a JSON Web Key Set: {0}")]
+    InvalidKeySet(#[from] serde_json::Error),
+    #[error("the fetch was aborted")]
+    Aborted,
 }
 
 #[cfg(test)]
@@ -264,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_set_is_read_without_what_is_of_no_use_in_it() {
+    fn key_set_skips_unusable_keys() {
         let ed = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
         let text = serde_json::json!({ "keys": [
             { "kty": "OKP", "crv": "Ed25519", "kid": "one", "x": ed },

@@ -1,18 +1,18 @@
-//! Who calls. Only this room makes a [`Principal`], and only from a
-//! credential, never from what a tool is told.
+//! Authentication and authorization of callers. Only this module creates a [`Principal`], and only
+//! from a credential, never from tool arguments.
 //!
-//! [`Authenticator`] is where to start reading: [`Credentials`] in, a principal
-//! or a [`Refusal`] out.
+//! Start reading at [`Authenticator`]: it turns [`Credentials`] into a principal or an
+//! [`AuthRejection`].
 
 mod accounts;
 mod api_key;
-mod attempts;
 mod authenticator;
 mod credentials;
 mod error;
 mod key_set;
+mod login_throttle;
 mod principal;
-mod refusal;
+mod rejection;
 mod right;
 mod server_key;
 mod signature;
@@ -24,8 +24,8 @@ pub use api_key::KeyId;
 pub use authenticator::Authenticator;
 pub use credentials::Credentials;
 pub use error::{AccountError, AuthError};
-pub use principal::{Principal, UserId, UserIdError, desktop};
-pub use refusal::Refusal;
+pub use principal::{Principal, UserId, UserIdError, local_principal};
+pub use rejection::AuthRejection;
 pub use right::{Right, RightError, Rights};
 pub use server_key::ServerKey;
 pub use tag::{AccessTag, AccessTags, TagError};

@@ -1,28 +1,28 @@
-//! Users and the proof that somebody is one.
+//! User names and the authenticated caller.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use super::{AccessTags, Right, Rights};
 
-/// The name of a user, which is also the name of the user's folder.
+/// User name, which is also the name of the user's folder.
 ///
-/// Made of letters, digits, `.`, `-`, `_`, `@` and `+`, beginning with a letter or
-/// digit: no such name leads out of the folder of all users.
+/// 1 to 64 characters: ASCII letters, digits, `.`, `-`, `_`, `@` and `+`, starting with a letter or
+/// a digit. This rules out path traversal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserId(Arc<str>);
 
-/// Says why a text cannot be the name of a user.
+/// Error for a text that is not a valid user name.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{0}` cannot be a user's name: use 1 to 64 letters (a-z, A-Z), digits, `.`, `-`, `_`, `@` or \
-     `+`, beginning with a letter or a digit"
+    "`{0}` is not a valid user name: use 1 to 64 letters (a-z, A-Z), digits, `.`, `-`, `_`, `@` or \
+     `+`, starting with a letter or a digit"
 )]
 pub struct UserIdError(String);
 
 impl UserId {
-    const LONGEST: usize = 64;
+    const MAX_LEN: usize = 64;
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -34,7 +34,7 @@ impl FromStr for UserId {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let begins = text.starts_with(|letter: char| letter.is_ascii_alphanumeric());
         let allowed = |letter: char| letter.is_ascii_alphanumeric() || "._-@+".contains(letter);
-        if begins && text.len() <= Self::LONGEST && text.chars().all(allowed) {
+        if begins && text.len() <= Self::MAX_LEN && text.chars().all(allowed) {
             Ok(Self(text.into()))
         } else {
             Err(UserIdError(text.chars().take(100).collect()))
@@ -48,58 +48,58 @@ impl fmt::Display for UserId {
     }
 }
 
-/// Somebody who has shown who they are.
+/// Authenticated caller: user, rights and access tags.
 ///
-/// Two that differ in anything are two: neither can use a session of the other.
+/// Two principals are equal only if all fields are; a session belongs to exactly one principal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal {
     user: UserId,
     rights: Rights,
     tags: AccessTags,
     sees_everything: bool,
-    is_spoken_for: bool,
+    is_delegated: bool,
 }
 
 impl Principal {
-    /// Whoever calls this has looked at a credential.
+    /// Creates a principal. Callers must have verified a credential.
     pub(super) fn new(user: UserId, rights: Rights, tags: AccessTags) -> Self {
-        Self { user, rights, tags, sees_everything: false, is_spoken_for: false }
+        Self { user, rights, tags, sees_everything: false, is_delegated: false }
     }
 
-    /// The same, known by the word of a delegating key.
-    pub(super) fn spoken_for(self) -> Self {
-        Self { is_spoken_for: true, ..self }
+    /// Marks the principal as authenticated through a delegating key.
+    pub(super) fn into_delegated(self) -> Self {
+        Self { is_delegated: true, ..self }
     }
 
-    /// Whether a delegating key says who this is: a service that works for many.
+    /// Returns true if a delegating key names this user: a service that acts for many users.
     pub fn is_spoken_for(&self) -> bool {
-        self.is_spoken_for
+        self.is_delegated
     }
 
-    /// Whose library this principal may use.
+    /// Returns the user whose library this principal uses.
     pub fn user(&self) -> &UserId {
         &self.user
     }
 
-    /// Whether this principal may do that.
-    pub fn may(&self, right: Right) -> bool {
-        self.rights.include(right)
+    /// Returns true if the principal holds `right`.
+    pub fn has_right(&self, right: Right) -> bool {
+        self.rights.contains(right)
     }
 
-    /// What is open to this principal besides what is open to all.
+    /// Returns the access tags that grant access beyond untagged content.
     pub fn tags(&self) -> &AccessTags {
         &self.tags
     }
 
-    /// Whether nothing is kept from this principal by access tags.
+    /// Returns true if access tags do not restrict this principal.
     pub fn sees_everything(&self) -> bool {
         self.sees_everything
     }
 }
 
-/// The one user of a desktop: whoever can reach the program on this machine
-/// can read its files as well, and so is asked for nothing.
-pub fn desktop(user: UserId) -> Principal {
+/// Returns the single local user. No credential is required: a caller that can reach the program on
+/// this machine can read its files anyway.
+pub fn local_principal(user: UserId) -> Principal {
     let principal = Principal::new(user, Rights::ALL, AccessTags::default());
     Principal { sees_everything: true, ..principal }
 }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_leads_out_of_the_folder_of_all_users() {
+    fn user_id_rejects_path_traversal() {
         for name in ["", ".", "..", "../x", "a/b", "a\\b", "-x", ".hidden", "a\0", "ü", "C:x"] {
             assert!(name.parse::<UserId>().is_err(), "{name:?}");
         }

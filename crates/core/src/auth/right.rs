@@ -1,28 +1,28 @@
-//! What a principal may do.
+//! Rights of a principal.
 
 use std::{fmt, str::FromStr};
 
-/// What a tool may need. Each includes those before it.
+/// Right that a tool may require. Each right includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Right {
-    /// To search and read the user's library.
+    /// Search and read the user's library.
     Read,
-    /// To change it.
+    /// Change the user's library.
     Write,
-    /// To look after the server.
+    /// Administer the server.
     Admin,
 }
 
-/// Says which text is no right.
+/// Error for an unknown scope name.
 #[derive(Debug, thiserror::Error)]
 #[error("unknown scope `{0}`, expected read, write or admin")]
 pub struct RightError(String);
 
 impl Right {
-    /// All of them, the least first.
+    /// All rights, weakest first.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Admin];
 
-    /// The name, which is also that of the OAuth scope.
+    /// Returns the name, which is also the OAuth scope.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -47,22 +47,22 @@ impl FromStr for Right {
     }
 }
 
-/// What somebody may do. As each right includes those before it, the greatest
-/// one says it all.
+/// Set of rights. Each right includes the ones before it, so the strongest one is enough to
+/// represent the set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rights(Option<Right>);
 
 impl Rights {
-    /// Everything.
+    /// All rights.
     pub const ALL: Self = Self(Some(Right::Admin));
 
-    /// The rights that scopes give; what is no scope of ours gives none.
-    pub fn of_scopes<'a>(scopes: impl IntoIterator<Item = &'a str>) -> Self {
+    /// Collects the rights granted by OAuth scopes. Unknown scopes are ignored.
+    pub fn from_scopes<'a>(scopes: impl IntoIterator<Item = &'a str>) -> Self {
         scopes.into_iter().filter_map(|scope| scope.parse().ok()).collect()
     }
 
-    /// Whether a right is among them.
-    pub fn include(self, right: Right) -> bool {
+    /// Returns true if `right` is in the set.
+    pub fn contains(self, right: Right) -> bool {
         self.0.is_some_and(|greatest| greatest >= right)
     }
 }
@@ -75,7 +75,7 @@ impl FromIterator<Right> for Rights {
 
 impl fmt::Display for Rights {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let included = Right::ALL.into_iter().filter(|right| self.include(*right));
+        let included = Right::ALL.into_iter().filter(|right| self.contains(*right));
         let names: Vec<&str> = included.map(Right::as_str).collect();
         formatter.write_str(&names.join(" "))
     }
@@ -86,18 +86,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_right_includes_those_before_it() {
-        let rights = Rights::of_scopes(["write"]);
-        assert_eq!(Right::ALL.map(|right| rights.include(right)), [true, true, false]);
+    fn rights_include_weaker_rights() {
+        let rights = Rights::from_scopes(["write"]);
+        assert_eq!(Right::ALL.map(|right| rights.contains(right)), [true, true, false]);
         assert_eq!(rights.to_string(), "read write");
-        assert_eq!(Rights::of_scopes(rights.to_string().split(' ')), rights);
+        assert_eq!(Rights::from_scopes(rights.to_string().split(' ')), rights);
     }
 
     #[test]
-    fn scopes_of_somebody_else_give_no_right() {
+    fn rights_ignore_unknown_scopes() {
         for scopes in [&[][..], &["openid", "email"], &["Admin", "read:all", ""]] {
-            let rights = Rights::of_scopes(scopes.iter().copied());
-            assert!(!rights.include(Right::Read), "{scopes:?}");
+            let rights = Rights::from_scopes(scopes.iter().copied());
+            assert!(!rights.contains(Right::Read), "{scopes:?}");
         }
     }
 }

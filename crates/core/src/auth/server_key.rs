@@ -1,5 +1,4 @@
-//! The secret of a server: what it hands out is recognised again, and can be
-//! read by nobody else.
+//! Secret of a server: encrypts texts that it hands out, so that only it can read them back.
 
 use std::{
     fmt, fs,
@@ -12,17 +11,18 @@ use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     hmac,
 };
-use vademecum_kit::store::make_private_folder;
+use vademecum_kit::store::create_private_folder;
 
-/// The file of the secret, in the data folder.
-const FILE: &str = "server.key";
-const LENGTH: usize = 32;
+/// File name of the secret, in the data folder.
+const SECRET_FILE: &str = "server.key";
+const SECRET_LEN: usize = 32;
 
-/// Seals texts so that only this server can read them. A text that is sealed
-/// twice looks the same twice.
+/// Encrypts texts with AES-256-GCM so that only this server can read them. Encryption is
+/// deterministic: the same text always yields the same ciphertext.
 pub struct ServerKey {
     key: LessSafeKey,
-    /// Makes a text's nonce from the text: no two texts share one.
+    /// Derives the nonce from the text with HMAC-SHA256, so that different texts get different
+    /// nonces.
     nonces: hmac::Key,
 }
 
@@ -33,23 +33,29 @@ impl fmt::Debug for ServerKey {
 }
 
 impl ServerKey {
-    /// The secret in this folder. The first time it is made up, and kept in a
-    /// file that only its owner can read.
+    /// Loads the secret from `folder`. On first use it is generated and saved in a file that only
+    /// its owner can read.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        let path = folder.join(FILE);
+        let path = folder.join(SECRET_FILE);
         let secret = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make(folder, &path)?;
+                create_secret(folder, &path)?;
                 fs::read(&path)?
             }
             found => found?,
         };
         let damaged = || {
-            let problem =
-                format!("{} is not {LENGTH} bytes long: restore it, or remove it", path.display());
+            let problem = format!(
+                "{} is not {SECRET_LEN} bytes long: restore it, or remove it",
+                path.display()
+            );
             io::Error::new(io::ErrorKind::InvalidData, problem)
         };
-        if secret.len() == LENGTH { Self::new(&secret).ok_or_else(damaged) } else { Err(damaged()) }
+        if secret.len() == SECRET_LEN {
+            Self::new(&secret).ok_or_else(damaged)
+        } else {
+            Err(damaged())
+        }
     }
 
     fn new(secret: &[u8]) -> Option<Self> {
@@ -59,8 +65,7 @@ impl ServerKey {
         Some(Self { key: LessSafeKey::new(sealing), nonces })
     }
 
-    /// Seals a text, in letters that suit an address. `None` if it is too long
-    /// for any cipher.
+    /// Encrypts a text to URL-safe base64. Returns `None` if it is too long for the cipher.
     pub fn seal(&self, text: &str) -> Option<String> {
         let tag = hmac::sign(&self.nonces, text.as_bytes());
         let mut sealed = tag.as_ref().get(..NONCE_LEN)?.to_vec();
@@ -71,7 +76,7 @@ impl ServerKey {
         Some(URL_SAFE_NO_PAD.encode(sealed))
     }
 
-    /// Opens what this server has sealed; `None` for anything else.
+    /// Decrypts a text encrypted by this server. Returns `None` for any other input.
     pub fn open_sealed(&self, sealed: &str) -> Option<String> {
         let mut sealed = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (nonce, body) = sealed.split_at_mut_checked(NONCE_LEN)?;
@@ -81,10 +86,10 @@ impl ServerKey {
     }
 }
 
-/// Makes up a secret. Whoever is faster, another process maybe, has made it.
-fn make(folder: &Path, path: &Path) -> io::Result<()> {
-    make_private_folder(folder).map_err(io::Error::other)?;
-    let mut secret = [0; LENGTH];
+/// Generates a secret and saves it. If another process was faster, its file stays.
+fn create_secret(folder: &Path, path: &Path) -> io::Result<()> {
+    create_private_folder(folder).map_err(io::Error::other)?;
+    let mut secret = [0; SECRET_LEN];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&secret)?;
@@ -100,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sealed_can_be_opened_by_the_same_server_only() {
+    fn sealed_text_opens_on_same_server_only() {
         let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let key = ServerKey::open(here.path()).unwrap();
         let sealed = key.seal("notes://1").unwrap();
@@ -116,13 +121,13 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_its_owner_can_read_the_secret() {
+    fn secret_file_is_private_to_owner() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         ServerKey::open(folder.path()).unwrap();
-        let mode = fs::metadata(folder.path().join(FILE)).unwrap().permissions().mode();
+        let mode = fs::metadata(folder.path().join(SECRET_FILE)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        fs::write(folder.path().join(FILE), "short").unwrap();
+        fs::write(folder.path().join(SECRET_FILE), "short").unwrap();
         assert!(ServerKey::open(folder.path()).unwrap_err().to_string().contains("32 bytes"));
     }
 }

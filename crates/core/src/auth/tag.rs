@@ -1,4 +1,4 @@
-//! Access tags: what marks those for whom something in a library is meant.
+//! Access tags: labels that restrict content to the principals that hold them.
 
 use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 
@@ -6,48 +6,48 @@ use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccessTag(Arc<str>);
 
-/// The access tags of a principal. Copies share one set.
+/// Access tags of a principal. Clones share one set.
 pub type AccessTags = Arc<BTreeSet<AccessTag>>;
 
-/// Says why texts cannot be access tags.
+/// Error for texts that are not valid access tags.
 #[derive(Debug, thiserror::Error)]
 pub enum TagError {
-    /// One of them cannot.
+    /// A text is not a valid tag.
     #[error(
-        "`{0}` cannot be an access tag: use 1 to 128 characters without line breaks, none of them \
-         a space at an end"
+        "`{0}` is not a valid access tag: use 1 to 128 characters without control characters and without \
+         spaces at the ends"
     )]
-    Tag(String),
-    /// They are no list.
-    #[error("expected a JSON array of texts, such as [\"team:garden\"]")]
-    List,
-    /// There are too many.
-    #[error("there are more than {} access tags", AccessTag::MOST)]
+    InvalidTag(String),
+    /// The text is not a JSON array of strings.
+    #[error("expected a JSON array of strings, such as [\"team:garden\"]")]
+    NotAList,
+    /// There are more than 256 tags.
+    #[error("there are more than {} access tags", AccessTag::MAX_TAGS)]
     TooMany,
 }
 
 impl AccessTag {
-    const LONGEST: usize = 128;
-    /// Tags that somebody has at most.
-    pub(super) const MOST: usize = 256;
+    const MAX_CHARS: usize = 128;
+    /// Maximum number of tags of one principal.
+    pub(super) const MAX_TAGS: usize = 256;
 
-    /// The tag as text.
+    /// Returns the tag as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Reads a list of tags, as `x-session-tags` has it: a JSON array of texts.
-    pub(super) fn list(text: &str) -> Result<AccessTags, TagError> {
-        let texts: Vec<String> = serde_json::from_str(text).map_err(|_| TagError::List)?;
-        Self::set(texts.iter().map(String::as_str))
+    /// Parses the value of `x-session-tags`: a JSON array of strings.
+    pub(super) fn parse_json(text: &str) -> Result<AccessTags, TagError> {
+        let texts: Vec<String> = serde_json::from_str(text).map_err(|_| TagError::NotAList)?;
+        Self::parse_set(texts.iter().map(String::as_str))
     }
 
-    /// Reads a set of tags.
-    pub(super) fn set<'a>(
+    /// Parses tags into a set. Fails on an invalid tag or on too many tags.
+    pub(super) fn parse_set<'a>(
         texts: impl IntoIterator<Item = &'a str>,
     ) -> Result<AccessTags, TagError> {
         let tags: Vec<Self> = texts.into_iter().map(str::parse).collect::<Result<_, _>>()?;
-        if tags.len() > Self::MOST {
+        if tags.len() > Self::MAX_TAGS {
             return Err(TagError::TooMany);
         }
         Ok(Arc::new(tags.into_iter().collect()))
@@ -58,12 +58,12 @@ impl FromStr for AccessTag {
     type Err = TagError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let long = text.chars().count() > Self::LONGEST;
+        let long = text.chars().count() > Self::MAX_CHARS;
         let plain = text.trim() == text && !text.chars().any(char::is_control);
         if plain && !long && !text.is_empty() {
             Ok(Self(text.into()))
         } else {
-            Err(TagError::Tag(text.chars().take(100).collect()))
+            Err(TagError::InvalidTag(text.chars().take(100).collect()))
         }
     }
 }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_a_short_text() {
+    fn tag_accepts_short_printable_text() {
         for text in ["", " ", " a", "a ", "a\n", "a\0b"] {
             assert!(text.parse::<AccessTag>().is_err(), "{text:?}");
         }
@@ -87,8 +87,9 @@ mod tests {
             assert_eq!(text.parse::<AccessTag>().unwrap().as_str(), text);
         }
         assert!("a".repeat(129).parse::<AccessTag>().is_err());
-        assert_eq!(AccessTag::set(["b", "team:1", "b"]).unwrap().len(), 2);
-        let many: Vec<String> = (0..=AccessTag::MOST).map(|number| number.to_string()).collect();
-        assert!(AccessTag::set(many.iter().map(String::as_str)).is_err());
+        assert_eq!(AccessTag::parse_set(["b", "team:1", "b"]).unwrap().len(), 2);
+        let many: Vec<String> =
+            (0..=AccessTag::MAX_TAGS).map(|number| number.to_string()).collect();
+        assert!(AccessTag::parse_set(many.iter().map(String::as_str)).is_err());
     }
 }

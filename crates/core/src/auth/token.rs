@@ -1,21 +1,21 @@
-//! Tokens of an identity provider (JWT): whether one is genuine and meant for
-//! this server, and whom it names.
+//! Verification of tokens (JWT) of an identity provider: signature, validity period, issuer and
+//! audience.
 
 use jsonwebtoken::{Algorithm, TokenData, Validation, decode, decode_header, errors::ErrorKind};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 
 use super::{
-    AccessTag, AuthError, Principal, Refusal, Rights,
-    key_set::{Keys, known},
+    AccessTag, AuthError, AuthRejection, Principal, Rights,
+    key_set::{VerificationKeys, jwt_algorithm},
     signature,
 };
 use crate::config::{Jwt, ResourceUrl};
 
-/// What tokens must be like.
+/// Verifies tokens according to the settings.
 #[derive(Debug)]
 pub(super) struct TokenVerifier {
-    keys: Keys,
+    keys: VerificationKeys,
     algorithms: Vec<Algorithm>,
     validation: Validation,
     user_claim: String,
@@ -25,9 +25,9 @@ pub(super) struct TokenVerifier {
 type Claims = Map<String, Value>;
 
 impl TokenVerifier {
-    /// Reads the keys that the settings name.
+    /// Creates a verifier from the settings and loads its keys.
     pub(super) fn open(settings: &Jwt, resource: Option<&ResourceUrl>) -> Result<Self, AuthError> {
-        signature::install();
+        signature::install_provider();
         let audiences = match (settings.audiences.as_slice(), resource) {
             ([], None) => return Err(AuthError::NoAudience),
             ([], Some(resource)) => vec![resource.as_str().to_owned()],
@@ -40,49 +40,52 @@ impl TokenVerifier {
         validation.validate_nbf = true;
         validation.leeway = settings.leeway_seconds.into();
         Ok(Self {
-            keys: Keys::open(settings)?,
-            algorithms: settings.algorithms.iter().map(|it| known(*it)).collect(),
+            keys: VerificationKeys::open(settings)?,
+            algorithms: settings.algorithms.iter().map(|it| jwt_algorithm(*it)).collect(),
             validation,
             user_claim: settings.user_claim.clone(),
             tags_claim: settings.tags_claim.clone(),
         })
     }
 
-    /// Whom a token names, if it is genuine, in force and meant for this server.
-    pub(super) async fn verify(&self, token: &SecretString) -> Result<Principal, Refusal> {
+    /// Returns the principal that the token names, if its signature, validity period, issuer and
+    /// audience are valid.
+    pub(super) async fn verify(&self, token: &SecretString) -> Result<Principal, AuthRejection> {
         let token = token.expose_secret();
-        let header = decode_header(token).map_err(|error| refusal(error.kind()))?;
-        // `crit` lists what must be understood; there is nothing of that here.
+        let header = decode_header(token).map_err(|error| rejection_of(error.kind()))?;
+        // `crit` lists extensions that must be understood; none is supported.
         if !self.algorithms.contains(&header.alg) || header.crit.is_some() {
-            return Err(Refusal::Invalid);
+            return Err(AuthRejection::Invalid);
         }
         let mut validation = self.validation.clone();
         validation.algorithms = vec![header.alg];
         let keys = self.keys.candidates(header.alg, header.kid.as_deref()).await?;
-        let mut last = Refusal::Invalid;
+        let mut last = AuthRejection::Invalid;
         for key in keys {
             match decode::<Claims>(token, &key, &validation) {
-                Ok(TokenData { claims, header: _ }) => return self.principal(&claims),
+                Ok(TokenData { claims, header: _ }) => return self.principal_from_claims(&claims),
                 Err(error) if *error.kind() == ErrorKind::InvalidSignature => {}
-                Err(error) => last = refusal(error.kind()),
+                Err(error) => last = rejection_of(error.kind()),
             }
         }
         Err(last)
     }
 
-    fn principal(&self, claims: &Claims) -> Result<Principal, Refusal> {
-        let user = claims.get(&self.user_claim).and_then(Value::as_str).ok_or(Refusal::Nobody)?;
-        let user = user.parse().map_err(|_| Refusal::Nobody)?;
-        let scopes = words(claims.get("scope")).into_iter().chain(words(claims.get("scp")));
-        // What cannot be a tag opens nothing, so it may as well not be there.
-        let tags = words(claims.get(&self.tags_claim)).into_iter();
-        let tags = tags.filter(|tag| tag.parse::<AccessTag>().is_ok()).take(AccessTag::MOST);
-        Ok(Principal::new(user, Rights::of_scopes(scopes), AccessTag::set(tags)?))
+    fn principal_from_claims(&self, claims: &Claims) -> Result<Principal, AuthRejection> {
+        let user =
+            claims.get(&self.user_claim).and_then(Value::as_str).ok_or(AuthRejection::NoUser)?;
+        let user = user.parse().map_err(|_| AuthRejection::NoUser)?;
+        let scopes =
+            claim_words(claims.get("scope")).into_iter().chain(claim_words(claims.get("scp")));
+        // Values that are not valid tags grant nothing, so they are dropped.
+        let tags = claim_words(claims.get(&self.tags_claim)).into_iter();
+        let tags = tags.filter(|tag| tag.parse::<AccessTag>().is_ok()).take(AccessTag::MAX_TAGS);
+        Ok(Principal::new(user, Rights::from_scopes(scopes), AccessTag::parse_set(tags)?))
     }
 }
 
-/// The words of a claim, which is a list of texts or a text with spaces.
-fn words(claim: Option<&Value>) -> Vec<&str> {
+/// Returns the words of a claim, which is an array of strings or one string with spaces.
+fn claim_words(claim: Option<&Value>) -> Vec<&str> {
     match claim {
         Some(Value::String(text)) => text.split_ascii_whitespace().collect(),
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
@@ -90,13 +93,13 @@ fn words(claim: Option<&Value>) -> Vec<&str> {
     }
 }
 
-fn refusal(kind: &ErrorKind) -> Refusal {
+fn rejection_of(kind: &ErrorKind) -> AuthRejection {
     match kind {
-        ErrorKind::ExpiredSignature => Refusal::Expired,
-        ErrorKind::ImmatureSignature => Refusal::Early,
-        ErrorKind::InvalidAudience => Refusal::Audience,
-        ErrorKind::MissingRequiredClaim(claim) if claim == "aud" => Refusal::Audience,
-        // The library may come to know more; none of it lets anybody in.
-        _ => Refusal::Invalid,
+        ErrorKind::ExpiredSignature => AuthRejection::Expired,
+        ErrorKind::ImmatureSignature => AuthRejection::NotYetValid,
+        ErrorKind::InvalidAudience => AuthRejection::WrongAudience,
+        ErrorKind::MissingRequiredClaim(claim) if claim == "aud" => AuthRejection::WrongAudience,
+        // Non-exhaustive enum of the library: unknown errors reject the token.
+        _ => AuthRejection::Invalid,
     }
 }

@@ -1,46 +1,46 @@
-//! Who may come in.
+//! `[auth]`: authentication of clients.
 
 use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use serde::Deserialize;
 use ureq::http::Uri;
 
-/// Who may come in.
+/// Authentication of clients.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Auth {
-    /// Whether the server is for one user, or for many who show who they are.
-    pub mode: Mode,
-    /// The address that clients know the server by; tokens must be made for it.
+    /// Single-user or multi-user mode.
+    pub mode: AuthMode,
+    /// Address by which clients know the server; the default audience of tokens.
     pub resource: Option<ResourceUrl>,
-    /// Where clients get tokens. Without any, the issuer of `jwt`.
+    /// Issuers of access tokens. By default, the issuer of `jwt`.
     pub authorization_servers: Vec<String>,
-    /// Whether a token may stand in the address, as `access_token`. It ends up
-    /// in logs and histories there.
+    /// Whether a token may be passed in the URL, as `access_token`. URLs end up in logs and
+    /// histories.
     pub query_tokens: bool,
-    /// Failed attempts that an address has before it must wait, longer each time.
+    /// Number of failed attempts of an address before it must wait, longer each time.
     pub free_attempts: u32,
-    /// Reverse proxies whose `X-Forwarded-For` is believed.
+    /// Reverse proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<IpAddr>,
-    /// Tokens of an identity provider, if they are accepted.
+    /// Access tokens of an identity provider, if they are accepted.
     pub jwt: Option<Jwt>,
 }
 
-/// Whether the server is for one user, or for many.
+/// Single-user or multi-user mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// For one, who is asked for nothing. This machine only.
+pub enum AuthMode {
+    /// A single user without authentication, on this machine only.
     #[default]
     Single,
-    /// For many, each with an API key or a token.
+    /// Several users, each with an API key or an access token.
     Multi,
 }
 
 impl Default for Auth {
     fn default() -> Self {
         Self {
-            mode: Mode::Single,
+            mode: AuthMode::Single,
             resource: None,
             authorization_servers: Vec::new(),
             query_tokens: false,
@@ -52,7 +52,7 @@ impl Default for Auth {
 }
 
 impl Auth {
-    /// Where clients get tokens.
+    /// Returns the issuers of access tokens.
     pub fn authorization_servers(&self) -> Vec<String> {
         match &self.jwt {
             Some(jwt) if self.authorization_servers.is_empty() => vec![jwt.issuer.clone()],
@@ -61,41 +61,41 @@ impl Auth {
     }
 }
 
-/// Tokens of an identity provider.
+/// Verification of access tokens (JWT) of an identity provider.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "JwtTable")]
 pub struct Jwt {
-    /// How tokens may be signed. What a token says of itself is not believed.
+    /// Accepted signature algorithms. The algorithm in a token must be one of them.
     pub algorithms: Vec<JwtAlgorithm>,
-    /// Where the keys are that signatures are checked with.
+    /// Keys that verify signatures.
     pub keys: KeySource,
-    /// Who makes the tokens (`iss`).
+    /// Required issuer (`iss`).
     pub issuer: String,
-    /// For whom tokens are made (`aud`); without any, for `resource`.
+    /// Accepted audiences (`aud`); by default, `resource`.
     pub audiences: Vec<String>,
-    /// How far clocks may be apart, in seconds.
+    /// Tolerated clock difference, in seconds.
     pub leeway_seconds: u32,
-    /// The claim that names the user.
+    /// Claim with the user name.
     pub user_claim: String,
-    /// The claim that lists access tags.
+    /// Claim with the list of access tags.
     pub tags_claim: String,
 }
 
-/// How a token is signed.
+/// Signature algorithm of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum JwtAlgorithm {
-    /// With a secret that both sides know.
+    /// HMAC with SHA-256 and a shared secret.
     HS256,
-    /// With an RSA key.
+    /// RSA with SHA-256.
     RS256,
-    /// With a key on the curve P-256.
+    /// ECDSA on the curve P-256.
     ES256,
-    /// With an Ed25519 key.
+    /// EdDSA with Ed25519.
     EdDSA,
 }
 
 impl JwtAlgorithm {
-    /// The name.
+    /// Returns the name in the `alg` header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::HS256 => "HS256",
@@ -106,23 +106,23 @@ impl JwtAlgorithm {
     }
 }
 
-/// Where the keys are that signatures are checked with.
+/// Location of the keys that verify signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
-    /// One key: a public one as PEM, or for HS256 the secret itself.
+    /// A file with one key: a public key as PEM, or the shared secret for HS256.
     File(PathBuf),
-    /// A key set in a file.
+    /// A file with a JSON Web Key Set.
     SetFile(PathBuf),
-    /// A key set that is fetched.
+    /// A JSON Web Key Set that is fetched over HTTP.
     SetUrl {
-        /// From where: https, or http on this machine.
+        /// Its address: https, or http on this machine.
         url: String,
-        /// How long to wait after a fetch before an unknown key leads to another.
+        /// Minimum time between two fetches; an unknown key triggers one.
         pause: Duration,
     },
 }
 
-/// `[auth.jwt]` as it is written.
+/// `[auth.jwt]` as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct JwtTable {
@@ -157,16 +157,16 @@ impl JwtTable {
         "tags".to_owned()
     }
 
-    fn source(&mut self) -> Result<KeySource, String> {
+    fn key_source(&mut self) -> Result<KeySource, String> {
         let pause = self.jwks_pause_seconds.unwrap_or(Self::PAUSE_SECONDS);
         match (self.key_file.take(), self.jwks_file.take(), self.jwks_url.take()) {
             (Some(file), None, None) => Ok(KeySource::File(file)),
             (None, Some(file), None) => Ok(KeySource::SetFile(file)),
-            (None, None, Some(url)) if is_safe_to_fetch(&url) => {
+            (None, None, Some(url)) if is_trusted_url(&url) => {
                 Ok(KeySource::SetUrl { url, pause: Duration::from_secs(pause.into()) })
             }
             (None, None, Some(url)) => Err(format!(
-                "jwks_url is `{url}`: it must begin with https://, or lead to this machine"
+                "jwks_url is `{url}`: it must begin with https://, or be on this machine"
             )),
             _ => Err("set one of key_file, jwks_file and jwks_url".to_owned()),
         }
@@ -177,11 +177,13 @@ impl TryFrom<JwtTable> for Jwt {
     type Error = String;
 
     fn try_from(mut table: JwtTable) -> Result<Self, String> {
-        let keys = table.source()?;
+        let keys = table.key_source()?;
         match (&keys, table.algorithms.as_slice()) {
             (_, []) => return Err("algorithms: name at least one".to_owned()),
             (KeySource::File(_), [_, _, ..]) => {
-                return Err("algorithms: the one key in key_file is for one of them".to_owned());
+                return Err(
+                    "algorithms: key_file holds one key; name only its algorithm".to_owned()
+                );
             }
             (KeySource::SetFile(_) | KeySource::SetUrl { .. }, algorithms)
                 if algorithms.contains(&JwtAlgorithm::HS256) =>
@@ -205,8 +207,9 @@ impl TryFrom<JwtTable> for Jwt {
     }
 }
 
-/// Whether nobody on the way can put other keys in the place of those fetched.
-fn is_safe_to_fetch(url: &str) -> bool {
+/// Returns whether keys fetched from `url` cannot be replaced on the way: https, or http on this
+/// machine.
+fn is_trusted_url(url: &str) -> bool {
     let Ok(uri) = url.parse::<Uri>() else { return false };
     match (uri.scheme_str(), uri.host()) {
         (Some("https"), Some(_)) => true,
@@ -215,7 +218,7 @@ fn is_safe_to_fetch(url: &str) -> bool {
     }
 }
 
-/// The address that clients know the server by.
+/// Address by which clients know the server, without query and fragment.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ResourceUrl {
@@ -226,23 +229,23 @@ pub struct ResourceUrl {
 }
 
 impl ResourceUrl {
-    /// The whole address.
+    /// Returns the full address.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The name in it.
+    /// Returns the host.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The path in it.
+    /// Returns the path.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Where its metadata are, as RFC 9728 puts them.
-    pub fn metadata(&self) -> String {
+    /// Returns the URL of the protected resource metadata (RFC 9728).
+    pub fn metadata_url(&self) -> String {
         let path = self.path.trim_end_matches('/');
         format!("{}/.well-known/oauth-protected-resource{path}", self.origin)
     }
@@ -259,7 +262,9 @@ impl FromStr for ResourceUrl {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("`{text}` is no address such as https://knowledge.example/mcp, without ? and #")
+            format!(
+                "`{text}` is not an address such as https://knowledge.example/mcp, without ? and #"
+            )
         };
         let uri: Uri = text.parse().map_err(|_| wrong())?;
         let (Some(scheme @ ("http" | "https")), Some(authority)) =
@@ -298,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_from_one_place_that_nobody_can_tamper_with() {
+    fn keys_have_one_tamper_proof_source() {
         let rsa = "algorithms = [\"RS256\"]\n";
         for (keys, problem) in [
             ("", "set one of"),
@@ -321,11 +326,11 @@ mod tests {
     }
 
     #[test]
-    fn algorithms_fit_the_keys() {
+    fn algorithms_must_match_key_source() {
         for (text, problem) in [
             ("algorithms = []\nkey_file = \"a\"", "at least one"),
             ("algorithms = [\"none\"]\nkey_file = \"a\"", "none"),
-            ("algorithms = [\"HS256\", \"RS256\"]\nkey_file = \"a\"", "one of them"),
+            ("algorithms = [\"HS256\", \"RS256\"]\nkey_file = \"a\"", "key_file holds one key"),
             ("algorithms = [\"HS256\"]\njwks_file = \"a\"", "HS256"),
             ("algorithms = [\"RS256\"]\nkey_file = \"a\"\nkeyfile = \"b\"", "keyfile"),
         ] {
@@ -335,8 +340,8 @@ mod tests {
     }
 
     #[test]
-    fn metadata_are_beside_the_resource() {
-        let metadata = |text: &str| text.parse::<ResourceUrl>().map(|it| it.metadata());
+    fn metadata_url_keeps_resource_path() {
+        let metadata = |text: &str| text.parse::<ResourceUrl>().map(|it| it.metadata_url());
         let base = "https://a.example:8443/.well-known/oauth-protected-resource";
         assert_eq!(metadata("https://a.example:8443/mcp"), Ok(format!("{base}/mcp")));
         assert_eq!(metadata("https://a.example:8443/kb/mcp"), Ok(format!("{base}/kb/mcp")));

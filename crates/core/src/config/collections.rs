@@ -1,35 +1,35 @@
-//! Collections: documents that come from elsewhere.
+//! `[[collections]]`: collections of documents from folders or a database table.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cursor, DocMap, Table as DatabaseTable};
+use super::{CollectionTable as DatabaseTable, CursorColumn, DocMap};
 
-/// A collection, and what it is made of: of folders, or of a table.
+/// A collection of documents from folders or from a database table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "WrittenCollection")]
+#[serde(try_from = "RawCollection")]
 pub struct Collection {
-    /// What it is called.
+    /// Name of the collection.
     pub name: String,
-    /// The folders whose files it is made of.
+    /// Folders whose files become documents.
     pub folders: Vec<Folder>,
-    /// The table whose rows it is made of.
+    /// Table whose rows become documents.
     pub table: Option<DatabaseTable>,
-    /// The user whose it is; everybody's, without one.
+    /// Owner of the collection; without one, all users see it.
     pub owner: Option<String>,
-    /// The access tags that one must have to see its documents.
+    /// Access tags that a user needs in order to see its documents.
     pub access_tags: Vec<String>,
-    /// How documents are cut. Without it, at their headings.
+    /// Division of documents into chunks; by default, at headings.
     pub chunking: Option<Chunking>,
-    /// Whether it can be searched by meaning.
-    pub embedding: Embedding,
+    /// Whether chunks get vectors for semantic search.
+    pub embedding: EmbeddingOptions,
 }
 
-/// A collection as it is written.
+/// A collection as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenCollection {
+struct RawCollection {
     name: String,
     folders: Option<Vec<Folder>>,
     profile: Option<String>,
@@ -38,50 +38,50 @@ struct WrittenCollection {
     #[serde(rename = "where")]
     condition: Option<String>,
     doc_map: Option<DocMap>,
-    cursor: Option<Cursor>,
+    cursor: Option<CursorColumn>,
     owner: Option<String>,
     #[serde(default)]
     access_tags: Vec<String>,
     chunking: Option<Chunking>,
     #[serde(default)]
-    embedding: Embedding,
+    embedding: EmbeddingOptions,
 }
 
-/// A folder, and what the files in it are about.
+/// A folder, with the project that its files document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "RawFolder")]
 pub struct Folder {
-    /// Where it is.
+    /// Absolute path of the folder.
     pub path: PathBuf,
-    /// The project that its files document.
+    /// Name of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The version of that project.
+    /// Version of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
-/// How documents are cut into chunks, in the terms of `chunking_json`.
+/// Division of documents into chunks, in the format of `chunking_json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Chunking {
-    /// Whether they are cut at all.
+    /// Whether documents are divided at all.
     pub enabled: bool,
-    /// What sizes count. `chars` is all there is.
+    /// Unit of sizes; only `chars` is supported.
     pub unit: String,
-    /// A chunk, at most.
+    /// Maximum size of a chunk.
     pub chunk_size: i64,
-    /// What neighbours share, at most.
+    /// Maximum overlap of neighbouring chunks.
     pub overlap: i64,
-    /// A last chunk that is smaller than this becomes part of the one before it.
+    /// Minimum size of the last chunk; a smaller one is merged into the one before it.
     pub min_chunk_size: i64,
 }
 
-/// Whether a collection can be searched by meaning.
+/// Embedding of the chunks of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Embedding {
-    /// Whether its chunks get vectors, if there is somebody who makes them.
+pub struct EmbeddingOptions {
+    /// Whether chunks get vectors, if an embedding provider is configured.
     pub enabled: bool,
 }
 
@@ -97,33 +97,33 @@ impl Default for Chunking {
     }
 }
 
-impl Default for Embedding {
+impl Default for EmbeddingOptions {
     fn default() -> Self {
         Self { enabled: true }
     }
 }
 
-/// A folder as it is written.
+/// A folder as written in the file: a path or a table.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a path, or a table of `path`, `project` and `version`")]
-enum Written {
+enum RawFolder {
     Path(PathBuf),
-    Table(Table),
+    Table(FolderTable),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct FolderTable {
     path: PathBuf,
     project: Option<String>,
     version: Option<String>,
 }
 
-impl TryFrom<WrittenCollection> for Collection {
+impl TryFrom<RawCollection> for Collection {
     type Error = String;
 
-    fn try_from(written: WrittenCollection) -> Result<Self, String> {
-        let WrittenCollection {
+    fn try_from(written: RawCollection) -> Result<Self, String> {
+        let RawCollection {
             name,
             folders,
             profile,
@@ -159,11 +159,11 @@ impl TryFrom<WrittenCollection> for Collection {
                 (Vec::new(), Some(table))
             }
             (Some(_), true) => {
-                let problem = "it is made of `folders` or of a `table`; take one of them out";
+                let problem = "`folders` and `table` exclude each other; remove one of them";
                 return Err(problem.to_owned());
             }
             (None, false) => {
-                let problem = "say what it is made of: `folders`, or `profile` and `table`";
+                let problem = "the source is missing; set `folders`, or `profile` and `table`";
                 return Err(problem.to_owned());
             }
         };
@@ -171,16 +171,16 @@ impl TryFrom<WrittenCollection> for Collection {
     }
 }
 
-impl TryFrom<Written> for Folder {
+impl TryFrom<RawFolder> for Folder {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
-        let Table { path, project, version } = match written {
-            Written::Path(path) => Table { path, project: None, version: None },
-            Written::Table(table) => table,
+    fn try_from(written: RawFolder) -> Result<Self, String> {
+        let FolderTable { path, project, version } = match written {
+            RawFolder::Path(path) => FolderTable { path, project: None, version: None },
+            RawFolder::Table(table) => table,
         };
         if !path.is_absolute() {
-            // Which folder is meant must not depend on where the server was started.
+            // A relative path would depend on the working directory of the server.
             return Err(format!("`{}` is not an absolute path", path.display()));
         }
         Ok(Self { path, project, version })
@@ -197,7 +197,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_folder_is_a_path_or_a_table() {
+    fn folder_is_parsed_from_path_or_table() {
         let read = collection(
             "folders = [\"/srv/a\", { path = \"/srv/b\", project = \"B\", version = \"2\" }]",
         );
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_folder_is_refused_with_the_reason() {
+    fn invalid_folder_is_rejected_with_reason() {
         for (folders, reason) in [
             ("[\"docs\"]", "`docs` is not an absolute path"),
             ("[{ path = \"docs\" }]", "`docs` is not an absolute path"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_is_made_of_folders_or_of_a_table() {
+    fn collection_requires_either_folders_or_table() {
         let of_table = "profile = \"shop\"\ntable = \"posts\"\npk_column = \"Id\"\n\
                         doc_map = { body = { concat = [{ col = \"Body\" }] } }\n";
         let read = collection(&format!("{of_table}where = \"Score > 3\"")).unwrap();
@@ -231,8 +231,8 @@ mod tests {
         assert_eq!((table.condition.as_deref(), table.cursor), (Some("Score > 3"), None));
         assert!(read.folders.is_empty());
         for (text, reason) in [
-            ("", "say what it is made of"),
-            (&format!("{of_table}folders = []"), "take one of them out"),
+            ("", "the source is missing"),
+            (&format!("{of_table}folders = []"), "remove one of them"),
             ("table = \"posts\"", "`profile` is missing"),
             ("profile = \"shop\"\ntable = \"posts\"\npk_column = \"Id\"", "`doc_map` is missing"),
             (&of_table.replace("col =", "column ="), "column"),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_are_left_out_are_those_of_the_contract() {
+    fn omitted_sizes_have_contract_defaults() {
         let read = collection("folders = []\nchunking = { overlap = -1 }").unwrap();
         assert_eq!(read.chunking, Some(Chunking { overlap: -1, ..Chunking::default() }));
     }

@@ -1,40 +1,41 @@
-//! Data source names: a database in one line, in the forms that are in use.
+//! Parsing of data source names (DSN) in the common formats.
 //!
-//! No message repeats any of it: what looks like a host may be half of a password.
+//! No error message repeats any part of a DSN, because what looks like a host may be half of a
+//! password.
 
 use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-use super::{Engine, Secret, Tls};
+use super::{Engine, SecretRef, TlsMode};
 
-/// What says where a database is; each as far as somebody said so.
+/// Connection parameters of a database, as far as they are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
-    /// Which kind it is.
+pub struct DsnParts {
+    /// Database engine.
     pub engine: Option<Engine>,
-    /// The server.
+    /// Host name of the server.
     pub host: Option<String>,
-    /// The port it listens at.
+    /// Port of the server.
     pub port: Option<u16>,
-    /// Who connects.
+    /// User name.
     pub user: Option<String>,
-    /// How they prove it.
-    pub password: Option<Secret>,
-    /// Which database on the server.
+    /// Password.
+    pub password: Option<SecretRef>,
+    /// Name of the database on the server.
     pub database: Option<String>,
-    /// The file of a database.
+    /// Path of a database file.
     pub path: Option<PathBuf>,
-    /// Whether the connection is encrypted.
-    pub tls: Option<Tls>,
-    /// The authorities that certificates are checked by.
+    /// Encryption of the connection.
+    pub tls: Option<TlsMode>,
+    /// File with the certificate authorities to trust.
     pub ca_file: Option<PathBuf>,
 }
 
-/// Parameters that say nothing of where a database is and who connects how. They
-/// are common in names that were made for other programs, and do nothing here.
-const IDLE: [&str; 19] = [
+/// Ignored parameters: they affect neither the location nor the authentication, and are common in
+/// DSNs of other programs.
+const IGNORED_PARAMETERS: [&str; 19] = [
     "application_name",
     "cache",
     "charset",
@@ -60,37 +61,37 @@ const FORMS: &str = "write it as postgres://USER@HOST:PORT/DATABASE, \
                      mysql://USER@HOST:PORT/DATABASE, USER@tcp(HOST:PORT)/DATABASE or, for \
                      SQLite, as a path or file: URI";
 
-impl Parts {
-    /// Reads a name. `engine` says how to read one that does not say it itself.
+impl DsnParts {
+    /// Parses a DSN. `engine` selects the format if the DSN does not name its engine.
     pub fn parse(engine: Option<Engine>, text: &str) -> Result<Self, String> {
         let scheme = text.split_once("://").map(|(scheme, _)| scheme);
         let parts = match (scheme, engine) {
-            (Some("postgres" | "postgresql"), _) => server(Engine::Postgres, text),
-            (Some("mysql" | "mariadb"), _) => server(Engine::MySql, text),
+            (Some("postgres" | "postgresql"), _) => parse_server_url(Engine::Postgres, text),
+            (Some("mysql" | "mariadb"), _) => parse_server_url(Engine::MySql, text),
             (_, None | Some(Engine::MySql)) if text.contains(")/") && text.contains('(') => {
-                go(text)
+                parse_go_dsn(text)
             }
-            (_, None) if looks_like_a_file(text) => file(text),
-            (_, Some(Engine::Sqlite)) => file(text),
+            (_, None) if looks_like_file(text) => parse_file_dsn(text),
+            (_, Some(Engine::Sqlite)) => parse_file_dsn(text),
             _ => Err(format!("`dsn` cannot be read: {FORMS}")),
         }?;
         match (engine, parts.engine) {
             (Some(said), Some(read)) if said != read => {
-                Err(format!("`dsn` is one of {read}, and `engine` says {said}: change one of them"))
+                Err(format!("`dsn` is for {read}, but `engine` is {said}; change one of them"))
             }
             _ => Ok(parts),
         }
     }
 }
 
-fn looks_like_a_file(text: &str) -> bool {
+fn looks_like_file(text: &str) -> bool {
     ["file:", "sqlite:", "/", "~/"].iter().any(|begin| text.starts_with(begin))
         || Path::new(text).is_absolute()
 }
 
-/// `postgres://…` and `mysql://…`.
-fn server(engine: Engine, text: &str) -> Result<Parts, String> {
-    // An error of the parser says what is wrong, and none of what was written.
+/// Parses `postgres://…` and `mysql://…`.
+fn parse_server_url(engine: Engine, text: &str) -> Result<DsnParts, String> {
+    // Messages of the URL parser do not quote the input.
     let url = Url::parse(text).map_err(|error| {
         format!(
             "`dsn` cannot be read: {error}; {FORMS}, with %40 for @ and the like in names and \
@@ -99,105 +100,106 @@ fn server(engine: Engine, text: &str) -> Result<Parts, String> {
     })?;
     let decoded = |text: &str| {
         let text = percent_decode_str(text).decode_utf8();
-        text.map(String::from).map_err(|_| "`dsn` has bytes in it that are no UTF-8".to_owned())
+        text.map(String::from).map_err(|_| "`dsn` contains bytes that are not UTF-8".to_owned())
     };
     let some = |text: &str| match text {
         "" => Ok(None),
         text => decoded(text).map(Some),
     };
     let host = url.host_str().map(|host| host.trim_start_matches('[').trim_end_matches(']'));
-    let mut parts = Parts {
+    let mut parts = DsnParts {
         engine: Some(engine),
         host: some(host.unwrap_or_default())?,
         port: url.port(),
         user: some(url.username())?,
-        password: some(url.password().unwrap_or_default())?.as_deref().map(plain),
+        password: some(url.password().unwrap_or_default())?.as_deref().map(plaintext_secret),
         database: some(url.path().trim_start_matches('/'))?,
-        ..Parts::default()
+        ..DsnParts::default()
     };
     for (name, value) in url.query_pairs() {
-        parts.parameter(&name, &value)?;
+        parts.set_parameter(&name, &value)?;
     }
     Ok(parts)
 }
 
-/// `user:password@tcp(host:port)/database`, as programs in Go write it.
-fn go(text: &str) -> Result<Parts, String> {
+/// Parses `user:password@tcp(host:port)/database`, the format of the Go driver for `MySQL`.
+fn parse_go_dsn(text: &str) -> Result<DsnParts, String> {
     let unreadable = || format!("`dsn` cannot be read: {FORMS}");
     let (place, rest) = text.rsplit_once(")/").ok_or_else(unreadable)?;
     let (before, address) = place.rsplit_once('(').ok_or_else(unreadable)?;
     let (login, net) = before.rsplit_once('@').unwrap_or(("", before));
     if net != "tcp" {
-        return Err("`dsn` must say tcp(HOST:PORT): nothing else can be reached".to_owned());
+        return Err("`dsn` must say tcp(HOST:PORT): other networks are not supported".to_owned());
     }
     let (user, password) =
         login.split_once(':').map_or((login, None), |(user, it)| (user, Some(it)));
     let (host, port) = match address.rsplit_once(':') {
         Some((host, port)) if !address.ends_with(']') => {
-            let port = port.parse().map_err(|_| "`dsn` has a port that is none".to_owned())?;
+            let port = port.parse().map_err(|_| "`dsn` has an invalid port".to_owned())?;
             (host, Some(port))
         }
         Some(_) | None => (address, None),
     };
     let (database, query) = rest.split_once('?').unwrap_or((rest, ""));
     let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let mut parts = Parts {
+    let mut parts = DsnParts {
         engine: Some(Engine::MySql),
         host: some(host.trim_start_matches('[').trim_end_matches(']')),
         port,
         user: some(user),
-        password: password.filter(|it| !it.is_empty()).map(plain),
+        password: password.filter(|it| !it.is_empty()).map(plaintext_secret),
         database: some(database),
-        ..Parts::default()
+        ..DsnParts::default()
     };
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        parts.parameter(&name, &value)?;
+        parts.set_parameter(&name, &value)?;
     }
     Ok(parts)
 }
 
-/// A path, `file:…` or `sqlite:…`.
-fn file(text: &str) -> Result<Parts, String> {
+/// Parses a path, `file:…` or `sqlite:…`.
+fn parse_file_dsn(text: &str) -> Result<DsnParts, String> {
     let uri = text.strip_prefix("file:").or_else(|| text.strip_prefix("sqlite:"));
-    let mut parts = Parts { engine: Some(Engine::Sqlite), ..Parts::default() };
+    let mut parts = DsnParts { engine: Some(Engine::Sqlite), ..DsnParts::default() };
     let Some(uri) = uri else {
         parts.path = Some(text.into());
         return Ok(parts);
     };
     let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
     let path = match path.strip_prefix("//") {
-        // What stands between two and three slashes would be another machine.
+        // Text between the second and the third slash names a host; only `localhost` is accepted.
         Some(path) => path.strip_prefix("localhost").unwrap_or(path),
         None => path,
     };
     let path = percent_decode_str(path).decode_utf8();
-    let path = path.map_err(|_| "`dsn` has bytes in it that are no UTF-8".to_owned())?;
+    let path = path.map_err(|_| "`dsn` contains bytes that are not UTF-8".to_owned())?;
     parts.path = Some(path.into_owned().into());
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        parts.parameter(&name, &value)?;
+        parts.set_parameter(&name, &value)?;
     }
     Ok(parts)
 }
 
-/// Where it comes from decides later whether it may stand there.
-fn plain(text: &str) -> Secret {
-    Secret::Written(text.into())
+/// Wraps a password as plain text. The caller checks later whether plain text is allowed.
+fn plaintext_secret(text: &str) -> SecretRef {
+    SecretRef::RejectedPlaintext(text.into())
 }
 
-impl Parts {
-    fn parameter(&mut self, name: &str, value: &str) -> Result<(), String> {
+impl DsnParts {
+    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "sslmode" | "ssl-mode" | "sslMode" | "tls" => self.tls = Some(tls(value)?),
+            "sslmode" | "ssl-mode" | "sslMode" | "tls" => self.tls = Some(parse_tls_mode(value)?),
             "sslrootcert" | "ssl-ca" => self.ca_file = Some(value.into()),
             "host" if self.host.is_none() => self.host = Some(value.to_owned()),
             "port" if self.port.is_none() => {
                 let port = value.parse();
-                self.port = Some(port.map_err(|_| "`dsn` has a port that is none".to_owned())?);
+                self.port = Some(port.map_err(|_| "`dsn` has an invalid port".to_owned())?);
             }
-            name if IDLE.contains(&name) => {}
+            name if IGNORED_PARAMETERS.contains(&name) => {}
             _ => {
-                // Its name may be a part of a password with `?` or `&` in it.
-                let problem = "`dsn` has a parameter that is not known here; take it out, and \
+                // The name is not repeated, because it may be part of a password that contains `?`
+                // or `&`.
+                let problem = "`dsn` has an unknown parameter; remove it, and \
                                write ? and & in passwords as %3F and %26";
                 return Err(problem.to_owned());
             }
@@ -206,14 +208,14 @@ impl Parts {
     }
 }
 
-/// A mode in the words of `PostgreSQL`, `MySQL` and Go.
-fn tls(mode: &str) -> Result<Tls, String> {
+/// Parses an encryption mode of `PostgreSQL`, `MySQL` or the Go driver.
+fn parse_tls_mode(mode: &str) -> Result<TlsMode, String> {
     match mode.to_ascii_lowercase().replace('_', "-").as_str() {
-        "disable" | "disabled" | "false" => Ok(Tls::Disable),
-        "allow" | "prefer" | "preferred" => Ok(Tls::Prefer),
-        "require" | "required" | "skip-verify" => Ok(Tls::Require),
-        "verify-full" | "verify-identity" | "true" => Ok(Tls::VerifyFull),
-        _ => Err("`dsn` has a mode of encryption that is not known here; use disable, prefer, \
+        "disable" | "disabled" | "false" => Ok(TlsMode::Disable),
+        "allow" | "prefer" | "preferred" => Ok(TlsMode::Prefer),
+        "require" | "required" | "skip-verify" => Ok(TlsMode::Require),
+        "verify-full" | "verify-identity" | "true" => Ok(TlsMode::VerifyFull),
+        _ => Err("`dsn` has an unknown encryption mode; use disable, prefer, \
                   require or verify-full"
             .to_owned()),
     }
@@ -223,25 +225,25 @@ fn tls(mode: &str) -> Result<Tls, String> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Parts {
-        Parts::parse(None, text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    fn parse_dsn(text: &str) -> DsnParts {
+        DsnParts::parse(None, text).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    fn place(parts: &Parts) -> String {
+    fn format_location(parts: &DsnParts) -> String {
         let text = |it: &Option<String>| it.clone().unwrap_or_default();
         let port = parts.port.map(|port| port.to_string()).unwrap_or_default();
         format!("{}@{}:{port}/{}", text(&parts.user), text(&parts.host), text(&parts.database))
     }
 
-    fn password(parts: &Parts) -> Option<String> {
+    fn plaintext_password(parts: &DsnParts) -> Option<String> {
         match parts.password.as_ref()? {
-            Secret::Written(text) => Some(text.expose().to_owned()),
+            SecretRef::RejectedPlaintext(text) => Some(text.expose().to_owned()),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn the_forms_in_use_are_read() {
+    fn common_dsn_formats_are_parsed() {
         use Engine::{MySql, Postgres};
         for (text, engine, says, secret) in [
             ("postgres://ada:pw@db:5433/shop", Postgres, "ada@db:5433/shop", Some("pw")),
@@ -258,46 +260,54 @@ mod tests {
             ),
             ("ada@tcp(db)/shop", MySql, "ada@db:/shop", None),
         ] {
-            let parts = read(text);
-            assert_eq!((parts.engine, place(&parts)), (Some(engine), says.to_owned()), "{text}");
-            assert_eq!(password(&parts).as_deref(), secret, "{text}");
+            let parts = parse_dsn(text);
+            assert_eq!(
+                (parts.engine, format_location(&parts)),
+                (Some(engine), says.to_owned()),
+                "{text}"
+            );
+            assert_eq!(plaintext_password(&parts).as_deref(), secret, "{text}");
         }
     }
 
     #[test]
-    fn a_file_is_a_path_or_an_uri() {
+    fn file_dsn_is_path_or_uri() {
         for text in [
             "/srv/a b.db",
             "file:/srv/a%20b.db",
             "file:///srv/a%20b.db?mode=ro",
             "sqlite:///srv/a b.db",
         ] {
-            let parts = read(text);
+            let parts = parse_dsn(text);
             assert_eq!(parts.path, Some("/srv/a b.db".into()), "{text}");
             assert_eq!(parts.engine, Some(Engine::Sqlite), "{text}");
         }
-        let relative = Parts::parse(Some(Engine::Sqlite), "shop.db").unwrap();
+        let relative = DsnParts::parse(Some(Engine::Sqlite), "shop.db").unwrap();
         assert_eq!(relative.path, Some("shop.db".into()));
     }
 
     #[test]
-    fn encryption_is_read_in_the_words_of_every_engine() {
+    fn tls_mode_accepts_names_of_every_engine() {
         for (parameter, tls) in [
-            ("sslmode=disable", Tls::Disable),
-            ("sslmode=prefer", Tls::Prefer),
-            ("ssl-mode=REQUIRED", Tls::Require),
-            ("tls=skip-verify", Tls::Require),
-            ("tls=true", Tls::VerifyFull),
-            ("ssl-mode=VERIFY_IDENTITY", Tls::VerifyFull),
+            ("sslmode=disable", TlsMode::Disable),
+            ("sslmode=prefer", TlsMode::Prefer),
+            ("ssl-mode=REQUIRED", TlsMode::Require),
+            ("tls=skip-verify", TlsMode::Require),
+            ("tls=true", TlsMode::VerifyFull),
+            ("ssl-mode=VERIFY_IDENTITY", TlsMode::VerifyFull),
         ] {
-            assert_eq!(read(&format!("mysql://a@b/c?{parameter}")).tls, Some(tls), "{parameter}");
+            assert_eq!(
+                parse_dsn(&format!("mysql://a@b/c?{parameter}")).tls,
+                Some(tls),
+                "{parameter}"
+            );
         }
-        let parts = read("postgres://a@b/c?sslmode=verify-full&sslrootcert=/ca.pem");
-        assert_eq!((parts.tls, parts.ca_file), (Some(Tls::VerifyFull), Some("/ca.pem".into())));
+        let parts = parse_dsn("postgres://a@b/c?sslmode=verify-full&sslrootcert=/ca.pem");
+        assert_eq!((parts.tls, parts.ca_file), (Some(TlsMode::VerifyFull), Some("/ca.pem".into())));
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_and_never_repeated() {
+    fn invalid_dsn_is_rejected_and_not_repeated() {
         for text in [
             "s3cret",
             "host=db user=ada password=s3cret",
@@ -310,11 +320,11 @@ mod tests {
             "oracle://ada:s3cret@db/shop",
         ] {
             for engine in [None, Some(Engine::Postgres)] {
-                let error = Parts::parse(engine, text).unwrap_err();
+                let error = DsnParts::parse(engine, text).unwrap_err();
                 assert!(error.contains("`dsn`") && !error.contains("s3cret"), "{text}: {error}");
             }
         }
-        let other = Parts::parse(Some(Engine::MySql), "postgres://a@b/c").unwrap_err();
+        let other = DsnParts::parse(Some(Engine::MySql), "postgres://a@b/c").unwrap_err();
         assert!(other.contains("postgres") && other.contains("mysql"), "{other}");
     }
 }

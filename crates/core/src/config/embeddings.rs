@@ -1,4 +1,4 @@
-//! What makes vectors of texts.
+//! `[embeddings]`: the embedding provider.
 
 use std::{
     fmt,
@@ -10,58 +10,58 @@ use std::{
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{Secret, SecretError, Unlock, machine};
+use super::{PassphraseSource, SecretError, SecretRef, environment};
 
-/// What makes vectors of texts.
+/// The embedding provider, its limits and its cache.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Embeddings {
-    /// Who makes them.
-    pub provider: Provider,
-    /// The model; without one, the provider's usual one.
+    /// Provider of vectors.
+    pub provider: EmbeddingProvider,
+    /// Name of the model; by default, that of the provider.
     pub model: Option<String>,
-    /// The folder of a local model.
+    /// Folder of a local model.
     pub folder: Option<PathBuf>,
-    /// How long vectors are to be; without it, as long as the model makes them.
+    /// Number of dimensions; by default, that of the model.
     pub dimensions: Option<NonZeroUsize>,
-    /// Where the provider is; without it, at its own address.
+    /// Base URL of the provider; by default, its public one.
     pub api_base: Option<ApiBase>,
-    /// Where the provider's key is.
-    pub api_key: Option<Secret>,
-    /// What opens the key if it is encrypted: `[secrets]` says so.
+    /// Reference to the API key of the provider.
+    pub api_key: Option<SecretRef>,
+    /// Passphrase of an encrypted key, taken from `[secrets]`.
     #[serde(skip)]
-    pub unlock: Unlock,
-    /// Whether texts and key may go to another machine unencrypted.
+    pub unlock: PassphraseSource,
+    /// Whether texts and key may be sent unencrypted to another machine.
     pub allow_http: bool,
-    /// How many texts go into one request.
+    /// Number of texts in one request.
     pub batch_size: NonZeroUsize,
-    /// How long one request for documents may take, in milliseconds.
+    /// Timeout of a request for documents, in milliseconds.
     pub timeout_ms: NonZeroU32,
-    /// How long a query waits for its vector, in milliseconds.
+    /// Timeout of a query embedding, in milliseconds.
     pub query_timeout_ms: NonZeroU32,
-    /// How often a request is tried again that may succeed later.
+    /// Number of retries of a request that may succeed later.
     pub retries: u32,
-    /// After so many failures in a row the provider is left alone for a while.
+    /// Number of failures in a row that open the circuit breaker.
     pub breaker_failures: NonZeroU32,
-    /// How long it is left alone, in milliseconds.
+    /// Time for which the circuit breaker stays open, in milliseconds.
     pub breaker_pause_ms: NonZeroU32,
-    /// How much room remembered vectors of documents may take, in MB; 0 remembers none.
+    /// Maximum size of the cache of document vectors, in MB; 0 disables it.
     pub cache_mb: u32,
 }
 
-/// Who makes vectors.
+/// Provider of vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Provider {
-    /// Nobody.
+pub enum EmbeddingProvider {
+    /// No embeddings.
     #[default]
     #[serde(rename = "")]
     None,
-    /// A model in a folder of this machine.
+    /// A model in a local folder.
     Local,
     /// An Ollama server.
     Ollama,
-    /// `OpenAI`, or a server that speaks as it does.
+    /// `OpenAI`, or a server with a compatible API.
     #[serde(rename = "openai")]
     OpenAi,
     /// Voyage AI.
@@ -70,9 +70,9 @@ pub enum Provider {
     Stub,
 }
 
-impl Provider {
-    /// The variable that the provider's own programs read its key from.
-    fn variable(self) -> Option<&'static str> {
+impl EmbeddingProvider {
+    /// Returns the environment variable that the provider's own tools read the key from.
+    fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::OpenAi => Some("OPENAI_API_KEY"),
             Self::Voyage => Some("VOYAGE_API_KEY"),
@@ -81,14 +81,13 @@ impl Provider {
     }
 }
 
-/// The address of a provider as it is written. It may hold a password, which is
-/// never shown.
+/// Base URL of a provider. It may hold a password, so `Debug` hides the login.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct ApiBase(String);
 
 impl ApiBase {
-    /// The whole address.
+    /// Returns the full URL, including the login.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -112,13 +111,13 @@ impl From<&str> for ApiBase {
 impl Default for Embeddings {
     fn default() -> Self {
         Self {
-            provider: Provider::None,
+            provider: EmbeddingProvider::None,
             model: None,
             folder: None,
             dimensions: None,
             api_base: None,
             api_key: None,
-            unlock: Unlock::Nothing,
+            unlock: PassphraseSource::Unset,
             allow_http: false,
             batch_size: NonZeroUsize::MIN.saturating_add(15),
             timeout_ms: NonZeroU32::MIN.saturating_add(19_999),
@@ -132,32 +131,31 @@ impl Default for Embeddings {
 }
 
 impl Embeddings {
-    /// How long one request for documents may take.
+    /// Returns the timeout of a request for documents.
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms.get().into())
     }
 
-    /// How long a query waits for its vector.
+    /// Returns the timeout of a query embedding.
     pub fn query_timeout(&self) -> Duration {
         Duration::from_millis(self.query_timeout_ms.get().into())
     }
 
-    /// How long a provider that fails is left alone.
+    /// Returns the time for which the circuit breaker stays open.
     pub fn breaker_pause(&self) -> Duration {
         Duration::from_millis(self.breaker_pause_ms.get().into())
     }
 
-    /// The provider's key, if one is set.
+    /// Reads the API key, if one is set.
     ///
-    /// The variable that the provider's own programs read counts only where the
-    /// key goes to the provider itself: another address gets no key that was not
-    /// meant for it.
-    pub fn key(&self) -> Result<Option<SecretString>, SecretError> {
+    /// The environment variable of the provider applies only to its public address, so that no
+    /// other server receives a key that was not meant for it.
+    pub fn read_key(&self) -> Result<Option<SecretString>, SecretError> {
         match (&self.api_key, &self.api_base) {
-            (Some(key), _) => key.read("embeddings.api_key", &self.unlock).map(Some),
+            (Some(key), _) => key.read_secret("embeddings.api_key", &self.unlock).map(Some),
             (None, Some(_)) => Ok(None),
             (None, None) => {
-                let text = self.provider.variable().and_then(machine::variable);
+                let text = self.provider.key_variable().and_then(environment::text_variable);
                 Ok(text.map(SecretString::from))
             }
         }
@@ -173,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn providers_have_the_names_of_their_makers() {
+    fn providers_are_parsed_by_name() {
         for (name, provider) in [
-            ("", Provider::None),
-            ("local", Provider::Local),
-            ("ollama", Provider::Ollama),
-            ("openai", Provider::OpenAi),
-            ("voyage", Provider::Voyage),
-            ("stub", Provider::Stub),
+            ("", EmbeddingProvider::None),
+            ("local", EmbeddingProvider::Local),
+            ("ollama", EmbeddingProvider::Ollama),
+            ("openai", EmbeddingProvider::OpenAi),
+            ("voyage", EmbeddingProvider::Voyage),
+            ("stub", EmbeddingProvider::Stub),
         ] {
             assert_eq!(read(&format!("provider = \"{name}\"")).unwrap().provider, provider);
         }
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_key_nor_password_are_ever_shown() {
+    fn debug_output_hides_key_and_password() {
         let settings = read(
             "provider = \"openai\"\napi_key = \"sk-abc\"\n\
              api_base = \"https://ada:pass@word@host.example/v1\"",
@@ -200,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn another_address_gets_only_a_key_that_was_meant_for_it() {
+    fn custom_address_gets_only_configured_key() {
         let elsewhere = read("provider = \"openai\"\napi_base = \"http://127.0.0.1:1\"").unwrap();
-        assert!(elsewhere.key().unwrap().is_none());
+        assert!(elsewhere.read_key().unwrap().is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The databases that are spoken to.
+//! The supported database engines.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ pub enum Engine {
     Postgres,
     /// `MySQL` 8 or `MariaDB` 10.5, or newer.
     MySql,
-    /// A file of `SQLite`.
+    /// An `SQLite` file.
     Sqlite,
 }
 
 impl Engine {
-    /// As it stands in the settings and in answers.
+    /// Returns the name in settings and tool outputs.
     pub fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -27,8 +27,8 @@ impl Engine {
         }
     }
 
-    /// The port where its servers listen; none for files.
-    pub fn port(self) -> Option<u16> {
+    /// Returns the default port of the server, or `None` for files.
+    pub fn default_port(self) -> Option<u16> {
         match self {
             Self::Postgres => Some(5_432),
             Self::MySql => Some(3_306),

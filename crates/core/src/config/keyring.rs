@@ -1,41 +1,41 @@
-//! Secrets in the keyring of the system, read by the program that comes with it.
+//! Reading of secrets from the system keyring, with the command-line program of the platform
+//! (`secret-tool` or `security`).
 //!
-//! A library for this brings half of D-Bus along; `secret-tool` and `security`
-//! are where there is a keyring to read.
+//! A keyring library would add D-Bus as a dependency.
 
 use std::process::{Command, Stdio};
 
 use secrecy::{SecretString, zeroize::Zeroizing};
 
-/// What the secrets of this program are filed under.
+/// Service name of this program's entries in the keyring.
 const SERVICE: &str = "vademecum";
 
-/// Why a keyring did not give a secret away.
+/// The reason why a secret could not be read from the keyring.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
-    /// There is no such program.
+    /// The command-line program is not installed.
     #[error(
-        "there is no keyring here that can be read ({program} is missing); use \"file:PATH\" or \
+        "the keyring cannot be read: {program} is not installed; use \"file:PATH\" or \
          \"encrypted:PATH\" instead"
     )]
     NoProgram {
-        /// Which is missing.
+        /// Name of the program.
         program: &'static str,
     },
-    /// It has no such secret, or is closed.
+    /// The keyring has no such entry, or is locked.
     #[error(
-        "the keyring has no secret of {SERVICE} for this account, or is locked, or nobody is \
-         logged in whose it is; store it with `{store}`, or use \"file:PATH\" or \
+        "the keyring has no secret of {SERVICE} for this account, or is locked, or its user is not \
+         logged in; store it with `{store}`, or use \"file:PATH\" or \
          \"encrypted:PATH\" instead"
     )]
     Missing {
-        /// How it is put there.
+        /// Command that stores the secret.
         store: String,
     },
 }
 
-/// The program that reads this system's keyring, and how it is asked.
-fn reader(account: &str) -> (&'static str, Vec<&str>, String) {
+/// Returns the program that reads the keyring, its arguments, and the command that stores a secret.
+fn reader_command(account: &str) -> (&'static str, Vec<&str>, String) {
     if cfg!(target_os = "macos") {
         let arguments = vec!["find-generic-password", "-s", SERVICE, "-a", account, "-w"];
         let store = format!("security add-generic-password -s {SERVICE} -a {account} -w");
@@ -49,8 +49,8 @@ fn reader(account: &str) -> (&'static str, Vec<&str>, String) {
 }
 
 /// Reads the secret of an account.
-pub(super) fn read(account: &str) -> Result<SecretString, KeyringError> {
-    let (program, arguments, store) = reader(account);
+pub(super) fn read_secret(account: &str) -> Result<SecretString, KeyringError> {
+    let (program, arguments, store) = reader_command(account);
     let asked = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let answer = asked.map_err(|_| KeyringError::NoProgram { program })?;
     let text = Zeroizing::new(answer.stdout);

@@ -1,34 +1,34 @@
-//! What one call may cost.
+//! `[limits]`: time, concurrency and rate limits of calls.
 
 use std::{num::NonZeroU32, time::Duration};
 
 use serde::Deserialize;
 
-/// What one call may cost.
+/// Time, concurrency and rate limits of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// How long a search or a read waits for its sources, in milliseconds. A
-    /// source that takes longer is stopped and named in the answer.
+    /// Maximum time that a search or a read waits for its sources, in milliseconds. A source that
+    /// takes longer is stopped and named in the result.
     pub source_ms: NonZeroU32,
-    /// How many calls one connection works on at the same time.
+    /// Maximum number of concurrent calls of one connection.
     pub concurrent_calls: NonZeroU32,
-    /// How many calls of a user are worked on at the same time, over all connections.
+    /// Maximum number of concurrent calls of one user, over all connections.
     pub concurrent_calls_per_user: NonZeroU32,
-    /// How many more calls of a user may wait for their turn; 0 is none.
+    /// Maximum number of queued calls of one user; 0 disables the queue.
     pub waiting_calls_per_user: u32,
-    /// How many calls of all users are worked on at the same time.
+    /// Maximum number of concurrent calls of all users.
     pub concurrent_calls_in_all: NonZeroU32,
-    /// How many more calls of all users may wait for their turn; 0 is none.
+    /// Maximum number of queued calls of all users; 0 disables the queue.
     pub waiting_calls_in_all: u32,
-    /// How long a call waits for its turn, in milliseconds; then it is refused.
+    /// Maximum time that a call waits in the queue, in milliseconds; then it is rejected.
     pub wait_ms: NonZeroU32,
-    /// How long a call may take with all its waiting, in milliseconds; then it is
+    /// Maximum duration of a call including its time in the queue, in milliseconds; then it is
     /// stopped.
     pub call_ms: NonZeroU32,
-    /// How many requests a user may make in a minute; 0 is as many as they like.
+    /// Maximum number of requests of one user in a minute; 0 is unlimited.
     pub requests_per_minute: u32,
-    /// How often a user may call one tool in a minute; 0 is as often as they like.
+    /// Maximum number of calls of one tool by one user in a minute; 0 is unlimited.
     pub calls_per_tool_per_minute: u32,
 }
 
@@ -50,18 +50,18 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How long a search or a read waits for its sources.
-    pub fn patience(&self) -> Duration {
+    /// Returns the maximum time that a search or a read waits for its sources.
+    pub fn source_timeout(&self) -> Duration {
         Duration::from_millis(self.source_ms.get().into())
     }
 
-    /// How long a call waits for its turn.
-    pub fn wait(&self) -> Duration {
+    /// Returns the maximum time that a call waits in the queue.
+    pub fn queue_timeout(&self) -> Duration {
         Duration::from_millis(self.wait_ms.get().into())
     }
 
-    /// How long a call may take with all its waiting.
-    pub fn longest_call(&self) -> Duration {
+    /// Returns the maximum duration of a call including its time in the queue.
+    pub fn call_timeout(&self) -> Duration {
         Duration::from_millis(self.call_ms.get().into())
     }
 }

@@ -1,23 +1,22 @@
-//! What is logged, and how.
+//! `[log]`: level and format of the log.
 
 use serde::Deserialize;
 
-/// What is logged to standard error, and how.
+/// Level and format of the log, which goes to standard error.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// What a line looks like.
+    /// Format of a log line.
     pub format: LogFormat,
-    /// What is logged: a level, or levels of rooms such as `warn,vademecum=debug`.
-    /// `--log` comes first.
+    /// Log level, or levels of modules such as `warn,vademecum=debug`. `--log` takes precedence.
     pub level: String,
 }
 
-/// What a line of the log looks like.
+/// Format of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// For people.
+    /// Plain text, for people.
     #[default]
     Text,
     /// A JSON object, for programs.

@@ -1,25 +1,25 @@
-//! Whether the protocol is spoken, and over what by `vademecum mcp`.
+//! `[mcp]`: whether MCP is served, and the transport of `vademecum mcp`.
 
 use serde::Deserialize;
 
-/// Whether the protocol is spoken, and over what.
+/// Whether MCP is served, and the transport of `vademecum mcp`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mcp {
-    /// Whether clients are served at all.
+    /// Whether MCP clients are served at all.
     pub enabled: bool,
-    /// What `vademecum mcp` serves over.
+    /// Transport of `vademecum mcp`.
     pub transport: Transport,
 }
 
-/// What clients are served over.
+/// Transport of `vademecum mcp`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
-    /// Standard input and output: one client, who started the program.
+    /// Standard input and output, for the one client that started the program.
     #[default]
     Stdio,
-    /// HTTP, at the address of `server.listen`: whoever can show who they are.
+    /// Streamable HTTP at `server.listen`, for authenticated clients.
     StreamableHttp,
 }
 

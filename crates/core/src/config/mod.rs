@@ -1,20 +1,20 @@
-//! Every setting, typed, with a default that is safe to run.
+//! Typed settings, with defaults that are safe to run.
 //!
-//! Only this room reads the environment. What the command line says comes
-//! before the file, the file before the defaults.
+//! The command line takes precedence over the settings file, and the file over the defaults. Only
+//! this module reads the environment.
 
 mod auth;
 mod collections;
 mod dsn;
 mod embeddings;
+mod encrypted_file;
 mod engine;
+mod environment;
 mod keyring;
 mod limits;
 mod log;
-mod machine;
 mod mcp;
 mod profiles;
-mod sealed;
 mod secret;
 mod server;
 mod sessions;
@@ -25,24 +25,30 @@ mod telemetry;
 mod tls;
 mod tools;
 
-pub use auth::{Auth, Jwt, JwtAlgorithm, KeySource, Mode, ResourceUrl};
-pub use collections::{Chunking, Collection, Embedding, Folder};
-pub use dsn::Parts;
-pub use embeddings::{ApiBase, Embeddings, Provider};
+pub use auth::{Auth, AuthMode, Jwt, JwtAlgorithm, KeySource, ResourceUrl};
+pub use collections::{Chunking, Collection, EmbeddingOptions, Folder};
+pub use dsn::DsnParts;
+pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};
+pub use encrypted_file::{EncryptedFileError, encrypt_secret};
 pub use engine::Engine;
+pub use environment::{
+    claude_code_folder, codex_home, current_program, platform, ssh_agent_socket,
+};
 pub use keyring::KeyringError;
 pub use limits::Limits;
 pub use log::{Log, LogFormat};
-pub use machine::{claude_code_folder, codex_home, platform, program, ssh_agent};
 pub use mcp::{Mcp, Transport};
-pub use profiles::{DatabaseServer, Place, PlaceError, Profile, ProfileName, Ssh};
-pub use sealed::{SealError, seal};
-pub use secret::{Secret, SecretError, Secrets, Unlock, Unshown};
+pub use profiles::{
+    DatabaseLocation, DatabaseLocationError, DatabaseServer, Profile, ProfileName, Ssh,
+};
+pub use secret::{PassphraseSource, RedactedText, SecretError, SecretRef, Secrets};
 pub use server::Server;
 pub use sessions::Sessions;
-pub use settings::{ConfigError, Settings, WrongSetting};
+pub use settings::{ConfigError, InvalidSetting, Settings};
 pub use storage::Storage;
-pub use table::{Cursor, DocId, DocMap, Metadata, Part, Table, Text};
+pub use table::{
+    CollectionTable, CursorColumn, DocIdFormat, DocMap, MetadataMapping, TemplatePart, TextTemplate,
+};
 pub use telemetry::{OtlpEndpoint, Telemetry};
-pub use tls::Tls;
-pub use tools::{Shown, TextForm, ToolNames, Tools};
+pub use tls::TlsMode;
+pub use tools::{TextFormat, ToolNames, ToolVisibility, Tools};

@@ -1,7 +1,7 @@
-//! `[profiles.<name>]`: databases of other people, and who may ask them what.
+//! `[profiles.<name>]`: connections to databases, and the users who may query them.
 //!
-//! A profile is checked when the settings are read: one that is there can be used,
-//! as far as settings alone can tell.
+//! Profiles are validated when the settings are read, as far as that is possible without
+//! connecting.
 
 use std::{
     collections::BTreeMap,
@@ -12,128 +12,130 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Engine, Secret, Tls, Unlock, dsn::Parts, machine, secret::Unshown};
+use super::{
+    Engine, PassphraseSource, SecretRef, TlsMode, dsn::DsnParts, environment, secret::RedactedText,
+};
 
-/// What a profile is called: what callers say, and the settings' key.
+/// Name of a profile, as in the settings and in tool calls.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ProfileName(String);
 
-/// A database, how it is reached, and who may use it.
+/// A database connection with its limits and permissions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Table")]
+#[serde(try_from = "RawProfile")]
 pub struct Profile {
-    /// What it is, for those who choose.
+    /// Description for users and models that choose a profile.
     pub description: String,
-    /// Which kind of database.
+    /// Database engine.
     pub engine: Engine,
-    /// Where it is.
-    pub place: Place,
-    /// The SSH server that the way leads through.
+    /// Location of the database.
+    pub location: DatabaseLocation,
+    /// SSH server through which the database is reached.
     pub ssh: Option<Ssh>,
-    /// How long a statement may run.
+    /// Maximum duration of a statement.
     pub timeout: Duration,
-    /// How long connecting may take.
+    /// Maximum time to connect.
     pub connect_timeout: Duration,
-    /// Rows of an answer, at most.
+    /// Maximum number of rows in a result.
     pub max_rows: NonZeroUsize,
-    /// Bytes of an answer, at most.
+    /// Maximum size of a result, in bytes.
     pub max_bytes: NonZeroUsize,
-    /// Connections that are kept, at most.
+    /// Maximum number of pooled connections.
     pub pool: NonZeroUsize,
-    /// Whether statements that write are let through.
+    /// Whether statements that write are allowed.
     pub unsafe_allow_write: bool,
-    /// Whether secrets may stand in the settings themselves.
+    /// Whether secrets may be written into the settings themselves.
     pub allow_plaintext: bool,
-    /// The users who may use it, besides whoever owns this machine.
+    /// Users who may use the profile, in addition to the owner of the server.
     pub users: Vec<String>,
-    /// The columns that may be read by key, by table.
+    /// Columns that may be read by key, by table.
     pub columns: BTreeMap<String, Vec<String>>,
 }
 
-/// Where a database is.
+/// Location of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In a file.
+pub enum DatabaseLocation {
+    /// A local file.
     File(PathBuf),
-    /// On a server.
+    /// A database server.
     Server(DatabaseServer),
-    /// A secret says where, all of it or what is missing.
+    /// A DSN in a secret, which is read when the database is first used.
     Secret {
-        /// Where the name of the data source is.
-        dsn: Secret,
-        /// What the settings say besides.
-        parts: Box<Parts>,
+        /// Reference to the DSN.
+        dsn: SecretRef,
+        /// Parameters that are given in the settings.
+        parts: Box<DsnParts>,
     },
 }
 
-/// A server, and a database on it.
+/// A database on a server, with the credentials to connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseServer {
-    /// The server.
+    /// Host name of the server.
     pub host: String,
-    /// The port it listens at.
+    /// Port of the server.
     pub port: u16,
-    /// Who connects.
+    /// User name.
     pub user: String,
-    /// How they prove it.
-    pub password: Option<Secret>,
-    /// Which database.
+    /// Password.
+    pub password: Option<SecretRef>,
+    /// Name of the database.
     pub database: String,
-    /// Whether the connection is encrypted.
-    pub tls: Tls,
-    /// The authorities that certificates are checked by.
+    /// Encryption of the connection.
+    pub tls: TlsMode,
+    /// File with the certificate authorities to trust.
     pub ca_file: Option<PathBuf>,
 }
 
-/// An SSH server that the way to a database leads through.
+/// An SSH server through which a database is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ssh {
-    /// The server.
+    /// Host name of the server.
     pub host: String,
-    /// The port it listens at.
+    /// Port of the server.
     #[serde(default = "Ssh::port")]
     pub port: u16,
-    /// Who logs in.
+    /// User name.
     pub user: String,
-    /// The private key that proves it; without one, the keys of the agent.
+    /// File with the private key; without one, the keys of the SSH agent are used.
     #[serde(default)]
     pub identity_file: Option<PathBuf>,
-    /// What opens the private key.
+    /// Passphrase of the private key.
     #[serde(default)]
-    pub passphrase: Option<Secret>,
-    /// The file of the servers that are known by their keys.
+    pub passphrase: Option<SecretRef>,
+    /// File with the known host keys.
     #[serde(default = "Ssh::known_hosts")]
     pub known_hosts_file: PathBuf,
 }
 
-/// `[profiles.<name>]` as it is written.
+/// `[profiles.<name>]` as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct RawProfile {
     #[serde(default)]
     description: String,
     engine: Option<Engine>,
-    dsn: Option<Unshown>,
+    dsn: Option<RedactedText>,
     host: Option<String>,
     port: Option<u16>,
     user: Option<String>,
-    password: Option<Secret>,
+    password: Option<SecretRef>,
     database: Option<String>,
     path: Option<PathBuf>,
-    tls: Option<Tls>,
+    tls: Option<TlsMode>,
     ca_file: Option<PathBuf>,
     ssh: Option<Ssh>,
-    #[serde(default = "Table::timeout_ms")]
+    #[serde(default = "RawProfile::timeout_ms")]
     timeout_ms: NonZeroU32,
-    #[serde(default = "Table::connect_timeout_ms")]
+    #[serde(default = "RawProfile::connect_timeout_ms")]
     connect_timeout_ms: NonZeroU32,
-    #[serde(default = "Table::max_rows")]
+    #[serde(default = "RawProfile::max_rows")]
     max_rows: NonZeroUsize,
-    #[serde(default = "Table::max_bytes")]
+    #[serde(default = "RawProfile::max_bytes")]
     max_bytes: NonZeroUsize,
-    #[serde(default = "Table::pool")]
+    #[serde(default = "RawProfile::pool")]
     pool: NonZeroUsize,
     #[serde(default)]
     unsafe_allow_write: bool,
@@ -146,9 +148,9 @@ struct Table {
 }
 
 impl ProfileName {
-    const LONGEST: usize = 64;
+    const MAX_LENGTH: usize = 64;
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -160,13 +162,13 @@ impl TryFrom<String> for ProfileName {
     fn try_from(name: String) -> Result<Self, String> {
         let allowed = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
         let begins = name.starts_with(|it: char| it.is_ascii_alphanumeric());
-        if begins && name.len() <= Self::LONGEST && name.chars().all(allowed) {
+        if begins && name.len() <= Self::MAX_LENGTH && name.chars().all(allowed) {
             Ok(Self(name))
         } else {
             Err(format!(
-                "a profile cannot be called so: use 1 to {} letters (a-z, A-Z), digits, `.`, `-` \
+                "invalid profile name: use 1 to {} letters (a-z, A-Z), digits, `.`, `-` \
                  and `_`, beginning with a letter or a digit",
-                Self::LONGEST
+                Self::MAX_LENGTH
             ))
         }
     }
@@ -181,24 +183,25 @@ impl Ssh {
         "~/.ssh/known_hosts".into()
     }
 
-    /// The same, with paths that are whole and a passphrase that may be where it is.
-    fn checked(self, allow_plaintext: bool) -> Result<Self, String> {
+    /// Makes paths absolute and checks the passphrase. Fails if it is plain text without
+    /// `allow_plaintext`.
+    fn validate(self, allow_plaintext: bool) -> Result<Self, String> {
         Ok(Self {
             identity_file: self
                 .identity_file
-                .map(|it| whole("ssh.identity_file", &it))
+                .map(|it| absolute_path("ssh.identity_file", &it))
                 .transpose()?,
-            known_hosts_file: whole("ssh.known_hosts_file", &self.known_hosts_file)?,
+            known_hosts_file: absolute_path("ssh.known_hosts_file", &self.known_hosts_file)?,
             passphrase: self
                 .passphrase
-                .map(|it| placed("ssh.passphrase", it, allow_plaintext))
+                .map(|it| check_plaintext("ssh.passphrase", it, allow_plaintext))
                 .transpose()?,
             ..self
         })
     }
 }
 
-impl Table {
+impl RawProfile {
     fn timeout_ms() -> NonZeroU32 {
         NonZeroU32::MIN.saturating_add(29_999)
     }
@@ -219,9 +222,9 @@ impl Table {
         NonZeroUsize::MIN.saturating_add(7)
     }
 
-    /// What is said beside the name of the data source.
-    fn parts(&mut self) -> Parts {
-        Parts {
+    /// Takes the connection parameters that are given next to the DSN.
+    fn take_parts(&mut self) -> DsnParts {
+        DsnParts {
             engine: self.engine,
             host: self.host.take(),
             port: self.port,
@@ -234,40 +237,44 @@ impl Table {
         }
     }
 
-    /// The kind of database, and where it is.
-    fn place(&mut self) -> Result<(Engine, Place), String> {
-        let (mut parts, allow_plaintext) = (self.parts(), self.allow_plaintext);
+    /// Returns the engine and the location of the database. Fails if they are incomplete or
+    /// contradictory.
+    fn resolve_location(&mut self) -> Result<(Engine, DatabaseLocation), String> {
+        let (mut parts, allow_plaintext) = (self.take_parts(), self.allow_plaintext);
         if let Some(dsn) = self.dsn.take() {
-            match (Secret::from(dsn.clone()), parts.engine) {
-                // Of SQLite, `file:` is a URI.
-                (Secret::Written(_) | Secret::File(_), None | Some(Engine::Sqlite))
-                | (Secret::Written(_), _) => {
-                    parts = parts.and(Parts::parse(self.engine, dsn.expose())?)?;
+            match (SecretRef::from(dsn.clone()), parts.engine) {
+                // For SQLite, `file:` begins a URI, not a secret reference.
+                (
+                    SecretRef::RejectedPlaintext(_) | SecretRef::File(_),
+                    None | Some(Engine::Sqlite),
+                )
+                | (SecretRef::RejectedPlaintext(_), _) => {
+                    parts = parts.merge(DsnParts::parse(self.engine, dsn.expose())?)?;
                 }
                 (dsn, Some(engine)) => {
-                    let parts = Box::new(parts.placed(allow_plaintext)?);
-                    return Ok((engine, Place::Secret { dsn, parts }));
+                    let parts = Box::new(parts.check_password(allow_plaintext)?);
+                    return Ok((engine, DatabaseLocation::Secret { dsn, parts }));
                 }
                 (_, None) => {
-                    let problem = "`engine` is missing, and `dsn` is in another place; say \
+                    let problem = "`engine` is missing, and `dsn` is a secret; set \
                                    engine = \"postgres\" or \"mysql\"";
                     return Err(problem.to_owned());
                 }
             }
         }
         let engine = parts.engine.ok_or(
-            "`engine` is missing; say engine = \"postgres\", \"mysql\" or \"sqlite\"".to_owned(),
+            "`engine` is missing; set engine = \"postgres\", \"mysql\" or \"sqlite\"".to_owned(),
         )?;
-        Ok((engine, parts.placed(allow_plaintext)?.complete(engine)?))
+        Ok((engine, parts.check_password(allow_plaintext)?.into_location(engine)?))
     }
 }
 
-impl Parts {
-    /// What both say together. Nothing may be said twice.
-    pub(super) fn and(self, other: Self) -> Result<Self, String> {
+impl DsnParts {
+    /// Merges the parameters of the DSN. Fails if one is given twice.
+    pub(super) fn merge(self, other: Self) -> Result<Self, String> {
         fn one<T>(key: &str, one: Option<T>, other: Option<T>) -> Result<Option<T>, String> {
             match (one, other) {
-                (Some(_), Some(_)) => Err(format!("`{key}` is in `dsn` too; say it once")),
+                (Some(_), Some(_)) => Err(format!("`{key}` is also in `dsn`; remove one of them")),
                 (one, other) => Ok(one.or(other)),
             }
         }
@@ -284,17 +291,19 @@ impl Parts {
         })
     }
 
-    /// The same, if the password may be where it is.
-    fn placed(self, allow_plaintext: bool) -> Result<Self, String> {
-        let password = self.password.map(|it| placed("password", it, allow_plaintext));
+    /// Checks the password. Fails if it is plain text without `allow_plaintext`.
+    fn check_password(self, allow_plaintext: bool) -> Result<Self, String> {
+        let password = self.password.map(|it| check_plaintext("password", it, allow_plaintext));
         Ok(Self { password: password.transpose()?, ..self })
     }
 
-    /// Where a database of that kind is, if all of it was said.
-    pub(super) fn complete(self, engine: Engine) -> Result<Place, String> {
-        let missing =
-            |key: &str| format!("`{key}` is missing; add {key} = \"…\", or a `dsn` that says it");
-        let Some(port) = engine.port() else {
+    /// Converts the parameters to a location. Fails if a required one is missing or one does not
+    /// apply to the engine.
+    pub(super) fn into_location(self, engine: Engine) -> Result<DatabaseLocation, String> {
+        let missing = |key: &str| {
+            format!("`{key}` is missing; add {key} = \"…\", or a `dsn` that contains it")
+        };
+        let Some(port) = engine.default_port() else {
             let server = [
                 ("host", self.host.is_some()),
                 ("port", self.port.is_some()),
@@ -305,39 +314,44 @@ impl Parts {
                 ("ca_file", self.ca_file.is_some()),
             ];
             if let Some((key, _)) = server.iter().find(|(_, said)| *said) {
-                return Err(format!("`{key}` is for servers, and {engine} has none; take it out"));
+                return Err(format!(
+                    "`{key}` does not apply to {engine}, which has no server; remove it"
+                ));
             }
-            return Ok(Place::File(whole("path", &self.path.ok_or_else(|| missing("path"))?)?));
+            return Ok(DatabaseLocation::File(absolute_path(
+                "path",
+                &self.path.ok_or_else(|| missing("path"))?,
+            )?));
         };
         if self.path.is_some() {
-            return Err(format!("`path` is for sqlite, not for {engine}; take it out"));
+            return Err(format!("`path` applies to sqlite, not to {engine}; remove it"));
         }
-        Ok(Place::Server(DatabaseServer {
+        Ok(DatabaseLocation::Server(DatabaseServer {
             host: self.host.unwrap_or_else(|| "localhost".to_owned()),
             port: self.port.unwrap_or(port),
             user: self.user.ok_or_else(|| missing("user"))?,
             password: self.password,
             database: self.database.ok_or_else(|| missing("database"))?,
             tls: self.tls.unwrap_or_default(),
-            ca_file: self.ca_file.map(|it| whole("ca_file", &it)).transpose()?,
+            ca_file: self.ca_file.map(|it| absolute_path("ca_file", &it)).transpose()?,
         }))
     }
 }
 
-impl TryFrom<Table> for Profile {
+impl TryFrom<RawProfile> for Profile {
     type Error = String;
 
-    fn try_from(mut table: Table) -> Result<Self, String> {
-        let (engine, place) = table.place()?;
-        let ssh = table.ssh.map(|it| it.checked(table.allow_plaintext)).transpose()?;
-        if ssh.is_some() && matches!(place, Place::File(_)) {
-            return Err("`ssh` leads to servers, and sqlite has none; take it out".to_owned());
+    fn try_from(mut table: RawProfile) -> Result<Self, String> {
+        let (engine, place) = table.resolve_location()?;
+        let ssh = table.ssh.map(|it| it.validate(table.allow_plaintext)).transpose()?;
+        if ssh.is_some() && matches!(place, DatabaseLocation::File(_)) {
+            return Err("`ssh` does not apply to sqlite, which has no server; remove it".to_owned());
         }
         let milliseconds = |it: NonZeroU32| Duration::from_millis(it.get().into());
         Ok(Self {
             description: table.description,
             engine,
-            place,
+            location: place,
             ssh,
             timeout: milliseconds(table.timeout_ms),
             connect_timeout: milliseconds(table.connect_timeout_ms),
@@ -353,69 +367,75 @@ impl TryFrom<Table> for Profile {
 }
 
 impl Profile {
-    /// The secrets that the settings name for it.
-    fn secrets(&self) -> impl Iterator<Item = &Secret> {
-        let (dsn, password) = match &self.place {
-            Place::File(_) => (None, None),
-            Place::Server(server) => (None, server.password.as_ref()),
-            Place::Secret { dsn, parts } => (Some(dsn), parts.password.as_ref()),
+    /// Returns the secrets that the profile refers to.
+    fn secrets(&self) -> impl Iterator<Item = &SecretRef> {
+        let (dsn, password) = match &self.location {
+            DatabaseLocation::File(_) => (None, None),
+            DatabaseLocation::Server(server) => (None, server.password.as_ref()),
+            DatabaseLocation::Secret { dsn, parts } => (Some(dsn), parts.password.as_ref()),
         };
         let passphrase = self.ssh.as_ref().and_then(|ssh| ssh.passphrase.as_ref());
         [dsn, password, passphrase].into_iter().flatten()
     }
 
-    /// Whether a passphrase is needed to use it.
-    pub fn is_encrypted(&self) -> bool {
-        self.secrets().any(|secret| matches!(secret, Secret::Encrypted(_)))
+    /// Returns whether the passphrase of `[secrets]` is needed to use the profile.
+    pub fn needs_passphrase(&self) -> bool {
+        self.secrets().any(|secret| matches!(secret, SecretRef::Encrypted(_)))
     }
 
-    /// Whether a secret of it stands in the settings.
-    pub fn has_plain_text(&self) -> bool {
-        self.secrets().any(|secret| matches!(secret, Secret::Plain(_)))
+    /// Returns whether a secret of the profile is plain text in the settings.
+    pub fn has_plaintext_secret(&self) -> bool {
+        self.secrets().any(|secret| matches!(secret, SecretRef::AllowedPlaintext(_)))
     }
 }
 
-impl Place {
-    /// Where the database is, with the secret that says so read; the error says
-    /// which profile it is of.
-    pub fn revealed(
+impl DatabaseLocation {
+    /// Returns the location with a secret DSN read and parsed. Errors name the profile.
+    pub fn resolve_secret(
         &self,
         profile: &str,
         engine: Engine,
-        unlock: &Unlock,
-    ) -> Result<Self, PlaceError> {
+        unlock: &PassphraseSource,
+    ) -> Result<Self, DatabaseLocationError> {
         let Self::Secret { dsn, parts } = self else { return Ok(self.clone()) };
-        let text = dsn.read(&format!("profiles.{profile}.dsn"), unlock)?;
-        let text = Unshown::from(text);
-        let read = Parts::parse(Some(engine), text.expose());
-        let read = read.and_then(|read| parts.as_ref().clone().and(read.placed(true)?));
-        let whole = read.and_then(|parts| parts.complete(engine));
-        whole.map_err(|problem| PlaceError::Wrong { profile: profile.to_owned(), problem })
+        let text = dsn.read_secret(&format!("profiles.{profile}.dsn"), unlock)?;
+        let text = RedactedText::from(text);
+        let read = DsnParts::parse(Some(engine), text.expose());
+        let read = read.and_then(|read| parts.as_ref().clone().merge(read.check_password(true)?));
+        let whole = read.and_then(|parts| parts.into_location(engine));
+        whole.map_err(|problem| DatabaseLocationError::Invalid {
+            profile: profile.to_owned(),
+            problem,
+        })
     }
 }
 
-/// Why a secret does not say where a database is.
+/// The reason why a secret DSN gives no location.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
-    /// It cannot be read.
+pub enum DatabaseLocationError {
+    /// The secret cannot be read.
     #[error(transparent)]
     Secret(#[from] super::SecretError),
-    /// It says something else.
+    /// The DSN is invalid or incomplete.
     #[error("profiles.{profile}: {problem}")]
-    Wrong {
-        /// Of which profile.
+    Invalid {
+        /// Name of the profile.
         profile: String,
-        /// What is wrong. None of the words are the secret's.
+        /// Description of the defect, without any part of the secret.
         problem: String,
     },
 }
 
-/// A secret that may be where it is.
-fn placed(key: &str, secret: Secret, allow_plaintext: bool) -> Result<Secret, String> {
+/// Returns the secret if it is not plain text, or if plain text is allowed.
+fn check_plaintext(
+    key: &str,
+    secret: SecretRef,
+    allow_plaintext: bool,
+) -> Result<SecretRef, String> {
     match secret {
-        secret if allow_plaintext => Ok(secret.in_plain_text()),
-        secret if secret.is_written() => Err(format!(
-            "`{key}` stands in the settings in plain text; say where it is instead, as \
+        secret if allow_plaintext => Ok(secret.allow_plaintext()),
+        secret if secret.is_rejected_plaintext() => Err(format!(
+            "`{key}` is plain text in the settings; refer to it instead, as \
              \"env:NAME\", \"file:PATH\", \"keyring:ACCOUNT\" or \"encrypted:PATH\", or set \
              allow_plaintext = true"
         )),
@@ -423,18 +443,18 @@ fn placed(key: &str, secret: Secret, allow_plaintext: bool) -> Result<Secret, St
     }
 }
 
-/// A path that means the same wherever the program was started.
-fn whole(key: &str, path: &Path) -> Result<PathBuf, String> {
+/// Returns an absolute path, with `~` replaced by the home folder. Fails for relative paths.
+fn absolute_path(key: &str, path: &Path) -> Result<PathBuf, String> {
     let path = match path.strip_prefix("~") {
-        Ok(rest) => machine::home().map(|home| home.join(rest)).ok_or_else(|| {
-            format!("`{key}` begins with ~, and this user has no home; write the whole path")
+        Ok(rest) => environment::home_folder().map(|home| home.join(rest)).ok_or_else(|| {
+            format!("`{key}` begins with ~, but this user has no home folder; write the full path")
         })?,
         Err(_) => path.to_owned(),
     };
     if path.is_absolute() {
         Ok(path)
     } else {
-        Err(format!("`{key}` is not an absolute path; write the whole path"))
+        Err(format!("`{key}` is not an absolute path; write the full path"))
     }
 }
 
@@ -443,90 +463,90 @@ mod tests {
     use super::*;
     use crate::config::Settings;
 
-    fn profile(text: &str) -> Result<Profile, String> {
+    fn parse_profile(text: &str) -> Result<Profile, String> {
         let settings = Settings::parse(&format!("[profiles.shop]\n{text}"));
         let mut settings = settings.map_err(|error| error.to_string())?;
         Ok(settings.profiles.pop_first().unwrap().1)
     }
 
-    fn server(text: &str) -> DatabaseServer {
-        match profile(text).unwrap_or_else(|error| panic!("{text}: {error}")).place {
-            Place::Server(server) => server,
+    fn parse_server(text: &str) -> DatabaseServer {
+        match parse_profile(text).unwrap_or_else(|error| panic!("{text}: {error}")).location {
+            DatabaseLocation::Server(server) => server,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn parts_and_a_dsn_say_the_same() {
+    fn fields_and_dsn_give_equal_profiles() {
         let parts = "engine = \"postgres\"\nhost = \"db\"\nport = 5433\nuser = \"ada\"\n\
                      database = \"shop\"\ntls = \"require\"\npassword = \"env:PW\"";
         let dsn = "dsn = \"postgres://ada@db:5433/shop?sslmode=require\"\npassword = \"env:PW\"";
-        assert_eq!(profile(parts).unwrap(), profile(dsn).unwrap());
+        assert_eq!(parse_profile(parts).unwrap(), parse_profile(dsn).unwrap());
     }
 
     #[test]
-    fn what_is_not_said_is_safe() {
-        let read = profile("dsn = \"mysql://ada@db/shop\"").unwrap();
+    fn omitted_settings_have_safe_defaults() {
+        let read = parse_profile("dsn = \"mysql://ada@db/shop\"").unwrap();
         assert_eq!((read.engine, read.unsafe_allow_write), (Engine::MySql, false));
         assert!(!read.allow_plaintext && read.users.is_empty() && read.ssh.is_none());
         assert_eq!((read.max_rows.get(), read.max_bytes.get()), (1_000, 1_000_000));
         assert_eq!(read.timeout, Duration::from_secs(30));
-        let server = server("dsn = \"mysql://ada@db/shop\"");
-        assert_eq!((server.port, server.tls), (3_306, Tls::Prefer));
+        let server = parse_server("dsn = \"mysql://ada@db/shop\"");
+        assert_eq!((server.port, server.tls), (3_306, TlsMode::Prefer));
     }
 
     #[test]
-    fn a_password_in_plain_text_must_be_meant() {
+    fn plaintext_password_must_be_allowed() {
         for text in [
             "dsn = \"postgres://ada:s3cret@db/shop\"",
             "dsn = \"ada:s3cret@tcp(db:1)/shop\"",
             "dsn = \"mysql://ada@db/shop\"\npassword = \"s3cret\"",
             "dsn = \"mysql://ada@db/shop\"\npassword = \"s3cret:\"",
         ] {
-            let error = profile(text).unwrap_err();
+            let error = parse_profile(text).unwrap_err();
             assert!(error.contains("allow_plaintext") && !error.contains("s3cret"), "{error}");
             assert!(error.contains("profiles.shop") && error.contains("`password`"), "{error}");
-            let meant = server(&format!("{text}\nallow_plaintext = true"));
-            assert!(matches!(meant.password, Some(Secret::Plain(_))), "{text}");
+            let meant = parse_server(&format!("{text}\nallow_plaintext = true"));
+            assert!(matches!(meant.password, Some(SecretRef::AllowedPlaintext(_))), "{text}");
             assert!(!format!("{meant:?}").contains("s3cret"), "{meant:?}");
         }
         let ssh = "dsn = \"mysql://ada@db/shop\"\n[profiles.shop.ssh]\nhost = \"h\"\nuser = \"u\"\n\
                    passphrase = \"s3cret\"";
-        assert!(profile(ssh).unwrap_err().contains("`ssh.passphrase`"));
+        assert!(parse_profile(ssh).unwrap_err().contains("`ssh.passphrase`"));
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_profile_key_and_remedy() {
+    fn errors_name_profile_key_and_remedy() {
         for (text, says) in [
-            ("", ["`engine`", "say engine ="]),
+            ("", ["`engine`", "set engine ="]),
             ("engine = \"postgres\"", ["`user`", "add user ="]),
             ("engine = \"postgres\"\nuser = \"a\"", ["`database`", "add database ="]),
             ("engine = \"sqlite\"", ["`path`", "add path ="]),
-            ("engine = \"sqlite\"\npath = \"shop.db\"", ["`path`", "write the whole path"]),
-            ("path = \"/a.db\"\nengine = \"sqlite\"\nport = 1", ["`port`", "take it out"]),
+            ("engine = \"sqlite\"\npath = \"shop.db\"", ["`path`", "write the full path"]),
+            ("path = \"/a.db\"\nengine = \"sqlite\"\nport = 1", ["`port`", "remove it"]),
             (
                 "dsn = \"/a.db\"\n[profiles.shop.ssh]\nhost = \"h\"\nuser = \"u\"",
-                ["`ssh`", "take it out"],
+                ["`ssh`", "remove it"],
             ),
-            ("dsn = \"mysql://a@b/c\"\npath = \"/a\"", ["`path`", "take it out"]),
-            ("dsn = \"mysql://a@b/c\"\nhost = \"b\"", ["`host`", "say it once"]),
+            ("dsn = \"mysql://a@b/c\"\npath = \"/a\"", ["`path`", "remove it"]),
+            ("dsn = \"mysql://a@b/c\"\nhost = \"b\"", ["`host`", "remove one of them"]),
             ("dsn = \"mysql://a@b/c\"\nengine = \"postgres\"", ["`engine`", "change one"]),
-            ("dsn = \"env:DATABASE_URL\"", ["`engine`", "say engine ="]),
+            ("dsn = \"env:DATABASE_URL\"", ["`engine`", "set engine ="]),
             ("dsn = \"mysql://a@b/c\"\nport = 99999", ["profiles.shop.port", "99999"]),
             ("dsn = \"mysql://a@b/c\"\nmax_rows = 0", ["profiles.shop.max_rows", "nonzero"]),
             ("dsn = \"mysql://a@b/c\"\ntls = \"yes\"", ["profiles.shop.tls", "verify-full"]),
             ("dsn = \"mysql://a@b/c\"\ncolor = 1", ["profiles.shop", "unknown field `color`"]),
         ] {
-            let error = profile(text).unwrap_err();
+            let error = parse_profile(text).unwrap_err();
             assert!(error.contains("profiles.shop") && error.contains("line "), "{error}");
             assert!(says.iter().all(|part| error.contains(part)), "{says:?}: {error}");
         }
         let named = Settings::parse("[profiles.\"a b\"]").unwrap_err().to_string();
-        assert!(named.contains("cannot be called so"), "{named}");
+        assert!(named.contains("invalid profile name"), "{named}");
     }
 
     #[test]
-    fn no_complaint_shows_a_line_of_the_settings() {
+    fn errors_show_no_line_of_settings() {
         for text in [
             "pasword = \"s3cret\"",
             "password = \"s3cret",
@@ -536,13 +556,13 @@ mod tests {
             "password = \"s3cret\"\npassword = \"s3cret\"",
             "dsn = 5\nport = \"x\" # s3cret",
         ] {
-            let error = profile(text).unwrap_err();
+            let error = parse_profile(text).unwrap_err();
             assert!(!error.contains("s3cret") && error.contains("line "), "{error}");
         }
     }
 
     #[test]
-    fn a_dsn_may_be_a_secret_as_a_whole() {
+    fn dsn_may_be_secret() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dsn");
         let write = |text: &str| {
@@ -557,12 +577,12 @@ mod tests {
         };
         let text =
             format!("engine = \"postgres\"\ntls = \"require\"\ndsn = 'file:{}'", path.display());
-        let read = profile(&text).unwrap();
-        let reveal = || read.place.revealed("shop", read.engine, &Unlock::Nothing);
+        let read = parse_profile(&text).unwrap();
+        let reveal = || read.location.resolve_secret("shop", read.engine, &PassphraseSource::Unset);
         write("postgres://ada:s3cret@db/shop\n");
-        let Place::Server(server) = reveal().unwrap() else { panic!("a server") };
-        assert_eq!((server.host.as_str(), server.tls), ("db", Tls::Require));
-        assert!(matches!(server.password, Some(Secret::Plain(_))));
+        let DatabaseLocation::Server(server) = reveal().unwrap() else { panic!("a server") };
+        assert_eq!((server.host.as_str(), server.tls), ("db", TlsMode::Require));
+        assert!(matches!(server.password, Some(SecretRef::AllowedPlaintext(_))));
         write("mysql://ada:s3cret@db/shop");
         let error = reveal().unwrap_err().to_string();
         assert!(error.contains("profiles.shop") && !error.contains("s3cret"), "{error}");
@@ -570,14 +590,18 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_of_sqlite_is_named_by_path_or_uri() {
+    fn sqlite_file_is_located_by_path_or_uri() {
         for text in [
             "dsn = \"/srv/a.db\"",
             "engine = \"sqlite\"\ndsn = \"file:/srv/a.db?mode=ro\"",
             "dsn = \"file:///srv/a.db\"",
             "engine = \"sqlite\"\npath = \"/srv/a.db\"",
         ] {
-            assert_eq!(profile(text).unwrap().place, Place::File("/srv/a.db".into()), "{text}");
+            assert_eq!(
+                parse_profile(text).unwrap().location,
+                DatabaseLocation::File("/srv/a.db".into()),
+                "{text}"
+            );
         }
     }
 }

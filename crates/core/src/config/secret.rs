@@ -1,5 +1,5 @@
-//! Secrets: the settings say where one is, never what it is, unless they say
-//! that they do.
+//! References to secrets. The settings name the location of a secret; the secret itself is accepted
+//! only where plain text is explicitly allowed.
 
 use std::{
     fmt,
@@ -15,192 +15,199 @@ use serde::{
 };
 
 use super::{
+    encrypted_file::{self, EncryptedFileError},
+    environment,
     keyring::{self, KeyringError},
-    machine,
-    sealed::{self, SealError},
 };
 
-/// Where a secret is.
+/// Location of a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "Unshown")]
-pub enum Secret {
-    /// `env:NAME`: in an environment variable.
+#[serde(from = "RedactedText")]
+pub enum SecretRef {
+    /// `env:NAME`: an environment variable.
     Environment(String),
-    /// `file:PATH`: in a file that holds nothing else, and that only its owner can read.
+    /// `file:PATH`: a file that holds only the secret and that only its owner can read.
     File(PathBuf),
-    /// `keyring:ACCOUNT`: in the keyring of the system.
+    /// `keyring:ACCOUNT`: the system keyring.
     Keyring(String),
-    /// `encrypted:PATH`: in a file that `vademecum profile encrypt` has made.
+    /// `encrypted:PATH`: a file created by `vademecum profile encrypt`.
     Encrypted(PathBuf),
-    /// In the settings themselves, which say that this is meant.
-    Plain(Unshown),
-    /// In the settings themselves, where it is not accepted.
-    Written(Unshown),
+    /// The secret itself, where plain text is allowed.
+    AllowedPlaintext(RedactedText),
+    /// The secret itself, where plain text is not allowed.
+    RejectedPlaintext(RedactedText),
 }
 
-/// A text of the settings that no message repeats, whatever is wrong with it.
+/// A text of the settings that may be a secret; no message and no `Debug` output shows it.
 #[derive(Clone)]
-pub struct Unshown(SecretString);
+pub struct RedactedText(SecretString);
 
-/// What opens encrypted files.
+/// The passphrase of encrypted files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Unlock {
-    /// Nothing: they stay closed.
+pub enum PassphraseSource {
+    /// None; encrypted files cannot be read.
     #[default]
-    Nothing,
-    /// The passphrase that is there.
-    From(Secret),
-    /// This passphrase.
-    With(Unshown),
+    Unset,
+    /// The passphrase is at this location.
+    Reference(SecretRef),
+    /// The passphrase itself, for example typed by the user.
+    Passphrase(RedactedText),
 }
 
-/// `[secrets]`: what opens encrypted files.
+/// `[secrets]`: the passphrase of encrypted files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Secrets {
-    /// Where the passphrase of encrypted files is.
-    pub passphrase: Option<Secret>,
+    /// Reference to the passphrase of encrypted files.
+    pub passphrase: Option<SecretRef>,
 }
 
-/// Why a secret could not be read. None of the words are the secret's.
+/// The reason why a secret could not be read. No message contains any part of the secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// The variable is not there, or is no text.
+    /// The environment variable is not set, or is not UTF-8.
     #[error("{setting} is in the environment variable {name}, which is not set")]
-    Unset {
-        /// Which setting.
+    VariableNotSet {
+        /// Name of the setting.
         setting: String,
-        /// Which variable.
+        /// Name of the variable.
         name: String,
     },
     /// The file cannot be read.
     #[error("cannot read {setting} in {}", path.display())]
     Read {
-        /// Which setting.
+        /// Name of the setting.
         setting: String,
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// Others can read the file.
+    /// Other users can read the file.
     #[error(
-        "{setting} is in {path}, which others can read; run: chmod 600 {path}",
+        "{setting} is in {path}, which other users can read; run: chmod 600 {path}",
         path = path.display()
     )]
-    Exposed {
-        /// Which setting.
+    ExposedFile {
+        /// Name of the setting.
         setting: String,
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// There is nothing in the variable or the file.
-    #[error("{setting} is empty where it was looked for")]
+    /// The location exists, but is empty.
+    #[error("{setting} refers to an empty secret")]
     Empty {
-        /// Which setting.
+        /// Name of the setting.
         setting: String,
     },
-    /// The keyring does not give it away.
+    /// The keyring does not return the secret.
     #[error("cannot read {setting}")]
     Keyring {
-        /// Which setting.
+        /// Name of the setting.
         setting: String,
-        /// Why.
+        /// Cause.
         source: KeyringError,
     },
-    /// The encrypted file does not open.
-    #[error("cannot open {setting} in {}", path.display())]
-    Sealed {
-        /// Which setting.
+    /// The encrypted file cannot be decrypted.
+    #[error("cannot decrypt {setting} in {}", path.display())]
+    Undecryptable {
+        /// Name of the setting.
         setting: String,
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
-        source: SealError,
+        /// Cause.
+        source: EncryptedFileError,
     },
-    /// Nobody has said what opens the encrypted file.
+    /// The file is encrypted, but no passphrase is configured.
     #[error(
-        "{setting} is encrypted, and nothing says what opens it; set secrets.passphrase to \
+        "{setting} is encrypted, but no passphrase is configured; set secrets.passphrase to \
          \"env:NAME\", \"file:PATH\" or \"keyring:ACCOUNT\""
     )]
-    Locked {
-        /// Which setting.
+    NoPassphrase {
+        /// Name of the setting.
         setting: String,
     },
-    /// The secret stands in the settings.
+    /// The secret is plain text in the settings, where that is not allowed.
     #[error(
-        "{setting} must say where the key is, as \"env:NAME\", \"file:PATH\", \
-         \"keyring:ACCOUNT\" or \"encrypted:PATH\"; the key itself does not belong into the \
+        "{setting} must refer to the key, as \"env:NAME\", \"file:PATH\", \
+         \"keyring:ACCOUNT\" or \"encrypted:PATH\"; the key itself is not allowed in the \
          settings"
     )]
-    Written {
-        /// Which setting.
+    RejectedPlaintext {
+        /// Name of the setting.
         setting: String,
     },
 }
 
-impl From<Unshown> for Secret {
-    fn from(text: Unshown) -> Self {
+impl From<RedactedText> for SecretRef {
+    fn from(text: RedactedText) -> Self {
         match text.expose().split_once(':') {
-            Some(("env", name)) if is_variable(name) => Self::Environment(name.to_owned()),
+            Some(("env", name)) if is_variable_name(name) => Self::Environment(name.to_owned()),
             Some(("file", path)) => Self::File(path.into()),
             Some(("keyring", account)) if !account.is_empty() => Self::Keyring(account.to_owned()),
             Some(("encrypted", path)) => Self::Encrypted(path.into()),
-            Some(_) | None => Self::Written(text),
+            Some(_) | None => Self::RejectedPlaintext(text),
         }
     }
 }
 
-impl From<String> for Secret {
+impl From<String> for SecretRef {
     fn from(text: String) -> Self {
-        Unshown(Zeroizing::new(text).as_str().into()).into()
+        RedactedText(Zeroizing::new(text).as_str().into()).into()
     }
 }
 
-/// Whether variables are called so. What is not may be a secret, and is not named.
-fn is_variable(name: &str) -> bool {
+/// Returns whether `name` has the form of an environment variable. Any other text may be a secret
+/// and must not be shown.
+fn is_variable_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
 }
 
-impl Secret {
-    /// The same, and if it stands in the settings, that is meant.
+impl SecretRef {
+    /// Allows the secret to be plain text.
     #[must_use]
-    pub fn in_plain_text(self) -> Self {
+    pub fn allow_plaintext(self) -> Self {
         match self {
-            Self::Written(text) => Self::Plain(text),
+            Self::RejectedPlaintext(text) => Self::AllowedPlaintext(text),
             elsewhere => elsewhere,
         }
     }
 
-    /// Whether it stands in the settings where that is not accepted.
-    pub fn is_written(&self) -> bool {
-        matches!(self, Self::Written(_))
+    /// Returns whether the secret is plain text where that is not allowed.
+    pub fn is_rejected_plaintext(&self) -> bool {
+        matches!(self, Self::RejectedPlaintext(_))
     }
 
-    /// Reads it, for the setting of that name. Spaces around it do not belong to it.
-    pub fn read(&self, setting: &str, unlock: &Unlock) -> Result<SecretString, SecretError> {
+    /// Reads the secret, without leading and trailing white space. `setting` names it in error
+    /// messages.
+    pub fn read_secret(
+        &self,
+        setting: &str,
+        unlock: &PassphraseSource,
+    ) -> Result<SecretString, SecretError> {
         let setting = || setting.to_owned();
         let text = match self {
-            Self::Environment(name) => Zeroizing::new(
-                machine::variable(name)
-                    .ok_or_else(|| SecretError::Unset { setting: setting(), name: name.clone() })?,
-            ),
-            Self::File(path) => private_text(path, &setting())?,
+            Self::Environment(name) => {
+                Zeroizing::new(environment::text_variable(name).ok_or_else(|| {
+                    SecretError::VariableNotSet { setting: setting(), name: name.clone() }
+                })?)
+            }
+            Self::File(path) => read_private_file(path, &setting())?,
             Self::Keyring(account) => {
-                return keyring::read(account)
+                return keyring::read_secret(account)
                     .map_err(|source| SecretError::Keyring { setting: setting(), source });
             }
             Self::Encrypted(path) => {
-                let text = private_text(path, &setting())?;
-                let passphrase = unlock.passphrase(&setting())?;
-                return sealed::open(&text, &passphrase).map_err(|source| SecretError::Sealed {
-                    setting: setting(),
-                    path: path.clone(),
-                    source,
+                let text = read_private_file(path, &setting())?;
+                let passphrase = unlock.read_passphrase(&setting())?;
+                return encrypted_file::decrypt_secret(&text, &passphrase).map_err(|source| {
+                    SecretError::Undecryptable { setting: setting(), path: path.clone(), source }
                 });
             }
-            Self::Plain(text) => return Ok(text.0.clone()),
-            Self::Written(_) => return Err(SecretError::Written { setting: setting() }),
+            Self::AllowedPlaintext(text) => return Ok(text.0.clone()),
+            Self::RejectedPlaintext(_) => {
+                return Err(SecretError::RejectedPlaintext { setting: setting() });
+            }
         };
         match text.trim() {
             "" => Err(SecretError::Empty { setting: setting() }),
@@ -209,14 +216,18 @@ impl Secret {
     }
 }
 
-/// What is in a file that nobody else can read.
-fn private_text(path: &Path, setting: &str) -> Result<Zeroizing<String>, SecretError> {
+/// Reads a file that only its owner may read. Fails if other users can read it.
+fn read_private_file(path: &Path, setting: &str) -> Result<Zeroizing<String>, SecretError> {
     let unread =
         |source| SecretError::Read { setting: setting.to_owned(), path: path.to_owned(), source };
     let mut file = File::open(path).map_err(unread)?;
-    // Of the file that was opened: another one may have its name by now.
+    // The permissions of the open file are checked, because the path may refer to another file by
+    // now.
     if is_exposed(&file.metadata().map_err(unread)?) {
-        return Err(SecretError::Exposed { setting: setting.to_owned(), path: path.to_owned() });
+        return Err(SecretError::ExposedFile {
+            setting: setting.to_owned(),
+            path: path.to_owned(),
+        });
     }
     let mut text = Zeroizing::new(String::new());
     file.read_to_string(&mut text).map_err(unread)?;
@@ -232,91 +243,91 @@ fn is_exposed(file: &std::fs::Metadata) -> bool {
 
 #[cfg(not(unix))]
 fn is_exposed(_: &std::fs::Metadata) -> bool {
-    // Who may read a file is inherited from its folder there.
+    // On other platforms a file inherits its permissions from the folder.
     false
 }
 
-impl Unlock {
-    fn passphrase(&self, setting: &str) -> Result<SecretString, SecretError> {
+impl PassphraseSource {
+    fn read_passphrase(&self, setting: &str) -> Result<SecretString, SecretError> {
         match self {
-            Self::Nothing => Err(SecretError::Locked { setting: setting.to_owned() }),
-            // What opens files cannot be in one of them.
-            Self::From(secret) => secret.read("secrets.passphrase", &Self::Nothing),
-            Self::With(passphrase) => Ok(passphrase.0.clone()),
+            Self::Unset => Err(SecretError::NoPassphrase { setting: setting.to_owned() }),
+            // The passphrase itself cannot be in an encrypted file.
+            Self::Reference(secret) => secret.read_secret("secrets.passphrase", &Self::Unset),
+            Self::Passphrase(passphrase) => Ok(passphrase.0.clone()),
         }
     }
 }
 
 impl Secrets {
-    /// What opens encrypted files.
-    pub fn unlock(&self) -> Unlock {
-        self.passphrase.clone().map_or(Unlock::Nothing, Unlock::From)
+    /// Returns the passphrase of encrypted files.
+    pub fn passphrase_source(&self) -> PassphraseSource {
+        self.passphrase.clone().map_or(PassphraseSource::Unset, PassphraseSource::Reference)
     }
 }
 
-impl Unshown {
-    /// The text itself.
+impl RedactedText {
+    /// Returns the text.
     pub(super) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 }
 
-impl From<&str> for Unshown {
+impl From<&str> for RedactedText {
     fn from(text: &str) -> Self {
         Self(text.into())
     }
 }
 
-impl From<SecretString> for Unshown {
+impl From<SecretString> for RedactedText {
     fn from(text: SecretString) -> Self {
         Self(text)
     }
 }
 
-impl fmt::Debug for Unshown {
+impl fmt::Debug for RedactedText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("***")
     }
 }
 
-impl PartialEq for Unshown {
+impl PartialEq for RedactedText {
     fn eq(&self, other: &Self) -> bool {
         self.expose() == other.expose()
     }
 }
 
-impl Eq for Unshown {}
+impl Eq for RedactedText {}
 
-impl<'de> Deserialize<'de> for Unshown {
+impl<'de> Deserialize<'de> for RedactedText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(TextVisitor)
     }
 }
 
-/// Reads a text. What is something else may be a secret all the same, such as a
-/// password of digits: the usual message would repeat it.
+/// Deserializes a text without repeating other values in error messages, since an unquoted password
+/// of digits would be shown otherwise.
 struct TextVisitor;
 
 impl Visitor<'_> for TextVisitor {
-    type Value = Unshown;
+    type Value = RedactedText;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a text in quotes")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Unshown, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<RedactedText, E> {
         Ok(text.into())
     }
 
-    fn visit_i64<E: Error>(self, _: i64) -> Result<Unshown, E> {
+    fn visit_i64<E: Error>(self, _: i64) -> Result<RedactedText, E> {
         Err(E::custom("expected a text in quotes, got a number"))
     }
 
-    fn visit_u64<E: Error>(self, _: u64) -> Result<Unshown, E> {
+    fn visit_u64<E: Error>(self, _: u64) -> Result<RedactedText, E> {
         Err(E::custom("expected a text in quotes, got a number"))
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Unshown, E> {
+    fn visit_f64<E: Error>(self, _: f64) -> Result<RedactedText, E> {
         Err(E::custom("expected a text in quotes, got a number"))
     }
 }
@@ -327,8 +338,8 @@ mod tests {
 
     use super::*;
 
-    fn read(secret: &Secret) -> Result<SecretString, SecretError> {
-        secret.read("a.key", &Unlock::Nothing)
+    fn read_key(secret: &SecretRef) -> Result<SecretString, SecretError> {
+        secret.read_secret("a.key", &PassphraseSource::Unset)
     }
 
     #[cfg(unix)]
@@ -338,80 +349,84 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// A file that only its owner can read.
-    fn private(path: &Path, text: &str) {
+    /// Writes a file that only its owner can read.
+    fn write_private_file(path: &Path, text: &str) {
         fs::write(path, text).unwrap();
         #[cfg(unix)]
         set_mode(path, 0o600);
     }
 
     #[test]
-    fn a_secret_is_read_from_where_the_settings_say_it_is() {
+    fn secret_is_read_from_configured_location() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
-        private(&path, " s3cret\n");
-        let secret = Secret::from(format!("file:{}", path.display()));
-        assert_eq!(read(&secret).unwrap().expose_secret(), "s3cret");
-        private(&path, "\n");
-        assert!(matches!(read(&secret), Err(SecretError::Empty { .. })));
+        write_private_file(&path, " s3cret\n");
+        let secret = SecretRef::from(format!("file:{}", path.display()));
+        assert_eq!(read_key(&secret).unwrap().expose_secret(), "s3cret");
+        write_private_file(&path, "\n");
+        assert!(matches!(read_key(&secret), Err(SecretError::Empty { .. })));
         fs::remove_file(&path).unwrap();
-        assert!(matches!(read(&secret), Err(SecretError::Read { .. })));
-        let unset = read(&Secret::from("env:VADEMECUM_SURELY_NOT_SET".to_owned()));
+        assert!(matches!(read_key(&secret), Err(SecretError::Read { .. })));
+        let unset = read_key(&SecretRef::from("env:VADEMECUM_SURELY_NOT_SET".to_owned()));
         assert!(unset.unwrap_err().to_string().contains("VADEMECUM_SURELY_NOT_SET"));
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_others_can_read_is_refused_with_the_command_that_helps() {
+    fn exposed_file_is_rejected_with_fixing_command() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
-        private(&path, "s3cret");
+        write_private_file(&path, "s3cret");
         for kind in ["file", "encrypted"] {
-            let secret = Secret::from(format!("{kind}:{}", path.display()));
+            let secret = SecretRef::from(format!("{kind}:{}", path.display()));
             for mode in [0o644, 0o640, 0o604, 0o610] {
                 set_mode(&path, mode);
-                let said = read(&secret).unwrap_err().to_string();
+                let said = read_key(&secret).unwrap_err().to_string();
                 assert!(said.ends_with(&format!("run: chmod 600 {}", path.display())), "{said}");
             }
         }
         for mode in [0o600, 0o400] {
             set_mode(&path, mode);
-            assert!(read(&Secret::File(path.clone())).is_ok());
+            assert!(read_key(&SecretRef::File(path.clone())).is_ok());
         }
     }
 
     #[test]
-    fn an_encrypted_secret_is_opened_by_the_passphrase_of_the_settings() {
+    fn encrypted_secret_is_decrypted_with_configured_passphrase() {
         let folder = tempfile::tempdir().unwrap();
         let (path, phrase) = (folder.path().join("sealed"), folder.path().join("phrase"));
-        let sealed = sealed::seal(&"s3cret".into(), &"open sesame".into()).unwrap();
-        private(&path, &sealed);
-        private(&phrase, "open sesame\n");
-        let secret = Secret::from(format!("encrypted:{}", path.display()));
-        assert!(matches!(read(&secret), Err(SecretError::Locked { .. })));
-        let secrets = Secrets { passphrase: Some(Secret::File(phrase)) };
-        let opened = secret.read("a.key", &secrets.unlock()).unwrap();
+        let sealed =
+            encrypted_file::encrypt_secret(&"s3cret".into(), &"open sesame".into()).unwrap();
+        write_private_file(&path, &sealed);
+        write_private_file(&phrase, "open sesame\n");
+        let secret = SecretRef::from(format!("encrypted:{}", path.display()));
+        assert!(matches!(read_key(&secret), Err(SecretError::NoPassphrase { .. })));
+        let secrets = Secrets { passphrase: Some(SecretRef::File(phrase)) };
+        let opened = secret.read_secret("a.key", &secrets.passphrase_source()).unwrap();
         assert_eq!(opened.expose_secret(), "s3cret");
-        // What opens files cannot be in one of them.
-        let circle = Unlock::From(secret.clone());
-        assert!(matches!(secret.read("a.key", &circle), Err(SecretError::Locked { .. })));
+        // The passphrase itself cannot be in an encrypted file.
+        let circle = PassphraseSource::Reference(secret.clone());
+        assert!(matches!(
+            secret.read_secret("a.key", &circle),
+            Err(SecretError::NoPassphrase { .. })
+        ));
     }
 
     #[test]
-    fn a_secret_in_the_settings_is_refused_and_never_repeated() {
+    fn plaintext_secret_is_rejected_and_not_repeated() {
         for text in ["sk-abc", "Bearer:sk-abc", "env:sk-abc!", ""] {
-            let secret = Secret::from(text.to_owned());
-            let error = read(&secret).unwrap_err();
+            let secret = SecretRef::from(text.to_owned());
+            let error = read_key(&secret).unwrap_err();
             let said = format!("{secret:?} {error:?} {error}");
             assert!(said.contains("env:NAME") && !said.contains("sk-abc"), "{said}");
         }
-        let meant = Secret::from("sk-abc".to_owned()).in_plain_text();
-        assert_eq!(read(&meant).unwrap().expose_secret(), "sk-abc");
+        let meant = SecretRef::from("sk-abc".to_owned()).allow_plaintext();
+        assert_eq!(read_key(&meant).unwrap().expose_secret(), "sk-abc");
         assert!(!format!("{meant:?}").contains("sk-abc"));
     }
 
     #[test]
-    fn a_secret_that_is_no_text_is_not_repeated_either() {
+    fn numeric_secret_is_not_repeated() {
         for value in ["4711", "-4711", "4711.5", "0x1267"] {
             let error = toml::from_str::<Secrets>(&format!("passphrase = {value}")).unwrap_err();
             assert!(error.message().contains("in quotes"), "{error}");

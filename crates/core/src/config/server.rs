@@ -1,4 +1,4 @@
-//! Where clients connect.
+//! `[server]`: addresses, sizes and timeouts of the HTTP server.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -10,42 +10,39 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Where clients connect.
+/// Addresses, sizes and timeouts of the HTTP server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
-    /// Address to listen on. Loopback only, unless `auth.mode` is `multi`.
+    /// Address to listen on. Must be a loopback address unless `auth.mode` is `multi`.
     pub listen: SocketAddr,
-    /// Names in the `Host` header that are served, besides `localhost`,
-    /// `127.0.0.1` and `[::1]`.
+    /// Accepted names in the `Host` header, in addition to `localhost`, `127.0.0.1` and `[::1]`.
     pub allowed_hosts: Vec<String>,
-    /// Web pages that may connect, as origins such as `https://app.example`,
-    /// besides those of this machine.
+    /// Web origins that may connect, such as `https://app.example`, in addition to those of this
+    /// machine.
     pub allowed_origins: Vec<String>,
-    /// Longest request body, in bytes.
+    /// Maximum size of a request body, in bytes.
     pub max_body_bytes: NonZeroUsize,
-    /// Longest WebSocket message, in bytes.
+    /// Maximum size of a WebSocket message, in bytes.
     pub max_message_bytes: NonZeroUsize,
-    /// How often a sign of life goes out on an idle stream or WebSocket, in
-    /// seconds. A WebSocket that gives none back three times over is closed.
+    /// Interval between keep-alive messages on an idle stream or WebSocket, in seconds. A WebSocket
+    /// that does not respond to three in a row is closed.
     pub keep_alive_seconds: NonZeroU32,
-    /// Connections at most; more wait until one of them ends.
+    /// Maximum number of connections; more wait until one of them ends.
     pub max_connections: NonZeroUsize,
-    /// `WebSocket`s, streams of news and subscriptions of one user at most.
+    /// Maximum number of `WebSocket`s, event streams and subscriptions of one user.
     pub connections_per_user: NonZeroU32,
-    /// How long the head of a request may take to arrive, in seconds.
+    /// Maximum time for the head of a request to arrive, in seconds.
     pub head_seconds: NonZeroU32,
-    /// How long the body of a request may take to arrive, in seconds.
+    /// Maximum time for the body of a request to arrive, in seconds.
     pub body_seconds: NonZeroU32,
-    /// A client that takes nothing for so many seconds, while something waits for
-    /// it, is cut off.
+    /// Maximum time for which a client may accept no data while some is pending, in seconds; then
+    /// it is disconnected.
     pub write_seconds: NonZeroU32,
-    /// How long running calls may take to finish when the server is stopped, in
-    /// seconds.
+    /// Maximum time for running calls to finish at shutdown, in seconds.
     pub grace_seconds: u32,
-    /// How long connections are still accepted once the server is told to stop, in
-    /// seconds, while `/health/ready` says that it is stopping: for whatever sends
-    /// requests here to send them elsewhere.
+    /// Time for which connections are still accepted at shutdown, in seconds, while `/health/ready`
+    /// reports the shutdown, so that a load balancer can redirect requests.
     pub drain_seconds: u32,
 }
 
@@ -70,42 +67,42 @@ impl Default for Server {
 }
 
 impl Server {
-    /// How often a sign of life goes out.
-    pub fn keep_alive(&self) -> Duration {
+    /// Returns the interval between keep-alive messages.
+    pub fn keep_alive_interval(&self) -> Duration {
         Duration::from_secs(self.keep_alive_seconds.get().into())
     }
 
-    /// How long the head of a request may take to arrive.
-    pub fn head_time(&self) -> Duration {
+    /// Returns the maximum time for the head of a request to arrive.
+    pub fn head_timeout(&self) -> Duration {
         Duration::from_secs(self.head_seconds.get().into())
     }
 
-    /// How long the body of a request may take to arrive.
-    pub fn body_time(&self) -> Duration {
+    /// Returns the maximum time for the body of a request to arrive.
+    pub fn body_timeout(&self) -> Duration {
         Duration::from_secs(self.body_seconds.get().into())
     }
 
-    /// How long a client may take nothing while something waits for it.
-    pub fn write_time(&self) -> Duration {
+    /// Returns the maximum time for which a client may accept no data while some is pending.
+    pub fn write_timeout(&self) -> Duration {
         Duration::from_secs(self.write_seconds.get().into())
     }
 
-    /// How long running calls may take to finish when the server is stopped.
-    pub fn grace(&self) -> Duration {
+    /// Returns the maximum time for running calls to finish at shutdown.
+    pub fn grace_period(&self) -> Duration {
         Duration::from_secs(self.grace_seconds.into())
     }
 
-    /// How long connections are still accepted once the server is told to stop.
-    pub fn drain(&self) -> Duration {
+    /// Returns the time for which connections are still accepted at shutdown.
+    pub fn drain_period(&self) -> Duration {
         Duration::from_secs(self.drain_seconds.into())
     }
 
-    /// The address, if only this machine can reach it.
-    pub fn loopback(&self) -> Result<SocketAddr, ConfigError> {
+    /// Returns the address to listen on. Fails unless it is a loopback address.
+    pub fn loopback_address(&self) -> Result<SocketAddr, ConfigError> {
         if self.listen.ip().is_loopback() {
             Ok(self.listen)
         } else {
-            Err(ConfigError::Exposed(self.listen))
+            Err(ConfigError::UnauthenticatedNetwork(self.listen))
         }
     }
 }

@@ -1,24 +1,23 @@
-//! What is remembered of a conversation.
+//! `[sessions]`: state of a session and its limits.
 
 use std::{num::NonZeroUsize, time::Duration};
 
 use serde::Deserialize;
 
-/// What is remembered of a conversation.
+/// State of a session and its limits.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
-    /// A session that is not used for so many seconds is forgotten.
+    /// Time after which an unused session is removed, in seconds.
     pub idle_seconds: u32,
-    /// Sessions that are kept at most; beyond, the longest unused one goes of
-    /// whoever has most.
+    /// Maximum number of sessions; beyond, the least recently used session of the user with the
+    /// most sessions is removed.
     pub most: NonZeroUsize,
-    /// Sessions of one user that are kept at most; beyond, their longest unused
-    /// one goes.
+    /// Maximum number of sessions of one user; beyond, the least recently used one is removed.
     pub most_per_user: NonZeroUsize,
-    /// Results that a session remembers having shown; beyond, the oldest goes.
+    /// Maximum number of returned results that a session remembers; beyond, the oldest is dropped.
     pub seen_uris: NonZeroUsize,
-    /// Queries that a session remembers, to know what a reader looks for.
+    /// Number of recent queries that a session remembers, as context for ranking.
     pub recent_queries: usize,
 }
 
@@ -35,8 +34,8 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// How long a session may lie idle.
-    pub fn idle(&self) -> Duration {
+    /// Returns the time after which an unused session is removed.
+    pub fn idle_timeout(&self) -> Duration {
         Duration::from_secs(self.idle_seconds.into())
     }
 }

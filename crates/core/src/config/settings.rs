@@ -1,4 +1,4 @@
-//! The sections of the settings, and where they are read from.
+//! The root of the settings, and reading them from a file.
 
 use std::{
     collections::BTreeMap,
@@ -9,93 +9,93 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Auth, Collection, Embeddings, Limits, Log, Mcp, Mode, Profile, ProfileName, Secrets, Server,
-    Sessions, Storage, Telemetry, Tools, Transport,
+    Auth, AuthMode, Collection, Embeddings, Limits, Log, Mcp, Profile, ProfileName, Secrets,
+    Server, Sessions, Storage, Telemetry, Tools, Transport,
 };
 
-/// Every setting.
+/// All settings: one field for each section of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Where clients connect.
+    /// HTTP server: addresses, sizes and timeouts.
     pub server: Server,
-    /// Whether the protocol is spoken, and over what by `vademecum mcp`.
+    /// MCP: whether it is served, and the transport of `vademecum mcp`.
     pub mcp: Mcp,
-    /// Who may come in.
+    /// Authentication.
     pub auth: Auth,
-    /// Which tools there are.
+    /// Tools that are offered to clients.
     pub tools: Tools,
-    /// Where knowledge is kept.
+    /// Location of the data.
     pub storage: Storage,
-    /// What one call may cost.
+    /// Limits of a single call and of concurrent calls.
     pub limits: Limits,
-    /// What is remembered of a conversation.
+    /// Session state and its limits.
     pub sessions: Sessions,
-    /// What is logged, and how.
+    /// Logging.
     pub log: Log,
-    /// Whom the server tells what it does.
+    /// Export of telemetry.
     pub telemetry: Telemetry,
-    /// What makes vectors of texts.
+    /// Embedding provider.
     pub embeddings: Embeddings,
-    /// Documents that come from elsewhere.
+    /// Collections of documents from folders and databases.
     pub collections: Vec<Collection>,
-    /// What opens encrypted secrets.
+    /// Passphrase of encrypted secrets.
     pub secrets: Secrets,
-    /// Databases of other people.
+    /// Connections to databases, by profile name.
     pub profiles: BTreeMap<ProfileName, Profile>,
 }
 
-/// Why the settings could not be read.
+/// The reason why the settings could not be read or do not allow the server to start.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file could not be read.
     #[error("cannot read the settings in {}", path.display())]
     Read {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file is not what it should be.
-    #[error("the settings in {} are not right", path.display())]
+    /// The file is not valid TOML, or a setting is unknown or invalid.
+    #[error("the settings in {} are invalid", path.display())]
     Parse {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong, and where.
-        source: WrongSetting,
+        /// The error and its location.
+        source: InvalidSetting,
     },
-    /// There is no folder for data on this machine.
+    /// The platform has no folder for application data.
     #[error("this machine has no folder for application data; name one with --data")]
     NoDataFolder,
-    /// The server would be open to the network without a key.
+    /// In single-user mode the server would listen on an address that other machines can reach.
     #[error(
-        "{0} can be reached from other machines, and a server for a single user asks nobody \
+        "{0} can be reached from other machines, but in single-user mode clients are not asked \
          for a key; listen on 127.0.0.1 or [::1], or set auth.mode to \"multi\""
     )]
-    Exposed(std::net::SocketAddr),
-    /// Nobody is to be served.
-    #[error("mcp.enabled is false in the settings, so no client is served; set it to true")]
-    Disabled,
-    /// A server over HTTP would ask nobody for a key.
+    UnauthenticatedNetwork(std::net::SocketAddr),
+    /// `mcp.enabled` is false.
+    #[error("mcp.enabled is false; set it to true to serve clients")]
+    McpDisabled,
+    /// In single-user mode `vademecum mcp` would serve over HTTP without authentication.
     #[error(
-        "mcp.transport is \"streamable_http\", and a server for a single user asks nobody for a \
+        "mcp.transport is \"streamable_http\", but in single-user mode clients are not asked for a \
          key; set auth.mode to \"multi\", or mcp.transport to \"stdio\""
     )]
-    Unasked,
+    UnauthenticatedHttp,
 }
 
-/// What is wrong in the settings, and where. The line itself is not shown: there
-/// may be a password in it.
+/// An invalid setting with its location. The line itself is not shown, because it may contain a
+/// password.
 #[derive(Debug)]
-pub struct WrongSetting {
+pub struct InvalidSetting {
     line: usize,
     column: usize,
     key: String,
     message: String,
 }
 
-impl WrongSetting {
-    fn of(text: &str, key: String, error: &toml::de::Error) -> Self {
+impl InvalidSetting {
+    fn from_toml(text: &str, key: String, error: &toml::de::Error) -> Self {
         let start = error.span().map_or(0, |span| span.start);
         let before = text.get(..start).unwrap_or_default();
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
@@ -104,7 +104,7 @@ impl WrongSetting {
     }
 }
 
-impl fmt::Display for WrongSetting {
+impl fmt::Display for InvalidSetting {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { line, column, key, message } = self;
         let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
@@ -112,46 +112,46 @@ impl fmt::Display for WrongSetting {
     }
 }
 
-impl std::error::Error for WrongSetting {}
+impl std::error::Error for InvalidSetting {}
 
 impl Settings {
-    /// Reads settings.
-    pub fn parse(text: &str) -> Result<Self, WrongSetting> {
+    /// Parses the settings from TOML.
+    pub fn parse(text: &str) -> Result<Self, InvalidSetting> {
         let deserializer = toml::Deserializer::parse(text)
-            .map_err(|error| WrongSetting::of(text, String::new(), &error))?;
+            .map_err(|error| InvalidSetting::from_toml(text, String::new(), &error))?;
         let mut settings: Self =
             serde_path_to_error::deserialize(deserializer).map_err(|error| {
                 let key = Some(error.path().to_string()).filter(|path| path != ".");
-                WrongSetting::of(text, key.unwrap_or_default(), error.inner())
+                InvalidSetting::from_toml(text, key.unwrap_or_default(), error.inner())
             })?;
-        settings.embeddings.unlock = settings.secrets.unlock();
+        settings.embeddings.unlock = settings.secrets.passphrase_source();
         Ok(settings)
     }
 
-    /// The address to listen on, if those who can reach it may.
-    pub fn listen(&self) -> Result<std::net::SocketAddr, ConfigError> {
+    /// Returns the address to listen on. Fails in single-user mode unless it is a loopback address.
+    pub fn listen_address(&self) -> Result<std::net::SocketAddr, ConfigError> {
         match self.auth.mode {
-            Mode::Single => self.server.loopback(),
-            Mode::Multi => Ok(self.server.listen),
+            AuthMode::Single => self.server.loopback_address(),
+            AuthMode::Multi => Ok(self.server.listen),
         }
     }
 
-    /// What `vademecum mcp` serves over, if it may. Over HTTP everybody on this machine
-    /// can knock, so they are asked who they are.
-    pub fn transport(&self) -> Result<Transport, ConfigError> {
-        self.serving()?;
+    /// Returns the transport of `vademecum mcp`. Fails if MCP is disabled, or for HTTP in
+    /// single-user mode, because any process on this machine could connect.
+    pub fn mcp_transport(&self) -> Result<Transport, ConfigError> {
+        self.check_mcp_enabled()?;
         match (self.mcp.transport, self.auth.mode) {
-            (Transport::StreamableHttp, Mode::Single) => Err(ConfigError::Unasked),
-            (transport, Mode::Single | Mode::Multi) => Ok(transport),
+            (Transport::StreamableHttp, AuthMode::Single) => Err(ConfigError::UnauthenticatedHttp),
+            (transport, AuthMode::Single | AuthMode::Multi) => Ok(transport),
         }
     }
 
-    /// Whether clients are served at all.
-    pub fn serving(&self) -> Result<(), ConfigError> {
-        if self.mcp.enabled { Ok(()) } else { Err(ConfigError::Disabled) }
+    /// Fails if MCP is disabled.
+    pub fn check_mcp_enabled(&self) -> Result<(), ConfigError> {
+        if self.mcp.enabled { Ok(()) } else { Err(ConfigError::McpDisabled) }
     }
 
-    /// Reads the settings in a file; without one, the defaults.
+    /// Loads the settings from `file`, or returns the defaults without one.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         let Some(path) = file else { return Ok(Self::default()) };
         let text = std::fs::read_to_string(path)
@@ -165,13 +165,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_is_the_default_written_out() {
+    fn example_equals_defaults() {
         let example = include_str!("../../../../config.example.toml");
         assert_eq!(toml::from_str::<Settings>(example).unwrap(), Settings::default());
     }
 
     #[test]
-    fn the_example_names_every_setting() {
+    fn example_names_every_setting() {
         let example = include_str!("../../../../config.example.toml");
         let debug = format!("{:#?}", Settings::default());
         let known = debug.lines().filter(|line| !line.ends_with('{'));
@@ -179,7 +179,7 @@ mod tests {
         for name in
             known.filter(|name| !["jwt", "collections", "profiles", "unlock"].contains(name))
         {
-            // One without a value of its own stands in a comment.
+            // A setting without a default is a comment in the example.
             let written =
                 |line: &str| line.trim_start_matches("# ").starts_with(&format!("{name} ="));
             assert!(example.lines().any(written), "{name}");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_tokens_names_every_setting_at_its_default() {
+    fn jwt_example_names_every_setting_with_default() {
         let example = include_str!("../../../../config.example.toml");
         let (_, section) = example.split_once("# [auth.jwt]\n").unwrap();
         let section = section.split("\n\n").next().unwrap();
@@ -210,7 +210,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_example_of_collections_is_one() {
+    fn collection_example_parses() {
         let example = include_str!("../../../../config.example.toml");
         let (_, section) = example.split_once("# [[collections]]\n").unwrap();
         let section = section.split("\n\n").next().unwrap();
@@ -220,12 +220,12 @@ mod tests {
         let settings: Settings = toml::from_str(&text).unwrap();
         let [collection] = &settings.collections[..] else { panic!("one collection") };
         assert_eq!(collection.chunking, Some(crate::config::Chunking::default()));
-        assert_eq!(collection.embedding, crate::config::Embedding::default());
+        assert_eq!(collection.embedding, crate::config::EmbeddingOptions::default());
         assert_eq!((collection.folders.len(), written.len()), (2, 6));
     }
 
     #[test]
-    fn the_example_of_a_collection_of_a_table_names_every_setting_of_one() {
+    fn table_collection_example_names_every_setting() {
         let example = include_str!("../../../../config.example.toml");
         let (_, section) = example.split_once("# name = \"posts\"\n").unwrap();
         let section = section.split("\n\n").next().unwrap();
@@ -234,24 +234,24 @@ mod tests {
         let text = format!("[[collections]]\nname = \"posts\"\n{}", written.join("\n"));
         let settings = Settings::parse(&text).unwrap_or_else(|error| panic!("{error}"));
         let table = settings.collections[0].table.clone().unwrap();
-        assert_eq!((table.problem(), written.len()), (None, 9));
+        assert_eq!((table.find_problem(), written.len()), (None, 9));
         assert!(table.condition.is_some() && table.cursor.is_some());
     }
 
     #[test]
-    fn over_http_only_a_server_that_asks_takes_the_place_of_a_pipe() {
-        let transport = |text: &str| toml::from_str::<Settings>(text).unwrap().transport();
+    fn http_transport_requires_authentication() {
+        let transport = |text: &str| toml::from_str::<Settings>(text).unwrap().mcp_transport();
         assert_eq!(transport("").unwrap(), Transport::Stdio);
         let http = "mcp.transport = \"streamable_http\"\n";
-        assert!(matches!(transport(http), Err(ConfigError::Unasked)));
+        assert!(matches!(transport(http), Err(ConfigError::UnauthenticatedHttp)));
         let many = transport(&format!("{http}auth.mode = \"multi\""));
         assert_eq!(many.unwrap(), Transport::StreamableHttp);
-        assert!(matches!(transport("mcp.enabled = false"), Err(ConfigError::Disabled)));
+        assert!(matches!(transport("mcp.enabled = false"), Err(ConfigError::McpDisabled)));
     }
 
     #[cfg(unix)]
     #[test]
-    fn the_example_of_profiles_names_every_setting_at_its_default() {
+    fn profile_example_names_every_setting_with_default() {
         let example = include_str!("../../../../config.example.toml");
         let (_, section) = example.split_once("# [profiles.shop]\n").unwrap();
         let (shop, ssh) = section.split_once("# [profiles.shop.ssh]\n").unwrap();
@@ -269,7 +269,7 @@ mod tests {
             let text = format!("[profiles.shop]\n{shop}\n[profiles.shop.ssh]\n{ssh}");
             Settings::parse(&text).unwrap_or_else(|error| panic!("{error}")).profiles
         };
-        // Where a database is is said in one line, in parts, or by a path.
+        // A database is located by a DSN, by separate fields or by a path.
         let parts = ["engine", "host", "port", "user", "database"];
         let whole = read(&["dsn", "path"], &[]);
         assert_eq!(whole, read(&[&parts[..], &["path"]].concat(), &[]));
@@ -281,17 +281,20 @@ mod tests {
     }
 
     #[test]
-    fn only_a_server_that_asks_may_be_reached_from_other_machines() {
+    fn network_address_requires_authentication() {
         let settings = |mode: &str| {
             let text = format!("server.listen = \"0.0.0.0:7744\"\nauth.mode = \"{mode}\"");
             toml::from_str::<Settings>(&text).unwrap()
         };
-        assert!(matches!(settings("single").listen(), Err(ConfigError::Exposed(_))));
-        assert_eq!(settings("multi").listen().unwrap().port(), 7_744);
+        assert!(matches!(
+            settings("single").listen_address(),
+            Err(ConfigError::UnauthenticatedNetwork(_))
+        ));
+        assert_eq!(settings("multi").listen_address().unwrap().port(), 7_744);
     }
 
     #[test]
-    fn an_unknown_setting_is_refused_by_name() {
+    fn unknown_setting_is_rejected_by_name() {
         let error = Settings::parse("[server]\nlissen = 1").unwrap_err().to_string();
         assert!(error.contains("server") && error.contains("`lissen`"), "{error}");
         assert!(error.starts_with("line 2, column 1:"), "{error}");

@@ -1,4 +1,4 @@
-//! Where knowledge is kept.
+//! `[storage]`: location of the data.
 
 use std::{num::NonZeroUsize, path::PathBuf};
 
@@ -6,19 +6,18 @@ use serde::Deserialize;
 
 use super::ConfigError;
 
-/// Where knowledge is kept.
+/// Location of the data.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
-    /// The folder; without one, that of the platform for application data.
+    /// Data folder; by default, the platform's folder for application data.
     pub data: Option<PathBuf>,
-    /// Whose library a server for a single user serves.
+    /// User whose library is served in single-user mode.
     pub user: String,
-    /// A directory of a tldw server or of `tldw_chatbook` whose users are served,
-    /// without changing anything in it.
+    /// Directory of a tldw server or of `tldw_chatbook` whose users are served read-only.
     pub tldw: Option<PathBuf>,
-    /// Users whose databases are open at the same time, at most; beyond, those of
-    /// the longest unused are closed. Each takes about twenty files.
+    /// Maximum number of users whose databases are open at the same time; beyond, those of the
+    /// least recently used are closed. Each user takes about twenty open files.
     pub open_libraries: NonZeroUsize,
 }
 
@@ -34,13 +33,13 @@ impl Default for Storage {
 }
 
 impl Storage {
-    /// The user, if one was named.
+    /// Returns the user, unless it is the default.
     pub fn named_user(&self) -> Option<&str> {
         Some(self.user.as_str()).filter(|user| *user != Self::default().user)
     }
 
-    /// The folder that knowledge is kept in.
-    pub fn folder(&self) -> Result<PathBuf, ConfigError> {
+    /// Returns the data folder. Fails if none is set and the platform has none.
+    pub fn data_folder(&self) -> Result<PathBuf, ConfigError> {
         match &self.data {
             Some(folder) => Ok(folder.clone()),
             None => dirs::data_dir()

@@ -1,143 +1,149 @@
-//! A table as what a collection is made of, and how its rows become documents.
+//! Collections of database rows: the table, and the mapping of its rows to documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// The longest name of a table or a column.
-const LONGEST: usize = 128;
+/// Maximum length of the name of a table or a column, in bytes.
+const MAX_NAME_BYTES: usize = 128;
 
-/// A table whose rows a collection is made of.
+/// A table whose rows become the documents of a collection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
-    /// The profile of the database that it is in.
+pub struct CollectionTable {
+    /// Name of the database profile.
     pub profile: String,
-    /// What it is called there, perhaps behind its schema and a dot.
+    /// Name of the table, optionally with its schema: `schema.table`.
     pub table: String,
-    /// The column that each row is known by.
+    /// Column with the unique key of each row.
     pub pk_column: String,
-    /// Which rows count; all, without.
+    /// SQL condition that selects the rows; without it, all rows.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// How a row becomes a document.
+    /// Mapping of a row to a document.
     pub doc_map: DocMap,
-    /// What tells that a row is new or has changed.
+    /// Column that detects new and changed rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<Cursor>,
+    pub cursor: Option<CursorColumn>,
 }
 
-/// How a row becomes a document, in the terms of `doc_map_json`.
+/// Mapping of a row to a document, in the format of `doc_map_json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DocMap {
-    /// What the document is called; by its table and its key, without.
+    /// Identifier of the document; without it, table name and key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doc_id: Option<DocId>,
-    /// Its title.
+    pub doc_id: Option<DocIdFormat>,
+    /// Title of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<Text>,
-    /// Its text.
-    pub body: Text,
-    /// What else is known of it.
+    pub title: Option<TextTemplate>,
+    /// Text of the document.
+    pub body: TextTemplate,
+    /// Metadata of the document.
     #[serde(default)]
-    pub metadata: Metadata,
+    pub metadata: MetadataMapping,
 }
 
-/// What a document is called.
+/// Identifier of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DocId {
-    /// A text with `{column}` in it, where the column is the key.
+pub struct DocIdFormat {
+    /// Text that contains `{column}`, where the column must be the key.
     pub format: String,
 }
 
-/// A text that is put together.
+/// A text that is concatenated from columns and literals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Text {
-    /// Its parts, in order.
-    pub concat: Vec<Part>,
+pub struct TextTemplate {
+    /// Parts of the text, in order.
+    pub concat: Vec<TemplatePart>,
 }
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
-    /// What a column says.
+pub enum TemplatePart {
+    /// Value of a column.
     Col(String),
-    /// The same for each row.
+    /// Literal text.
     Lit(String),
 }
 
-/// What is known of a document besides its text.
+/// Metadata that is copied from columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Metadata {
-    /// The columns that are taken over.
+pub struct MetadataMapping {
+    /// Columns to be copied.
     pub pick: Vec<String>,
-    /// What some of these are called from then on.
+    /// New names of some of these columns.
     pub rename: BTreeMap<String, String>,
 }
 
-/// What tells that a row is new or has changed: a column that only grows.
+/// Detection of new and changed rows by a column whose values only grow, such as a timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cursor {
-    /// The column.
+pub struct CursorColumn {
+    /// Name of the column.
     pub column: String,
 }
 
-impl Table {
-    /// What of it cannot be, if anything.
-    pub fn problem(&self) -> Option<String> {
+impl CollectionTable {
+    /// Returns a description of the first invalid setting, if there is one.
+    pub fn find_problem(&self) -> Option<String> {
         let mut names = vec![("table", &self.table), ("pk_column", &self.pk_column)];
-        names.extend(self.doc_map.title.iter().flat_map(Text::columns).map(|it| ("title", it)));
+        names.extend(
+            self.doc_map.title.iter().flat_map(TextTemplate::columns).map(|it| ("title", it)),
+        );
         names.extend(self.doc_map.body.columns().map(|it| ("body", it)));
         names.extend(self.doc_map.metadata.pick.iter().map(|it| ("metadata.pick", it)));
         names.extend(self.cursor.iter().map(|it| ("cursor.column", &it.column)));
-        let wrong = names.into_iter().find(|(_, name)| !is_name(name));
+        let wrong = names.into_iter().find(|(_, name)| !is_valid_name(name));
         if let Some((place, name)) = wrong {
             let shown: String = name.chars().take(60).collect();
-            return Some(format!("`{place}` says {shown:?}, which is no name"));
+            return Some(format!("`{place}` is {shown:?}, which is not a valid name"));
         }
         if self.doc_map.body.columns().next().is_none() {
             return Some("`doc_map.body` names no column; write concat = [{ col = \"…\" }]".into());
         }
-        self.doc_map.doc_id.as_ref().and_then(|it| self.format_problem(&it.format)).or_else(|| {
-            let Metadata { pick, rename } = &self.doc_map.metadata;
-            let unknown = rename.keys().find(|name| !pick.contains(name));
-            if let Some(name) = unknown {
-                return Some(format!("`metadata.rename` has `{name}`, which `pick` has not"));
-            }
-            let mut called = BTreeSet::new();
-            let twice = pick.iter().map(|name| rename.get(name).unwrap_or(name));
-            let twice = twice.into_iter().find(|name| !called.insert(name.as_str()));
-            twice.map(|name| format!("two of `metadata.pick` are called `{name}`"))
-        })
+        self.doc_map.doc_id.as_ref().and_then(|it| self.find_format_problem(&it.format)).or_else(
+            || {
+                let MetadataMapping { pick, rename } = &self.doc_map.metadata;
+                let unknown = rename.keys().find(|name| !pick.contains(name));
+                if let Some(name) = unknown {
+                    return Some(format!(
+                        "`metadata.rename` names `{name}`, which is not in `metadata.pick`"
+                    ));
+                }
+                let mut called = BTreeSet::new();
+                let twice = pick.iter().map(|name| rename.get(name).unwrap_or(name));
+                let twice = twice.into_iter().find(|name| !called.insert(name.as_str()));
+                twice.map(|name| format!("two columns of `metadata.pick` have the name `{name}`"))
+            },
+        )
     }
 
-    /// What of the format of identifiers cannot be. It may name nothing but the key:
-    /// that a row is gone is told by keys alone.
-    fn format_problem(&self, format: &str) -> Option<String> {
+    /// Returns a description of the error in the identifier format, if there is one. It must
+    /// contain the key and no other column, because deleted rows are detected by their keys alone.
+    fn find_format_problem(&self, format: &str) -> Option<String> {
         let key = format!("{{{}}}", self.pk_column);
         let rest = format.replace(&key, "");
         (rest.len() == format.len() || rest.contains(['{', '}'])).then(|| {
-            format!("`doc_id.format` must have {key} in it, and no other column: `posts:{key}`")
+            format!("`doc_id.format` must contain {key} and no other column: `posts:{key}`")
         })
     }
 
-    /// What the document of the row with this key is called.
+    /// Returns the identifier of the document for the row with this key.
     pub fn doc_id(&self, key: &str) -> String {
         match &self.doc_map.doc_id {
-            Some(DocId { format }) => format.replace(&format!("{{{}}}", self.pk_column), key),
+            Some(DocIdFormat { format }) => format.replace(&format!("{{{}}}", self.pk_column), key),
             None => format!("{}:{key}", self.table),
         }
     }
 
-    /// The columns that documents are made of, each once; the key first.
+    /// Returns the columns that documents need, each once, with the key first.
     pub fn columns(&self) -> Vec<&str> {
         let DocMap { title, body, metadata, doc_id: _ } = &self.doc_map;
-        let texts = title.iter().chain([body]).flat_map(Text::columns);
+        let texts = title.iter().chain([body]).flat_map(TextTemplate::columns);
         let mut columns: Vec<&str> = Vec::new();
         for name in [&self.pk_column].into_iter().chain(texts).chain(&metadata.pick) {
             if !columns.contains(&name.as_str()) {
@@ -148,25 +154,25 @@ impl Table {
     }
 }
 
-impl Text {
-    /// The columns that it is made of.
+impl TextTemplate {
+    /// Returns the columns that the text contains.
     fn columns(&self) -> impl Iterator<Item = &String> {
         self.concat.iter().filter_map(|part| match part {
-            Part::Col(name) => Some(name),
-            Part::Lit(_) => None,
+            TemplatePart::Col(name) => Some(name),
+            TemplatePart::Lit(_) => None,
         })
     }
 }
 
-fn is_name(name: &str) -> bool {
-    (1..=LONGEST).contains(&name.len()) && !name.chars().any(char::is_control)
+fn is_valid_name(name: &str) -> bool {
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table(text: &str) -> Table {
+    fn table(text: &str) -> CollectionTable {
         toml::from_str(&format!(
             "profile = \"shop\"\ntable = \"blog.posts\"\npk_column = \"Id\"\n{text}"
         ))
@@ -177,24 +183,24 @@ mod tests {
         "doc_map.body.concat = [{ col = \"Title\" }, { lit = \": \" }, { col = \"Body\" }]\n";
 
     #[test]
-    fn only_the_columns_that_the_map_names_are_read_and_each_once() {
+    fn columns_lists_each_mapped_column_once() {
         let table = table(&format!(
             "{BODY}doc_map.title.concat = [{{ col = \"Title\" }}]\n\
              doc_map.metadata.pick = [\"Id\", \"Tags\"]\ncursor.column = \"Changed\""
         ));
         assert_eq!(table.columns(), ["Id", "Title", "Body", "Tags"]);
-        assert_eq!(table.problem(), None);
+        assert_eq!(table.find_problem(), None);
     }
 
     #[test]
-    fn a_document_is_called_by_its_key() {
+    fn doc_id_contains_key() {
         assert_eq!(table(BODY).doc_id("7"), "blog.posts:7");
         let named = table(&format!("{BODY}doc_map.doc_id.format = \"posts:{{Id}}!\""));
-        assert_eq!((named.problem(), named.doc_id("7").as_str()), (None, "posts:7!"));
+        assert_eq!((named.find_problem(), named.doc_id("7").as_str()), (None, "posts:7!"));
     }
 
     #[test]
-    fn what_cannot_be_is_named() {
+    fn invalid_setting_is_named() {
         for (text, problem) in [
             ("doc_map.body.concat = [{ lit = \"x\" }]", "`doc_map.body` names no column"),
             ("doc_map.body.concat = [{ col = \"\" }]", "`body` says \"\""),
@@ -203,16 +209,16 @@ mod tests {
             (&format!("{BODY}cursor.column = \"a\\nb\""), "`cursor.column`"),
             (
                 &format!("{BODY}doc_map.metadata = {{ pick = [\"A\"], rename = {{ B = \"C\" }} }}"),
-                "has `B`, which `pick` has not",
+                "names `B`, which is not in `metadata.pick`",
             ),
             (
                 &format!(
                     "{BODY}doc_map.metadata = {{ pick = [\"A\", \"B\"], rename = {{ A = \"B\" }} }}"
                 ),
-                "are called `B`",
+                "have the name `B`",
             ),
         ] {
-            let found = table(text).problem().unwrap_or_default();
+            let found = table(text).find_problem().unwrap_or_default();
             assert!(found.contains(problem), "{text}: {found}");
         }
     }

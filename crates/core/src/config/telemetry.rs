@@ -1,32 +1,32 @@
-//! Whom the server tells what it does.
+//! `[telemetry]`: export of traces.
 
 use std::fmt;
 
 use serde::{Deserialize, de::Error as _};
 use url::Url;
 
-/// Whom the server tells what it does.
+/// Export of traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
-    /// The OpenTelemetry collector that spans go to, over HTTP; without one, nothing
-    /// leaves the process.
+    /// Address of the OpenTelemetry collector that receives spans over HTTP; without one, nothing
+    /// is exported.
     pub otlp_endpoint: Option<OtlpEndpoint>,
 }
 
-/// Where a collector is: `http://` or `https://`. It may hold a password, which is
-/// never shown.
+/// Address of a collector: `http://` or `https://`. It may hold a password, so `Debug` shows only
+/// scheme and host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OtlpEndpoint(Url);
 
 impl OtlpEndpoint {
-    /// Where spans go.
-    pub fn traces(&self) -> String {
+    /// Returns the URL that spans are sent to.
+    pub fn traces_url(&self) -> String {
         format!("{}/v1/traces", self.0.as_str().trim_end_matches('/'))
     }
 
-    /// Whether it is on this machine.
-    pub fn is_here(&self) -> bool {
+    /// Returns whether the collector is on this machine.
+    pub fn is_loopback(&self) -> bool {
         match self.0.host() {
             Some(url::Host::Domain(name)) => name == "localhost",
             Some(url::Host::Ipv4(address)) => address.is_loopback(),
@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for OtlpEndpoint {
         let url = Url::parse(&text).ok();
         let fits = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
         url.filter(fits).map(Self).ok_or_else(|| {
-            // The text itself is not repeated: there may be a password in it.
+            // The text is not repeated, because it may hold a password.
             D::Error::custom("expected an address such as \"http://localhost:4318\"")
         })
     }
@@ -64,15 +64,15 @@ mod tests {
     }
 
     #[test]
-    fn a_collector_is_an_address_of_the_web() {
+    fn otlp_endpoint_accepts_only_http_addresses() {
         for text in ["http://localhost:4318", "http://localhost:4318/"] {
             let endpoint = endpoint(text).unwrap().otlp_endpoint.unwrap();
-            assert_eq!(endpoint.traces(), "http://localhost:4318/v1/traces");
-            assert!(endpoint.is_here());
+            assert_eq!(endpoint.traces_url(), "http://localhost:4318/v1/traces");
+            assert!(endpoint.is_loopback());
         }
         let with_password = endpoint("https://me:secret@otel.example/base").unwrap();
         assert!(!format!("{with_password:?}").contains("secret"));
-        assert!(!with_password.otlp_endpoint.unwrap().is_here());
+        assert!(!with_password.otlp_endpoint.unwrap().is_loopback());
         for text in ["", "localhost:4318", "grpc://localhost:4317", "file:///x", "me:secret@"] {
             let error = endpoint(text).unwrap_err().to_string();
             assert!(error.contains("http://localhost:4318"), "{text}: {error}");

@@ -1,18 +1,18 @@
-//! Whether connections to databases are encrypted.
+//! Encryption of connections to databases.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a connection is encrypted, in the words of `sslmode`.
+/// Encryption of a connection, named as in `sslmode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Tls {
-    /// Never.
+pub enum TlsMode {
+    /// Never encrypted.
     Disable,
-    /// If the server can.
+    /// Encrypted if the server supports it.
     #[default]
     Prefer,
-    /// Always, whoever the server is.
+    /// Always encrypted; the certificate is not verified.
     Require,
-    /// Always, and an authority vouches for the certificate and its name.
+    /// Always encrypted; the certificate and the host name are verified.
     VerifyFull,
 }

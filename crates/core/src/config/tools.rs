@@ -1,74 +1,74 @@
-//! Which tools there are, and what they look like.
+//! `[tools]`: tools that are offered, and the form of their outputs.
 
 use std::num::NonZeroU8;
 
 use serde::{Deserialize, Deserializer};
 
-/// Segments that an answer of `rag_search` may have.
-const MOST_SEGMENTS: u8 = 20;
+/// Maximum number of segments in an output of `rag_search`.
+const MAX_SEGMENTS: u8 = 20;
 
-/// Which tools there are, and what they look like.
+/// Tools that are offered, and the form of their outputs.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tools {
-    /// How tool names are listed. Both forms can always be called.
+    /// Form of tool names in `tools/list`. Both forms can always be called.
     pub tool_names: ToolNames,
-    /// Whether the library's own tools are offered.
-    pub knowledge: Shown,
-    /// Whether the deep-research tools `search` and `fetch` are offered.
-    pub deep_research: Shown,
-    /// Whether `rag.*` is offered: the tools for collections.
-    pub rag: Shown,
-    /// Whether `rag_search` and `verify_document_access` are offered.
-    pub rag_search: Shown,
-    /// Segments in an answer of `rag_search`: 1 to 20.
+    /// Visibility of the tools for the user's own library.
+    pub knowledge: ToolVisibility,
+    /// Visibility of the deep-research tools `search` and `fetch`.
+    pub deep_research: ToolVisibility,
+    /// Visibility of `rag.*`, the tools for collections.
+    pub rag: ToolVisibility,
+    /// Visibility of `rag_search` and `verify_document_access`.
+    pub rag_search: ToolVisibility,
+    /// Number of segments in an output of `rag_search`: 1 to 20.
     #[serde(deserialize_with = "segments")]
     pub rag_search_segments: NonZeroU8,
-    /// Whether `search_knowledgebase` is offered.
-    pub knowledgebase: Shown,
-    /// Whether the tools for databases are offered: `query`, `query_database` …
-    pub databases: Shown,
-    /// Whether the tools that change the library are offered, to those who may.
+    /// Visibility of `search_knowledgebase`.
+    pub knowledgebase: ToolVisibility,
+    /// Visibility of the tools for databases: `query`, `query_database` …
+    pub databases: ToolVisibility,
+    /// Whether tools that change the library are offered to users with write access.
     pub write: bool,
-    /// Tools that are neither listed nor answered, by name.
+    /// Names of tools that are neither listed nor callable.
     pub disabled: Vec<String>,
-    /// What the text of an answer is.
-    pub text: TextForm,
+    /// Format of the text content of tool outputs.
+    pub text: TextFormat,
 }
 
 impl Default for Tools {
     fn default() -> Self {
         Self {
             tool_names: ToolNames::default(),
-            knowledge: Shown::default(),
-            deep_research: Shown::default(),
-            rag: Shown::default(),
-            rag_search: Shown::default(),
+            knowledge: ToolVisibility::default(),
+            deep_research: ToolVisibility::default(),
+            rag: ToolVisibility::default(),
+            rag_search: ToolVisibility::default(),
             rag_search_segments: NonZeroU8::MIN.saturating_add(7),
-            knowledgebase: Shown::default(),
-            databases: Shown::default(),
+            knowledgebase: ToolVisibility::default(),
+            databases: ToolVisibility::default(),
             write: false,
             disabled: Vec::new(),
-            text: TextForm::default(),
+            text: TextFormat::default(),
         }
     }
 }
 
-/// As many segments as one answer may have.
+/// Deserializes a number of segments from 1 to 20.
 fn segments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU8, D::Error> {
     let segments = NonZeroU8::deserialize(deserializer)?;
-    if segments.get() > MOST_SEGMENTS {
-        let problem = format!("expected 1 to {MOST_SEGMENTS} segments, got {segments}");
+    if segments.get() > MAX_SEGMENTS {
+        let problem = format!("expected 1 to {MAX_SEGMENTS} segments, got {segments}");
         return Err(serde::de::Error::custom(problem));
     }
     Ok(segments)
 }
 
-/// How tool names are listed.
+/// Form of tool names in `tools/list`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolNames {
-    /// `knowledge.search`, but `knowledge_search` for clients that refuse dots.
+    /// `knowledge.search`, but `knowledge_search` for clients that reject dots.
     #[default]
     Auto,
     /// `knowledge.search`.
@@ -77,34 +77,34 @@ pub enum ToolNames {
     Underscored,
 }
 
-/// Whether something is offered.
+/// Visibility of a group of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shown {
-    /// If there is something for it to do, and the client is not known to have no use
-    /// for it.
+pub enum ToolVisibility {
+    /// Offered if the group has data to work on, unless the client is known not to need it.
     #[default]
     Auto,
-    /// Always.
+    /// Always offered.
     On,
-    /// Never: neither listed nor answered.
+    /// Neither listed nor callable.
     Off,
 }
 
-/// What the text of an answer is, beside its structured content.
+/// Format of the text content, next to the structured content of an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TextForm {
+pub enum TextFormat {
     /// Compact lines that a model can cite.
     #[default]
     Lines,
-    /// The structured content once more, for programs that read nothing else.
+    /// The structured content as JSON, for clients that read only the text.
     Json,
 }
 
-impl Shown {
-    /// Whether it is offered; without an answer, the client decides.
-    pub fn decided(self) -> Option<bool> {
+impl ToolVisibility {
+    /// Returns whether the group is always (`true`) or never (`false`) offered, or `None` for
+    /// `Auto`.
+    pub fn fixed_visibility(self) -> Option<bool> {
         match self {
             Self::Auto => None,
             Self::On => Some(true),

@@ -1,5 +1,4 @@
-//! What is counted as it happens: with atomics, and with labels that were all known
-//! before the first request.
+//! Event metrics: atomic counters and histograms whose labels are fixed at startup.
 
 use std::{
     collections::HashMap,
@@ -13,16 +12,16 @@ use prometheus::{
     proto::MetricFamily,
 };
 
-/// Upper bounds of the classes that durations are counted in, in seconds: from a
-/// ping to what takes as long as a source may.
-const BOUNDS: [f64; 13] =
+/// Upper bounds of the duration histogram buckets in seconds, from a ping to the longest source
+/// timeout.
+const DURATION_BUCKETS_SECS: [f64; 13] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
 
-/// What is counted as it happens. The default counts nothing.
+/// Counters and histograms of events. The default counts nothing.
 #[derive(Clone, Default)]
-pub struct Metrics(Option<Arc<Counted>>);
+pub struct Metrics(Option<Arc<RegisteredMetrics>>);
 
-struct Counted {
+struct RegisteredMetrics {
     registry: Registry,
     methods: HashMap<&'static str, Arc<Meter>>,
     tools: HashMap<&'static str, Arc<Meter>>,
@@ -30,42 +29,42 @@ struct Counted {
     sockets: IntGauge,
 }
 
-/// Everything that a label can say: what is not in here makes no series.
+/// Allowed label values; unknown values create no time series.
 #[derive(Clone, Debug, Default)]
-pub struct Measured {
-    /// The methods of the protocol.
+pub struct MetricLabels {
+    /// Protocol methods.
     pub methods: Vec<&'static str>,
-    /// The tools, by their canonical names.
+    /// Canonical tool names.
     pub tools: Vec<&'static str>,
-    /// The sources.
+    /// Source names.
     pub sources: Vec<&'static str>,
 }
 
-/// The figures could not be set up.
+/// Error of registering metrics.
 #[derive(Debug, thiserror::Error)]
-#[error("the figures of /metrics could not be set up")]
+#[error("metrics could not be registered")]
 pub struct MetricsError(#[from] prometheus::Error);
 
-/// How something ended.
+/// Outcome of a request, tool call or source call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Outcome {
-    /// As it should.
+pub enum CallOutcome {
+    /// Success.
     Ok,
-    /// With an answer that says what was wrong with what was asked.
+    /// Tool error or rejected query.
     Refused,
-    /// Without an answer.
+    /// Failure without a result.
     Failed,
-    /// Too late.
+    /// Deadline exceeded.
     Late,
-    /// Nobody waited for the answer.
+    /// Result no longer wanted.
     #[default]
     Cancelled,
 }
 
-impl Outcome {
+impl CallOutcome {
     const ALL: [Self; 5] = [Self::Ok, Self::Refused, Self::Failed, Self::Late, Self::Cancelled];
 
-    /// How it is called in labels and logs.
+    /// Returns the name used in labels and logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -77,11 +76,11 @@ impl Outcome {
     }
 }
 
-/// Counts one kind of thing.
+/// Metrics of one label value.
 pub struct Meter {
-    /// In the order of [`Outcome::ALL`].
-    ended: [IntCounter; Outcome::ALL.len()],
-    seconds: Option<Histogram>,
+    /// Counters in the order of [`CallOutcome::ALL`].
+    outcomes: [IntCounter; CallOutcome::ALL.len()],
+    durations: Option<Histogram>,
     running: Option<IntGauge>,
 }
 
@@ -98,71 +97,68 @@ impl fmt::Debug for Metrics {
 }
 
 impl Metrics {
-    /// Counts these, from zero.
-    pub fn new(measured: &Measured) -> Result<Self, MetricsError> {
+    /// Registers all metrics with value zero.
+    pub fn new(measured: &MetricLabels) -> Result<Self, MetricsError> {
         let registry = Registry::new();
         let gauge = |name, help| -> Result<IntGauge, MetricsError> {
             let gauge = IntGauge::new(name, help)?;
             registry.register(Box::new(gauge.clone()))?;
             Ok(gauge)
         };
-        let running = gauge("vademecum_tool_calls_running", "Calls of tools that are worked on.")?;
-        let sockets = gauge("vademecum_websocket_connections", "WebSockets that are open.")?;
-        let methods = Kind {
+        let running = gauge("vademecum_tool_calls_running", "Tool calls that are running.")?;
+        let sockets = gauge("vademecum_websocket_connections", "Open WebSocket connections.")?;
+        let methods = MeterGroup {
             label: "method",
-            counter: ("vademecum_requests_total", "Requests of the protocol, by method."),
-            // What listens to news lasts as long as somebody listens.
+            counter: ("vademecum_requests_total", "Protocol requests by method."),
+            // Subscriptions last as long as the client likes, so their duration means nothing.
             histogram: None,
             running: None,
         };
-        let tools = Kind {
+        let tools = MeterGroup {
             label: "tool",
             counter: ("vademecum_tool_calls_total", "Calls of tools."),
-            histogram: Some((
-                "vademecum_tool_call_duration_seconds",
-                "How long calls of tools took.",
-            )),
+            histogram: Some(("vademecum_tool_call_duration_seconds", "Duration of tool calls.")),
             running: Some(running),
         };
-        let sources = Kind {
+        let sources = MeterGroup {
             label: "source",
-            counter: ("vademecum_source_requests_total", "What sources were asked, one by one."),
+            counter: ("vademecum_source_requests_total", "Requests to sources."),
             histogram: Some((
                 "vademecum_source_request_duration_seconds",
-                "How long sources took to answer, waiting included.",
+                "Duration of source requests, queueing included.",
             )),
             running: None,
         };
         let (methods, tools, sources) = (
-            methods.meters(&registry, &measured.methods)?,
-            tools.meters(&registry, &measured.tools)?,
-            sources.meters(&registry, &measured.sources)?,
+            methods.register_meters(&registry, &measured.methods)?,
+            tools.register_meters(&registry, &measured.tools)?,
+            sources.register_meters(&registry, &measured.sources)?,
         );
-        Ok(Self(Some(Arc::new(Counted { registry, methods, tools, sources, sockets }))))
+        Ok(Self(Some(Arc::new(RegisteredMetrics { registry, methods, tools, sources, sockets }))))
     }
 
-    /// What counts requests of a method.
-    pub fn method(&self, name: &str) -> Option<Arc<Meter>> {
+    /// Returns the meter of a protocol method, if it is a known label.
+    pub fn method_meter(&self, name: &str) -> Option<Arc<Meter>> {
         self.0.as_ref()?.methods.get(name).cloned()
     }
 
-    /// What counts calls of a tool.
-    pub fn tool(&self, name: &str) -> Option<Arc<Meter>> {
+    /// Returns the meter of a tool, if it is a known label.
+    pub fn tool_meter(&self, name: &str) -> Option<Arc<Meter>> {
         self.0.as_ref()?.tools.get(name).cloned()
     }
 
-    /// What counts what a source is asked.
-    pub fn source(&self, name: &str) -> Option<Arc<Meter>> {
+    /// Returns the meter of a source, if it is a known label.
+    pub fn source_meter(&self, name: &str) -> Option<Arc<Meter>> {
         self.0.as_ref()?.sources.get(name).cloned()
     }
 
-    /// Counts a WebSocket as open until this is dropped.
-    pub fn socket(&self) -> Open {
+    /// Counts a WebSocket as open until the returned guard is dropped.
+    pub fn track_websocket(&self) -> OpenGuard {
         let sockets = self.0.as_ref().map(|counted| counted.sockets.clone());
         if let Some(sockets) = &sockets {
             sockets.inc();
         }
-        Open(sockets)
+        OpenGuard(sockets)
     }
 
     pub(super) fn gather(&self) -> Vec<MetricFamily> {
@@ -170,11 +166,11 @@ impl Metrics {
     }
 }
 
-/// Something that is open, and counted as such until this is dropped.
+/// Guard that counts a connection as open until it is dropped.
 #[derive(Debug)]
-pub struct Open(Option<IntGauge>);
+pub struct OpenGuard(Option<IntGauge>);
 
-impl Drop for Open {
+impl Drop for OpenGuard {
     fn drop(&mut self) {
         if let Some(open) = &self.0 {
             open.dec();
@@ -182,17 +178,17 @@ impl Drop for Open {
     }
 }
 
-/// A kind of thing that is counted: names and words.
-struct Kind {
+/// Metric names and help texts of one group of meters.
+struct MeterGroup {
     label: &'static str,
     counter: (&'static str, &'static str),
     histogram: Option<(&'static str, &'static str)>,
     running: Option<IntGauge>,
 }
 
-impl Kind {
-    /// A meter for each name.
-    fn meters(
+impl MeterGroup {
+    /// Creates a meter for each label value.
+    fn register_meters(
         self,
         registry: &Registry,
         names: &[&'static str],
@@ -201,7 +197,7 @@ impl Kind {
         let ended = IntCounterVec::new(Opts::new(name, help), &[self.label, "outcome"])?;
         registry.register(Box::new(ended.clone()))?;
         let histogram = |(name, help)| -> Result<HistogramVec, MetricsError> {
-            let options = HistogramOpts::new(name, help).buckets(BOUNDS.to_vec());
+            let options = HistogramOpts::new(name, help).buckets(DURATION_BUCKETS_SECS.to_vec());
             let seconds = HistogramVec::new(options, &[self.label])?;
             registry.register(Box::new(seconds.clone()))?;
             Ok(seconds)
@@ -209,8 +205,8 @@ impl Kind {
         let seconds = self.histogram.map(histogram).transpose()?;
         let meter = |name: &&'static str| {
             let meter = Meter {
-                ended: Outcome::ALL.map(|it| ended.with_label_values(&[*name, it.as_str()])),
-                seconds: seconds.as_ref().map(|seconds| seconds.with_label_values(&[*name])),
+                outcomes: CallOutcome::ALL.map(|it| ended.with_label_values(&[*name, it.as_str()])),
+                durations: seconds.as_ref().map(|seconds| seconds.with_label_values(&[*name])),
                 running: self.running.clone(),
             };
             (*name, Arc::new(meter))
@@ -219,45 +215,45 @@ impl Kind {
     }
 }
 
-/// Something that goes on. It is counted when it is dropped, as cancelled unless
-/// somebody said how it ended.
+/// Timer of a running call. Dropping it records duration and outcome; without
+/// [`set_outcome`](Self::set_outcome) the outcome is `cancelled`.
 #[derive(Debug)]
-pub struct Running {
+pub struct CallTimer {
     meter: Option<Arc<Meter>>,
-    begun: Instant,
-    outcome: Outcome,
+    started_at: Instant,
+    outcome: CallOutcome,
 }
 
-impl Running {
-    /// Begins now; without a meter, nothing is counted.
-    pub fn begin(meter: Option<Arc<Meter>>) -> Self {
+impl CallTimer {
+    /// Starts the timer. Without a meter nothing is recorded.
+    pub fn start(meter: Option<Arc<Meter>>) -> Self {
         if let Some(running) = meter.as_ref().and_then(|meter| meter.running.as_ref()) {
             running.inc();
         }
-        Self { meter, begun: Instant::now(), outcome: Outcome::default() }
+        Self { meter, started_at: Instant::now(), outcome: CallOutcome::default() }
     }
 
-    /// Says how it ends, unless something else is said later.
-    pub fn ends(&mut self, outcome: Outcome) {
+    /// Sets the outcome to record; a later call overrides it.
+    pub fn set_outcome(&mut self, outcome: CallOutcome) {
         self.outcome = outcome;
     }
 
-    /// How long it has gone on.
+    /// Returns the time since the start.
     pub fn elapsed(&self) -> Duration {
-        self.begun.elapsed()
+        self.started_at.elapsed()
     }
 }
 
-impl Drop for Running {
+impl Drop for CallTimer {
     fn drop(&mut self) {
         let Some(meter) = &self.meter else { return };
-        for (counter, outcome) in meter.ended.iter().zip(Outcome::ALL) {
+        for (counter, outcome) in meter.outcomes.iter().zip(CallOutcome::ALL) {
             if outcome == self.outcome {
                 counter.inc();
             }
         }
-        if let Some(seconds) = &meter.seconds {
-            seconds.observe(self.begun.elapsed().as_secs_f64());
+        if let Some(seconds) = &meter.durations {
+            seconds.observe(self.started_at.elapsed().as_secs_f64());
         }
         if let Some(running) = &meter.running {
             running.dec();
@@ -271,26 +267,26 @@ mod tests {
     use crate::telemetry::Monitor;
 
     #[test]
-    fn only_what_was_known_before_makes_series() {
-        let measured = Measured { tools: vec!["knowledge.search"], ..Measured::default() };
+    fn unknown_labels_create_no_series() {
+        let measured = MetricLabels { tools: vec!["knowledge.search"], ..MetricLabels::default() };
         let metrics = Metrics::new(&measured).unwrap();
-        assert!(metrics.tool("knowledge.search").is_some());
-        assert!(metrics.tool("telltale").is_none() && metrics.method("ping").is_none());
-        drop(Running::begin(metrics.tool("telltale")));
+        assert!(metrics.tool_meter("knowledge.search").is_some());
+        assert!(metrics.tool_meter("telltale").is_none() && metrics.method_meter("ping").is_none());
+        drop(CallTimer::start(metrics.tool_meter("telltale")));
         let text = Monitor::new(metrics).scrape().unwrap();
         assert!(text.contains("knowledge.search") && !text.contains("telltale"), "{text}");
     }
 
     #[test]
-    fn what_nobody_said_the_end_of_was_cancelled() {
-        let measured = Measured { tools: vec!["a", "b"], ..Measured::default() };
+    fn call_without_outcome_counts_as_cancelled() {
+        let measured = MetricLabels { tools: vec!["a", "b"], ..MetricLabels::default() };
         let metrics = Metrics::new(&measured).unwrap();
-        let cancelled = Running::begin(metrics.tool("a"));
-        let mut done = Running::begin(metrics.tool("a"));
+        let cancelled = CallTimer::start(metrics.tool_meter("a"));
+        let mut done = CallTimer::start(metrics.tool_meter("a"));
         let monitor = Monitor::new(metrics);
         let has = |line: &str| monitor.scrape().unwrap().lines().any(|it| it == line);
         assert!(has("vademecum_tool_calls_running 2"));
-        done.ends(Outcome::Ok);
+        done.set_outcome(CallOutcome::Ok);
         drop((cancelled, done));
         assert!(has("vademecum_tool_calls_running 0"));
         assert!(has(r#"vademecum_tool_calls_total{outcome="cancelled",tool="a"} 1"#));

@@ -1,11 +1,10 @@
-//! What those who look after a server are told: figures, health, logs, traces.
+//! Observability: metrics, readiness, logs and traces.
 //!
-//! Nothing here ever holds a query, a content, a key or the name of a user. What is
-//! counted as it happens is in [`Metrics`]; what is read when somebody asks comes as
-//! [`Figure`]s; a [`Monitor`] answers with both.
+//! Nothing here ever holds a query, content, a key or the name of a user. [`Metrics`] counts events
+//! as they happen, [`Gauge`]s are read on request, and a [`Monitor`] combines both.
 
-mod figure;
-mod json;
+mod flat_json;
+mod gauge;
 mod log;
 mod metrics;
 mod monitor;
@@ -14,10 +13,10 @@ mod process;
 mod request_id;
 mod trace;
 
-pub use figure::Figure;
-pub use log::start;
-pub use metrics::{Measured, Meter, Metrics, MetricsError, Open, Outcome, Running};
+pub use gauge::Gauge;
+pub use log::init_logging;
+pub use metrics::{CallOutcome, CallTimer, Meter, MetricLabels, Metrics, MetricsError, OpenGuard};
 pub use monitor::Monitor;
-pub use otlp::{Exporter, ExporterError, Finished};
+pub use otlp::{ExporterError, FinishedRequest, SpanExporter};
 pub use request_id::RequestId;
-pub use trace::Trace;
+pub use trace::TraceContext;

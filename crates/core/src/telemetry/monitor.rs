@@ -1,21 +1,21 @@
-//! What a server tells those who look after it.
+//! Metrics and readiness of the server for operators.
 
 use std::{fmt, sync::Arc, time::SystemTime};
 
 use prometheus::TextEncoder;
 
-use super::{Figure, Metrics, MetricsError, process};
+use super::{Gauge, Metrics, MetricsError, process};
 
-type Read = Arc<dyn Fn() -> Vec<Figure> + Send + Sync>;
-type Check = Arc<dyn Fn() -> bool + Send + Sync>;
+type GaugeReader = Arc<dyn Fn() -> Vec<Gauge> + Send + Sync>;
+type ReadinessCheck = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// What a server tells those who look after it.
+/// Metrics, gauge readers and readiness checks of the server.
 #[derive(Clone)]
 pub struct Monitor {
     metrics: Metrics,
-    started: SystemTime,
-    readings: Vec<Read>,
-    checks: Vec<(&'static str, Check)>,
+    started_at: SystemTime,
+    gauge_readers: Vec<GaugeReader>,
+    checks: Vec<(&'static str, ReadinessCheck)>,
 }
 
 impl Default for Monitor {
@@ -31,22 +31,22 @@ impl fmt::Debug for Monitor {
 }
 
 impl Monitor {
-    /// Tells what is counted there, and of the process.
+    /// Creates a monitor of these metrics and the process.
     pub fn new(metrics: Metrics) -> Self {
         let started = SystemTime::now();
-        Self { metrics, started, readings: Vec::new(), checks: Vec::new() }
+        Self { metrics, started_at: started, gauge_readers: Vec::new(), checks: Vec::new() }
     }
 
-    /// Reads these figures as well when it is asked.
+    /// Adds gauges that are read on every scrape.
     #[must_use]
-    pub fn reading(mut self, read: impl Fn() -> Vec<Figure> + Send + Sync + 'static) -> Self {
-        self.readings.push(Arc::new(read));
+    pub fn with_gauges(mut self, read: impl Fn() -> Vec<Gauge> + Send + Sync + 'static) -> Self {
+        self.gauge_readers.push(Arc::new(read));
         self
     }
 
-    /// Takes the server for ready only while this holds; `else_say` is why, in a word.
+    /// Adds a readiness check. `else_say` is the one-word reason when it fails.
     #[must_use]
-    pub fn checking(
+    pub fn with_readiness_check(
         mut self,
         else_say: &'static str,
         holds: impl Fn() -> bool + Send + Sync + 'static,
@@ -55,23 +55,23 @@ impl Monitor {
         self
     }
 
-    /// What is counted as it happens.
+    /// Returns the event metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// All figures, as Prometheus reads them. May look into files.
+    /// Returns all metrics in the Prometheus text format. Readers may access files.
     pub fn scrape(&self) -> Result<String, MetricsError> {
         let mut families = self.metrics.gather();
-        let read = self.readings.iter().flat_map(|read| read());
-        for figure in read.chain(process::figures(self.started)) {
+        let read = self.gauge_readers.iter().flat_map(|read| read());
+        for figure in read.chain(process::process_gauges(self.started_at)) {
             families.extend(figure.collect()?);
         }
         Ok(TextEncoder::new().encode_to_string(&families)?)
     }
 
-    /// Why the server is not ready, in a word, if so. May look into files.
-    pub fn ailment(&self) -> Option<&'static str> {
+    /// Returns the reason of the first failing readiness check. Checks may access files.
+    pub fn not_ready_reason(&self) -> Option<&'static str> {
         self.checks.iter().find(|(_, holds)| !holds()).map(|(reason, _)| *reason)
     }
 }
@@ -81,18 +81,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_read_when_they_are_asked_for() {
-        let monitor = Monitor::default().reading(|| {
+    fn gauges_are_read_on_scrape() {
+        let monitor = Monitor::default().with_gauges(|| {
             let profile = |name: &str| vec![("profile", name.to_owned())];
             vec![
-                Figure::count("sessions", "Sessions.", 3),
-                Figure::total("waits_total", "Waits.", 1.5),
-                Figure::labelled(
+                Gauge::from_count("sessions", "Sessions.", 3),
+                Gauge::from_total("waits_total", "Waits.", 1.5),
+                Gauge::with_labels(
                     "pool",
                     "Pools.",
                     vec![(profile("a\"b"), 1.0), (profile("c"), 2.0)],
                 ),
-                Figure::labelled("nothing", "Nothing.", Vec::new()),
+                Gauge::with_labels("nothing", "Nothing.", Vec::new()),
             ]
         });
         let text = monitor.scrape().unwrap();
@@ -110,9 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_thing_that_does_not_hold_is_named() {
-        let monitor = Monitor::default().checking("one", || true).checking("two", || false);
-        assert_eq!(monitor.ailment(), Some("two"));
-        assert_eq!(Monitor::default().ailment(), None);
+    fn first_failing_check_is_reported() {
+        let monitor = Monitor::default()
+            .with_readiness_check("one", || true)
+            .with_readiness_check("two", || false);
+        assert_eq!(monitor.not_ready_reason(), Some("two"));
+        assert_eq!(Monitor::default().not_ready_reason(), None);
     }
 }

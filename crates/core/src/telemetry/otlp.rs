@@ -1,8 +1,7 @@
-//! Spans for an OpenTelemetry collector: one for each request.
+//! Export of request spans to an OpenTelemetry collector.
 //!
-//! They are written as OTLP has it in JSON, over HTTP, by a thread of their own. It
-//! is little enough to be written here: the SDK would bring its own machinery for
-//! spans, batches and protocol buffers.
+//! A dedicated thread sends them as OTLP/JSON over HTTP. The format is written by hand, because the
+//! SDK would add its own machinery for spans, batches and protocol buffers.
 
 use std::{
     fmt,
@@ -17,140 +16,146 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Figure, Outcome, Trace};
+use super::{CallOutcome, Gauge, TraceContext};
 use crate::config::OtlpEndpoint;
 
-/// Spans that wait to be sent; beyond, they are dropped and counted.
-const WAITING: usize = 2_048;
-/// Spans that are sent together at most.
-const TOGETHER: usize = 512;
-/// How long spans are gathered before they are sent.
-const GATHERING: Duration = Duration::from_secs(1);
-/// How long the collector may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How often the log says that the collector does not answer.
-const COMPLAINTS: Duration = Duration::from_mins(1);
-/// How long the end of the process waits for the last spans.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// Maximum number of queued spans; further spans are dropped and counted.
+const MAX_QUEUED_SPANS: usize = 2_048;
+/// Maximum number of spans per export request.
+const MAX_BATCH_SPANS: usize = 512;
+/// Time to collect spans before sending a batch.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
+/// Timeout of an export request.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Minimum interval between warnings about failed exports.
+const WARNING_INTERVAL: Duration = Duration::from_mins(1);
+/// Time to wait for the last spans at process exit.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A request that is over, as a collector is told of it.
+/// Finished request to export as a span.
 #[derive(Clone, Debug)]
-pub struct Finished {
-    /// Where it stands in its trace.
-    pub trace: Trace,
-    /// Its method.
+pub struct FinishedRequest {
+    /// Trace context.
+    pub trace: TraceContext,
+    /// Protocol method.
     pub method: &'static str,
-    /// The tool it called, if it did.
+    /// Canonical name of the called tool.
     pub tool: Option<&'static str>,
-    /// When it began.
-    pub begun: SystemTime,
-    /// How long it took.
-    pub took: Duration,
-    /// How it ended.
-    pub outcome: Outcome,
+    /// Start time.
+    pub started_at: SystemTime,
+    /// Duration.
+    pub duration: Duration,
+    /// Outcome.
+    pub outcome: CallOutcome,
 }
 
-/// Spans could not be sent at all.
+/// Error of starting the export thread.
 #[derive(Debug, thiserror::Error)]
-#[error("no thread can be started to send spans")]
+#[error("span export thread could not be started")]
 pub struct ExporterError(#[from] std::io::Error);
 
-/// Sends spans to a collector. What is offered never waits: a collector that is slow
-/// or not there costs spans, and a line in the log.
+/// Exporter of spans. It never blocks: if the collector is slow or unreachable, spans are dropped
+/// and a warning is logged.
 #[derive(Clone)]
-pub struct Exporter(Arc<Line>);
+pub struct SpanExporter(Arc<SpanQueue>);
 
-struct Line {
-    spans: Option<SyncSender<Finished>>,
+struct SpanQueue {
+    spans: Option<SyncSender<FinishedRequest>>,
     dropped: AtomicU32,
-    /// Ends when everything is sent.
+    /// Disconnects once all spans are sent.
     done: Mutex<Receiver<()>>,
 }
 
-impl fmt::Debug for Exporter {
+impl fmt::Debug for SpanExporter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Exporter").finish_non_exhaustive()
     }
 }
 
-impl Exporter {
-    /// Sends to this collector.
+impl SpanExporter {
+    /// Starts the export thread for this collector.
     pub fn start(endpoint: &OtlpEndpoint) -> Result<Self, ExporterError> {
-        let (spans, waiting) = sync_channel(WAITING);
+        let (spans, waiting) = sync_channel(MAX_QUEUED_SPANS);
         let (is_done, done) = sync_channel(0);
-        let mut config = ureq::Agent::config_builder().timeout_global(Some(PATIENCE));
-        if endpoint.is_here() {
-            // This machine needs no proxy.
+        let mut config = ureq::Agent::config_builder().timeout_global(Some(EXPORT_TIMEOUT));
+        if endpoint.is_loopback() {
+            // A collector on this machine needs no proxy.
             config = config.proxy(None);
         }
-        let (agent, address) = (ureq::Agent::from(config.build()), endpoint.traces());
+        let (agent, address) = (ureq::Agent::from(config.build()), endpoint.traces_url());
         thread::Builder::new().name("otlp".to_owned()).spawn(move || {
-            send_all(&waiting, |body| {
+            export_batches(&waiting, |body| {
                 let request = agent.post(&address).header("content-type", "application/json");
                 request.send(body.to_string().as_bytes()).map(drop)
             });
             drop(is_done);
         })?;
-        Ok(Self(Arc::new(Line {
+        Ok(Self(Arc::new(SpanQueue {
             spans: Some(spans),
             dropped: AtomicU32::new(0),
             done: Mutex::new(done),
         })))
     }
 
-    /// Tells the collector, if it keeps up.
-    pub fn offer(&self, span: Finished) {
+    /// Queues a span, or drops it if the queue is full.
+    pub fn queue_span(&self, span: FinishedRequest) {
         let is_sent = self.0.spans.as_ref().is_some_and(|spans| spans.try_send(span).is_ok());
         if !is_sent {
             self.0.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// How many spans found no room.
-    pub fn dropped(&self) -> u32 {
+    /// Returns the number of dropped spans.
+    pub fn dropped_spans(&self) -> u32 {
         self.0.dropped.load(Ordering::Relaxed)
     }
 
-    /// The same, as a figure.
-    pub fn figure(&self) -> Figure {
-        let help = "Spans that were dropped because the collector did not keep up.";
-        Figure::total("vademecum_spans_dropped_total", help, self.dropped().into())
+    /// Returns the number of dropped spans as a metric.
+    pub fn dropped_gauge(&self) -> Gauge {
+        let help = "Spans dropped because the export queue was full.";
+        Gauge::from_total("vademecum_spans_dropped_total", help, self.dropped_spans().into())
     }
 }
 
-impl Drop for Line {
+impl Drop for SpanQueue {
     fn drop(&mut self) {
         drop(self.spans.take());
-        // Whatever was not sent by then is lost.
+        // Spans that are not sent within the timeout are lost.
         let done = self.done.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _is_done = done.recv_timeout(FAREWELL);
+        let _is_done = done.recv_timeout(SHUTDOWN_TIMEOUT);
     }
 }
 
-/// Sends what comes, in batches, until nobody is left who could offer more.
-fn send_all(waiting: &Receiver<Finished>, send: impl Fn(&Value) -> Result<(), ureq::Error>) {
+/// Sends spans in batches until all senders are dropped.
+fn export_batches(
+    waiting: &Receiver<FinishedRequest>,
+    send: impl Fn(&Value) -> Result<(), ureq::Error>,
+) {
     let mut complained: Option<Instant> = None;
     while let Ok(first) = waiting.recv() {
-        let batch = gather(first, waiting);
-        if let Err(error) = send(&request(&batch))
-            && complained.is_none_or(|before| before.elapsed() >= COMPLAINTS)
+        let batch = collect_batch(first, waiting);
+        if let Err(error) = send(&export_request(&batch))
+            && complained.is_none_or(|before| before.elapsed() >= WARNING_INTERVAL)
         {
-            // The address may hold a password, and an error may hold the address.
+            // The URL may contain a password, and the error may contain the URL.
             let reason = match error {
-                ureq::Error::StatusCode(code) => format!("it answers {code}"),
-                ureq::Error::Timeout(_) => "it takes too long".to_owned(),
-                _ => "it cannot be reached".to_owned(),
+                ureq::Error::StatusCode(code) => format!("status {code}"),
+                ureq::Error::Timeout(_) => "timeout".to_owned(),
+                _ => "unreachable".to_owned(),
             };
-            tracing::warn!(reason, spans = batch.len(), "a collector does not take spans");
+            tracing::warn!(reason, spans = batch.len(), "span export failed");
             complained = Some(Instant::now());
         }
     }
 }
 
-fn gather(first: Finished, waiting: &Receiver<Finished>) -> Vec<Finished> {
-    let until = Instant::now() + GATHERING;
+fn collect_batch(
+    first: FinishedRequest,
+    waiting: &Receiver<FinishedRequest>,
+) -> Vec<FinishedRequest> {
+    let until = Instant::now() + FLUSH_INTERVAL;
     let mut batch = vec![first];
-    while batch.len() < TOGETHER {
+    while batch.len() < MAX_BATCH_SPANS {
         match waiting.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(next) => batch.push(next),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
@@ -159,35 +164,38 @@ fn gather(first: Finished, waiting: &Receiver<Finished>) -> Vec<Finished> {
     batch
 }
 
-/// An `ExportTraceServiceRequest`.
-fn request(batch: &[Finished]) -> Value {
-    let spans: Vec<Value> = batch.iter().map(span).collect();
+/// Builds an `ExportTraceServiceRequest`.
+fn export_request(batch: &[FinishedRequest]) -> Value {
+    let spans: Vec<Value> = batch.iter().map(build_span).collect();
     json!({ "resourceSpans": [{
         "resource": { "attributes": [
-            text("service.name", "vademecum"),
-            text("service.version", env!("CARGO_PKG_VERSION")),
+            string_attribute("service.name", "vademecum"),
+            string_attribute("service.version", env!("CARGO_PKG_VERSION")),
         ]},
         "scopeSpans": [{ "scope": { "name": "vademecum" }, "spans": spans }],
     }]})
 }
 
-/// A span, named as OpenTelemetry's conventions for MCP have it.
-fn span(finished: &Finished) -> Value {
-    let Finished { trace, method, tool, begun, took, outcome } = finished;
+/// Builds a span according to the OpenTelemetry conventions for MCP.
+fn build_span(finished: &FinishedRequest) -> Value {
+    let FinishedRequest { trace, method, tool, started_at: begun, duration: took, outcome } =
+        finished;
     let begun = begun.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let name = tool.map_or_else(|| (*method).to_owned(), |tool| format!("{method} {tool}"));
-    let mut attributes =
-        vec![text("mcp.method.name", method), text("vademecum.outcome", outcome.as_str())];
-    attributes.extend(tool.map(|tool| text("gen_ai.tool.name", tool)));
+    let mut attributes = vec![
+        string_attribute("mcp.method.name", method),
+        string_attribute("vademecum.outcome", outcome.as_str()),
+    ];
+    attributes.extend(tool.map(|tool| string_attribute("gen_ai.tool.name", tool)));
     let failed = match outcome {
-        Outcome::Ok | Outcome::Cancelled => false,
-        Outcome::Refused | Outcome::Failed | Outcome::Late => true,
+        CallOutcome::Ok | CallOutcome::Cancelled => false,
+        CallOutcome::Refused | CallOutcome::Failed | CallOutcome::Late => true,
     };
     let mut span = json!({
         "traceId": trace.trace_id(),
         "spanId": trace.span_id(),
         "name": name,
-        // A server's.
+        // `SPAN_KIND_SERVER`
         "kind": 2,
         "startTimeUnixNano": begun.as_nanos().to_string(),
         "endTimeUnixNano": (begun + *took).as_nanos().to_string(),
@@ -200,7 +208,7 @@ fn span(finished: &Finished) -> Value {
     span
 }
 
-fn text(key: &str, value: &str) -> Value {
+fn string_attribute(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
@@ -209,17 +217,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_a_span_as_collectors_read_it() {
+    fn request_is_encoded_as_otlp_span() {
         let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let finished = Finished {
-            trace: Trace::parse(parent).unwrap(),
+        let finished = FinishedRequest {
+            trace: TraceContext::parse(parent).unwrap(),
             method: "tools/call",
             tool: Some("knowledge.search"),
-            begun: SystemTime::UNIX_EPOCH + Duration::from_secs(2),
-            took: Duration::from_millis(5),
-            outcome: Outcome::Refused,
+            started_at: SystemTime::UNIX_EPOCH + Duration::from_secs(2),
+            duration: Duration::from_millis(5),
+            outcome: CallOutcome::Refused,
         };
-        let told = request(&[finished.clone(), Finished { outcome: Outcome::Ok, ..finished }]);
+        let told = export_request(&[
+            finished.clone(),
+            FinishedRequest { outcome: CallOutcome::Ok, ..finished },
+        ]);
         let spans = &told["resourceSpans"][0]["scopeSpans"][0]["spans"];
         let span = &spans[0];
         assert_eq!(span["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
@@ -234,20 +245,20 @@ mod tests {
     }
 
     #[test]
-    fn a_collector_that_is_not_there_holds_nobody_up() {
+    fn unreachable_collector_does_not_block() {
         let endpoint: crate::config::Telemetry =
             toml::from_str("otlp_endpoint = \"http://127.0.0.1:1\"").unwrap();
-        let exporter = Exporter::start(&endpoint.otlp_endpoint.unwrap()).unwrap();
-        let finished = Finished {
-            trace: Trace::begin(),
+        let exporter = SpanExporter::start(&endpoint.otlp_endpoint.unwrap()).unwrap();
+        let finished = FinishedRequest {
+            trace: TraceContext::new_root(),
             method: "ping",
             tool: None,
-            begun: SystemTime::now(),
-            took: Duration::ZERO,
-            outcome: Outcome::Ok,
+            started_at: SystemTime::now(),
+            duration: Duration::ZERO,
+            outcome: CallOutcome::Ok,
         };
-        let many = 3 * u32::try_from(WAITING).unwrap();
-        (0..many).for_each(|_| exporter.offer(finished.clone()));
-        assert!(exporter.dropped() <= many - u32::try_from(WAITING).unwrap());
+        let many = 3 * u32::try_from(MAX_QUEUED_SPANS).unwrap();
+        (0..many).for_each(|_| exporter.queue_span(finished.clone()));
+        assert!(exporter.dropped_spans() <= many - u32::try_from(MAX_QUEUED_SPANS).unwrap());
     }
 }

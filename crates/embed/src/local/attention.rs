@@ -1,4 +1,4 @@
-//! How the rows of a text look at each other.
+//! Multi-head self-attention over the rows of a text.
 
 use rten_gemm::GemmError;
 use rten_simd::SimdOp;
@@ -7,66 +7,67 @@ use rten_vecmath::Softmax;
 
 use super::{
     error::FolderError,
-    matrix::{Linear, Matrix, Multiplier},
-    settings::Bert,
-    weights::Weights,
+    matrix::{LinearLayer, Matrix, MatrixMultiplier},
+    settings::BertConfig,
+    weights::ModelWeights,
 };
 
-/// The attention of a block: several heads, each reading its part of every row.
+/// The attention layer of a block.
 pub(super) struct Attention {
-    /// What is asked, what answers to it, and what is then said: side by side,
-    /// since all three are made of the same rows.
-    ask_answer_say: Linear,
-    out: Linear,
+    /// Query, key and value projections side by side, since all three have the same input.
+    qkv: LinearLayer,
+    output_projection: LinearLayer,
     heads: usize,
     head_size: usize,
 }
 
 impl Attention {
-    /// Reads that of the block `name`.
+    /// Reads the weights of the block with the tensor prefix `name`.
     pub(super) fn read(
-        multiplier: &Multiplier,
-        weights: &mut Weights<'_>,
+        multiplier: &MatrixMultiplier,
+        weights: &mut ModelWeights<'_>,
         name: &str,
-        bert: &Bert,
+        bert: &BertConfig,
     ) -> Result<Self, FolderError> {
         let square = [bert.hidden_size, bert.hidden_size];
         let parts = ["query", "key", "value"].map(|it| format!("{name}.attention.self.{it}"));
         let out = [format!("{name}.attention.output.dense")];
         Ok(Self {
-            ask_answer_say: Linear::read(multiplier, weights, &parts, square)?,
-            out: Linear::read(multiplier, weights, &out, square)?,
+            qkv: LinearLayer::read(multiplier, weights, &parts, square)?,
+            output_projection: LinearLayer::read(multiplier, weights, &out, square)?,
             heads: bert.num_attention_heads,
             head_size: bert.head_size(),
         })
     }
 
-    /// What becomes of `rows`, which are those of texts of these `lengths`.
+    /// Writes the attention output for `rows` into `out`. `lengths` are the rows of each text;
+    /// texts do not attend to each other.
     pub(super) fn apply(
         &self,
-        multiplier: &Multiplier,
+        multiplier: &MatrixMultiplier,
         rows: &[f32],
         lengths: &[usize],
         out: &mut Vec<f32>,
     ) -> Result<(), GemmError> {
-        let (width, wide) = (self.out.width(), self.ask_answer_say.width());
+        let (width, wide) = (self.output_projection.output_width(), self.qkv.output_width());
         let mut parts = Vec::new();
-        self.ask_answer_say.apply(multiplier, rows, &mut parts)?;
+        self.qkv.apply(multiplier, rows, &mut parts)?;
         let mut said = vec![0.0; rows.len()];
         let mut begin = 0;
         for length in lengths {
             let end = begin + length;
             let text = Matrix::from_data([*length, wide], &parts[begin * wide..end * wide]);
-            self.attend(multiplier, text, &mut said[begin * width..end * width])?;
+            self.attend_text(multiplier, text, &mut said[begin * width..end * width])?;
             begin = end;
         }
-        self.out.apply(multiplier, &said, out)
+        self.output_projection.apply(multiplier, &said, out)
     }
 
-    /// Lets every head of one text attend.
-    fn attend(
+    /// Computes scaled dot-product attention for every head of one text: `softmax(q · kᵀ /
+    /// √head_size) · v`.
+    fn attend_text(
         &self,
-        multiplier: &Multiplier,
+        multiplier: &MatrixMultiplier,
         text: Matrix<'_>,
         said: &mut [f32],
     ) -> Result<(), GemmError> {

@@ -1,106 +1,106 @@
-//! The encoder: pieces of texts in, a vector for each text out.
+//! The encoder: turns the tokens of texts into one vector for each text.
 
 use rten_gemm::GemmError;
 
 use super::{
-    block::{Block, Room},
-    embedding::Embedding,
     error::FolderError,
-    matrix::Multiplier,
+    matrix::MatrixMultiplier,
     pooling::Pooling,
-    settings::Settings,
-    weights::Weights,
+    settings::ModelSettings,
+    token_embedding::TokenEmbedding,
+    transformer_block::{BlockBuffers, TransformerBlock},
+    weights::ModelWeights,
 };
 
-/// How many pieces go through a block together. Enough to make every product
-/// worth its preparation, few enough for what lies between to stay in the cache.
-const MAX_PIECES: usize = 512;
+/// Maximum number of tokens in a batch, unless a single text is longer. Large enough to amortise
+/// the setup of each product, small enough for intermediate results to stay in the CPU cache.
+const MAX_BATCH_TOKENS: usize = 512;
 
-/// A BERT encoder.
+/// A BERT encoder: token embedding, transformer blocks and pooling.
 pub(super) struct Encoder {
-    embedding: Embedding,
-    blocks: Vec<Block>,
+    embedding: TokenEmbedding,
+    blocks: Vec<TransformerBlock>,
     pooling: Pooling,
     width: usize,
 }
 
-/// Why there are no vectors.
+/// The reason why texts could not be encoded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum EncodeError {
-    /// Tokenizer and weights are of two models.
+    /// The tokenizer and the weights belong to different models.
     #[error("the tokenizer made the token {0}, which is not in the vocabulary of the weights")]
-    UnknownPiece(u32),
-    /// A text is longer than there are places.
+    UnknownToken(u32),
+    /// A text has more tokens than the model has positions.
     #[error("a text of {0} tokens is longer than the model has positions")]
     TooLong(usize),
-    /// The tokenizer made nothing of a text, not even a beginning and an end.
+    /// The tokenizer returned no token for a text, not even start and end.
     #[error("the tokenizer made no token of a text")]
-    NoPieces,
-    /// The sizes of two matrices do not fit.
+    NoTokens,
+    /// A matrix product failed because the sizes do not match.
     #[error("a product failed: {0}")]
     Product(#[from] GemmError),
 }
 
 impl Encoder {
-    /// Reads it.
+    /// Reads all weights of the encoder.
     pub(super) fn read(
-        weights: &mut Weights<'_>,
-        settings: &Settings,
+        weights: &mut ModelWeights<'_>,
+        settings: &ModelSettings,
     ) -> Result<Self, FolderError> {
         let bert = &settings.bert;
-        let multiplier = Multiplier::new();
-        let embedding = Embedding::read(weights, bert)?;
+        let multiplier = MatrixMultiplier::new();
+        let embedding = TokenEmbedding::read(weights, bert)?;
         let blocks = (0..bert.num_hidden_layers)
-            .map(|number| Block::read(&multiplier, weights, number, bert))
+            .map(|number| TransformerBlock::read(&multiplier, weights, number, bert))
             .collect::<Result<_, _>>()?;
         let (pooling, width) = (settings.pooling, bert.hidden_size);
         Ok(Self { embedding, blocks, pooling, width })
     }
 
-    /// A vector for each text.
+    /// Returns a vector for each text, in order. The vectors are not normalised.
     pub(super) fn encode(&self, texts: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, EncodeError> {
-        let multiplier = Multiplier::new();
+        let multiplier = MatrixMultiplier::new();
         let mut vectors = Vec::with_capacity(texts.len());
         let mut left = texts;
         while !left.is_empty() {
-            let (now, later) = left.split_at(together(left));
-            self.encode_together(&multiplier, now, &mut vectors)?;
+            let (now, later) = left.split_at(batch_len(left));
+            self.encode_batch(&multiplier, now, &mut vectors)?;
             left = later;
         }
         Ok(vectors)
     }
 
-    fn encode_together(
+    fn encode_batch(
         &self,
-        multiplier: &Multiplier,
+        multiplier: &MatrixMultiplier,
         texts: &[Vec<u32>],
         vectors: &mut Vec<Vec<f32>>,
     ) -> Result<(), EncodeError> {
         let lengths: Vec<usize> = texts.iter().map(Vec::len).collect();
         if lengths.contains(&0) {
-            return Err(EncodeError::NoPieces);
+            return Err(EncodeError::NoTokens);
         }
-        let mut rows = self.embedding.rows(texts)?;
-        let mut room = Room::default();
+        let mut rows = self.embedding.embed_tokens(texts)?;
+        let mut room = BlockBuffers::default();
         for block in &self.blocks {
             block.apply(multiplier, &mut rows, &lengths, &mut room)?;
         }
         let mut left = rows.as_slice();
         for length in lengths {
             let (text, later) = left.split_at(length * self.width);
-            vectors.push(self.pooling.vector(text, self.width));
+            vectors.push(self.pooling.pool_rows(text, self.width));
             left = later;
         }
         Ok(())
     }
 }
 
-/// How many of the first texts go through the blocks together: at least one.
-fn together(texts: &[Vec<u32>]) -> usize {
+/// Returns how many of the first texts fit into one batch; at least one.
+fn batch_len(texts: &[Vec<u32>]) -> usize {
     let mut pieces = 0;
     let fit = texts.iter().take_while(|text| {
         pieces += text.len();
-        pieces <= MAX_PIECES
+        pieces <= MAX_BATCH_TOKENS
     });
     fit.count().max(1)
 }

@@ -1,103 +1,103 @@
-//! What can be wrong with the folder of a model.
+//! Errors of loading a local model.
 
 use std::io;
 
-/// Why a folder holds no model that can be used. Each says in which file, and
-/// where somebody can do something about it, what.
+/// The reason why a model cannot be loaded. Each message names the file and, where possible, the
+/// remedy.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FolderError {
-    /// A file is not there.
+    /// A file does not exist.
     #[error(
-        "`{file}` is missing; the folder must be whole, as sentence-transformers saves a model"
+        "`{file}` is missing; the folder must be complete, as sentence-transformers saves a model"
     )]
     Missing {
-        /// Which file.
+        /// Name of the file.
         file: String,
     },
-    /// The weights are there, but in a format that runs code when it is read.
+    /// The weights exist only in a format that can run code when it is read.
     #[error(
         "`model.safetensors` is missing and `{file}` is not read; save the model again with \
          safetensors (`model.save(folder, safe_serialization=True)`)"
     )]
     NotSafetensors {
-        /// What is there in its place.
+        /// Name of the file in that format.
         file: String,
     },
     /// A file cannot be read.
     #[error("`{file}` cannot be read: {source}")]
     Unreadable {
-        /// Which file.
+        /// Name of the file.
         file: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// A file is longer than any such file is.
+    /// A file exceeds its maximum size.
     #[error("`{file}` has {found} bytes where at most {limit} are expected")]
     TooLong {
-        /// Which file, or which part of one.
+        /// Name of the file, or of the part of it.
         file: String,
-        /// How long it is.
+        /// Size in bytes.
         found: u64,
-        /// How long it may be.
+        /// Maximum size in bytes.
         limit: u64,
     },
-    /// A file is not what its name says.
+    /// A file has unexpected content.
     #[error("`{file}` cannot be understood: {reason}")]
     Malformed {
-        /// Which file.
+        /// Name of the file.
         file: String,
-        /// Why not.
+        /// Description of the defect.
         reason: String,
     },
-    /// The model is of a kind that is not run here.
+    /// The model is of a type that the encoder does not support.
     #[error("`{file}` asks for {what}, which is not supported; {supported}")]
     Unsupported {
-        /// In which file it stands.
+        /// Name of the file that says so.
         file: String,
-        /// What it asks for.
+        /// The unsupported feature.
         what: String,
-        /// What there is instead.
+        /// The supported alternative.
         supported: &'static str,
     },
-    /// The weights lack something.
+    /// The weights lack a tensor.
     #[error("`{file}` has no tensor `{tensor}`, which a BERT encoder takes")]
     NoTensor {
-        /// In which file.
+        /// Name of the file.
         file: String,
-        /// What it lacks.
+        /// Name of the tensor.
         tensor: String,
     },
-    /// Weights and settings are of two models.
+    /// A tensor has not the shape that the configuration requires.
     #[error(
         "`{file}` has `{tensor}` with the shape {found:?} where `config.json` takes {expected:?}"
     )]
     Shape {
-        /// In which file.
+        /// Name of the file.
         file: String,
-        /// Which tensor.
+        /// Name of the tensor.
         tensor: String,
-        /// Its shape.
+        /// Shape in the file.
         found: Vec<usize>,
-        /// The shape it should have.
+        /// Required shape.
         expected: Vec<usize>,
     },
-    /// The weights are broken.
+    /// A tensor has numbers that are not finite.
     #[error("`{file}` has numbers in `{tensor}` that are not finite: it is damaged")]
     NotFinite {
-        /// In which file.
+        /// Name of the file.
         file: String,
-        /// Which tensor.
+        /// Name of the tensor.
         tensor: String,
     },
-    /// The settings want longer or shorter vectors.
+    /// `embeddings.dimensions` differs from the model.
     #[error("embeddings.dimensions is {wanted}, and the model makes vectors of {found} numbers")]
     Dimensions {
-        /// How long they want them.
+        /// Number of dimensions in the settings.
         wanted: usize,
-        /// How long they are.
+        /// Number of dimensions of the model.
         found: usize,
     },
-    /// The machine gives no thread.
-    #[error("there is no thread to run it on: {0}")]
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
     NoThread(String),
 }

@@ -1,30 +1,30 @@
-//! A model in a folder of this machine: a BERT encoder as sentence-transformers
-//! saves it, run by ourselves on matrix products of a library.
+//! Local embedding: a BERT encoder in the folder format of sentence-transformers, run in this
+//! process on a matrix multiplication library.
 //!
 //! ```text
 //! text ─▶ tokenizer ─▶ embedding ─▶ block ×N ─▶ pooling ─▶ vector
-//!          words into    rows of     attention,    one row
-//!          pieces        a table     feed-forward  of many
+//!          tokens       rows of      attention,   one row
+//!                       a table      feed-forward of many
 //! ```
 //!
-//! `folder.rs` reads what the folder says of itself, `weights.rs` the numbers;
-//! `matrix.rs` is the only file that multiplies.
+//! `model_folder.rs` reads the configuration files, `weights.rs` the tensors; `matrix.rs` is the
+//! only file that multiplies matrices.
 
 mod attention;
-mod block;
-mod embedding;
 mod encoder;
 mod error;
-mod folder;
+mod layer_norm;
 mod matrix;
-mod norm;
+mod model_folder;
 mod pooling;
 mod prompts;
 mod provider;
 mod settings;
 #[cfg(test)]
 mod testing;
+mod token_embedding;
 mod tokenizer;
+mod transformer_block;
 mod weights;
 
-pub use provider::Local;
+pub use provider::LocalEmbedder;

@@ -1,20 +1,20 @@
-//! One vector of the many that an encoder makes of a text.
+//! Pooling of the token rows of a text into one vector.
 
-/// Which one.
+/// Pooling mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pooling {
-    /// The mean of all.
+    /// Mean of all rows.
     Mean,
-    /// That of the first piece, which stands for the whole.
-    First,
+    /// Row of the first token (`[CLS]`).
+    FirstToken,
 }
 
 impl Pooling {
-    /// The vector of a text.
-    pub(super) fn vector(self, rows: &[f32], width: usize) -> Vec<f32> {
+    /// Returns the vector of a text from its rows of length `width`.
+    pub(super) fn pool_rows(self, rows: &[f32], width: usize) -> Vec<f32> {
         let count = match self {
             Self::Mean => rows.len() / width,
-            Self::First => 1,
+            Self::FirstToken => 1,
         };
         let mut vector = vec![0.0; width];
         for row in rows.chunks_exact(width).take(count) {

@@ -1,14 +1,14 @@
-//! What a model wants to read before a text, by what the vector is for.
+//! Prompts that a model expects before queries or documents.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::{super::Purpose, error::FolderError, folder::Folder};
+use super::{super::Purpose, error::FolderError, model_folder::ModelFolder};
 
 const FILE: &str = "config_sentence_transformers.json";
 
-/// What stands before queries and before documents; usually nothing.
+/// Prefixes of queries and documents; often empty.
 #[derive(Debug, Default)]
 pub(super) struct Prompts {
     query: String,
@@ -16,15 +16,15 @@ pub(super) struct Prompts {
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct PromptConfig {
     #[serde(default)]
     prompts: Option<HashMap<String, String>>,
 }
 
 impl Prompts {
-    /// Reads them, if the folder has any.
-    pub(super) fn read(folder: &mut Folder) -> Result<Self, FolderError> {
-        let named: Option<Named> = folder.optional_json(FILE)?;
+    /// Reads the prompts from the folder. They are empty if it has none.
+    pub(super) fn read(folder: &mut ModelFolder) -> Result<Self, FolderError> {
+        let named: Option<PromptConfig> = folder.read_optional_json(FILE)?;
         let mut prompts = named.and_then(|it| it.prompts).unwrap_or_default();
         let mut first = |names: &[&str]| {
             names.iter().find_map(|name| prompts.remove(*name)).unwrap_or_default()
@@ -32,8 +32,8 @@ impl Prompts {
         Ok(Self { query: first(&["query"]), document: first(&["document", "passage", "corpus"]) })
     }
 
-    /// A text as the model wants it.
-    pub(super) fn before(&self, text: &str, purpose: Purpose) -> String {
+    /// Returns the text with the prompt for `purpose` prepended.
+    pub(super) fn prepend_prompt(&self, text: &str, purpose: Purpose) -> String {
         match purpose {
             Purpose::Query => format!("{}{text}", self.query),
             Purpose::Document => format!("{}{text}", self.document),

@@ -1,4 +1,4 @@
-//! The local model as a provider of vectors.
+//! The local model as an embedding provider.
 
 use std::{fmt, path::Path};
 
@@ -8,38 +8,38 @@ use super::{
     super::{EmbedError, Embedder, Model, Purpose, SetupError},
     encoder::Encoder,
     error::FolderError,
-    folder::Folder,
+    model_folder::ModelFolder,
     prompts::Prompts,
-    settings::Settings,
+    settings::ModelSettings,
     tokenizer::Tokenizer,
-    weights::Weights,
+    weights::ModelWeights,
 };
 use vademecum_core::config::Embeddings;
 
-/// A model in a folder of this machine.
-pub struct Local {
+/// Embeds texts with a model in a local folder.
+pub struct LocalEmbedder {
     model: Model,
     prompts: Prompts,
     tokenizer: Tokenizer,
     encoder: Encoder,
-    /// A thread each, so that whoever searches never waits for whoever indexes,
-    /// and indexing leaves the other processors alone.
-    queries: ThreadPool,
-    documents: ThreadPool,
+    /// One thread each, so that queries never wait for indexing and indexing occupies a single
+    /// core.
+    query_pool: ThreadPool,
+    document_pool: ThreadPool,
 }
 
-impl Local {
-    /// Reads the model that the settings name.
+impl LocalEmbedder {
+    /// Loads the model from the folder of the settings.
     ///
-    /// It is called as they say, or as the folder is, and bears a fingerprint of
-    /// what was read: vectors of one name can be compared.
+    /// Its name is that of the settings or the folder, with a fingerprint of all files that were
+    /// read appended, so that vectors are comparable if names are equal.
     pub fn open(settings: &Embeddings) -> Result<Self, SetupError> {
         let folder = settings.folder.as_ref().ok_or(SetupError::NoFolder)?;
         let unusable = |error: FolderError| SetupError::Folder {
             folder: folder.clone(),
             reason: error.to_string(),
         };
-        let local = Self::read(folder, settings.model.as_deref()).map_err(unusable)?;
+        let local = Self::read_model(folder, settings.model.as_deref()).map_err(unusable)?;
         match (settings.dimensions, local.model.dimensions) {
             (Some(wanted), Some(found)) if wanted.get() != found => {
                 let wanted = wanted.get();
@@ -49,55 +49,63 @@ impl Local {
         }
     }
 
-    fn read(path: &Path, name: Option<&str>) -> Result<Self, FolderError> {
-        let mut folder = Folder::new(path);
-        let settings = Settings::read(&mut folder)?;
+    fn read_model(path: &Path, name: Option<&str>) -> Result<Self, FolderError> {
+        let mut folder = ModelFolder::new(path);
+        let settings = ModelSettings::read(&mut folder)?;
         let prompts = Prompts::read(&mut folder)?;
         let tokenizer = Tokenizer::read(&mut folder, &settings)?;
-        let encoder = Encoder::read(&mut Weights::open(&mut folder)?, &settings)?;
+        let encoder = Encoder::read(&mut ModelWeights::open(&mut folder)?, &settings)?;
         let called = path.file_name().map_or("model".into(), |name| name.to_string_lossy());
         let model = Model {
             provider: "local",
-            name: format!("{}@{}", name.unwrap_or(&called), folder.fingerprint().short()),
+            name: format!("{}@{}", name.unwrap_or(&called), folder.fingerprint().short_hex()),
             dimensions: Some(settings.bert.hidden_size),
         };
-        let (queries, documents) = (thread("queries")?, thread("documents")?);
-        Ok(Self { model, prompts, tokenizer, encoder, queries, documents })
+        let (queries, documents) =
+            (single_thread_pool("queries")?, single_thread_pool("documents")?);
+        Ok(Self {
+            model,
+            prompts,
+            tokenizer,
+            encoder,
+            query_pool: queries,
+            document_pool: documents,
+        })
     }
 
-    fn vectors(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let failed = |error: &dyn fmt::Display| EmbedError::Model(error.to_string());
+    fn embed_texts(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let failed = |error: &dyn fmt::Display| EmbedError::LocalModel(error.to_string());
         let pieces = texts
             .iter()
-            .map(|text| self.tokenizer.encode(self.prompts.before(text, purpose)))
+            .map(|text| self.tokenizer.encode(self.prompts.prepend_prompt(text, purpose)))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| failed(&error))?;
         self.encoder.encode(&pieces).map_err(|error| failed(&error))
     }
 }
 
-impl Embedder for Local {
+impl Embedder for LocalEmbedder {
     fn model(&self) -> &Model {
         &self.model
     }
 
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
         let thread = match purpose {
-            Purpose::Query => &self.queries,
-            Purpose::Document => &self.documents,
+            Purpose::Query => &self.query_pool,
+            Purpose::Document => &self.document_pool,
         };
-        thread.install(|| self.vectors(texts, purpose))
+        thread.install(|| self.embed_texts(texts, purpose))
     }
 }
 
-impl fmt::Debug for Local {
+impl fmt::Debug for LocalEmbedder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Local").field("model", &self.model).finish_non_exhaustive()
     }
 }
 
-/// A pool of one thread, in which products do not look for others.
-fn thread(what: &str) -> Result<ThreadPool, FolderError> {
+/// Creates a pool of one thread, so that matrix products are not spread over other cores.
+fn single_thread_pool(what: &str) -> Result<ThreadPool, FolderError> {
     let builder = ThreadPoolBuilder::new().num_threads(1);
     let name = format!("embed-{what}");
     builder
@@ -112,16 +120,16 @@ mod tests {
     use serde_json::json;
 
     use super::{
-        super::testing::{Asked, Tiny},
+        super::testing::{ReferenceInput, TinyModel},
         *,
     };
 
-    fn vector(tiny: &Tiny, text: &str) -> Vec<f32> {
+    fn embed_document(tiny: &TinyModel, text: &str) -> Vec<f32> {
         tiny.open().embed(&[text], Purpose::Document).unwrap().remove(0)
     }
 
-    /// Refuses vectors that are not those of the formulas.
-    fn compare(vector: &[f32], expected: &[f64]) {
+    /// Asserts that a vector equals the reference computation.
+    fn assert_close(vector: &[f32], expected: &[f64]) {
         assert_eq!(vector.len(), expected.len());
         for (number, expected) in vector.iter().zip(expected) {
             assert!((f64::from(*number) - expected).abs() < 1e-5, "{vector:?} for {expected:?}");
@@ -129,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn vectors_are_those_of_the_formulas_however_many_texts_there_are() {
-        let tiny = Tiny::new();
+    fn vectors_equal_reference_for_any_batch_size() {
+        let tiny = TinyModel::new();
         let cases: [(&str, &[u32]); 5] = [
             ("bread", &[2, 4, 3]),
             ("", &[2, 3]),
@@ -138,53 +146,58 @@ mod tests {
             ("Stone", &[2, 1, 3]),
             ("CAFÉ, bread", &[2, 8, 1, 4, 3]),
         ];
-        // Forty times over they are too many to go through together.
+        // Two hundred texts exceed one batch of the encoder.
         let texts: Vec<&str> = cases.iter().map(|(text, _)| *text).cycle().take(200).collect();
         let vectors = tiny.open().embed(&texts, Purpose::Document).unwrap();
         assert_eq!(vectors.len(), texts.len());
         for (vector, (_, pieces)) in vectors.iter().zip(cases.iter().cycle()) {
-            compare(vector, &tiny.answer(Asked { pieces, first_only: false, tanh: false }));
+            assert_close(
+                vector,
+                &tiny.reference_vector(ReferenceInput { pieces, first_only: false, tanh: false }),
+            );
         }
     }
 
     #[test]
-    fn pooling_and_activation_are_those_of_the_folder() {
-        let tiny = Tiny::new();
-        tiny.write("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#);
+    fn pooling_and_activation_follow_configuration() {
+        let tiny = TinyModel::new();
+        tiny.write_file("1_Pooling/config.json", r#"{"pooling_mode_cls_token": true}"#);
         let pieces = &[2, 9, 5, 3];
-        compare(
-            &vector(&tiny, "the dough"),
-            &tiny.answer(Asked { pieces, first_only: true, tanh: false }),
+        assert_close(
+            &embed_document(&tiny, "the dough"),
+            &tiny.reference_vector(ReferenceInput { pieces, first_only: true, tanh: false }),
         );
-        tiny.write(
+        tiny.write_file(
             "1_Pooling/config.json",
             r#"{"embedding_dimension": 8, "pooling_mode": "mean"}"#,
         );
-        tiny.set("config.json", "hidden_act", json!("gelu_new"));
-        compare(
-            &vector(&tiny, "the dough"),
-            &tiny.answer(Asked { pieces, first_only: false, tanh: true }),
+        tiny.set_json_field("config.json", "hidden_act", json!("gelu_new"));
+        assert_close(
+            &embed_document(&tiny, "the dough"),
+            &tiny.reference_vector(ReferenceInput { pieces, first_only: false, tanh: true }),
         );
     }
 
     #[test]
-    fn a_text_is_read_up_to_the_length_that_the_folder_says() {
-        let tiny = Tiny::new();
+    fn text_is_truncated_to_maximum_length() {
+        let tiny = TinyModel::new();
         let pieces = &[2, 4, 4, 4, 4, 4, 4, 4, 4, 3];
-        let expected = tiny.answer(Asked { pieces, first_only: false, tanh: false });
-        compare(&vector(&tiny, &"bread ".repeat(50)), &expected);
-        // Beyond the last position there is nothing, whatever the folder says.
-        tiny.set("sentence_bert_config.json", "max_seq_length", json!(1_000));
+        let expected =
+            tiny.reference_vector(ReferenceInput { pieces, first_only: false, tanh: false });
+        assert_close(&embed_document(&tiny, &"bread ".repeat(50)), &expected);
+        // The number of positions bounds the length, whatever the folder says.
+        tiny.set_json_field("sentence_bert_config.json", "max_seq_length", json!(1_000));
         let pieces = &[2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 3];
-        let expected = tiny.answer(Asked { pieces, first_only: false, tanh: false });
-        compare(&vector(&tiny, &"bread ".repeat(50)), &expected);
+        let expected =
+            tiny.reference_vector(ReferenceInput { pieces, first_only: false, tanh: false });
+        assert_close(&embed_document(&tiny, &"bread ".repeat(50)), &expected);
     }
 
     #[test]
-    fn what_a_model_wants_to_read_first_stands_before_queries_and_documents() {
-        let tiny = Tiny::new();
-        let plain = vector(&tiny, "the dough rises");
-        tiny.write(
+    fn prompts_are_prepended_to_queries_and_documents() {
+        let tiny = TinyModel::new();
+        let plain = embed_document(&tiny, "the dough rises");
+        tiny.write_file(
             "config_sentence_transformers.json",
             r#"{"prompts": {"query": "the ", "passage": "bread "}, "default_prompt_name": null}"#,
         );
@@ -194,37 +207,38 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_was_saved_as_part_of_another_is_read_as_well() {
-        let tiny = Tiny::new();
-        let plain = vector(&tiny, "dough");
-        tiny.save_as("bert.", Dtype::F32);
-        assert_eq!(vector(&tiny, "dough"), plain);
+    fn prefixed_tensor_names_are_accepted() {
+        let tiny = TinyModel::new();
+        let plain = embed_document(&tiny, "dough");
+        tiny.save_weights_as("bert.", Dtype::F32);
+        assert_eq!(embed_document(&tiny, "dough"), plain);
     }
 
     #[test]
-    fn other_weights_are_another_model() {
-        let mut tiny = Tiny::new();
+    fn changed_weights_change_model_name() {
+        let mut tiny = TinyModel::new();
         let before = tiny.open().model().clone();
         assert_eq!(before, tiny.open().model().clone());
         assert_eq!((before.provider, before.dimensions), ("local", Some(8)));
         assert!(before.name.starts_with("tiny@"), "{}", before.name);
-        tiny.tensor("encoder.layer.1.output.dense.bias").1[0] += 1.0;
-        tiny.save();
+        tiny.tensor_mut("encoder.layer.1.output.dense.bias").1[0] += 1.0;
+        tiny.save_weights();
         assert_ne!(before, tiny.open().model().clone());
     }
 
     #[test]
-    fn other_dimensions_than_those_of_the_model_are_refused() {
+    fn mismatched_dimensions_are_rejected() {
         let dimensions = std::num::NonZeroUsize::new(384);
-        let tiny = Tiny::new();
-        let error = Local::open(&Embeddings { dimensions, ..tiny.settings() }).unwrap_err();
+        let tiny = TinyModel::new();
+        let error = LocalEmbedder::open(&Embeddings { dimensions, ..tiny.settings() }).unwrap_err();
         assert!(error.to_string().contains("is 384, and the model makes vectors of 8"), "{error}");
-        let error = Local::open(&Embeddings { folder: None, ..tiny.settings() }).unwrap_err();
+        let error =
+            LocalEmbedder::open(&Embeddings { folder: None, ..tiny.settings() }).unwrap_err();
         assert!(error.to_string().contains("embeddings.folder"), "{error}");
     }
 
     #[test]
-    fn a_file_that_is_missing_is_named() {
+    fn missing_file_is_named() {
         for file in [
             "config.json",
             "modules.json",
@@ -232,19 +246,19 @@ mod tests {
             "tokenizer.json",
             "model.safetensors",
         ] {
-            let tiny = Tiny::new();
-            tiny.remove(file);
-            let said = tiny.refusal();
+            let tiny = TinyModel::new();
+            tiny.remove_file(file);
+            let said = tiny.open_error();
             assert!(said.contains(&format!("`{file}` is missing")), "{said}");
         }
-        let tiny = Tiny::new();
-        tiny.remove("model.safetensors");
-        tiny.write("pytorch_model.bin", "");
-        assert!(tiny.refusal().contains("save the model again with safetensors"));
+        let tiny = TinyModel::new();
+        tiny.remove_file("model.safetensors");
+        tiny.write_file("pytorch_model.bin", "");
+        assert!(tiny.open_error().contains("save the model again with safetensors"));
     }
 
     #[test]
-    fn what_is_not_supported_is_named_with_what_is() {
+    fn unsupported_settings_are_named_with_alternatives() {
         let pooling = "1_Pooling/config.json";
         for (file, field, value, words) in [
             ("config.json", "model_type", json!("roberta"), "the type `roberta`"),
@@ -256,8 +270,8 @@ mod tests {
                 "relative_key positions",
             ),
             ("config.json", "hidden_act", json!("relu"), "the activation `relu`"),
-            ("config.json", "num_attention_heads", json!(3), "8 does not part into 3 heads"),
-            ("config.json", "num_attention_heads", json!(0), "does not part into 0 heads"),
+            ("config.json", "num_attention_heads", json!(3), "8 is not divisible into 3 heads"),
+            ("config.json", "num_attention_heads", json!(0), "is not divisible into 0 heads"),
             (
                 pooling,
                 "pooling_mode_max_tokens",
@@ -268,71 +282,78 @@ mod tests {
             (pooling, "word_embedding_dimension", json!(9), "vectors of 9 numbers"),
             ("sentence_bert_config.json", "max_seq_length", json!(2), "at most 2 tokens"),
         ] {
-            let tiny = Tiny::new();
-            tiny.set(file, field, value);
-            let said = tiny.refusal();
+            let tiny = TinyModel::new();
+            tiny.set_json_field(file, field, value);
+            let said = tiny.open_error();
             assert!(said.contains(words) && said.contains(file), "{said}");
         }
-        let tiny = Tiny::new();
-        tiny.write("modules.json", r#"[{"path": "", "type": "x.Transformer"}, {"path": "1_Pooling", "type": "x.Pooling"}, {"path": "2_Dense", "type": "x.Dense"}]"#);
-        assert!(tiny.refusal().contains("`x.Dense` from the folder `2_Dense` as step 2"));
-        tiny.write("modules.json", r#"[{"path": "", "type": "x.Transformer"}]"#);
-        assert!(tiny.refusal().contains("there is no Pooling"));
+        let tiny = TinyModel::new();
+        tiny.write_file("modules.json", r#"[{"path": "", "type": "x.Transformer"}, {"path": "1_Pooling", "type": "x.Pooling"}, {"path": "2_Dense", "type": "x.Dense"}]"#);
+        assert!(tiny.open_error().contains("`x.Dense` from the folder `2_Dense` as step 2"));
+        tiny.write_file("modules.json", r#"[{"path": "", "type": "x.Transformer"}]"#);
+        assert!(tiny.open_error().contains("there is no Pooling"));
     }
 
     #[test]
-    fn weights_that_do_not_fit_are_named_with_their_tensor() {
-        let mut tiny = Tiny::new();
-        tiny.set("config.json", "intermediate_size", json!(17));
-        let said = tiny.refusal();
+    fn mismatched_weights_are_named_by_tensor() {
+        let mut tiny = TinyModel::new();
+        tiny.set_json_field("config.json", "intermediate_size", json!(17));
+        let said = tiny.open_error();
         assert!(said.contains("`encoder.layer.0.intermediate.dense.weight`"), "{said}");
         assert!(said.contains("[16, 8]") && said.contains("[17, 8]"), "{said}");
 
-        tiny.set("config.json", "intermediate_size", json!(16));
-        tiny.set("config.json", "num_hidden_layers", json!(usize::MAX));
-        let said = tiny.refusal();
+        tiny.set_json_field("config.json", "intermediate_size", json!(16));
+        tiny.set_json_field("config.json", "num_hidden_layers", json!(usize::MAX));
+        let said = tiny.open_error();
         assert!(said.contains("no tensor `encoder.layer.2.attention.self.query.weight`"), "{said}");
 
-        tiny.set("config.json", "num_hidden_layers", json!(2));
-        tiny.save_as("", Dtype::BF16);
-        assert!(tiny.refusal().contains("numbers of the type BF16"), "{}", tiny.refusal());
+        tiny.set_json_field("config.json", "num_hidden_layers", json!(2));
+        tiny.save_weights_as("", Dtype::BF16);
+        assert!(tiny.open_error().contains("numbers of the type BF16"), "{}", tiny.open_error());
 
-        tiny.tensor("encoder.layer.1.output.LayerNorm.bias").1[3] = f32::NAN;
-        tiny.save();
-        let said = tiny.refusal();
+        tiny.tensor_mut("encoder.layer.1.output.LayerNorm.bias").1[3] = f32::NAN;
+        tiny.save_weights();
+        let said = tiny.open_error();
         assert!(said.contains("`encoder.layer.1.output.LayerNorm.bias`"), "{said}");
         assert!(said.contains("not finite"), "{said}");
 
-        tiny.forget("embeddings.token_type_embeddings.weight");
-        tiny.save();
-        assert!(tiny.refusal().contains("no tensor `embeddings.token_type_embeddings.weight`"));
+        tiny.remove_tensor("embeddings.token_type_embeddings.weight");
+        tiny.save_weights();
+        assert!(tiny.open_error().contains("no tensor `embeddings.token_type_embeddings.weight`"));
     }
 
     #[test]
-    fn a_hostile_file_of_weights_costs_no_more_than_it_is_long() {
+    fn malicious_weights_cannot_exhaust_memory() {
         let file = "model.safetensors";
-        let tiny = Tiny::new();
-        let whole = tiny.read(file);
-        tiny.write(file, &whole[..whole.len() - 1]);
-        assert!(tiny.refusal().contains("bytes where its header says"), "{}", tiny.refusal());
-        tiny.write(file, [u64::MAX.to_le_bytes().as_slice(), b"{}"].concat());
-        assert!(tiny.refusal().contains("the header of model.safetensors"), "{}", tiny.refusal());
-        tiny.write(file, [1]);
-        assert!(tiny.refusal().contains("cannot be read"), "{}", tiny.refusal());
+        let tiny = TinyModel::new();
+        let whole = tiny.read_file(file);
+        tiny.write_file(file, &whole[..whole.len() - 1]);
+        assert!(tiny.open_error().contains("bytes where its header says"), "{}", tiny.open_error());
+        tiny.write_file(file, [u64::MAX.to_le_bytes().as_slice(), b"{}"].concat());
+        assert!(
+            tiny.open_error().contains("the header of model.safetensors"),
+            "{}",
+            tiny.open_error()
+        );
+        tiny.write_file(file, [1]);
+        assert!(tiny.open_error().contains("cannot be read"), "{}", tiny.open_error());
         let header = br#"{"embeddings.word_embeddings.weight":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}}"#;
         let length = u64::try_from(header.len()).unwrap().to_le_bytes();
-        tiny.write(file, [length.as_slice(), header].concat());
-        assert!(tiny.refusal().contains("cannot be understood"), "{}", tiny.refusal());
+        tiny.write_file(file, [length.as_slice(), header].concat());
+        assert!(tiny.open_error().contains("cannot be understood"), "{}", tiny.open_error());
     }
 
     #[test]
-    fn a_tokenizer_of_another_model_is_an_error_and_no_panic() {
-        let tiny = Tiny::new();
-        tiny.write("tokenizer.json", "{}");
-        assert!(tiny.refusal().contains("`tokenizer.json` cannot be understood"));
-        let tiny = Tiny::new();
-        let tokenizer = String::from_utf8(tiny.read("tokenizer.json")).unwrap();
-        tiny.write("tokenizer.json", tokenizer.replace(r#""bread":4"#, r#""bread":4000000000"#));
+    fn foreign_tokenizer_returns_error() {
+        let tiny = TinyModel::new();
+        tiny.write_file("tokenizer.json", "{}");
+        assert!(tiny.open_error().contains("`tokenizer.json` cannot be understood"));
+        let tiny = TinyModel::new();
+        let tokenizer = String::from_utf8(tiny.read_file("tokenizer.json")).unwrap();
+        tiny.write_file(
+            "tokenizer.json",
+            tokenizer.replace(r#""bread":4"#, r#""bread":4000000000"#),
+        );
         let error = tiny.open().embed(&["bread"], Purpose::Query).unwrap_err().to_string();
         assert!(error.contains("the token 4000000000"), "{error}");
     }

@@ -1,64 +1,64 @@
-//! What a folder says of its model: the sizes of the encoder, and the modules
-//! that make one vector of its answer.
+//! The configuration of a model: sizes of the encoder, truncation and pooling, read from its
+//! folder.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{error::FolderError, folder::Folder, pooling::Pooling};
+use super::{error::FolderError, model_folder::ModelFolder, pooling::Pooling};
 
 const CONFIG: &str = "config.json";
 const MODULES: &str = "modules.json";
-const SENTENCES: &str = "sentence_bert_config.json";
+const SENTENCE_CONFIG: &str = "sentence_bert_config.json";
 
-/// A model as its folder describes it.
+/// The configuration of a model.
 #[derive(Debug)]
-pub(super) struct Settings {
-    /// The sizes of the encoder.
-    pub(super) bert: Bert,
-    /// How many pieces of a text are read; what follows is not.
+pub(super) struct ModelSettings {
+    /// Sizes of the encoder.
+    pub(super) bert: BertConfig,
+    /// Maximum number of tokens of a text; the rest is truncated.
     pub(super) max_tokens: usize,
-    /// Whether texts are lower-cased before the tokenizer sees them.
+    /// Whether texts are lower-cased before tokenization.
     pub(super) lower_case: bool,
-    /// How one vector is made of many.
+    /// Pooling of the token rows into one vector.
     pub(super) pooling: Pooling,
 }
 
-/// The sizes of a BERT encoder, by their names in `config.json`.
+/// Sizes of a BERT encoder, named as in `config.json`.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Bert {
+pub(super) struct BertConfig {
     #[serde(default)]
     architectures: Vec<String>,
     #[serde(default = "absolute")]
     position_embedding_type: String,
-    /// How long a vector is.
+    /// Length of a row and of the final vector.
     pub(super) hidden_size: usize,
-    /// How many blocks there are.
+    /// Number of transformer blocks.
     pub(super) num_hidden_layers: usize,
-    /// How many heads attend in each.
+    /// Number of attention heads in each block.
     pub(super) num_attention_heads: usize,
-    /// How wide the feed-forward part is.
+    /// Width of the feed-forward layer.
     pub(super) intermediate_size: usize,
-    /// How many pieces are known.
+    /// Number of tokens in the vocabulary.
     pub(super) vocab_size: usize,
-    /// How many places there are.
+    /// Number of positions.
     pub(super) max_position_embeddings: usize,
-    /// How many kinds of segments are known.
+    /// Number of segment types.
     pub(super) type_vocab_size: usize,
-    /// What keeps a variance from being zero.
+    /// Constant that is added to the variance in layer normalisation.
     pub(super) layer_norm_eps: f32,
     hidden_act: String,
-    /// What bends the feed-forward part.
+    /// Activation of the feed-forward layer.
     #[serde(skip)]
     pub(super) activation: Activation,
 }
 
-/// What bends the feed-forward part.
+/// Activation function of the feed-forward layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Activation {
-    /// GELU by the error function.
+    /// Exact GELU, by the error function.
     #[default]
     Gelu,
-    /// GELU by the hyperbolic tangent.
+    /// Approximate GELU, by the hyperbolic tangent.
     GeluTanh,
 }
 
@@ -66,65 +66,66 @@ fn absolute() -> String {
     "absolute".to_owned()
 }
 
-impl Settings {
-    /// Reads them, and refuses what the encoder does not know.
-    pub(super) fn read(folder: &mut Folder) -> Result<Self, FolderError> {
-        let bert = Bert::read(folder)?;
+impl ModelSettings {
+    /// Reads the configuration. Fails if the encoder does not support it.
+    pub(super) fn read(folder: &mut ModelFolder) -> Result<Self, FolderError> {
+        let bert = BertConfig::read(folder)?;
         let pooling = read_modules(folder, bert.hidden_size)?;
-        let sentences: Sentences = folder.optional_json(SENTENCES)?.unwrap_or_default();
+        let sentences: SentenceConfig =
+            folder.read_optional_json(SENTENCE_CONFIG)?.unwrap_or_default();
         let places = bert.max_position_embeddings;
         let max_tokens = sentences.max_seq_length.unwrap_or(places).min(places);
         if max_tokens < MIN_TOKENS {
             return Err(FolderError::Unsupported {
-                file: SENTENCES.to_owned(),
+                file: SENTENCE_CONFIG.to_owned(),
                 what: format!("at most {max_tokens} tokens"),
-                supported: "a text takes at least three: its beginning, a word, its end",
+                supported: "at least three are required: start token, one word, end token",
             });
         }
         Ok(Self { bert, max_tokens, lower_case: sentences.do_lower_case, pooling })
     }
 }
 
-/// The fewest tokens in which a text says something: its beginning, a word, its end.
+/// Minimum token limit: start token, one word, end token.
 const MIN_TOKENS: usize = 3;
 
-impl Bert {
-    fn read(folder: &mut Folder) -> Result<Self, FolderError> {
-        /// Says what a model is before it is known to have the sizes of BERT.
+impl BertConfig {
+    fn read(folder: &mut ModelFolder) -> Result<Self, FolderError> {
+        /// The model type, read first because other types lack the sizes of BERT.
         #[derive(Deserialize)]
         struct Kind {
             #[serde(default)]
             model_type: String,
         }
 
-        let config: Value = folder.json(CONFIG)?;
+        let config: Value = folder.read_json(CONFIG)?;
         let malformed = |error: serde_json::Error| FolderError::Malformed {
             file: CONFIG.to_owned(),
             reason: error.to_string(),
         };
         let kind = Kind::deserialize(&config).map_err(malformed)?;
         if kind.model_type != "bert" {
-            return Err(unsupported(format!("a model of the type `{}`", kind.model_type)));
+            return Err(unsupported_model(format!("a model of the type `{}`", kind.model_type)));
         }
         let mut bert = Self::deserialize(config).map_err(malformed)?;
-        bert.activation = bert.check()?;
+        bert.activation = bert.validate()?;
         Ok(bert)
     }
 
-    /// Refuses what is not run here.
-    fn check(&self) -> Result<Activation, FolderError> {
+    /// Rejects models that the encoder does not support. Returns the activation.
+    fn validate(&self) -> Result<Activation, FolderError> {
         if let Some(other) = self.architectures.iter().find(|it| !it.starts_with("Bert")) {
-            return Err(unsupported(format!("the architecture `{other}`")));
+            return Err(unsupported_model(format!("the architecture `{other}`")));
         }
         if self.position_embedding_type != absolute() {
-            return Err(unsupported(format!("{} positions", self.position_embedding_type)));
+            return Err(unsupported_model(format!("{} positions", self.position_embedding_type)));
         }
         let heads = self.num_attention_heads;
         if heads == 0 || self.hidden_size == 0 || !self.hidden_size.is_multiple_of(heads) {
             return Err(FolderError::Malformed {
                 file: CONFIG.to_owned(),
                 reason: format!(
-                    "hidden_size {} does not part into {heads} heads",
+                    "hidden_size {} is not divisible into {heads} heads",
                     self.hidden_size
                 ),
             });
@@ -132,17 +133,17 @@ impl Bert {
         match self.hidden_act.as_str() {
             "gelu" => Ok(Activation::Gelu),
             "gelu_new" | "gelu_pytorch_tanh" => Ok(Activation::GeluTanh),
-            other => Err(unsupported(format!("the activation `{other}`"))),
+            other => Err(unsupported_model(format!("the activation `{other}`"))),
         }
     }
 
-    /// How long the part of a vector is that one head reads.
+    /// Returns the length of the part of a row that one head reads.
     pub(super) fn head_size(&self) -> usize {
         self.hidden_size / self.num_attention_heads
     }
 }
 
-fn unsupported(what: String) -> FolderError {
+fn unsupported_model(what: String) -> FolderError {
     FolderError::Unsupported {
         file: CONFIG.to_owned(),
         what,
@@ -150,27 +151,27 @@ fn unsupported(what: String) -> FolderError {
     }
 }
 
-/// What stands in `sentence_bert_config.json`.
+/// Content of `sentence_bert_config.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Sentences {
+struct SentenceConfig {
     max_seq_length: Option<usize>,
     do_lower_case: bool,
 }
 
-/// One of the steps from a text to its vector.
+/// One step of the pipeline from text to vector, an entry of `modules.json`.
 #[derive(Debug, Deserialize)]
-struct Module {
+struct PipelineModule {
     #[serde(default)]
     path: String,
     #[serde(rename = "type")]
     kind: String,
 }
 
-/// Reads how one vector is made of many. That it is normalised need not stand
-/// there: all vectors are.
-fn read_modules(folder: &mut Folder, width: usize) -> Result<Pooling, FolderError> {
-    let modules: Vec<Module> = folder.json(MODULES)?;
+/// Reads the pipeline and returns its pooling. The normalisation step is optional, because all
+/// vectors are normalised anyway.
+fn read_modules(folder: &mut ModelFolder, width: usize) -> Result<Pooling, FolderError> {
+    let modules: Vec<PipelineModule> = folder.read_json(MODULES)?;
     let mut pooling = None;
     for (step, module) in modules.iter().enumerate() {
         let kind = module.kind.rsplit('.').next().unwrap_or_default();
@@ -192,11 +193,11 @@ fn read_modules(folder: &mut Folder, width: usize) -> Result<Pooling, FolderErro
     }
     pooling.ok_or_else(|| FolderError::Malformed {
         file: MODULES.to_owned(),
-        reason: "there is no Pooling, which makes one vector of many".to_owned(),
+        reason: "there is no Pooling step".to_owned(),
     })
 }
 
-/// Older files have a switch for each way of pooling, newer ones a name.
+/// Pooling configuration: older files have a boolean for each mode, newer ones a name.
 #[derive(Debug, Deserialize)]
 struct PoolingSettings {
     #[serde(alias = "embedding_dimension")]
@@ -206,9 +207,13 @@ struct PoolingSettings {
     rest: Map<String, Value>,
 }
 
-fn read_pooling(folder: &mut Folder, path: &str, width: usize) -> Result<Pooling, FolderError> {
+fn read_pooling(
+    folder: &mut ModelFolder,
+    path: &str,
+    width: usize,
+) -> Result<Pooling, FolderError> {
     let file = format!("{path}/{CONFIG}");
-    let settings: PoolingSettings = folder.json(&file)?;
+    let settings: PoolingSettings = folder.read_json(&file)?;
     if let Some(found) = settings.word_embedding_dimension.filter(|found| *found != width) {
         return Err(FolderError::Malformed {
             file,
@@ -220,7 +225,7 @@ fn read_pooling(folder: &mut Folder, path: &str, width: usize) -> Result<Pooling
     let modes: Vec<&str> = settings.pooling_mode.as_deref().into_iter().chain(switched).collect();
     match modes.as_slice() {
         ["mean" | "mean_tokens"] => Ok(Pooling::Mean),
-        ["cls" | "cls_token"] => Ok(Pooling::First),
+        ["cls" | "cls_token"] => Ok(Pooling::FirstToken),
         other => Err(FolderError::Unsupported {
             file,
             what: format!(

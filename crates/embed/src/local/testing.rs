@@ -1,5 +1,5 @@
-//! A tiny model in a temporary folder, and what it should answer: the formulas as
-//! they are written, in double precision and without any library.
+//! A tiny model in a temporary folder, and a reference implementation of the encoder: the plain
+//! formulas in double precision, without a library.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -7,116 +7,116 @@ use safetensors::{Dtype, tensor::TensorView};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::Local;
+use super::LocalEmbedder;
 use vademecum_core::config::Embeddings;
 
 const WIDTH: usize = 8;
 const HEADS: usize = 2;
-const WIDE: usize = 16;
+const INTERMEDIATE_WIDTH: usize = 16;
 const BLOCKS: usize = 2;
-const PLACES: usize = 12;
+const POSITIONS: usize = 12;
 const EPSILON: f64 = 1e-12;
 const WORDS: [&str; 10] =
     ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "bread", "dough", "rise", "##s", "cafe", "the"];
 
-/// Rows of numbers.
-type Rows = Vec<Vec<f64>>;
+/// A matrix as a list of rows.
+type MatrixRows = Vec<Vec<f64>>;
 
-/// A tiny model.
-pub(super) struct Tiny {
+/// A tiny BERT model on disk.
+pub(super) struct TinyModel {
     folder: TempDir,
     tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
 }
 
-/// What the formulas are asked with.
+/// Input of the reference implementation.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct ReferenceInput<'a> {
     pub(super) pieces: &'a [u32],
     pub(super) first_only: bool,
     pub(super) tanh: bool,
 }
 
-impl Tiny {
-    /// A whole and sound one.
+impl TinyModel {
+    /// Creates a complete, valid model.
     pub(super) fn new() -> Self {
-        let tiny = Self { folder: tempfile::tempdir().unwrap(), tensors: tensors() };
-        tiny.write("config.json", config().to_string());
-        tiny.write("tokenizer.json", tokenizer().to_string());
-        tiny.write("modules.json", modules().to_string());
-        tiny.write(
+        let tiny = Self { folder: tempfile::tempdir().unwrap(), tensors: pseudo_random_tensors() };
+        tiny.write_file("config.json", bert_config_json().to_string());
+        tiny.write_file("tokenizer.json", tokenizer_json().to_string());
+        tiny.write_file("modules.json", modules_json().to_string());
+        tiny.write_file(
             "sentence_bert_config.json",
             r#"{"max_seq_length": 10, "do_lower_case": false}"#,
         );
-        tiny.write(
+        tiny.write_file(
             "1_Pooling/config.json",
             r#"{"word_embedding_dimension": 8, "pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true}"#,
         );
-        tiny.save();
+        tiny.save_weights();
         tiny
     }
 
-    /// Its folder.
+    /// Returns the folder of the model.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// What it takes to have it.
+    /// Returns settings that select the model.
     pub(super) fn settings(&self) -> Embeddings {
         let folder = Some(self.path().to_owned());
         Embeddings { model: Some("tiny".to_owned()), folder, ..Embeddings::default() }
     }
 
-    /// The provider that it makes.
-    pub(super) fn open(&self) -> Local {
-        Local::open(&self.settings()).unwrap()
+    /// Opens the model.
+    pub(super) fn open(&self) -> LocalEmbedder {
+        LocalEmbedder::open(&self.settings()).unwrap()
     }
 
-    /// Why it makes none.
-    pub(super) fn refusal(&self) -> String {
-        Local::open(&self.settings()).unwrap_err().to_string()
+    /// Returns the message of the error with which opening fails.
+    pub(super) fn open_error(&self) -> String {
+        LocalEmbedder::open(&self.settings()).unwrap_err().to_string()
     }
 
     /// Writes a file.
-    pub(super) fn write(&self, file: &str, content: impl AsRef<[u8]>) {
+    pub(super) fn write_file(&self, file: &str, content: impl AsRef<[u8]>) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
-    /// Takes a file away.
-    pub(super) fn remove(&self, file: &str) {
+    /// Removes a file.
+    pub(super) fn remove_file(&self, file: &str) {
         fs::remove_file(self.path().join(file)).unwrap();
     }
 
-    /// What is in a file.
-    pub(super) fn read(&self, file: &str) -> Vec<u8> {
+    /// Returns the content of a file.
+    pub(super) fn read_file(&self, file: &str) -> Vec<u8> {
         fs::read(self.path().join(file)).unwrap()
     }
 
-    /// Sets a field of a file of JSON.
-    pub(super) fn set(&self, file: &str, field: &str, value: Value) {
-        let mut content: Value = serde_json::from_slice(&self.read(file)).unwrap();
+    /// Sets a field of a JSON file.
+    pub(super) fn set_json_field(&self, file: &str, field: &str, value: Value) {
+        let mut content: Value = serde_json::from_slice(&self.read_file(file)).unwrap();
         content[field] = value;
-        self.write(file, content.to_string());
+        self.write_file(file, content.to_string());
     }
 
-    /// A tensor, to be changed and saved.
-    pub(super) fn tensor(&mut self, name: &str) -> &mut (Vec<usize>, Vec<f32>) {
+    /// Returns a tensor (shape and numbers), to be changed before saving.
+    pub(super) fn tensor_mut(&mut self, name: &str) -> &mut (Vec<usize>, Vec<f32>) {
         self.tensors.get_mut(name).unwrap()
     }
 
-    /// Forgets a tensor.
-    pub(super) fn forget(&mut self, name: &str) {
+    /// Removes a tensor.
+    pub(super) fn remove_tensor(&mut self, name: &str) {
         self.tensors.remove(name).unwrap();
     }
 
-    /// Saves the tensors.
-    pub(super) fn save(&self) {
-        self.save_as("", Dtype::F32);
+    /// Saves the tensors as 32-bit floats.
+    pub(super) fn save_weights(&self) {
+        self.save_weights_as("", Dtype::F32);
     }
 
-    /// Saves the tensors with `prefix` before their names, as numbers of a type.
-    pub(super) fn save_as(&self, prefix: &str, dtype: Dtype) {
+    /// Saves the tensors as `dtype`, with `prefix` before their names.
+    pub(super) fn save_weights_as(&self, prefix: &str, dtype: Dtype) {
         let tensors: Vec<(String, Vec<usize>, Vec<u8>)> = self
             .tensors
             .iter()
@@ -132,29 +132,30 @@ impl Tiny {
         let views = tensors.iter().map(|(name, shape, bytes)| {
             (name.as_str(), TensorView::new(dtype, shape.clone(), bytes).unwrap())
         });
-        self.write("model.safetensors", safetensors::serialize(views, None).unwrap());
+        self.write_file("model.safetensors", safetensors::serialize(views, None).unwrap());
     }
 
-    /// What the formulas say.
-    pub(super) fn answer(&self, asked: Asked<'_>) -> Vec<f64> {
-        let rows = self.rows("embeddings.word_embeddings.weight");
-        let places = self.rows("embeddings.position_embeddings.weight");
-        let segment = &self.rows("embeddings.token_type_embeddings.weight")[0];
+    /// Returns the vector that the formulas give.
+    pub(super) fn reference_vector(&self, asked: ReferenceInput<'_>) -> Vec<f64> {
+        let rows = self.tensor_rows("embeddings.word_embeddings.weight");
+        let places = self.tensor_rows("embeddings.position_embeddings.weight");
+        let segment = &self.tensor_rows("embeddings.token_type_embeddings.weight")[0];
         let embedded = asked.pieces.iter().zip(&places).map(|(piece, place)| {
             let row = &rows[usize::try_from(*piece).unwrap()];
             (0..WIDTH).map(|it| row[it] + place[it] + segment[it]).collect()
         });
-        let mut rows = self.norm("embeddings.LayerNorm", &embedded.collect());
+        let mut rows = self.reference_norm("embeddings.LayerNorm", &embedded.collect());
         for block in 0..BLOCKS {
-            rows = self.block(&format!("encoder.layer.{block}"), &rows, asked.tanh);
+            rows = self.reference_block(&format!("encoder.layer.{block}"), &rows, asked.tanh);
         }
         let pooled = if asked.first_only { &rows[..1] } else { &rows[..] };
         let count = f64::from(u32::try_from(pooled.len()).unwrap());
         (0..WIDTH).map(|it| pooled.iter().map(|row| row[it]).sum::<f64>() / count).collect()
     }
 
-    fn block(&self, name: &str, rows: &Rows, tanh: bool) -> Rows {
-        let part = |which: &str| self.linear(&format!("{name}.attention.self.{which}"), rows);
+    fn reference_block(&self, name: &str, rows: &MatrixRows, tanh: bool) -> MatrixRows {
+        let part =
+            |which: &str| self.reference_linear(&format!("{name}.attention.self.{which}"), rows);
         let (asks, answers, says) = (part("query"), part("key"), part("value"));
         let size = WIDTH / HEADS;
         let mut said = vec![vec![0.0; WIDTH]; rows.len()];
@@ -173,25 +174,30 @@ impl Tiny {
                 }
             }
         }
-        let attended = add(&self.linear(&format!("{name}.attention.output.dense"), &said), rows);
-        let attended = self.norm(&format!("{name}.attention.output.LayerNorm"), &attended);
-        let mut wide = self.linear(&format!("{name}.intermediate.dense"), &attended);
+        let attended = add_rows(
+            &self.reference_linear(&format!("{name}.attention.output.dense"), &said),
+            rows,
+        );
+        let attended =
+            self.reference_norm(&format!("{name}.attention.output.LayerNorm"), &attended);
+        let mut wide = self.reference_linear(&format!("{name}.intermediate.dense"), &attended);
         for number in wide.iter_mut().flatten() {
             *number = if tanh { gelu_tanh(*number) } else { gelu(*number) };
         }
-        let narrow = add(&self.linear(&format!("{name}.output.dense"), &wide), &attended);
-        self.norm(&format!("{name}.output.LayerNorm"), &narrow)
+        let narrow =
+            add_rows(&self.reference_linear(&format!("{name}.output.dense"), &wide), &attended);
+        self.reference_norm(&format!("{name}.output.LayerNorm"), &narrow)
     }
 
-    fn rows(&self, name: &str) -> Rows {
+    fn tensor_rows(&self, name: &str) -> MatrixRows {
         let (shape, numbers) = &self.tensors[name];
         let rows = numbers.chunks(*shape.last().unwrap());
         rows.map(|row| row.iter().copied().map(f64::from).collect()).collect()
     }
 
-    fn linear(&self, name: &str, rows: &Rows) -> Rows {
-        let weights = self.rows(&format!("{name}.weight"));
-        let bias = &self.rows(&format!("{name}.bias"))[0];
+    fn reference_linear(&self, name: &str, rows: &MatrixRows) -> MatrixRows {
+        let weights = self.tensor_rows(&format!("{name}.weight"));
+        let bias = &self.tensor_rows(&format!("{name}.bias"))[0];
         let product = |row: &Vec<f64>, weights: &Vec<f64>| -> f64 {
             row.iter().zip(weights).map(|(number, weight)| number * weight).sum()
         };
@@ -200,9 +206,9 @@ impl Tiny {
             .collect()
     }
 
-    fn norm(&self, name: &str, rows: &Rows) -> Rows {
-        let scale = &self.rows(&format!("{name}.weight"))[0];
-        let bias = &self.rows(&format!("{name}.bias"))[0];
+    fn reference_norm(&self, name: &str, rows: &MatrixRows) -> MatrixRows {
+        let scale = &self.tensor_rows(&format!("{name}.weight"))[0];
+        let bias = &self.tensor_rows(&format!("{name}.bias"))[0];
         let width = 8.0;
         rows.iter()
             .map(|row| {
@@ -215,14 +221,14 @@ impl Tiny {
     }
 }
 
-fn add(left: &Rows, right: &Rows) -> Rows {
+fn add_rows(left: &MatrixRows, right: &MatrixRows) -> MatrixRows {
     let sum = |(left, right): (&Vec<f64>, &Vec<f64>)| {
         left.iter().zip(right).map(|(a, b)| a + b).collect()
     };
     left.iter().zip(right).map(sum).collect()
 }
 
-/// GELU by the error function, which is summed up as the series that defines it.
+/// Exact GELU. The error function is summed up by its Maclaurin series.
 fn gelu(number: f64) -> f64 {
     let at = number / std::f64::consts::SQRT_2;
     let (mut term, mut sum) = (at, at);
@@ -238,11 +244,11 @@ fn gelu_tanh(number: f64) -> f64 {
     number * 0.5 * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * inner).tanh())
 }
 
-/// Numbers that look random and are the same every time.
-fn tensors() -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
+/// Returns pseudo-random tensors from a fixed seed.
+fn pseudo_random_tensors() -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
     let mut shapes = vec![
         ("embeddings.word_embeddings.weight".to_owned(), vec![WORDS.len(), WIDTH]),
-        ("embeddings.position_embeddings.weight".to_owned(), vec![PLACES, WIDTH]),
+        ("embeddings.position_embeddings.weight".to_owned(), vec![POSITIONS, WIDTH]),
         ("embeddings.token_type_embeddings.weight".to_owned(), vec![2, WIDTH]),
         ("embeddings.LayerNorm.weight".to_owned(), vec![WIDTH]),
         ("embeddings.LayerNorm.bias".to_owned(), vec![WIDTH]),
@@ -254,8 +260,8 @@ fn tensors() -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
             ("attention.self.value", WIDTH, Some(WIDTH)),
             ("attention.output.dense", WIDTH, Some(WIDTH)),
             ("attention.output.LayerNorm", WIDTH, None),
-            ("intermediate.dense", WIDE, Some(WIDTH)),
-            ("output.dense", WIDTH, Some(WIDE)),
+            ("intermediate.dense", INTERMEDIATE_WIDTH, Some(WIDTH)),
+            ("output.dense", WIDTH, Some(INTERMEDIATE_WIDTH)),
             ("output.LayerNorm", WIDTH, None),
         ];
         for (part, out, into) in parts {
@@ -275,16 +281,16 @@ fn tensors() -> BTreeMap<String, (Vec<usize>, Vec<f32>)> {
     shapes.into_iter().map(|(name, shape)| (name, (shape.clone(), numbers(&shape)))).collect()
 }
 
-fn config() -> Value {
+fn bert_config_json() -> Value {
     json!({
         "architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu",
         "hidden_size": WIDTH, "num_hidden_layers": BLOCKS, "num_attention_heads": HEADS,
-        "intermediate_size": WIDE, "vocab_size": WORDS.len(), "max_position_embeddings": PLACES,
+        "intermediate_size": INTERMEDIATE_WIDTH, "vocab_size": WORDS.len(), "max_position_embeddings": POSITIONS,
         "type_vocab_size": 2, "layer_norm_eps": 1e-12,
     })
 }
 
-fn modules() -> Value {
+fn modules_json() -> Value {
     json!([
         { "idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer" },
         { "idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling" },
@@ -292,8 +298,8 @@ fn modules() -> Value {
     ])
 }
 
-/// Fills up to five pieces and cuts after five, which nobody may believe.
-fn tokenizer() -> Value {
+/// Returns a tokenizer file that pads and truncates to five tokens; the loader must override both.
+fn tokenizer_json() -> Value {
     let vocabulary: serde_json::Map<String, Value> =
         WORDS.iter().enumerate().map(|(id, word)| ((*word).to_owned(), json!(id))).collect();
     json!({

@@ -1,25 +1,28 @@
-//! Texts as pieces that the model knows.
+//! Tokenization of texts with the vocabulary of the model.
 
 use tokenizers::{Tokenizer as Pieces, TruncationParams};
 
 use super::{
     error::FolderError,
-    folder::{Folder, MAX_VOCABULARY_BYTES},
-    settings::Settings,
+    model_folder::{MAX_VOCABULARY_BYTES, ModelFolder},
+    settings::ModelSettings,
 };
 
 const FILE: &str = "tokenizer.json";
 
-/// Parts texts into pieces.
+/// Splits texts into tokens.
 pub(super) struct Tokenizer {
-    pieces: Pieces,
+    tokenizer: Pieces,
     lower_case: bool,
 }
 
 impl Tokenizer {
-    /// Reads it. How long texts may be is the model's to say, and texts are never
-    /// filled up, whatever the file says.
-    pub(super) fn read(folder: &mut Folder, settings: &Settings) -> Result<Self, FolderError> {
+    /// Reads the tokenizer. The maximum length comes from the model settings, and padding is off,
+    /// whatever the file says.
+    pub(super) fn read(
+        folder: &mut ModelFolder,
+        settings: &ModelSettings,
+    ) -> Result<Self, FolderError> {
         let malformed = |error: tokenizers::Error| FolderError::Malformed {
             file: FILE.to_owned(),
             reason: error.to_string(),
@@ -29,12 +32,12 @@ impl Tokenizer {
         let truncation =
             TruncationParams { max_length: settings.max_tokens, ..TruncationParams::default() };
         pieces.with_padding(None).with_truncation(Some(truncation)).map_err(malformed)?;
-        Ok(Self { pieces, lower_case: settings.lower_case })
+        Ok(Self { tokenizer: pieces, lower_case: settings.lower_case })
     }
 
-    /// The pieces of a text, with its beginning and its end.
+    /// Returns the token ids of a text, with start and end tokens, truncated to the maximum length.
     pub(super) fn encode(&self, text: String) -> Result<Vec<u32>, tokenizers::Error> {
         let text = if self.lower_case { text.to_lowercase() } else { text };
-        Ok(self.pieces.encode_fast(text, true)?.get_ids().to_vec())
+        Ok(self.tokenizer.encode_fast(text, true)?.get_ids().to_vec())
     }
 }

@@ -1,7 +1,7 @@
-//! The numbers of a model: `model.safetensors`, read tensor by tensor.
+//! Reading of `model.safetensors`, tensor by tensor.
 //!
-//! The header is bounded before it is read, and no tensor is longer than the
-//! file: what a hostile file can cost is its own size.
+//! The size of the header is bounded before it is read, and no tensor is larger than the file, so
+//! that a malicious file cannot exhaust memory.
 
 use std::{
     fs::File,
@@ -10,40 +10,41 @@ use std::{
 
 use safetensors::{Dtype, tensor::Metadata};
 
-use super::{error::FolderError, folder::Folder};
+use super::{error::FolderError, model_folder::ModelFolder};
 
 const FILE: &str = "model.safetensors";
 
-/// What other formats call the same.
-const OTHERS: [&str; 3] = ["pytorch_model.bin", "model.safetensors.index.json", "tf_model.h5"];
+/// Weight files of formats that are not supported.
+const UNSUPPORTED_FILES: [&str; 3] =
+    ["pytorch_model.bin", "model.safetensors.index.json", "tf_model.h5"];
 
-/// The longest header, in bytes: that of the largest BERT has 60 KB.
+/// Maximum size of the header, in bytes. That of the largest BERT has 60 KB.
 const MAX_HEADER_BYTES: u64 = 1 << 22;
 
-/// How many bytes before the header say how long it is.
+/// Size of the length field before the header, in bytes.
 const LENGTH_BYTES: u64 = 8;
 
-/// The tensors of a file.
+/// The tensors of a safetensors file.
 #[derive(Debug)]
-pub(super) struct Weights<'a> {
-    folder: &'a mut Folder,
+pub(super) struct ModelWeights<'a> {
+    folder: &'a mut ModelFolder,
     file: File,
     header: Metadata,
-    /// Where the numbers begin.
-    begin: u64,
-    /// What stands before each name where a model was saved as part of another.
+    /// Offset of the tensor data in the file, in bytes.
+    data_start: u64,
+    /// Prefix of tensor names: `bert.` if the encoder was saved as part of a larger model.
     prefix: &'static str,
 }
 
-impl<'a> Weights<'a> {
-    /// Reads what tensors there are.
-    pub(super) fn open(folder: &'a mut Folder) -> Result<Self, FolderError> {
-        if !folder.has(FILE)
-            && let Some(other) = OTHERS.into_iter().find(|other| folder.has(other))
+impl<'a> ModelWeights<'a> {
+    /// Opens the file and reads its header. Fails if the sizes in the header do not match the file.
+    pub(super) fn open(folder: &'a mut ModelFolder) -> Result<Self, FolderError> {
+        if !folder.has_file(FILE)
+            && let Some(other) = UNSUPPORTED_FILES.into_iter().find(|other| folder.has_file(other))
         {
             return Err(FolderError::NotSafetensors { file: other.to_owned() });
         }
-        let (mut file, length) = folder.open(FILE)?;
+        let (mut file, length) = folder.open_file(FILE)?;
         let mut said = [0; size_of::<u64>()];
         file.read_exact(&mut said).map_err(unreadable)?;
         let header_bytes = u64::from_le_bytes(said);
@@ -54,7 +55,7 @@ impl<'a> Weights<'a> {
         }
         let mut header = Vec::new();
         (&mut file).take(header_bytes).read_to_end(&mut header).map_err(unreadable)?;
-        folder.fingerprint().add(&header);
+        folder.fingerprint().update(&header);
         let header: Metadata =
             serde_json::from_slice(&header).map_err(|error| malformed(error.to_string()))?;
         let begin = LENGTH_BYTES + header_bytes;
@@ -66,11 +67,16 @@ impl<'a> Weights<'a> {
         }
         let whole = header.info("embeddings.word_embeddings.weight").is_some();
         let prefix = if whole { "" } else { "bert." };
-        Ok(Self { folder, file, header, begin, prefix })
+        Ok(Self { folder, file, header, data_start: begin, prefix })
     }
 
-    /// The numbers of the tensor `name`, row by row.
-    pub(super) fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, FolderError> {
+    /// Reads the tensor `name` in row-major order. Fails unless it has this shape and finite 32-bit
+    /// numbers.
+    pub(super) fn read_tensor(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+    ) -> Result<Vec<f32>, FolderError> {
         let tensor = format!("{}{name}", self.prefix);
         let file = || FILE.to_owned();
         let Some(about) = self.header.info(&tensor) else {
@@ -88,11 +94,11 @@ impl<'a> Weights<'a> {
             });
         }
         let mut numbers = vec![0.0; shape.iter().product()];
-        let at = self.begin + about.data_offsets.0 as u64;
+        let at = self.data_start + about.data_offsets.0 as u64;
         self.file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
         let bytes = bytemuck::cast_slice_mut::<f32, u8>(&mut numbers);
         self.file.read_exact(bytes).map_err(unreadable)?;
-        self.folder.fingerprint().add(bytes);
+        self.folder.fingerprint().update(bytes);
         if cfg!(target_endian = "big") {
             for number in &mut numbers {
                 *number = f32::from_bits(number.to_bits().swap_bytes());

@@ -1,4 +1,4 @@
--- Forgets the :count vectors that were not used for longest.
+-- Deletes the :count least recently used vectors.
 DELETE FROM vectors
 WHERE row IN (
     SELECT row

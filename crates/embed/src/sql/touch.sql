@@ -1,4 +1,4 @@
--- Notes that a vector was used.
+-- Updates the time of the last use of a vector.
 UPDATE vectors
 SET used_at = :now
 WHERE input = :input;

@@ -1,31 +1,31 @@
-//! What a file of one document becomes.
+//! Construction of the draft of a file that contains one document.
 
-use vademecum_kit::model::{Body, Draft, MediaDraft};
+use vademecum_kit::model::{Draft, DraftBody, MediaDraft};
 
-use crate::{ImportError, Problem, Reading, SourceFile, digest::digest};
+use crate::{ImportError, ParsedFile, Problem, SourceFile, digest::digest};
 
-/// The document that is all of `file`, for an importer of this `version`. One
-/// without a word in it is of no use.
-pub(super) fn whole(
+/// Returns the draft of the document that is the whole `file`. `version` is that of the importer.
+/// Fails if the document has no text.
+pub(super) fn single_document(
     file: &SourceFile,
     version: &str,
     document: MediaDraft,
     problems: Vec<Problem>,
-) -> Result<Reading, ImportError> {
+) -> Result<ParsedFile, ImportError> {
     if document.content.trim().is_empty() {
-        return Err(ImportError::Empty { path: file.path.clone() });
+        return Err(ImportError::NoText { path: file.path.clone() });
     }
     let draft = Draft {
         origin: file.origin(),
         digest: digest(version, [file.bytes.as_slice()]),
         id: None,
-        body: Body::Media(document),
+        body: DraftBody::Media(document),
     };
-    Ok(Reading { drafts: vec![draft], problems })
+    Ok(ParsedFile { drafts: vec![draft], problems })
 }
 
-/// Why a file is not what it seems to be.
-pub(super) fn unreadable(
+/// Returns the error of a file that is damaged or not of the detected format.
+pub(super) fn unreadable_error(
     file: &SourceFile,
     format: &'static str,
     reason: &impl ToString,
@@ -33,10 +33,10 @@ pub(super) fn unreadable(
     ImportError::Unreadable { path: file.path.clone(), format, reason: reason.to_string() }
 }
 
-/// A title, unless there is nothing in it.
-pub(super) fn titled(title: Option<&str>, file: &SourceFile) -> String {
+/// Returns the title, or the file name if the title is blank.
+pub(super) fn title_or_stem(title: Option<&str>, file: &SourceFile) -> String {
     let title = title.map(str::trim).filter(|title| !title.is_empty());
-    title.map_or_else(|| file.stem(), str::to_owned)
+    title.map_or_else(|| file.file_stem(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -44,25 +44,27 @@ pub(super) mod tests {
     use super::*;
     use crate::Importer;
 
-    /// The only document of a file with these bytes.
-    pub(in crate::media) fn read(
+    /// Returns the only document of a file with these bytes.
+    pub(in crate::media) fn read_document(
         importer: &dyn Importer,
         path: &str,
         bytes: impl Into<Vec<u8>>,
     ) -> MediaDraft {
-        let mut reading = importer.read(&SourceFile::example(path, bytes)).unwrap();
+        let mut reading = importer.parse(&SourceFile::in_memory(path, bytes)).unwrap();
         assert_eq!(reading.problems, []);
-        let Body::Media(document) = reading.drafts.remove(0).body else { panic!("no document") };
+        let DraftBody::Media(document) = reading.drafts.remove(0).body else {
+            panic!("no document")
+        };
         assert!(reading.drafts.is_empty());
         document
     }
 
-    /// Why a file with these bytes cannot be read.
-    pub(in crate::media) fn refused(
+    /// Returns the error message for a file with these bytes.
+    pub(in crate::media) fn read_error(
         importer: &dyn Importer,
         path: &str,
         bytes: impl Into<Vec<u8>>,
     ) -> String {
-        importer.read(&SourceFile::example(path, bytes)).unwrap_err().to_string()
+        importer.parse(&SourceFile::in_memory(path, bytes)).unwrap_err().to_string()
     }
 }

@@ -1,52 +1,56 @@
-//! Mail: a message in a file (.eml), or many in one (.mbox).
+//! Mail: one message per file (.eml), or many (.mbox).
 
 use mail_parser::{
     Address, Message, MessageParser, MimeHeaders, PartType, mailbox::mbox::MessageIterator,
 };
-use vademecum_kit::model::{Body, Draft, MediaDraft, SourceName, Timestamp};
+use vademecum_kit::model::{Draft, DraftBody, MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::{titled, unreadable, whole},
-    markup,
+    document::{single_document, title_or_stem, unreadable_error},
+    html_markdown,
 };
-use crate::{Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, digest::digest};
+use crate::{
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest::digest,
+};
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "email/1";
 
-/// What the header of a message holds, most of it in every message.
-const FIELDS: [&str; 6] = ["from", "to", "date", "subject", "message-id", "mime-version"];
+/// Header fields that most messages have.
+const HEADER_FIELDS: [&str; 6] = ["from", "to", "date", "subject", "message-id", "mime-version"];
 
-/// How many of them a file must have to be known for a message.
-const ENOUGH_FIELDS: usize = 3;
+/// Minimum number of these fields for a file to be detected as a message.
+const MIN_HEADER_FIELDS: usize = 3;
 
-/// Reads mail.
+/// Importer of mail.
 #[derive(Debug)]
-pub(crate) struct Email;
+pub(crate) struct EmailImporter;
 
-impl Importer for Email {
+impl Importer for EmailImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "mail (.eml, .mbox)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let opening = glance.opening();
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let opening = glance.head_text();
         let message = opening.strip_prefix("From ").map_or(opening, after_first_line);
-        let named = glance.ends_in(&["eml", "mbox"]);
-        Fit::Content.when(fields(message) >= ENOUGH_FIELDS).max(Fit::Name.when(named))
+        let named = glance.has_extension(&["eml", "mbox"]);
+        Confidence::ByContent
+            .when(count_header_fields(message) >= MIN_HEADER_FIELDS)
+            .max(Confidence::ByName.when(named))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         if file.bytes.starts_with(b"From ") {
-            return Ok(mailbox(file));
+            return Ok(read_mailbox(file));
         }
-        let (document, problems) = read(file, &file.bytes)
-            .map_err(|reason| unreadable(file, "a mail message", &reason))?;
-        whole(file, VERSION, document, problems)
+        let (document, problems) = read_message(file, &file.bytes)
+            .map_err(|reason| unreadable_error(file, "a mail message", &reason))?;
+        single_document(file, VERSION, document, problems)
     }
 }
 
@@ -54,22 +58,22 @@ fn after_first_line(text: &str) -> &str {
     text.split_once('\n').map_or("", |(_, rest)| rest)
 }
 
-/// How many fields of a header a text opens with.
-fn fields(text: &str) -> usize {
+/// Returns the number of known header fields at the beginning of a text.
+fn count_header_fields(text: &str) -> usize {
     let is_field = |line: &str| {
         let name = line.split_once(':').map(|(name, _)| name.to_ascii_lowercase());
-        name.is_some_and(|name| FIELDS.contains(&name.as_str()))
+        name.is_some_and(|name| HEADER_FIELDS.contains(&name.as_str()))
     };
     text.lines().take_while(|line| !line.trim().is_empty()).filter(|line| is_field(line)).count()
 }
 
-fn mailbox(file: &SourceFile) -> Reading {
-    let mut reading = Reading::default();
+fn read_mailbox(file: &SourceFile) -> ParsedFile {
+    let mut reading = ParsedFile::default();
     for (number, message) in (1..).zip(MessageIterator::new(file.bytes.as_slice())) {
         let place = format!("message {number}");
         let read = message
             .map_err(|error| error.to_string())
-            .and_then(|message| draft(file, number, message.contents()));
+            .and_then(|message| to_draft(file, number, message.contents()));
         match read {
             Ok((draft, problems)) => {
                 reading.drafts.push(draft);
@@ -84,9 +88,14 @@ fn mailbox(file: &SourceFile) -> Reading {
     reading
 }
 
-/// A message among others: known by its own id, for it may move in the mailbox.
-fn draft(file: &SourceFile, number: usize, bytes: &[u8]) -> Result<(Draft, Vec<Problem>), String> {
-    let (document, problems) = read(file, bytes)?;
+/// Returns the draft of a message in a mailbox. Its origin is its `Message-ID`, because its
+/// position may change.
+fn to_draft(
+    file: &SourceFile,
+    number: usize,
+    bytes: &[u8],
+) -> Result<(Draft, Vec<Problem>), String> {
+    let (document, problems) = read_message(file, bytes)?;
     if document.content.trim().is_empty() {
         return Err("it holds no text".to_owned());
     }
@@ -94,32 +103,32 @@ fn draft(file: &SourceFile, number: usize, bytes: &[u8]) -> Result<(Draft, Vec<P
     let id = message.as_ref().and_then(Message::message_id);
     let origin =
         id.map_or_else(|| format!("{}#{number}", file.origin()), |id| format!("mail:{id}"));
-    let body = Body::Media(document);
+    let body = DraftBody::Media(document);
     Ok((Draft { origin, digest: digest(VERSION, [bytes]), id: None, body }, problems))
 }
 
-fn read(file: &SourceFile, bytes: &[u8]) -> Result<(MediaDraft, Vec<Problem>), String> {
+fn read_message(file: &SourceFile, bytes: &[u8]) -> Result<(MediaDraft, Vec<Problem>), String> {
     let message = MessageParser::new().parse(bytes).filter(|message| {
         message.from().is_some() || message.subject().is_some() || message.date().is_some()
     });
     let message = message.ok_or("it has no header with `From`, `Date` or `Subject`")?;
-    let from = message.from().map(names);
-    let to = message.to().map(names);
-    let body = text(&message)?;
+    let from = message.from().map(format_addresses);
+    let to = message.to().map(format_addresses);
+    let body = message_text(&message)?;
     let sent_at = message.date().and_then(|date| Timestamp::parse(&date.to_rfc3339()).ok());
     let document = MediaDraft {
-        title: titled(message.subject(), file),
+        title: title_or_stem(message.subject(), file),
         media_type: "email".to_owned(),
-        content: under_head(from.as_deref(), to.as_deref(), &body),
+        content: text_with_header(from.as_deref(), to.as_deref(), &body),
         author: from,
         modified_at: sent_at.or(file.modified),
         ..MediaDraft::default()
     };
-    Ok((document, left_out(&message)))
+    Ok((document, attachment_problems(&message)))
 }
 
-/// What a message says, under who wrote it to whom; nothing, if it says nothing.
-pub(super) fn under_head(from: Option<&str>, to: Option<&str>, body: &str) -> String {
+/// Returns the text below sender and recipients; empty if there is no text.
+pub(super) fn text_with_header(from: Option<&str>, to: Option<&str>, body: &str) -> String {
     if body.trim().is_empty() {
         return String::new();
     }
@@ -132,14 +141,16 @@ pub(super) fn under_head(from: Option<&str>, to: Option<&str>, body: &str) -> St
     text + "\n" + body.trim()
 }
 
-/// What a message says: its text, or if it has only that, its HTML.
-fn text(message: &Message<'_>) -> Result<String, String> {
+/// Returns the text of a message: its plain text parts, or its HTML if there are none.
+fn message_text(message: &Message<'_>) -> Result<String, String> {
     let mut said = Vec::new();
     for part in message.text_bodies() {
         match &part.body {
             PartType::Text(text) => said.push(text.trim().to_owned()),
             PartType::Html(html) => {
-                said.push(markup::markdown(html).map_err(|error| error.to_string())?);
+                said.push(
+                    html_markdown::html_to_markdown(html).map_err(|error| error.to_string())?,
+                );
             }
             PartType::Binary(_)
             | PartType::InlineBinary(_)
@@ -150,7 +161,7 @@ fn text(message: &Message<'_>) -> Result<String, String> {
     Ok(said.join("\n\n"))
 }
 
-fn left_out(message: &Message<'_>) -> Vec<Problem> {
+fn attachment_problems(message: &Message<'_>) -> Vec<Problem> {
     message
         .attachments()
         .map(|part| Problem {
@@ -160,8 +171,8 @@ fn left_out(message: &Message<'_>) -> Vec<Problem> {
         .collect()
 }
 
-/// The people in an address field: `Ada Lovelace <ada@example.org>, …`.
-fn names(address: &Address<'_>) -> String {
+/// Formats the people in an address field: `Ada Lovelace <ada@example.org>, …`.
+fn format_addresses(address: &Address<'_>) -> String {
     let people: Vec<String> = address
         .iter()
         .filter_map(|person| match (person.name(), person.address()) {
@@ -177,8 +188,8 @@ fn names(address: &Address<'_>) -> String {
 mod tests {
     use super::*;
     use crate::{
-        glance::tests::glance,
-        media::document::tests::{read, refused},
+        file_probe::tests::probe_file,
+        media::document::tests::{read_document, read_error},
     };
 
     const PLAIN: &str = "From: Ada Lovelace <ada@example.org>\r\nTo: bob@example.org\r\n\
@@ -192,30 +203,33 @@ mod tests {
         Content-Disposition: attachment; filename=rye.pdf\n\n%PDF\n--b--\n";
 
     #[test]
-    fn a_message_says_who_wrote_what_to_whom_and_when() {
-        let message = read(&Email, "/a.eml", PLAIN);
+    fn message_has_sender_recipient_subject_and_date() {
+        let message = read_document(&EmailImporter, "/a.eml", PLAIN);
         assert_eq!(message.title, "Brötchen");
         assert_eq!(message.author.as_deref(), Some("Ada Lovelace <ada@example.org>"));
         assert_eq!(message.modified_at, Timestamp::parse("2024-05-03T08:00:00Z").ok());
         let content = "From: Ada Lovelace <ada@example.org>\nTo: bob@example.org\n\n\
                        Der Teig muß gehen.";
         assert_eq!((message.content.as_str(), message.media_type.as_str()), (content, "email"));
-        assert_eq!(Email.recognise(&glance("a.txt", PLAIN)), Fit::Content);
-        assert_eq!(Email.recognise(&glance("a.txt", "To: do\n\nFrom: here")), Fit::No);
+        assert_eq!(EmailImporter.detect(&probe_file("a.txt", PLAIN)), Confidence::ByContent);
+        assert_eq!(
+            EmailImporter.detect(&probe_file("a.txt", "To: do\n\nFrom: here")),
+            Confidence::NoMatch
+        );
     }
 
     #[test]
-    fn html_is_read_where_there_is_no_text_and_attachments_are_named() {
-        let reading = Email.read(&SourceFile::example("/a.eml", MIXED)).unwrap();
-        let Body::Media(message) = &reading.drafts[0].body else { panic!("no document") };
+    fn html_replaces_missing_text_and_attachments_are_reported() {
+        let reading = EmailImporter.parse(&SourceFile::in_memory("/a.eml", MIXED)).unwrap();
+        let DraftBody::Media(message) = &reading.drafts[0].body else { panic!("no document") };
         assert!(message.content.ends_with("# Rye\n\nWait a day."), "{}", message.content);
         assert_eq!(reading.problems[0].place, "attachment `rye.pdf`");
     }
 
     #[test]
-    fn the_messages_of_a_mailbox_are_documents_of_their_own() {
+    fn mailbox_messages_become_separate_documents() {
         let mailbox = format!("From x\n{PLAIN}\nFrom y\nnothing\n\nFrom z\n{MIXED}");
-        let reading = Email.read(&SourceFile::example("/a.mbox", mailbox)).unwrap();
+        let reading = EmailImporter.parse(&SourceFile::in_memory("/a.mbox", mailbox)).unwrap();
         let origins: Vec<_> = reading.drafts.iter().map(|draft| draft.origin.as_str()).collect();
         assert_eq!(origins, ["mail:1@example.org", "file:/a.mbox#3"]);
         let places: Vec<_> = reading.problems.iter().map(|found| found.place.as_str()).collect();
@@ -223,8 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
-        assert!(refused(&Email, "/a.eml", "Just words.").contains("no header"));
-        assert!(refused(&Email, "/a.eml", "Subject: x\n\n").contains("holds no text"));
+    fn invalid_message_is_rejected() {
+        assert!(read_error(&EmailImporter, "/a.eml", "Just words.").contains("no header"));
+        assert!(read_error(&EmailImporter, "/a.eml", "Subject: x\n\n").contains("holds no text"));
     }
 }

@@ -1,4 +1,4 @@
-//! Books (.epub): their chapters in reading order, each under its title.
+//! Books (.epub): chapters in reading order, each below its title.
 
 use std::{collections::HashMap, io::Cursor, time::Duration};
 
@@ -6,64 +6,65 @@ use rbook::Epub as Book;
 use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
-    bounded,
-    document::{titled, unreadable, whole},
-    markup::markdown,
+    document::{single_document, title_or_stem, unreadable_error},
+    html_markdown::html_to_markdown,
+    isolated_thread,
 };
 use crate::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, archive::Archive,
-    keywords::distinct, markdown::Markdown,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
+    archive::Archive, keywords::distinct_keywords, markdown::MarkdownDocument,
 };
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "epub/1";
 
-/// Longest time that a book is read.
-const MAX_TIME: Duration = Duration::from_mins(2);
+/// Maximum time to read a book.
+const MAX_READ_TIME: Duration = Duration::from_mins(2);
 
-/// Reads books.
+/// Importer of books.
 #[derive(Debug)]
-pub(crate) struct Epub;
+pub(crate) struct EpubImporter;
 
-impl Importer for Epub {
+impl Importer for EpubImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "books (.epub)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
+    fn detect(&self, glance: &FileProbe) -> Confidence {
         let is_book = glance.entries().iter().any(|name| name == "META-INF/container.xml");
-        Fit::Content.when(is_book).max(Fit::Name.when(glance.ends_in(&["epub"])))
+        Confidence::ByContent
+            .when(is_book)
+            .max(Confidence::ByName.when(glance.has_extension(&["epub"])))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let refused = |reason: String| unreadable(file, "a book", &reason);
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        let refused = |reason: String| unreadable_error(file, "a book", &reason);
         let bytes = file.bytes.clone();
-        let (mut document, problems) = bounded::one(MAX_TIME, move || book(bytes))
-            .map_err(|stopped| refused(stopped.to_string()))?
-            .map_err(refused)?;
-        document.title = titled(Some(&document.title), file);
+        let (mut document, problems) =
+            isolated_thread::run_single(MAX_READ_TIME, move || read_book(bytes))
+                .map_err(|stopped| refused(stopped.to_string()))?
+                .map_err(refused)?;
+        document.title = title_or_stem(Some(&document.title), file);
         document.modified_at = document.modified_at.or(file.modified);
-        whole(file, VERSION, document, problems)
+        single_document(file, VERSION, document, problems)
     }
 }
 
-fn book(bytes: Vec<u8>) -> Result<(MediaDraft, Vec<Problem>), String> {
-    // What reads the book does not count what it unpacks.
+fn read_book(bytes: Vec<u8>) -> Result<(MediaDraft, Vec<Problem>), String> {
+    // The EPUB library does not limit the unpacked size.
     let mut archive = Archive::open(&bytes).map_err(|error| error.to_string())?;
-    archive.check().map_err(|error| error.to_string())?;
-    if archive.names().iter().any(|name| name == "META-INF/encryption.xml")
-        && is_locked(&mut archive)
+    archive.check_unpacked_size().map_err(|error| error.to_string())?;
+    if archive.file_names().iter().any(|name| name == "META-INF/encryption.xml")
+        && is_text_encrypted(&mut archive)
     {
-        return Err(
-            "it is protected against copying, and only its own reader can open it".to_owned()
-        );
+        return Err("it is protected by DRM; only its own reader can open it".to_owned());
     }
     let book = Book::read(Cursor::new(bytes)).map_err(|error| error.to_string())?;
-    let (content, problems) = chapters(&book);
+    let (content, problems) = chapters_markdown(&book);
     let about = book.metadata();
     let authors: Vec<&str> = about.creators().map(|creator| creator.value().trim()).collect();
     let dates = [about.modified_entry(), about.published_entry()];
@@ -72,7 +73,7 @@ fn book(bytes: Vec<u8>) -> Result<(MediaDraft, Vec<Problem>), String> {
             title: about.title().map(|title| title.value().trim().to_owned()).unwrap_or_default(),
             media_type: "epub".to_owned(),
             author: Some(authors.join(", ")).filter(|authors| !authors.is_empty()),
-            tags: distinct(about.tags().map(|tag| tag.value().trim().to_owned())),
+            tags: distinct_keywords(about.tags().map(|tag| tag.value().trim().to_owned())),
             modified_at: dates
                 .into_iter()
                 .rev()
@@ -85,16 +86,16 @@ fn book(bytes: Vec<u8>) -> Result<(MediaDraft, Vec<Problem>), String> {
     ))
 }
 
-/// Whether more than fonts is encrypted.
-fn is_locked(archive: &mut Archive<'_>) -> bool {
-    let list = archive.unpack("META-INF/encryption.xml").ok().flatten().unwrap_or_default();
+/// Returns `true` if text, not only fonts, is encrypted.
+fn is_text_encrypted(archive: &mut Archive<'_>) -> bool {
+    let list = archive.unpack_file("META-INF/encryption.xml").ok().flatten().unwrap_or_default();
     let list = String::from_utf8_lossy(&list);
     [".xhtml\"", ".html\"", ".htm\"", ".xml\""].into_iter().any(|ending| list.contains(ending))
 }
 
-/// What the chapters say, one after the other.
-fn chapters(book: &Book) -> (String, Vec<Problem>) {
-    let titles = titles(book);
+/// Returns the chapters as Markdown, and the problems of unreadable ones.
+fn chapters_markdown(book: &Book) -> (String, Vec<Problem>) {
+    let titles = toc_titles(book);
     let mut content = String::new();
     let mut problems = Vec::new();
     for chapter in book.reader() {
@@ -107,12 +108,12 @@ fn chapters(book: &Book) -> (String, Vec<Problem>) {
             }
         };
         let entry = chapter.manifest_entry();
-        // The table of contents says nothing that the chapters do not.
+        // The table of contents repeats the titles of the chapters.
         if entry.properties().has_property("nav") {
             continue;
         }
         let place = entry.href().path().to_string();
-        match markdown(chapter.content()) {
+        match html_to_markdown(chapter.content()) {
             Ok(text) if text.is_empty() => {}
             Ok(text) => {
                 if let Some(title) = titles.get(&place)
@@ -128,8 +129,8 @@ fn chapters(book: &Book) -> (String, Vec<Problem>) {
     (content, problems)
 }
 
-/// What the table of contents calls the files of a book.
-fn titles(book: &Book) -> HashMap<String, String> {
+/// Returns the titles of the files of a book, from its table of contents.
+fn toc_titles(book: &Book) -> HashMap<String, String> {
     let mut titles = HashMap::new();
     let Some(contents) = book.toc().contents() else { return titles };
     for entry in contents.flatten() {
@@ -146,18 +147,18 @@ fn titles(book: &Book) -> HashMap<String, String> {
 fn has_heading(markdown: &str) -> bool {
     let is_heading =
         |line: &str| line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
-    Markdown::parse(markdown).first_heading().is_some() || markdown.lines().any(is_heading)
+    MarkdownDocument::parse(markdown).first_heading().is_some() || markdown.lines().any(is_heading)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        glance::tests::{glance, packed},
-        media::document::tests::{read, refused},
+        file_probe::tests::{probe_file, zip_archive},
+        media::document::tests::{read_document, read_error},
     };
 
-    fn bound(chapters: &[(&str, &str)], more: &[(&str, &[u8])]) -> Vec<u8> {
+    fn build_epub(chapters: &[(&str, &str)], more: &[(&str, &[u8])]) -> Vec<u8> {
         let items: Vec<String> = chapters
             .iter()
             .map(|(name, _)| {
@@ -190,18 +191,18 @@ mod tests {
         ];
         files.extend(chapters.iter().map(|(name, text)| (*name, text.as_bytes())));
         files.extend(more);
-        packed(&files)
+        zip_archive(&files)
     }
 
     #[test]
-    fn a_book_is_its_chapters_each_under_its_title() {
+    fn book_consists_of_titled_chapters() {
         let chapters = [
             ("a.xhtml", "<html><body><h2>One</h2><p>Knead.</p></body></html>"),
             ("b.xhtml", "<html><body><p>Rest.</p></body></html>"),
         ];
-        let bytes = bound(&chapters, &[]);
-        assert_eq!(Epub.recognise(&glance("a.bin", &bytes)), Fit::Content);
-        let book = read(&Epub, "/a.epub", bytes);
+        let bytes = build_epub(&chapters, &[]);
+        assert_eq!(EpubImporter.detect(&probe_file("a.bin", &bytes)), Confidence::ByContent);
+        let book = read_document(&EpubImporter, "/a.epub", bytes);
         assert_eq!(book.content, "## One\n\nKnead.\n\n# The second\n\nRest.\n\n");
         assert_eq!((book.title.as_str(), book.media_type.as_str()), ("Rye", "epub"));
         assert_eq!(
@@ -212,31 +213,34 @@ mod tests {
     }
 
     #[test]
-    fn a_chapter_that_cannot_be_read_is_named_and_the_rest_goes_in() {
+    fn unreadable_chapter_is_reported_others_kept() {
         let deep = "<div>".repeat(2_000) + "x";
-        let bytes = bound(&[("a.xhtml", &deep), ("c.xhtml", "<p>Rest.</p>")], &[]);
-        let reading = Epub.read(&SourceFile::example("/a.epub", bytes)).unwrap();
+        let bytes = build_epub(&[("a.xhtml", &deep), ("c.xhtml", "<p>Rest.</p>")], &[]);
+        let reading = EpubImporter.parse(&SourceFile::in_memory("/a.epub", bytes)).unwrap();
         assert_eq!(reading.drafts.len(), 1);
         assert!(reading.problems[0].place.ends_with("a.xhtml"), "{:?}", reading.problems);
         assert!(reading.problems[0].reason.contains("nests"), "{:?}", reading.problems);
     }
 
     #[test]
-    fn what_is_no_book_or_is_locked_is_refused() {
-        assert!(refused(&Epub, "/a.epub", "words").contains("as a book"));
-        assert!(refused(&Epub, "/a.epub", packed(&[("x", b"y")])).contains("as a book"));
+    fn invalid_or_encrypted_book_is_rejected() {
+        assert!(read_error(&EpubImporter, "/a.epub", "words").contains("as a book"));
+        assert!(
+            read_error(&EpubImporter, "/a.epub", zip_archive(&[("x", b"y")])).contains("as a book")
+        );
         let lock = b"<CipherReference URI=\"a.xhtml\"/>".as_slice();
-        let locked = bound(&[("a.xhtml", "<p>x</p>")], &[("META-INF/encryption.xml", lock)]);
-        assert!(refused(&Epub, "/a.epub", locked).contains("protected"));
+        let locked = build_epub(&[("a.xhtml", "<p>x</p>")], &[("META-INF/encryption.xml", lock)]);
+        assert!(read_error(&EpubImporter, "/a.epub", locked).contains("protected"));
     }
 
     #[test]
-    fn a_bomb_is_stopped_before_it_is_unpacked() {
+    fn zip_bomb_is_rejected_before_parsing() {
         let zeros = vec![b' '; 100 * 1_024 * 1_024];
         let names = ["1", "2", "3", "4", "5", "6"];
         let bombs: Vec<(&str, &[u8])> =
             names.iter().map(|name| (*name, zeros.as_slice())).collect();
-        let error = refused(&Epub, "/a.epub", bound(&[("a.xhtml", "<p>x</p>")], &bombs));
+        let error =
+            read_error(&EpubImporter, "/a.epub", build_epub(&[("a.xhtml", "<p>x</p>")], &bombs));
         assert!(error.contains("unpacks to more than"), "{error}");
     }
 }

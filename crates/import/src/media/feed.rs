@@ -1,55 +1,55 @@
-//! Feeds: RSS, Atom and JSON Feed, each entry a document.
+//! Feeds: RSS, Atom and JSON Feed. Each entry is a document.
 
 use feed_rs::model::{Entry, Feed};
-use vademecum_kit::model::{Body, Draft, MediaDraft, SourceName, Timestamp};
+use vademecum_kit::model::{Draft, DraftBody, MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::unreadable,
-    markup::{TooDeep, markdown},
+    document::unreadable_error,
+    html_markdown::{NestingTooDeep, html_to_markdown},
 };
 use crate::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, digest::digest,
-    keywords::distinct,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, digest::digest,
+    keywords::distinct_keywords,
 };
 
-/// Goes up when the same file makes other documents than before.
+/// Version of the importer; increment when the same file produces different documents.
 const VERSION: &str = "feed/1";
 
-/// Reads feeds.
+/// Importer of feeds.
 #[derive(Debug)]
-pub(crate) struct Feeds;
+pub(crate) struct FeedImporter;
 
-impl Importer for Feeds {
+impl Importer for FeedImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "feeds (RSS, Atom, JSON Feed)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let opening = glance.opening();
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let opening = glance.head_text();
         let names = |marks: &[&str]| marks.iter().any(|mark| opening.contains(mark));
         let is_xml = opening.starts_with('<')
             && names(&["<rss", "http://www.w3.org/2005/Atom", "http://purl.org/rss/1.0/"]);
         let is_json = opening.starts_with('{') && names(&["https://jsonfeed.org/version/"]);
-        Fit::Content
+        Confidence::ByContent
             .when((is_xml && !names(&["<html"])) || is_json)
-            .max(Fit::Name.when(glance.ends_in(&["rss", "atom"])))
+            .max(Confidence::ByName.when(glance.has_extension(&["rss", "atom"])))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        // It names its encoding itself.
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        // The parser detects the encoding declared by the feed.
         let feed = feed_rs::parser::parse(file.bytes.as_slice())
-            .map_err(|error| unreadable(file, "a feed", &error))?;
+            .map_err(|error| unreadable_error(file, "a feed", &error))?;
         if feed.entries.is_empty() {
-            return Err(unreadable(file, "a feed", &"it has no entries"));
+            return Err(unreadable_error(file, "a feed", &"it has no entries"));
         }
-        let mut reading = Reading::default();
+        let mut reading = ParsedFile::default();
         for (number, entry) in (1..).zip(&feed.entries) {
-            match document(&feed, entry, file) {
-                Ok(document) => reading.drafts.push(draft(&feed, entry, document)),
+            match entry_document(&feed, entry, file) {
+                Ok(document) => reading.drafts.push(to_draft(&feed, entry, document)),
                 Err(reason) => {
                     let title = entry.title.as_ref().map_or("", |title| &title.content);
                     let place = format!("entry {number} `{title}`");
@@ -61,8 +61,9 @@ impl Importer for Feeds {
     }
 }
 
-/// An entry is known by its own name, wherever the feed was saved.
-fn draft(feed: &Feed, entry: &Entry, document: MediaDraft) -> Draft {
+/// Returns the draft of an entry. Its origin consists of the identifiers of feed and entry, so it
+/// does not depend on the file.
+fn to_draft(feed: &Feed, entry: &Entry, document: MediaDraft) -> Draft {
     let date = document.modified_at.map(|date| date.to_string()).unwrap_or_default();
     let url = document.url.as_deref().unwrap_or_default();
     let author = document.author.as_deref().unwrap_or_default();
@@ -71,12 +72,12 @@ fn draft(feed: &Feed, entry: &Entry, document: MediaDraft) -> Draft {
         origin: format!("feed:{}:{}", feed.id, entry.id),
         digest: digest(VERSION, parts.map(str::as_bytes)),
         id: None,
-        body: Body::Media(document),
+        body: DraftBody::Media(document),
     }
 }
 
-fn document(feed: &Feed, entry: &Entry, file: &SourceFile) -> Result<MediaDraft, String> {
-    let content = text(entry).map_err(|error| error.to_string())?;
+fn entry_document(feed: &Feed, entry: &Entry, file: &SourceFile) -> Result<MediaDraft, String> {
+    let content = entry_text(entry).map_err(|error| error.to_string())?;
     if content.is_empty() {
         return Err("it holds no text".to_owned());
     }
@@ -98,7 +99,7 @@ fn document(feed: &Feed, entry: &Entry, file: &SourceFile) -> Result<MediaDraft,
         media_type: "feed".to_owned(),
         url: entry.links.iter().find(page).map(|link| link.href.clone()),
         author: Some(authors.join(", ")).filter(|authors| !authors.is_empty()),
-        tags: distinct(entry.categories.iter().map(|category| category.term.clone())),
+        tags: distinct_keywords(entry.categories.iter().map(|category| category.term.clone())),
         modified_at: date
             .and_then(|date| Timestamp::parse(&date.to_rfc3339()).ok())
             .or(file.modified),
@@ -107,12 +108,12 @@ fn document(feed: &Feed, entry: &Entry, file: &SourceFile) -> Result<MediaDraft,
     })
 }
 
-/// What an entry says: all of it, or else its summary.
-fn text(entry: &Entry) -> Result<String, TooDeep> {
+/// Returns the content of an entry as Markdown, or its summary if there is no content.
+fn entry_text(entry: &Entry) -> Result<String, NestingTooDeep> {
     let whole = entry.content.as_ref().and_then(|content| content.body.as_deref());
     let summary = entry.summary.as_ref().map(|summary| summary.content.as_str());
     for html in whole.into_iter().chain(summary) {
-        let text = markdown(html)?;
+        let text = html_to_markdown(html)?;
         if !text.is_empty() {
             return Ok(text);
         }
@@ -128,11 +129,11 @@ fn first_line(text: &str) -> &str {
 mod tests {
     use super::*;
     use crate::{
-        glance::tests::glance,
-        media::document::tests::{read, refused},
+        file_probe::tests::probe_file,
+        media::document::tests::{read_document, read_error},
     };
 
-    fn rss(items: &str) -> String {
+    fn rss_feed(items: &str) -> String {
         format!(
             "<?xml version='1.0'?><rss version='2.0'><channel><title>Bakery</title>\
              <link>https://example.org/</link>{items}</channel></rss>"
@@ -140,56 +141,66 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_a_document_with_what_the_feed_says_of_it() {
+    fn entry_becomes_document_with_feed_metadata() {
         let item = "<item><title>Rye &amp; wheat</title><link>https://example.org/rye</link>\
             <author>ada@example.org (Ada)</author><category>bread</category><guid>1</guid>\
             <pubDate>Fri, 03 May 2024 10:00:00 +0200</pubDate>\
             <description>&lt;h2&gt;Dough&lt;/h2&gt;&lt;p&gt;Wait &amp;amp; see.&lt;/p&gt;</description></item>";
-        let entry = read(&Feeds, "/feed.xml", rss(item));
+        let entry = read_document(&FeedImporter, "/feed.xml", rss_feed(item));
         assert_eq!(entry.title, "Rye & wheat");
         assert_eq!(entry.content, "## Dough\n\nWait & see.");
         assert_eq!(entry.url.as_deref(), Some("https://example.org/rye"));
         assert!(entry.author.as_deref().unwrap().contains("Ada"), "{entry:?}");
         assert_eq!(entry.tags, ["bread"]);
         assert_eq!(entry.modified_at, Timestamp::parse("2024-05-03T08:00:00Z").ok());
-        assert_eq!(Feeds.recognise(&glance("feed.xml", rss(item))), Fit::Content);
+        assert_eq!(
+            FeedImporter.detect(&probe_file("feed.xml", rss_feed(item))),
+            Confidence::ByContent
+        );
     }
 
     #[test]
-    fn atom_and_json_feeds_are_read_as_well() {
+    fn atom_and_json_feeds_are_read() {
         let atom = "<feed xmlns='http://www.w3.org/2005/Atom'><id>f</id><title>T</title>\
             <author><name>Ada</name></author><entry><id>1</id><title>Rye</title>\
             <updated>2024-05-03T08:00:00Z</updated><content>Wait.</content></entry></feed>";
-        let entry = read(&Feeds, "/a.atom", atom);
+        let entry = read_document(&FeedImporter, "/a.atom", atom);
         assert_eq!((entry.content.as_str(), entry.author.as_deref()), ("Wait.", Some("Ada")));
         let json = r#"{"version": "https://jsonfeed.org/version/1.1", "title": "T", "items":
             [{"id": "1", "title": "Rye", "content_text": "Wait."}]}"#;
-        assert_eq!(read(&Feeds, "/a.json", json).content, "Wait.");
-        assert_eq!(Feeds.recognise(&glance("a.json", json)), Fit::Content);
+        assert_eq!(read_document(&FeedImporter, "/a.json", json).content, "Wait.");
+        assert_eq!(FeedImporter.detect(&probe_file("a.json", json)), Confidence::ByContent);
     }
 
     #[test]
-    fn an_entry_is_known_wherever_its_feed_is_saved() {
-        let feed = rss("<item><guid>1</guid><title>T</title><description>x</description></item>");
+    fn entry_origin_is_independent_of_file() {
+        let feed =
+            rss_feed("<item><guid>1</guid><title>T</title><description>x</description></item>");
         let origin = |path: &str| {
-            Feeds.read(&SourceFile::example(path, feed.as_str())).unwrap().drafts.remove(0).origin
+            FeedImporter
+                .parse(&SourceFile::in_memory(path, feed.as_str()))
+                .unwrap()
+                .drafts
+                .remove(0)
+                .origin
         };
         assert_eq!(origin("/a.xml"), origin("/b.xml"));
     }
 
     #[test]
-    fn an_empty_entry_is_named_and_the_rest_goes_in() {
-        let feed = rss("<item><title>None</title></item><item><description>x</description></item>");
-        let reading = Feeds.read(&SourceFile::example("/a.xml", feed)).unwrap();
+    fn empty_entry_is_reported_others_kept() {
+        let feed =
+            rss_feed("<item><title>None</title></item><item><description>x</description></item>");
+        let reading = FeedImporter.parse(&SourceFile::in_memory("/a.xml", feed)).unwrap();
         assert_eq!(reading.drafts.len(), 1);
         assert_eq!(reading.problems[0].place, "entry 1 `None`");
     }
 
     #[test]
-    fn what_is_no_feed_is_refused() {
-        assert!(refused(&Feeds, "/a.rss", "<rss version='2.0'>").contains("as a feed"));
-        assert!(refused(&Feeds, "/a.rss", "words").contains("as a feed"));
+    fn invalid_feed_is_rejected() {
+        assert!(read_error(&FeedImporter, "/a.rss", "<rss version='2.0'>").contains("as a feed"));
+        assert!(read_error(&FeedImporter, "/a.rss", "words").contains("as a feed"));
         let deep = "<rss version='2.0'>".to_owned() + &"<a>".repeat(1_000_000);
-        assert!(refused(&Feeds, "/a.rss", deep).contains("as a feed"));
+        assert!(read_error(&FeedImporter, "/a.rss", deep).contains("as a feed"));
     }
 }

@@ -1,61 +1,61 @@
-//! Web pages: the article in them as Markdown, without what is around it.
+//! Web pages: the article as Markdown, without navigation and other surroundings.
 
 use dom_smoothie::{Article, Config, Readability};
 use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::{titled, whole},
-    markup::{MAX_DEPTH, body_markdown, markdown, parse},
+    document::{single_document, title_or_stem},
+    html_markdown::{MAX_DEPTH, body_markdown, html_to_markdown, parse_html},
 };
 use crate::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile,
-    keywords::{between_commas, distinct},
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
+    keywords::{distinct_keywords, split_commas},
 };
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "html/2";
 
-/// An article shorter than this is most likely not all there is to read.
+/// Length in characters below which an extracted article is probably incomplete.
 const SHORT_ARTICLE_CHARS: usize = 250;
 
-/// A page with more elements than this is a table of data, not an article,
-/// and looking for one would take minutes.
+/// Maximum number of elements for article extraction. A larger page is a table of data, for which
+/// extraction would take minutes.
 const MAX_ELEMENTS: usize = 200_000;
 
-/// Reads pages.
+/// Importer of web pages.
 #[derive(Debug)]
-pub(crate) struct Html;
+pub(crate) struct HtmlImporter;
 
-impl Importer for Html {
+impl Importer for HtmlImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "web pages (.html, .htm, .xhtml)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let opening: String = glance.opening().chars().take(1_024).collect();
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let opening: String = glance.head_text().chars().take(1_024).collect();
         let opening = opening.to_ascii_lowercase();
         let is_page = opening.starts_with("<!doctype html") || opening.starts_with("<html");
-        let named = glance.ends_in(&["html", "htm", "xhtml"]);
-        Fit::Content.when(is_page).max(Fit::Name.when(named))
+        let named = glance.has_extension(&["html", "htm", "xhtml"]);
+        Confidence::ByContent.when(is_page).max(Confidence::ByName.when(named))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        whole(file, VERSION, document(file)?, Vec::new())
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        single_document(file, VERSION, read_page(file)?, Vec::new())
     }
 }
 
-/// Reads a page.
-pub(crate) fn document(file: &SourceFile) -> Result<MediaDraft, ImportError> {
-    let text = &file.text_declared(charset(&file.bytes))?;
+/// Reads a page. Fails if it is not text or nested too deeply.
+pub(crate) fn read_page(file: &SourceFile) -> Result<MediaDraft, ImportError> {
+    let text = &file.text_with_encoding(declared_charset(&file.bytes))?;
     let too_deep = |_| ImportError::TooDeep { path: file.path.clone(), max_depth: MAX_DEPTH };
-    let page = parse(text).map_err(too_deep)?;
-    let mut draft = draft(&page);
-    let article = article(text);
-    let main = article.as_ref().map(|article| markdown(&article.content)).transpose();
+    let page = parse_html(text).map_err(too_deep)?;
+    let mut draft = head_metadata(&page);
+    let article = extract_article(text);
+    let main = article.as_ref().map(|article| html_to_markdown(&article.content)).transpose();
     draft.content = main.map_err(too_deep)?.unwrap_or_default();
     if draft.content.chars().count() < SHORT_ARTICLE_CHARS {
         let body = body_markdown(&page);
@@ -64,15 +64,15 @@ pub(crate) fn document(file: &SourceFile) -> Result<MediaDraft, ImportError> {
         }
     }
     if let Some(article) = article {
-        complete(&mut draft, article);
+        add_article_metadata(&mut draft, article);
     }
-    draft.title = titled(Some(&draft.title), file);
+    draft.title = title_or_stem(Some(&draft.title), file);
     draft.modified_at = draft.modified_at.or(file.modified);
     Ok(draft)
 }
 
-/// The encoding that a page names, near its beginning.
-fn charset(bytes: &[u8]) -> Option<&str> {
+/// Returns the encoding declared in the first 1,024 bytes of a page.
+fn declared_charset(bytes: &[u8]) -> Option<&str> {
     let opening = bytes.get(..1_024.min(bytes.len()))?;
     let opening = opening.utf8_chunks().next()?.valid();
     let at = opening.to_ascii_lowercase().find("charset=")?;
@@ -81,26 +81,26 @@ fn charset(bytes: &[u8]) -> Option<&str> {
     end.and_then(|end| named.get(..end)).filter(|name| !name.is_empty())
 }
 
-/// What a page is about, without what is around it.
-fn article(text: &str) -> Option<Article> {
+/// Extracts the article of a page.
+fn extract_article(text: &str) -> Option<Article> {
     let config = Config { max_elements_to_parse: MAX_ELEMENTS, ..Config::default() };
     Readability::new(text, None, Some(config)).ok()?.parse().ok()
 }
 
-/// Fills in what the head of the page does not say.
-fn complete(draft: &mut MediaDraft, article: Article) {
+/// Adds the metadata of the article that the head of the page lacks.
+fn add_article_metadata(draft: &mut MediaDraft, article: Article) {
     let moment = |text: Option<String>| text.and_then(|text| Timestamp::parse(&text).ok());
     if draft.title.is_empty() || !article.title.trim().is_empty() {
         article.title.trim().clone_into(&mut draft.title);
     }
-    draft.author = article.byline.and_then(|name| a_name(&name)).or(draft.author.take());
-    draft.url = draft.url.take().or(article.url.filter(|url| is_absolute(url)));
+    draft.author = article.byline.and_then(|name| author_name(&name)).or(draft.author.take());
+    draft.url = draft.url.take().or(article.url.filter(|url| is_absolute_url(url)));
     draft.modified_at =
         moment(article.modified_time).or(moment(article.published_time)).or(draft.modified_at);
 }
 
-/// What the head of a page says.
-fn draft(page: &Readability) -> MediaDraft {
+/// Returns a document with the metadata in the head of a page.
+fn head_metadata(page: &Readability) -> MediaDraft {
     let urls = [("link[rel='canonical']", "href"), ("meta[property='og:url']", "content")];
     let keywords = ["meta[name='keywords']", "meta[property='article:tag']"];
     let dates = [
@@ -111,24 +111,29 @@ fn draft(page: &Readability) -> MediaDraft {
         ("meta[name='citation_publication_date']", "content"),
         ("article time[datetime]", "datetime"),
     ];
-    let all = |(query, name): &(&str, &str)| values(page, query, name);
+    let all = |(query, name): &(&str, &str)| attribute_values(page, query, name);
     MediaDraft {
         title: page.doc.select_single("title").text().trim().to_owned(),
         media_type: "html".to_owned(),
-        url: urls.iter().flat_map(all).find(|url| is_absolute(url)),
-        author: values(page, "meta[name='author']", "content").find_map(|name| a_name(&name)),
-        tags: distinct(
+        url: urls.iter().flat_map(all).find(|url| is_absolute_url(url)),
+        author: attribute_values(page, "meta[name='author']", "content")
+            .find_map(|name| author_name(&name)),
+        tags: distinct_keywords(
             keywords
                 .iter()
-                .flat_map(|query| values(page, query, "content"))
-                .flat_map(|list| between_commas(&list).collect::<Vec<_>>()),
+                .flat_map(|query| attribute_values(page, query, "content"))
+                .flat_map(|list| split_commas(&list).collect::<Vec<_>>()),
         ),
         modified_at: dates.iter().flat_map(all).find_map(|text| Timestamp::parse(&text).ok()),
         ..MediaDraft::default()
     }
 }
 
-fn values(page: &Readability, query: &str, name: &str) -> impl Iterator<Item = String> + use<> {
+fn attribute_values(
+    page: &Readability,
+    query: &str,
+    name: &str,
+) -> impl Iterator<Item = String> + use<> {
     let found: Vec<_> = page.doc.select(query).iter().collect();
     let values: Vec<_> = found
         .iter()
@@ -138,12 +143,12 @@ fn values(page: &Readability, query: &str, name: &str) -> impl Iterator<Item = S
     values.into_iter()
 }
 
-fn is_absolute(url: &str) -> bool {
+fn is_absolute_url(url: &str) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
 }
 
-/// The name, unless it is the address of a profile.
-fn a_name(text: &str) -> Option<String> {
+/// Returns the name of the author, unless it is the address of a profile.
+fn author_name(text: &str) -> Option<String> {
     let name = text.trim();
     (!name.is_empty() && !name.contains("://")).then(|| name.to_owned())
 }
@@ -151,7 +156,7 @@ fn a_name(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::document::tests::{read, refused};
+    use crate::media::document::tests::{read_document, read_error};
 
     const ARTICLE: &str = "<!doctype html><html lang=en><head><title>Rye bread | Baker</title>
         <link rel=canonical href='https://example.org/rye'>
@@ -162,7 +167,7 @@ mod tests {
         <body><nav><a href=/>Home</a> <a href=/shop>Shop</a></nav><article><h1>Rye bread</h1>";
 
     fn page(text: &str) -> MediaDraft {
-        read(&Html, "/pages/rye.html", text)
+        read_document(&HtmlImporter, "/pages/rye.html", text)
     }
 
     fn article() -> String {
@@ -174,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_article_is_its_paragraphs_and_nothing_around_them() {
+    fn article_excludes_surroundings() {
         let page = page(&article());
         assert!(page.content.contains("0. Rye flour"), "{}", page.content);
         assert!(page.content.contains("waits & waits.\n\n1. Rye"), "{}", page.content);
@@ -184,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_says_who_wrote_what_when_and_where() {
+    fn metadata_is_read_from_head() {
         let page = page(&article());
         assert!(page.title.starts_with("Rye bread"), "{}", page.title);
         assert_eq!(page.author.as_deref(), Some("Ada Lovelace"));
@@ -195,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_page_is_read_whole() {
+    fn short_page_is_read_completely() {
         let page =
             page("<body><style>p{}</style><h1>Note</h1><p>Buy rye.<p>Soon.<script>x</script>");
         assert_eq!(page.title, "rye");
@@ -205,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_page_nested_beyond_reason_is_refused() {
+    fn deeply_nested_page_is_rejected() {
         let nested = "<div>".repeat(2_000) + "words";
-        assert!(refused(&Html, "/a.html", nested).contains("nests more than 512"));
+        assert!(read_error(&HtmlImporter, "/a.html", nested).contains("nests more than 512"));
     }
 
     #[test]
-    fn a_page_is_read_in_the_encoding_that_it_names() {
+    fn page_is_decoded_in_declared_encoding() {
         let text = b"<html><head><meta charset='koi8-r'></head><body><p>\xf2\xd6\xc1\xce\xcf\xca";
-        assert_eq!(read(&Html, "/a.html", text.as_slice()).content, "Ржаной");
+        assert_eq!(read_document(&HtmlImporter, "/a.html", text.as_slice()).content, "Ржаной");
     }
 }

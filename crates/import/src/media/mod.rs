@@ -1,15 +1,16 @@
-//! Media: articles, pages, papers, books, recordings, mail. One format a file.
+//! Importers of media: articles, web pages, papers, books, recordings, mail. Each format has one
+//! file.
 //!
-//! Start with `document`, what they have in common, then take `text`.
+//! Start with `document`, which is shared by all, then read `text`.
 
-mod bounded;
 mod cue_text;
 mod document;
 mod email;
 mod epub;
 mod feed;
 pub(super) mod html;
-mod markup;
+mod html_markdown;
+mod isolated_thread;
 mod notebook;
 mod office;
 mod outlook;
@@ -22,7 +23,8 @@ mod table;
 mod text;
 
 pub(super) use self::{
-    email::Email, epub::Epub, feed::Feeds, html::Html, notebook::Notebook, office::Office,
-    outlook::Outlook, pdf::Pdf, podcast::Podcast, rst::Rst, subtitles::Subtitles, table::Table,
-    text::Text,
+    email::EmailImporter, epub::EpubImporter, feed::FeedImporter, html::HtmlImporter,
+    notebook::NotebookImporter, office::OfficeImporter, outlook::OutlookImporter, pdf::PdfImporter,
+    podcast::PodcastImporter, rst::RstImporter, subtitles::SubtitleImporter, table::TableImporter,
+    text::TextImporter,
 };

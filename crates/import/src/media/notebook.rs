@@ -1,98 +1,101 @@
-//! Notebooks: what is written and computed in them, without what came out.
+//! Jupyter notebooks: text and code of the cells, without their outputs.
 
 use serde::Deserialize;
 use vademecum_kit::model::{MediaDraft, SourceName};
 
-use super::document::{titled, unreadable, whole};
-use crate::{Fit, Glance, ImportError, Importer, Reading, SourceFile, markdown::Markdown};
+use super::document::{single_document, title_or_stem, unreadable_error};
+use crate::{
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
+    markdown::MarkdownDocument,
+};
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "notebook/1";
 
-/// Reads notebooks.
+/// Importer of notebooks.
 #[derive(Debug)]
-pub(crate) struct Notebook;
+pub(crate) struct NotebookImporter;
 
 #[derive(Deserialize)]
-struct Pages {
-    cells: Vec<Cell>,
+struct NotebookFile {
+    cells: Vec<NotebookCell>,
     #[serde(default)]
-    metadata: Metadata,
+    metadata: NotebookMetadata,
 }
 
 #[derive(Deserialize)]
-struct Cell {
+struct NotebookCell {
     cell_type: String,
     #[serde(default)]
-    source: Source,
+    source: CellSource,
 }
 
-/// A text, whole or by its lines.
+/// The text of a cell, as one string or as lines.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Source {
+enum CellSource {
     Text(String),
     Lines(Vec<String>),
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Metadata {
+struct NotebookMetadata {
     title: Option<String>,
-    language_info: Named,
+    language_info: LanguageInfo,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Named {
+struct LanguageInfo {
     name: String,
 }
 
-impl Importer for Notebook {
+impl Importer for NotebookImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "notebooks (.ipynb)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        Fit::Name.when(glance.ends_in(&["ipynb"]))
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        Confidence::ByName.when(glance.has_extension(&["ipynb"]))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let text = file.text()?;
-        let notebook: Pages =
-            serde_json::from_str(&text).map_err(|error| unreadable(file, "a notebook", &error))?;
+        let notebook: NotebookFile = serde_json::from_str(&text)
+            .map_err(|error| unreadable_error(file, "a notebook", &error))?;
         let language = &notebook.metadata.language_info.name;
         let cells: Vec<String> =
-            notebook.cells.iter().filter_map(|cell| cell.text(language)).collect();
+            notebook.cells.iter().filter_map(|cell| cell.to_markdown(language)).collect();
         let content = cells.join("\n\n");
-        let heading = Markdown::parse(&content).first_heading();
+        let heading = MarkdownDocument::parse(&content).first_heading();
         let document = MediaDraft {
-            title: titled(notebook.metadata.title.as_deref().or(heading), file),
+            title: title_or_stem(notebook.metadata.title.as_deref().or(heading), file),
             media_type: "notebook".to_owned(),
             modified_at: file.modified,
             content,
             ..MediaDraft::default()
         };
-        whole(file, VERSION, document, Vec::new())
+        single_document(file, VERSION, document, Vec::new())
     }
 }
 
-impl Default for Source {
+impl Default for CellSource {
     fn default() -> Self {
         Self::Lines(Vec::new())
     }
 }
 
-impl Cell {
-    /// What it says, as Markdown.
-    fn text(&self, language: &str) -> Option<String> {
+impl NotebookCell {
+    /// Returns the cell as Markdown; `None` if it is blank.
+    fn to_markdown(&self, language: &str) -> Option<String> {
         let text = match &self.source {
-            Source::Text(text) => text.clone(),
-            Source::Lines(lines) => lines.concat(),
+            CellSource::Text(text) => text.clone(),
+            CellSource::Lines(lines) => lines.concat(),
         };
         let text = text.trim_matches('\n');
         let said = match self.cell_type.as_str() {
@@ -106,23 +109,23 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::document::tests::{read, refused};
+    use crate::media::document::tests::{read_document, read_error};
 
     #[test]
-    fn cells_are_read_in_order_and_their_results_passed_by() {
+    fn cells_are_read_in_order_without_outputs() {
         let text = r##"{"nbformat": 4, "metadata": {"language_info": {"name": "python"}}, "cells": [
             {"cell_type": "markdown", "source": ["# Rye\n", "Knead."]},
             {"cell_type": "code", "source": "print(1)", "outputs": [{"text": ["secret"]}]},
             {"cell_type": "code", "source": []}]}"##;
-        let notebook = read(&Notebook, "/a.ipynb", text);
+        let notebook = read_document(&NotebookImporter, "/a.ipynb", text);
         assert_eq!(notebook.content, "# Rye\nKnead.\n\n```python\nprint(1)\n```");
         assert_eq!((notebook.title.as_str(), notebook.media_type.as_str()), ("Rye", "notebook"));
     }
 
     #[test]
-    fn what_is_no_notebook_is_refused() {
-        assert!(refused(&Notebook, "/a.ipynb", "{}").contains("missing field `cells`"));
+    fn invalid_notebook_is_rejected() {
+        assert!(read_error(&NotebookImporter, "/a.ipynb", "{}").contains("missing field `cells`"));
         let deep = r#"{"cells":"#.to_owned() + &"[".repeat(100_000);
-        assert!(refused(&Notebook, "/a.ipynb", deep).contains("as a notebook"));
+        assert!(read_error(&NotebookImporter, "/a.ipynb", deep).contains("as a notebook"));
     }
 }

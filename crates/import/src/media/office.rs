@@ -1,5 +1,5 @@
-//! Documents, slides and sheets of office programs, of today (.docx, .pptx,
-//! .xlsx) and of before 2007 (.doc, .ppt, .xls).
+//! Documents, slides and sheets of office programs, in current formats (.docx, .pptx, .xlsx) and
+//! those from before 2007 (.doc, .ppt, .xls).
 
 use std::{io::Cursor, time::Duration};
 
@@ -12,109 +12,113 @@ use office_oxide::{
 use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
-    bounded,
-    document::{titled, unreadable, whole},
-    outlook::COMPOUND,
+    document::{single_document, title_or_stem, unreadable_error},
+    isolated_thread,
+    outlook::COMPOUND_SIGNATURE,
 };
 use crate::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
     archive::{self, Archive},
-    keywords::{between_commas, distinct},
+    keywords::{distinct_keywords, split_commas},
 };
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "office/1";
 
-/// Longest time that a file is read.
-const MAX_TIME: Duration = Duration::from_mins(2);
+/// Maximum time to read a file.
+const MAX_READ_TIME: Duration = Duration::from_mins(2);
 
-/// The part of a package that tells its format, the name that it gives to
-/// files and to the kind of document, and what both were before 2007.
-const FORMATS: [(&str, DocumentFormat, &str, &str, DocumentFormat); 3] = [
+/// Formats: the part that identifies a package, format and extension of the package, extension
+/// (also the media type) and format from before 2007.
+const OFFICE_FORMATS: [(&str, DocumentFormat, &str, &str, DocumentFormat); 3] = [
     ("word/document.xml", DocumentFormat::Docx, "docx", "doc", DocumentFormat::Doc),
     ("ppt/presentation.xml", DocumentFormat::Pptx, "pptx", "ppt", DocumentFormat::Ppt),
     ("xl/workbook.xml", DocumentFormat::Xlsx, "xlsx", "xls", DocumentFormat::Xls),
 ];
 
-/// Reads what office programs write.
+/// Importer of office documents.
 #[derive(Debug)]
-pub(crate) struct Office;
+pub(crate) struct OfficeImporter;
 
-/// What was read of a file.
-struct Contents {
+/// The content read from a file.
+struct OfficeContents {
     text: String,
     metadata: Metadata,
-    /// Whether it has a title among its properties.
+    /// `true` if the properties contain a title.
     has_title: bool,
     losses: Vec<String>,
 }
 
-impl Importer for Office {
+impl Importer for OfficeImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "office documents (.docx, .pptx, .xlsx, .doc, .ppt, .xls)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let packed =
-            FORMATS.iter().any(|(part, ..)| glance.entries().iter().any(|name| name == part));
-        let extensions = FORMATS.map(|(_, _, new, old, _)| [new, old]);
-        Fit::Content.when(packed).max(Fit::Name.when(glance.ends_in(extensions.as_flattened())))
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let packed = OFFICE_FORMATS
+            .iter()
+            .any(|(part, ..)| glance.entries().iter().any(|name| name == part));
+        let extensions = OFFICE_FORMATS.map(|(_, _, new, old, _)| [new, old]);
+        Confidence::ByContent
+            .when(packed)
+            .max(Confidence::ByName.when(glance.has_extension(extensions.as_flattened())))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let refused = |reason: String| unreadable(file, "an office document", &reason);
-        let (format, kind) = format(file).ok_or_else(|| {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        let refused = |reason: String| unreadable_error(file, "an office document", &reason);
+        let (format, kind) = detect_format(file).ok_or_else(|| {
             refused("it is neither a package of Office nor a file of before 2007".to_owned())
         })?;
         let bytes = file.bytes.clone();
-        let contents = bounded::one(MAX_TIME, move || contents(bytes, format))
-            .map_err(|stopped| refused(stopped.to_string()))?
-            .map_err(refused)?;
-        let problems = contents.losses.into_iter().map(lost).collect();
+        let contents =
+            isolated_thread::run_single(MAX_READ_TIME, move || read_contents(bytes, format))
+                .map_err(|stopped| refused(stopped.to_string()))?
+                .map_err(refused)?;
+        let problems = contents.losses.into_iter().map(loss_problem).collect();
         let metadata = contents.metadata;
-        // Without a title of its own, a presentation is called after its first
-        // slide; sheets and chapters say less than the name of the file.
+        // Without a title in its properties, a presentation gets that of its first slide; names of
+        // sheets and chapters are less useful than the file name.
         let is_named = format == DocumentFormat::Pptx || contents.has_title;
         let title = metadata.title.as_deref().filter(|_| is_named);
         let moment = |text: &Option<String>| Timestamp::parse(text.as_deref()?).ok();
-        let keywords = metadata.keywords.iter().flat_map(|list| between_commas(list));
+        let keywords = metadata.keywords.iter().flat_map(|list| split_commas(list));
         let document = MediaDraft {
-            title: titled(title, file),
+            title: title_or_stem(title, file),
             media_type: kind.to_owned(),
             author: metadata.author.filter(|author| !author.trim().is_empty()),
-            tags: distinct(keywords),
+            tags: distinct_keywords(keywords),
             modified_at: moment(&metadata.modified).or(moment(&metadata.created)).or(file.modified),
             content: contents.text,
             ..MediaDraft::default()
         };
-        whole(file, VERSION, document, problems)
+        single_document(file, VERSION, document, problems)
     }
 }
 
-/// The format of a file, and what a document of it is called.
-fn format(file: &SourceFile) -> Option<(DocumentFormat, &'static str)> {
-    if file.bytes.starts_with(COMPOUND) {
-        let named = |(_, _, new, old, _): &&(_, _, &str, &str, _)| file.ends_in(&[new, old]);
-        return FORMATS.iter().find(named).map(|(_, _, _, kind, format)| (*format, *kind));
+/// Returns format and media type of a file; `None` if it is not an office document.
+fn detect_format(file: &SourceFile) -> Option<(DocumentFormat, &'static str)> {
+    if file.bytes.starts_with(COMPOUND_SIGNATURE) {
+        let named = |(_, _, new, old, _): &&(_, _, &str, &str, _)| file.has_extension(&[new, old]);
+        return OFFICE_FORMATS.iter().find(named).map(|(_, _, _, kind, format)| (*format, *kind));
     }
-    let names = archive::names(Cursor::new(&file.bytes)).ok()?;
+    let names = archive::read_file_names(Cursor::new(&file.bytes)).ok()?;
     let packed = |(part, ..): &&(&str, _, _, _, _)| names.iter().any(|name| name == part);
-    FORMATS.iter().find(packed).map(|(_, format, kind, ..)| (*format, *kind))
+    OFFICE_FORMATS.iter().find(packed).map(|(_, format, kind, ..)| (*format, *kind))
 }
 
-fn contents(bytes: Vec<u8>, format: DocumentFormat) -> Result<Contents, String> {
+fn read_contents(bytes: Vec<u8>, format: DocumentFormat) -> Result<OfficeContents, String> {
     let mut options = ParseOptions::strict();
-    // What is missing is said beside what is there.
+    // Missing parts are reported as problems; the rest is kept.
     options.on_incomplete = OnIncomplete::Report;
-    let has_title = has_title(&bytes);
+    let has_title = has_title_property(&bytes);
     let document = Document::from_reader_with(Cursor::new(bytes), format, &options)
         .map_err(|error| error.to_string())?;
     let losses = document.damage().into_iter().filter(Damage::is_loss);
-    Ok(Contents {
+    Ok(OfficeContents {
         text: document.to_markdown(),
         has_title,
         losses: losses.map(|damage| damage.to_string()).collect(),
@@ -122,17 +126,17 @@ fn contents(bytes: Vec<u8>, format: DocumentFormat) -> Result<Contents, String> 
     })
 }
 
-fn has_title(bytes: &[u8]) -> bool {
-    if bytes.starts_with(COMPOUND) {
+fn has_title_property(bytes: &[u8]) -> bool {
+    if bytes.starts_with(COMPOUND_SIGNATURE) {
         return true;
     }
-    let properties = Archive::open(bytes).and_then(|mut zip| zip.unpack("docProps/core.xml"));
+    let properties = Archive::open(bytes).and_then(|mut zip| zip.unpack_file("docProps/core.xml"));
     let properties = properties.ok().flatten().and_then(|xml| CoreProperties::parse(&xml).ok());
     let title = properties.and_then(|properties| properties.title);
     title.is_some_and(|title| !title.trim().is_empty())
 }
 
-fn lost(what: String) -> Problem {
+fn loss_problem(what: String) -> Problem {
     Problem { place: "part of the document".to_owned(), reason: what }
 }
 
@@ -140,8 +144,8 @@ fn lost(what: String) -> Problem {
 mod tests {
     use super::*;
     use crate::{
-        glance::tests::{glance, packed},
-        media::document::tests::{read, refused},
+        file_probe::tests::{probe_file, zip_archive},
+        media::document::tests::{read_document, read_error},
     };
 
     const WORD: &str = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
@@ -149,8 +153,8 @@ mod tests {
     const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
     const PACKAGE: &str = "http://schemas.openxmlformats.org/package/2006";
 
-    /// A package: its main part, how that is related to it, and other parts.
-    fn package(main: &str, content: &str, parts: &[(&str, &str)]) -> Vec<u8> {
+    /// Returns a package with this main part, its relationship, and other parts.
+    fn build_package(main: &str, content: &str, parts: &[(&str, &str)]) -> Vec<u8> {
         let types = format!(
             "<Types xmlns='{PACKAGE}/content-types'><Default Extension='xml' \
              ContentType='application/xml'/><Default Extension='rels' ContentType=\
@@ -168,10 +172,10 @@ mod tests {
             (main, content.as_bytes()),
         ];
         files.extend(parts.iter().map(|(name, content)| (*name, content.as_bytes())));
-        packed(&files)
+        zip_archive(&files)
     }
 
-    fn document(paragraphs: &str) -> Vec<u8> {
+    fn build_document(paragraphs: &str) -> Vec<u8> {
         let core = format!(
             "<cp:coreProperties xmlns:cp='{PACKAGE}/metadata/core-properties' \
              xmlns:dc='http://purl.org/dc/elements/1.1/' xmlns:dcterms='http://purl.org/dc/terms/'>\
@@ -189,7 +193,7 @@ mod tests {
             "<Relationships xmlns='{PACKAGE}/relationships'><Relationship Id='s' \
              Type='{OFFICE}/styles' Target='styles.xml'/></Relationships>"
         );
-        package(
+        build_package(
             "word/document.xml",
             &main,
             &[
@@ -201,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn a_document_keeps_its_headings_and_what_it_says_of_itself() {
-        let bytes = document(
+    fn document_keeps_headings_and_properties() {
+        let bytes = build_document(
             "<w:p><w:pPr><w:pStyle w:val='Heading1'/></w:pPr><w:r><w:t>Dough</w:t></w:r></w:p>\
              <w:p><w:r><w:t>Let it rest.</w:t></w:r></w:p>",
         );
-        assert_eq!(Office.recognise(&glance("a.bin", &bytes)), Fit::Content);
-        let found = read(&Office, "/a.docx", bytes);
+        assert_eq!(OfficeImporter.detect(&probe_file("a.bin", &bytes)), Confidence::ByContent);
+        let found = read_document(&OfficeImporter, "/a.docx", bytes);
         assert_eq!(found.content.trim(), "# Dough\n\nLet it rest.");
         assert_eq!((found.title.as_str(), found.media_type.as_str()), ("Rye", "docx"));
         assert_eq!(
@@ -218,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn sheets_are_tables_under_their_names() {
+    fn sheets_become_named_tables() {
         let book = format!(
             "<workbook xmlns='{SHEET}' xmlns:r='{OFFICE}'><sheets>\
              <sheet name='Flours' sheetId='1' r:id='r1'/></sheets></workbook>"
@@ -236,26 +240,38 @@ mod tests {
             ("xl/_rels/workbook.xml.rels", related.as_str()),
             ("xl/worksheets/sheet1.xml", &sheet),
         ];
-        let found = read(&Office, "/flours.xlsx", package("xl/workbook.xml", &book, &parts));
+        let found = read_document(
+            &OfficeImporter,
+            "/flours.xlsx",
+            build_package("xl/workbook.xml", &book, &parts),
+        );
         assert!(found.content.contains("## Flours"), "{}", found.content);
         assert!(found.content.contains("| rye | 1150 |"), "{}", found.content);
         assert_eq!((found.title.as_str(), found.media_type.as_str()), ("flours", "xlsx"));
     }
 
     #[test]
-    fn what_is_none_is_refused_with_the_reason() {
-        assert!(refused(&Office, "/a.docx", "words").contains("neither a package"));
-        assert!(refused(&Office, "/a.docx", packed(&[("x", b"y")])).contains("neither a package"));
-        assert!(refused(&Office, "/a.doc", COMPOUND).contains("as an office document"));
-        assert!(refused(&Office, "/a.docx", document("")).contains("holds no text"));
+    fn invalid_document_is_rejected_with_reason() {
+        assert!(read_error(&OfficeImporter, "/a.docx", "words").contains("neither a package"));
+        assert!(
+            read_error(&OfficeImporter, "/a.docx", zip_archive(&[("x", b"y")]))
+                .contains("neither a package")
+        );
+        assert!(
+            read_error(&OfficeImporter, "/a.doc", COMPOUND_SIGNATURE)
+                .contains("as an office document")
+        );
+        assert!(
+            read_error(&OfficeImporter, "/a.docx", build_document("")).contains("holds no text")
+        );
     }
 
     #[test]
-    fn a_bomb_and_nesting_without_end_are_stopped() {
-        let deep = document(&("<w:p>".repeat(100_000) + "x"));
-        Office.read(&SourceFile::example("/a.docx", deep)).unwrap_err();
+    fn zip_bomb_and_deep_nesting_are_rejected() {
+        let deep = build_document(&("<w:p>".repeat(100_000) + "x"));
+        OfficeImporter.parse(&SourceFile::in_memory("/a.docx", deep)).unwrap_err();
         let zeros = vec![b' '; 80 * 1_024 * 1_024];
-        let bomb = packed(&[("[Content_Types].xml", &zeros), ("word/document.xml", b"<x/>")]);
-        Office.read(&SourceFile::example("/a.docx", bomb)).unwrap_err();
+        let bomb = zip_archive(&[("[Content_Types].xml", &zeros), ("word/document.xml", b"<x/>")]);
+        OfficeImporter.parse(&SourceFile::in_memory("/a.docx", bomb)).unwrap_err();
     }
 }

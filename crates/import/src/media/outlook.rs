@@ -1,5 +1,5 @@
-//! Mail as Outlook saves it (.msg): the fields of a message as streams of a
-//! compound file, each under the number of its property.
+//! Mail saved by Outlook (.msg): the fields of a message are streams of a compound file, named by
+//! the number of the property.
 
 use std::io::Cursor;
 
@@ -7,18 +7,18 @@ use office_oxide::cfb::CfbReader;
 use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
 
 use super::{
-    document::{titled, unreadable, whole},
-    email::under_head,
+    document::{single_document, title_or_stem, unreadable_error},
+    email::text_with_header,
 };
-use crate::{Fit, Glance, ImportError, Importer, Reading, SourceFile};
+use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile};
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "outlook/1";
 
-/// What every compound file begins with.
-pub(super) const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+/// Signature of compound files.
+pub(super) const COMPOUND_SIGNATURE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
-/// The numbers of the properties that are read.
+/// Property numbers, in hexadecimal.
 const SUBJECT: &str = "0037";
 const BODY: &str = "1000";
 const SENDER_NAME: &str = "0C1A";
@@ -26,56 +26,57 @@ const SENDER_ADDRESS: &str = "5D01";
 const RECIPIENTS: &str = "0E04";
 const HEADERS: &str = "007D";
 
-/// Reads messages of Outlook.
+/// Importer of Outlook messages.
 #[derive(Debug)]
-pub(crate) struct Outlook;
+pub(crate) struct OutlookImporter;
 
-type Streams<'a> = CfbReader<Cursor<&'a [u8]>>;
+type MessageStreams<'a> = CfbReader<Cursor<&'a [u8]>>;
 
-impl Importer for Outlook {
+impl Importer for OutlookImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "mail of Outlook (.msg)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        Fit::Name.when(glance.ends_in(&["msg"]) && glance.head().starts_with(COMPOUND))
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        Confidence::ByName
+            .when(glance.has_extension(&["msg"]) && glance.head().starts_with(COMPOUND_SIGNATURE))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let refused =
-            |error: &dyn ToString| unreadable(file, "a message of Outlook", &error.to_string());
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        let refused = |error: &dyn ToString| {
+            unreadable_error(file, "a message of Outlook", &error.to_string())
+        };
         let mut streams =
             CfbReader::new(Cursor::new(file.bytes.as_slice())).map_err(|error| refused(&error))?;
-        let body = property(&mut streams, BODY).unwrap_or_default();
+        let body = text_property(&mut streams, BODY).unwrap_or_default();
         if body.trim().is_empty() {
             return Err(refused(&"it has no plain text; save it as .eml instead"));
         }
-        let name = property(&mut streams, SENDER_NAME);
-        let address = property(&mut streams, SENDER_ADDRESS);
+        let name = text_property(&mut streams, SENDER_NAME);
+        let address = text_property(&mut streams, SENDER_ADDRESS);
         let from = match (name, address) {
             (Some(name), Some(address)) if name != address => Some(format!("{name} <{address}>")),
             (one, other) => one.or(other),
         };
-        let to = property(&mut streams, RECIPIENTS);
+        let to = text_property(&mut streams, RECIPIENTS);
         let document = MediaDraft {
-            title: titled(property(&mut streams, SUBJECT).as_deref(), file),
+            title: title_or_stem(text_property(&mut streams, SUBJECT).as_deref(), file),
             media_type: "email".to_owned(),
-            content: under_head(from.as_deref(), to.as_deref(), &body),
+            content: text_with_header(from.as_deref(), to.as_deref(), &body),
             author: from,
-            modified_at: sent_at(&mut streams).or(file.modified),
+            modified_at: header_date(&mut streams).or(file.modified),
             ..MediaDraft::default()
         };
-        whole(file, VERSION, document, Vec::new())
+        single_document(file, VERSION, document, Vec::new())
     }
 }
 
-/// A property of the message itself, which is text: in UTF-16, or in whatever
-/// its writer used.
-fn property(streams: &mut Streams<'_>, number: &str) -> Option<String> {
+/// Returns a text property of the message, encoded in UTF-16 or an 8-bit encoding that is detected.
+fn text_property(streams: &mut MessageStreams<'_>, number: &str) -> Option<String> {
     let wide = format!("__substg1.0_{number}001F");
     let narrow = format!("__substg1.0_{number}001E");
     let text = if streams.has_root_entry(&wide) {
@@ -83,7 +84,7 @@ fn property(streams: &mut Streams<'_>, number: &str) -> Option<String> {
         encoding_rs::UTF_16LE.decode_without_bom_handling(&bytes).0.into_owned()
     } else if streams.has_root_entry(&narrow) {
         let bytes = streams.open_stream_by_path(&narrow).ok()?;
-        crate::encoding::decode(bytes.trim_ascii_end(), None).ok()?.into_owned()
+        crate::encoding::decode_text(bytes.trim_ascii_end(), None).ok()?.into_owned()
     } else {
         return None;
     };
@@ -91,9 +92,9 @@ fn property(streams: &mut Streams<'_>, number: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// When it was sent, as the header of the message says.
-fn sent_at(streams: &mut Streams<'_>) -> Option<Timestamp> {
-    let header = property(streams, HEADERS)?;
+/// Returns the date in the header of the message.
+fn header_date(streams: &mut MessageStreams<'_>) -> Option<Timestamp> {
+    let header = text_property(streams, HEADERS)?;
     let message = mail_parser::MessageParser::new().parse_headers(header.as_bytes())?;
     Timestamp::parse(&message.date()?.to_rfc3339()).ok()
 }
@@ -101,12 +102,14 @@ fn sent_at(streams: &mut Streams<'_>) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::media::document::tests::refused;
+    use crate::media::document::tests::read_error;
 
     #[test]
-    fn what_is_no_message_is_refused() {
-        assert!(refused(&Outlook, "/a.msg", "words").contains("as a message of Outlook"));
-        let lies = [COMPOUND, [0xff; 504].as_slice()].concat();
-        assert!(refused(&Outlook, "/a.msg", lies).contains("as a message of Outlook"));
+    fn invalid_message_is_rejected() {
+        assert!(
+            read_error(&OutlookImporter, "/a.msg", "words").contains("as a message of Outlook")
+        );
+        let lies = [COMPOUND_SIGNATURE, [0xff; 504].as_slice()].concat();
+        assert!(read_error(&OutlookImporter, "/a.msg", lies).contains("as a message of Outlook"));
     }
 }

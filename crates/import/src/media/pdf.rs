@@ -1,4 +1,4 @@
-//! PDF: the text of its pages, and what its properties say of it.
+//! PDF: text of the pages, and metadata.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -12,85 +12,88 @@ use pdf_oxide::{
 use vademecum_kit::model::{Heading, MediaDraft, SourceName, Timestamp};
 
 use super::{
-    bounded::{self, Parts, Stopped, caught},
-    document::{titled, unreadable, whole},
+    document::{single_document, title_or_stem, unreadable_error},
+    isolated_thread::{self, ParserFailure, PartSender, catch_panic},
 };
 use crate::{
-    Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile,
-    keywords::{between_commas, distinct},
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile,
+    keywords::{distinct_keywords, split_commas},
 };
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "pdf/2";
 
-/// Longest time that a file is read.
-const MAX_TIME: Duration = Duration::from_mins(2);
+/// Maximum time to read a file.
+const MAX_READ_TIME: Duration = Duration::from_mins(2);
 
-/// Most pages that are read.
+/// Maximum number of pages that are read.
 const MAX_PAGES: usize = 10_000;
 
-/// Longest text that is read, in bytes.
+/// Maximum size of the text, in bytes.
 const MAX_TEXT_BYTES: usize = 64 * 1_024 * 1_024;
 
-/// Of so many signs of a page at most one is a control character; there are more
-/// of them where fonts have an order of their own.
-const SIGNS_PER_CONTROL: usize = 100;
+/// Minimum number of characters per control character on a page. A page below it uses fonts without
+/// a character mapping.
+const MIN_CHARS_PER_CONTROL: usize = 100;
 
-/// How much of the letters of a page its Markdown must have.
-const MIN_PERCENT: usize = 97;
+/// Minimum percentage of the letters of a page that its Markdown must contain.
+const MIN_LETTER_PERCENT: usize = 97;
 
-/// What programs write where nobody named a title or an author.
-const NAMELESS: [&str; 4] = ["untitled", "anonymous", "(anonymous)", "unknown"];
+/// Placeholders that programs write in place of a missing title or author.
+const PLACEHOLDER_NAMES: [&str; 4] = ["untitled", "anonymous", "(anonymous)", "unknown"];
 
-/// How far into a file it may begin to be one.
-const MAX_PREAMBLE: usize = 1_024;
+/// Maximum number of bytes before the PDF signature.
+const MAX_PREAMBLE_BYTES: usize = 1_024;
 
-/// Reads PDF.
+/// Importer of PDF files.
 #[derive(Debug)]
-pub(crate) struct Pdf;
+pub(crate) struct PdfImporter;
 
-/// What is read of a file, in the order in which it is.
-enum Part {
-    About(Properties),
-    Refused(String),
+/// A partial result, in the order of reading.
+enum PdfPart {
+    Metadata(PdfMetadata),
+    Rejected(String),
     Page(usize, Result<String, String>),
-    LeftOut(usize, String),
+    Skipped(usize, String),
 }
 
-/// What a file says of itself.
+/// Metadata of a file.
 #[derive(Default)]
-struct Properties {
+struct PdfMetadata {
     title: Option<String>,
     author: Option<String>,
     keywords: Option<String>,
     modified: Option<Timestamp>,
 }
 
-impl Importer for Pdf {
+impl Importer for PdfImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "PDF (.pdf)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let opening = glance.head().get(..MAX_PREAMBLE).unwrap_or(glance.head());
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let opening = glance.head().get(..MAX_PREAMBLE_BYTES).unwrap_or(glance.head());
         let is_pdf = opening.windows(5).any(|bytes| bytes == b"%PDF-");
-        Fit::Content.when(is_pdf).max(Fit::Name.when(glance.ends_in(&["pdf"])))
+        Confidence::ByContent
+            .when(is_pdf)
+            .max(Confidence::ByName.when(glance.has_extension(&["pdf"])))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let bytes = file.bytes.clone();
-        let (parts, stopped) = bounded::parts(MAX_TIME, move |parts| read(bytes, parts));
-        let mut pages = Pages::default();
+        let (parts, stopped) =
+            isolated_thread::run_collecting(MAX_READ_TIME, move |parts| read_parts(bytes, parts));
+        let mut pages = PdfCollector::default();
         for part in parts {
-            pages.take(part);
+            pages.add_part(part);
         }
         pages.finish(stopped);
-        let refused = |reason: String| Err(unreadable(file, "a PDF", &reason));
-        if let Some(reason) = pages.refused {
+        let refused = |reason: String| Err(unreadable_error(file, "a PDF", &reason));
+        if let Some(reason) = pages.rejection {
             return refused(reason);
         }
         if pages.text.is_empty() {
@@ -101,52 +104,52 @@ impl Importer for Pdf {
                     .to_owned(),
             });
         }
-        let about = pages.about;
+        let about = pages.metadata;
         let document = MediaDraft {
-            title: titled(about.title.as_deref(), file),
+            title: title_or_stem(about.title.as_deref(), file),
             media_type: "pdf".to_owned(),
             author: about.author,
-            tags: distinct(about.keywords.iter().flat_map(|list| between_commas(list))),
+            tags: distinct_keywords(about.keywords.iter().flat_map(|list| split_commas(list))),
             modified_at: about.modified.or(file.modified),
             content: pages.text,
             headings: pages.headings,
             ..MediaDraft::default()
         };
-        whole(file, VERSION, document, pages.problems)
+        single_document(file, VERSION, document, pages.problems)
     }
 }
 
-/// What was read so far.
+/// Partial results received so far.
 #[derive(Default)]
-struct Pages {
-    about: Properties,
-    refused: Option<String>,
+struct PdfCollector {
+    metadata: PdfMetadata,
+    rejection: Option<String>,
     text: String,
     headings: Vec<Heading>,
-    last: usize,
+    last_page: usize,
     problems: Vec<Problem>,
 }
 
-impl Pages {
-    fn take(&mut self, part: Part) {
+impl PdfCollector {
+    fn add_part(&mut self, part: PdfPart) {
         match part {
-            Part::About(properties) => self.about = properties,
-            Part::Refused(reason) => self.refused = Some(reason),
-            Part::Page(number, page) => {
-                self.last = number;
+            PdfPart::Metadata(properties) => self.metadata = properties,
+            PdfPart::Rejected(reason) => self.rejection = Some(reason),
+            PdfPart::Page(number, page) => {
+                self.last_page = number;
                 match page {
-                    Ok(text) => self.add(number, &text),
-                    Err(reason) => self.leave_out(format!("page {number}"), reason),
+                    Ok(text) => self.add_page(number, &text),
+                    Err(reason) => self.add_problem(format!("page {number}"), reason),
                 }
             }
-            Part::LeftOut(number, reason) => {
-                self.leave_out(format!("page {number} and what follows"), reason);
+            PdfPart::Skipped(number, reason) => {
+                self.add_problem(format!("page {number} and what follows"), reason);
             }
         }
     }
 
-    fn add(&mut self, number: usize, text: &str) {
-        // A NUL is a sign without a meaning in the font.
+    fn add_page(&mut self, number: usize, text: &str) {
+        // A NUL is a glyph that the font maps to no character.
         let text = text.replace('\0', "");
         let text = text.trim();
         if text.is_empty() {
@@ -163,51 +166,51 @@ impl Pages {
         self.text.push_str(text);
     }
 
-    fn leave_out(&mut self, place: String, reason: String) {
+    fn add_problem(&mut self, place: String, reason: String) {
         self.problems.push(Problem { place, reason });
     }
 
-    fn finish(&mut self, stopped: Option<Stopped>) {
+    fn finish(&mut self, stopped: Option<ParserFailure>) {
         if let Some(stopped) = stopped {
-            let place = format!("page {} and what follows", self.last + 1);
-            self.leave_out(place, stopped.to_string());
+            let place = format!("page {} and what follows", self.last_page + 1);
+            self.add_problem(place, stopped.to_string());
         }
-        if self.text.contains(runs_from_the_right) {
+        if self.text.contains(is_right_to_left) {
             let place = "the order of its Arabic or Hebrew letters".to_owned();
-            let reason = "a PDF does not keep it; some of the words may not be found";
-            self.leave_out(place, reason.to_owned());
+            let reason = "a PDF does not store it; some words may not be found";
+            self.add_problem(place, reason.to_owned());
         }
     }
 }
 
-/// Whether it is a letter of Hebrew, Arabic or a script like them.
-fn runs_from_the_right(sign: char) -> bool {
+/// Returns `true` for letters of Hebrew, Arabic and related scripts.
+fn is_right_to_left(sign: char) -> bool {
     let is_in = matches!(u32::from(sign),
         0x0590..=0x08FF | 0xFB1D..=0xFDFF | 0xFE70..=0xFEFE | 0x1_0800..=0x1_0FFF
         | 0x1_E800..=0x1_EFFF);
     is_in && sign.is_alphabetic()
 }
 
-/// Whether it sets a direction apart. The text of a page has none of its own.
-fn is_isolate(sign: char) -> bool {
+/// Returns `true` for Unicode direction isolates, which are not part of the text.
+fn is_direction_isolate(sign: char) -> bool {
     matches!(sign, '\u{2066}'..='\u{2069}')
 }
 
-fn read(bytes: Vec<u8>, parts: &Parts<Part>) {
-    let document = match open(bytes) {
+fn read_parts(bytes: Vec<u8>, parts: &PartSender<PdfPart>) {
+    let document = match open_document(bytes) {
         Ok(document) => document,
         Err(reason) => {
-            parts.add(Part::Refused(reason));
+            parts.send(PdfPart::Rejected(reason));
             return;
         }
     };
-    let named = caught(|| Properties::of(&document)).unwrap_or_default();
-    let packet = caught(|| XmpExtractor::extract(&document).ok().flatten()).ok().flatten();
-    parts.add(Part::About(named.or(packet.map(Properties::from).unwrap_or_default())));
+    let named = catch_panic(|| PdfMetadata::from_document(&document)).unwrap_or_default();
+    let packet = catch_panic(|| XmpExtractor::extract(&document).ok().flatten()).ok().flatten();
+    parts.send(PdfPart::Metadata(named.or(packet.map(PdfMetadata::from).unwrap_or_default())));
     let count = match document.page_count() {
         Ok(count) => count,
         Err(error) => {
-            parts.add(Part::Refused(error.to_string()));
+            parts.send(PdfPart::Rejected(error.to_string()));
             return;
         }
     };
@@ -216,26 +219,25 @@ fn read(bytes: Vec<u8>, parts: &Parts<Part>) {
         let text = page_text(&document, page);
         let length = text.as_ref().map_or(0, String::len);
         if length > left {
-            parts.add(Part::LeftOut(
+            parts.send(PdfPart::Skipped(
                 page + 1,
                 format!("it has more than {MAX_TEXT_BYTES} bytes of text"),
             ));
             return;
         }
         left -= length;
-        if !parts.add(Part::Page(page + 1, text)) {
+        if !parts.send(PdfPart::Page(page + 1, text)) {
             return;
         }
     }
     if count > MAX_PAGES {
-        parts.add(Part::LeftOut(MAX_PAGES + 1, format!("it has {count} pages")));
+        parts.send(PdfPart::Skipped(MAX_PAGES + 1, format!("it has {count} pages")));
     }
 }
 
-fn open(bytes: Vec<u8>) -> Result<PdfDocument, String> {
+fn open_document(bytes: Vec<u8>) -> Result<PdfDocument, String> {
     let document = PdfDocument::from_bytes(bytes).map_err(|error| error.to_string())?;
-    // Many files are encrypted only against being changed; they open without
-    // a password.
+    // Many files are encrypted only against modification and open without a password.
     let opens = document.authenticate(b"").unwrap_or(false);
     if document.is_encrypted() && !opens {
         return Err("it is protected by a password; save a copy without one".to_owned());
@@ -243,34 +245,33 @@ fn open(bytes: Vec<u8>) -> Result<PdfDocument, String> {
     Ok(document)
 }
 
-/// The text of a page. As Markdown it is in the order in which it is read, but may
-/// lack something; as plain text it lacks nothing.
+/// Returns the text of a page. Markdown has the reading order but may be incomplete; in that case
+/// the plain text is returned.
 fn page_text(document: &PdfDocument, page: usize) -> Result<String, String> {
-    let plain = caught(|| document.extract_text(page).map_err(|error| error.to_string()))
+    let plain = catch_panic(|| document.extract_text(page).map_err(|error| error.to_string()))
         .unwrap_or_else(|stopped| Err(stopped.to_string()))?;
     let signs = plain.chars().filter(|sign| !sign.is_whitespace()).count();
     let odd = plain.chars().filter(|sign| sign.is_control() && !sign.is_whitespace()).count();
-    if odd * SIGNS_PER_CONTROL > signs {
-        return Err("its fonts do not tell which letters they show; recognise the text (OCR) and \
+    if odd * MIN_CHARS_PER_CONTROL > signs {
+        return Err("its fonts have no character mapping; recognise the text (OCR) and \
                     import the result"
             .to_owned());
     }
     let options = ConversionOptions::default();
-    let markdown = caught(|| document.to_markdown(page, &options).ok()).ok().flatten();
-    let bare = |text: String| text.replace("**", "").replace(is_isolate, "");
-    let markdown = markdown.map(|text| rejoined(&bare(text), &plain));
-    Ok(markdown.filter(|text| is_whole(text, &plain)).unwrap_or(plain))
+    let markdown = catch_panic(|| document.to_markdown(page, &options).ok()).ok().flatten();
+    let bare = |text: String| text.replace("**", "").replace(is_direction_isolate, "");
+    let markdown = markdown.map(|text| join_hyphenated_words(&bare(text), &plain));
+    Ok(markdown.filter(|text| is_complete(text, &plain)).unwrap_or(plain))
 }
 
-/// Whether next to nothing of `plain` is missing.
-fn is_whole(text: &str, plain: &str) -> bool {
+/// Returns `true` if `text` has at least 97 % as many letters as `plain`.
+fn is_complete(text: &str, plain: &str) -> bool {
     let letters = |text: &str| text.chars().filter(|sign| sign.is_alphanumeric()).count();
-    letters(text) * 100 >= letters(plain) * MIN_PERCENT
+    letters(text) * 100 >= letters(plain) * MIN_LETTER_PERCENT
 }
 
-/// A text without the hyphens at which its words were broken at the end of a
-/// line: `plain` has those words whole.
-fn rejoined(text: &str, plain: &str) -> String {
+/// Joins words that were hyphenated at line ends, if `plain` contains the joined word.
+fn join_hyphenated_words(text: &str, plain: &str) -> String {
     let not_a_word = |sign: char| !sign.is_alphanumeric() && sign != '-';
     let whole: HashSet<&str> = plain.split(not_a_word).collect();
     let parts = text.split_inclusive(not_a_word).map(|part| {
@@ -282,8 +283,8 @@ fn rejoined(text: &str, plain: &str) -> String {
     parts.collect()
 }
 
-impl Properties {
-    fn of(document: &PdfDocument) -> Self {
+impl PdfMetadata {
+    fn from_document(document: &PdfDocument) -> Self {
         let info = document.trailer().as_dict().and_then(|trailer| trailer.get("Info"));
         let info = info.and_then(|info| document.resolve_object(info).ok());
         let text = |name: &str| {
@@ -294,9 +295,9 @@ impl Properties {
             Some(text.trim().to_owned()).filter(|text| !text.is_empty())
         };
         let named = |name: &str| {
-            text(name).filter(|text| !NAMELESS.contains(&text.to_lowercase().as_str()))
+            text(name).filter(|text| !PLACEHOLDER_NAMES.contains(&text.to_lowercase().as_str()))
         };
-        let date = |name: &str| moment(&text(name)?);
+        let date = |name: &str| parse_pdf_date(&text(name)?);
         Self {
             title: named("Title"),
             author: named("Author"),
@@ -305,7 +306,7 @@ impl Properties {
         }
     }
 
-    /// What is missing here as `others` have it.
+    /// Returns the metadata with missing fields taken from `others`.
     fn or(self, others: Self) -> Self {
         Self {
             title: self.title.or(others.title),
@@ -316,8 +317,8 @@ impl Properties {
     }
 }
 
-/// The newer place for properties: a packet of XML.
-impl From<XmpMetadata> for Properties {
+/// XMP metadata, the successor of the info dictionary.
+impl From<XmpMetadata> for PdfMetadata {
     fn from(packet: XmpMetadata) -> Self {
         let said = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let date = |text: Option<String>| Timestamp::parse(&text?).ok();
@@ -330,8 +331,8 @@ impl From<XmpMetadata> for Properties {
     }
 }
 
-/// Reads `D:20240503100000+02'00'`, of which all but the year may be missing.
-fn moment(text: &str) -> Option<Timestamp> {
+/// Parses `D:20240503100000+02'00'`; everything after the year is optional.
+fn parse_pdf_date(text: &str) -> Option<Timestamp> {
     let text = text.trim().strip_prefix("D:").unwrap_or(text.trim());
     let (digits, zone) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
     let part = |from: usize, missing: &'static str| digits.get(from..from + 2).unwrap_or(missing);
@@ -352,13 +353,12 @@ fn moment(text: &str) -> Option<Timestamp> {
 mod tests {
     use super::*;
     use crate::{
-        glance::tests::glance,
-        media::document::tests::{read, refused},
+        file_probe::tests::probe_file,
+        media::document::tests::{read_document, read_error},
     };
 
-    /// A paper: what each of its objects holds, after the catalogue, the pages,
-    /// the font and the properties.
-    fn paper(pages: &[&str], trailer: &str) -> Vec<u8> {
+    /// Returns a PDF with these pages. Objects 1 to 4 are catalogue, pages, font and properties.
+    fn build_pdf(pages: &[&str], trailer: &str) -> Vec<u8> {
         let mut objects = vec![
             "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
             String::new(),
@@ -397,10 +397,10 @@ mod tests {
     }
 
     #[test]
-    fn a_paper_is_the_text_of_its_pages_with_what_it_says_of_itself() {
-        let bytes = paper(&["Knead the dough.", "", "Let it rest."], "");
-        assert_eq!(Pdf.recognise(&glance("a.bin", &bytes)), Fit::Content);
-        let paper = read(&Pdf, "/a.pdf", bytes);
+    fn pdf_has_page_text_and_metadata() {
+        let bytes = build_pdf(&["Knead the dough.", "", "Let it rest."], "");
+        assert_eq!(PdfImporter.detect(&probe_file("a.bin", &bytes)), Confidence::ByContent);
+        let paper = read_document(&PdfImporter, "/a.pdf", bytes);
         assert_eq!(paper.content, "Knead the dough.\n\nLet it rest.");
         assert_eq!((paper.title.as_str(), paper.media_type.as_str()), ("Rye bread", "pdf"));
         assert_eq!(paper.author.as_deref(), Some("Ada"));
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_packet_says_is_read_from_it() {
+    fn xmp_fills_missing_metadata() {
         let xml = "<?xpacket begin=''?><x:xmpmeta xmlns:x='adobe:ns:meta/'>\
             <rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>\
             <rdf:Description xmlns:dc='http://purl.org/dc/elements/1.1/' \
@@ -421,19 +421,19 @@ mod tests {
             <xmp:ModifyDate>2024-06-01T00:00:00Z</xmp:ModifyDate>\
             </rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end='w'?>";
         let packet = XmpExtractor::parse_xmp(xml).unwrap().unwrap();
-        let known = Properties { author: Some("Ada".to_owned()), ..Properties::default() };
-        let all = known.or(Properties::from(packet.clone()));
+        let known = PdfMetadata { author: Some("Ada".to_owned()), ..PdfMetadata::default() };
+        let all = known.or(PdfMetadata::from(packet.clone()));
         assert_eq!((all.title.as_deref(), all.author.as_deref()), (Some("Oat bread"), Some("Ada")));
         assert_eq!(all.modified, Timestamp::parse("2024-06-01").ok());
-        assert_eq!(Properties::from(packet).author.as_deref(), Some("Bob, Eve"));
-        assert!(Properties::from(XmpMetadata::default()).title.is_none());
+        assert_eq!(PdfMetadata::from(packet).author.as_deref(), Some("Bob, Eve"));
+        assert!(PdfMetadata::from(XmpMetadata::default()).title.is_none());
     }
 
     #[test]
-    fn letters_that_run_from_the_right_are_told_of() {
+    fn right_to_left_text_is_reported() {
         let told = |text: &str| {
-            let mut pages = Pages::default();
-            pages.take(Part::Page(1, Ok(text.to_owned())));
+            let mut pages = PdfCollector::default();
+            pages.add_part(PdfPart::Page(1, Ok(text.to_owned())));
             pages.finish(None);
             pages.problems.len()
         };
@@ -441,20 +441,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_the_reason() {
-        let refused = |bytes: Vec<u8>| refused(&Pdf, "/a.pdf", bytes);
-        assert!(refused(paper(&["", ""], "")).contains("only pictures"));
+    fn unreadable_pdf_is_rejected_with_reason() {
+        let refused = |bytes: Vec<u8>| read_error(&PdfImporter, "/a.pdf", bytes);
+        assert!(refused(build_pdf(&["", ""], "")).contains("only pictures"));
         let locked = "/Encrypt<</Filter/Standard/V 1/R 2/P -4/O<00000000000000000000000000000000\
                       00000000000000000000000000000000>/U<000000000000000000000000000000000000\
                       0000000000000000000000000000>>>/ID[<00><00>]";
-        assert!(refused(paper(&["Knead."], locked)).contains("password"));
+        assert!(refused(build_pdf(&["Knead."], locked)).contains("password"));
         assert!(refused(b"%PDF-1.4\nand nothing else".to_vec()).contains("as a PDF"));
         assert!(refused(b"words".to_vec()).contains("as a PDF"));
     }
 
     #[test]
-    fn a_file_that_lies_about_itself_does_no_harm() {
-        let text = String::from_utf8(paper(&["Knead."], "")).unwrap();
+    fn inconsistent_pdf_does_not_panic() {
+        let text = String::from_utf8(build_pdf(&["Knead."], "")).unwrap();
         for (truth, lie) in [
             ("/Count 1", "/Count 2000000000"),
             ("/Kids[5 0 R ]", "/Kids[2 0 R 2 0 R 5 0 R ]"),
@@ -463,32 +463,34 @@ mod tests {
             ("/MediaBox[0 0 595 842]", "/MediaBox[0 0 1e30 -1e30]"),
             ("/Root 1 0 R", "/Root 1 0 R/Prev 0"),
         ] {
-            let file = SourceFile::example("/a.pdf", text.replace(truth, lie));
+            let file = SourceFile::in_memory("/a.pdf", text.replace(truth, lie));
             assert!(text.contains(truth), "{truth}");
-            // What is in it is read, or it is refused.
-            if let Ok(reading) = Pdf.read(&file) {
+            // Either result is fine; the importer must not panic.
+            if let Ok(reading) = PdfImporter.parse(&file) {
                 assert_eq!(reading.drafts.len(), 1, "{lie}");
             }
         }
     }
 
     #[test]
-    fn dates_are_read_as_far_as_they_go() {
+    fn partial_dates_are_parsed() {
         for (text, date) in [
             ("D:20240503100000+02'00'", "2024-05-03T08:00:00Z"),
             ("D:20240503100000Z", "2024-05-03T10:00:00Z"),
             ("20240503", "2024-05-03"),
             ("D:2024", "2024-01-01"),
         ] {
-            assert_eq!(moment(text), Timestamp::parse(date).ok(), "{text}");
+            assert_eq!(parse_pdf_date(text), Timestamp::parse(date).ok(), "{text}");
         }
-        assert_eq!(moment("yesterday"), None);
+        assert_eq!(parse_pdf_date("yesterday"), None);
     }
 
     #[test]
-    fn words_that_were_broken_at_the_end_of_a_line_are_whole() {
-        let text =
-            rejoined("ad-ipiscing, well-known and co-op", "adipiscing, well-known and co-op");
+    fn hyphenated_words_are_joined() {
+        let text = join_hyphenated_words(
+            "ad-ipiscing, well-known and co-op",
+            "adipiscing, well-known and co-op",
+        );
         assert_eq!(text, "adipiscing, well-known and co-op");
     }
 }

@@ -1,33 +1,33 @@
-//! Transcripts in JSON, as podcasts and speech recognisers write them.
+//! Transcripts in JSON, as written by podcast hosts and speech recognition.
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use vademecum_kit::model::{Cue, MediaDraft, SourceName, Transcript};
 
 use super::{
-    document::{titled, unreadable, whole},
-    subtitles::{milliseconds, spoken},
+    document::{single_document, title_or_stem, unreadable_error},
+    subtitles::{parse_milliseconds, transcript_text},
 };
-use crate::{Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile, json};
+use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile, json};
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "podcast/1";
 
-/// Reads transcripts.
+/// Importer of JSON transcripts.
 #[derive(Debug)]
-pub(crate) struct Podcast;
+pub(crate) struct PodcastImporter;
 
 #[derive(Deserialize)]
-struct Recording<'a> {
+struct TranscriptFile<'a> {
     title: Option<String>,
     language: Option<String>,
     #[serde(borrow)]
     segments: Vec<&'a RawValue>,
 }
 
-/// One thing said, under the names that podcasts, Whisper and others give it.
+/// A segment of speech; aliases are the field names of podcasts, Whisper and others.
 #[derive(Deserialize)]
-struct Segment {
+struct TranscriptSegment {
     #[serde(alias = "startTime", alias = "start_time")]
     start: Value,
     #[serde(default, alias = "endTime", alias = "end_time")]
@@ -38,33 +38,35 @@ struct Segment {
     speaker: Option<String>,
 }
 
-impl Importer for Podcast {
+impl Importer for PodcastImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "transcripts (.json with `segments`)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let opening = glance.opening();
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let opening = glance.head_text();
         let says = |name: &str| opening.contains(name);
         let is_object = opening.starts_with('{');
         let is_transcript = is_object
             && says("\"segments\"")
             && ["\"startTime\"", "\"start\"", "\"start_time\""].into_iter().any(says);
-        Fit::Content.when(is_transcript).max(Fit::Maybe.when(glance.ends_in(&["json"])))
+        Confidence::ByContent
+            .when(is_transcript)
+            .max(Confidence::Possible.when(glance.has_extension(&["json"])))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let text = file.text()?;
-        let is_none = |error| unreadable(file, "a transcript", &json::reason(&error));
-        let recording: Recording<'_> = serde_json::from_str(&text).map_err(is_none)?;
+        let is_none = |error| unreadable_error(file, "a transcript", &json::error_message(&error));
+        let recording: TranscriptFile<'_> = serde_json::from_str(&text).map_err(is_none)?;
         let mut cues = Vec::new();
         let mut problems = Vec::new();
         for (number, segment) in (1..).zip(recording.segments) {
-            match cue(segment) {
+            match parse_cue(segment) {
                 Ok(cue) if cue.text.is_empty() => {}
                 Ok(cue) => cues.push(cue),
                 Err(reason) => {
@@ -73,41 +75,41 @@ impl Importer for Podcast {
             }
         }
         if let (true, Some(first)) = (cues.is_empty(), problems.first()) {
-            return Err(unreadable(file, "a transcript", first));
+            return Err(unreadable_error(file, "a transcript", first));
         }
         let document = MediaDraft {
-            title: titled(recording.title.as_deref(), file),
+            title: title_or_stem(recording.title.as_deref(), file),
             media_type: "audio".to_owned(),
-            content: spoken(&cues),
+            content: transcript_text(&cues),
             modified_at: file.modified,
             transcript: Some(Transcript { language: recording.language, cues }),
             ..MediaDraft::default()
         };
-        whole(file, VERSION, document, problems)
+        single_document(file, VERSION, document, problems)
     }
 }
 
-fn cue(segment: &RawValue) -> Result<Cue, String> {
-    let segment: Segment = serde_json::from_str(segment.get()).map_err(|error| {
-        // What nests without end is not of another kind, it is of none.
-        let deep = json::entry::<Value>(segment.get()).err();
-        deep.unwrap_or_else(|| json::reason(&error))
+fn parse_cue(segment: &RawValue) -> Result<Cue, String> {
+    let segment: TranscriptSegment = serde_json::from_str(segment.get()).map_err(|error| {
+        // Excessive nesting is reported as such and not as a wrong type.
+        let deep = json::parse_entry::<Value>(segment.get()).err();
+        deep.unwrap_or_else(|| json::error_message(&error))
     })?;
-    let start_ms = time(&segment.start)
+    let start_ms = parse_time(&segment.start)
         .ok_or_else(|| format!("`{}` is not a time in seconds", segment.start))?;
-    // Some tell only when one begins to speak.
-    let end_ms = time(&segment.end).unwrap_or(start_ms).max(start_ms);
+    // Some programs write only the start of a segment.
+    let end_ms = parse_time(&segment.end).unwrap_or(start_ms).max(start_ms);
     let words: Vec<&str> = segment.text.split_whitespace().collect();
     Ok(Cue { start_ms, end_ms, speaker: segment.speaker, text: words.join(" ") })
 }
 
-/// A time in milliseconds, given in seconds or as `00:01:02.500`.
-fn time(value: &Value) -> Option<u64> {
+/// Returns a time in milliseconds, parsed from seconds or from `00:01:02.500`.
+fn parse_time(value: &Value) -> Option<u64> {
     let seconds = match value {
         Value::Number(number) => number.as_f64()?,
         Value::String(text) => match text.trim().parse() {
             Ok(seconds) => seconds,
-            Err(_) => return milliseconds(text.trim()),
+            Err(_) => return parse_milliseconds(text.trim()),
         },
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
     };
@@ -120,18 +122,18 @@ mod tests {
 
     use super::*;
     use crate::{
-        glance::tests::glance,
-        media::document::tests::{read, refused},
+        file_probe::tests::probe_file,
+        media::document::tests::{read_document, read_error},
     };
 
     #[test]
-    fn segments_are_read_under_their_many_names() {
+    fn segments_are_read_under_all_field_names() {
         let transcript = json!({ "version": "1.0.0", "segments": [
             { "speaker": "Ada", "startTime": 0.5, "endTime": 0.75, "body": "Rye" },
             { "speaker": "Ada", "start": 1, "end": "2.5", "text": " is \n slow. " },
             { "start_time": "00:01:00.250", "text": "And?" },
         ]});
-        let talk = read(&Podcast, "/talk.json", transcript.to_string());
+        let talk = read_document(&PodcastImporter, "/talk.json", transcript.to_string());
         assert_eq!(talk.content, "Ada: Rye\nis slow.\nAnd?\n");
         let cues = talk.transcript.unwrap().cues;
         let times: Vec<_> = cues.iter().map(|cue| (cue.start_ms, cue.end_ms)).collect();
@@ -140,10 +142,10 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_segment_is_named_and_the_rest_goes_in() {
+    fn broken_segment_is_reported_others_kept() {
         let text = r#"{"title": "T", "language": "en", "segments": [
             {"start": -1, "text": "x"}, {"text": "y"}, {"start": 1, "text": "fine"}]}"#;
-        let reading = Podcast.read(&SourceFile::example("/a.json", text)).unwrap();
+        let reading = PodcastImporter.parse(&SourceFile::in_memory("/a.json", text)).unwrap();
         assert_eq!(reading.drafts.len(), 1);
         let places: Vec<_> = reading.problems.iter().map(|found| found.place.as_str()).collect();
         assert_eq!(places, ["segment 1", "segment 2"]);
@@ -151,17 +153,26 @@ mod tests {
     }
 
     #[test]
-    fn other_json_is_no_transcript() {
-        assert_eq!(Podcast.recognise(&glance("a", r#"{"segments":[{"start":1"#)), Fit::Content);
-        assert_eq!(Podcast.recognise(&glance("a.json", r#"{"a": 1}"#)), Fit::Maybe);
-        assert_eq!(Podcast.recognise(&glance("a.txt", r#"{"a": 1}"#)), Fit::No);
-        assert!(refused(&Podcast, "/a.json", "{}").contains("missing field `segments`"));
+    fn other_json_is_rejected() {
+        assert_eq!(
+            PodcastImporter.detect(&probe_file("a", r#"{"segments":[{"start":1"#)),
+            Confidence::ByContent
+        );
+        assert_eq!(
+            PodcastImporter.detect(&probe_file("a.json", r#"{"a": 1}"#)),
+            Confidence::Possible
+        );
+        assert_eq!(
+            PodcastImporter.detect(&probe_file("a.txt", r#"{"a": 1}"#)),
+            Confidence::NoMatch
+        );
+        assert!(read_error(&PodcastImporter, "/a.json", "{}").contains("missing field `segments`"));
         let deep = format!(r#"{{"segments":[{}"#, "[".repeat(100_000));
-        assert!(refused(&Podcast, "/a.json", deep).contains("as a transcript"));
+        assert!(read_error(&PodcastImporter, "/a.json", deep).contains("as a transcript"));
     }
 
     #[test]
-    fn a_transcript_that_is_nested_too_deeply_says_so() {
+    fn deeply_nested_transcript_is_reported_as_such() {
         let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
         for text in [
             format!(r#"{{"segments": [{deep}]}}"#),
@@ -170,7 +181,7 @@ mod tests {
                 r#"{{"segments": [{{"start": 1, "text": "x", "words": {deep}, "end": {deep}}}]}}"#
             ),
         ] {
-            let reason = refused(&Podcast, "/a.json", text);
+            let reason = read_error(&PodcastImporter, "/a.json", text);
             assert!(reason.contains("segment 1: it nests more than 127 values"), "{reason}");
         }
     }

@@ -1,49 +1,51 @@
-//! Who speaks in subtitles that have no mark for it: lines such as `Ada: Rye?`.
+//! Detection of speakers in subtitles without speaker tags, from lines such as `Ada: Rye?`.
 //!
-//! A sentence may have a colon too, so names are believed only where they make a
-//! pattern: two of them, each of which begins several lines, and between them a good
-//! part of all cues. A name that comes once stays in the text, where it is read.
+//! Any sentence may contain a colon, so names count only if they form a pattern: at least two
+//! names, each at the beginning of several lines, and together in a third of all cues. A name that
+//! occurs once stays in the text.
 
 use std::collections::HashMap;
 
 use vademecum_kit::model::Cue;
 
-/// How many names there must be, and how often each begins a line.
-const NAMES: usize = 2;
-const TIMES: usize = 2;
-/// Of so many cues, one must begin with a name.
-const CUES_FOR_A_NAME: usize = 3;
-/// Longest name, in characters and in words.
-const MAX_NAME: usize = 40;
-const MAX_WORDS: usize = 4;
+/// Minimum number of names, and of lines per name.
+const MIN_NAMES: usize = 2;
+const MIN_LINES_PER_NAME: usize = 2;
+/// One of this many cues must begin with a name.
+const MAX_CUES_PER_NAMED_CUE: usize = 3;
+/// Maximum length of a name, in characters and in words.
+const MAX_NAME_CHARS: usize = 40;
+const MAX_NAME_WORDS: usize = 4;
 
-/// The cues with their speakers, if names stand before what they say; each in one
-/// line. Where speakers are marked, nothing else is taken for one.
-pub(super) fn told_apart(cues: &[Cue]) -> Vec<Cue> {
-    let names = if cues.iter().any(|cue| cue.speaker.is_some()) { Vec::new() } else { names(cues) };
-    cues.iter().flat_map(|cue| split(cue, &names)).collect()
+/// Returns the cues split by detected speakers, each on one line. If any cue already has a speaker,
+/// no others are detected.
+pub(super) fn assign_speakers(cues: &[Cue]) -> Vec<Cue> {
+    let names =
+        if cues.iter().any(|cue| cue.speaker.is_some()) { Vec::new() } else { detect_names(cues) };
+    cues.iter().flat_map(|cue| split_by_speaker(cue, &names)).collect()
 }
 
-/// The names that are believed.
-fn names(cues: &[Cue]) -> Vec<String> {
+/// Returns the names that form a pattern; empty if there is none.
+fn detect_names(cues: &[Cue]) -> Vec<String> {
     let mut times: HashMap<&str, usize> = HashMap::new();
-    for (name, _) in cues.iter().flat_map(|cue| cue.text.lines()).filter_map(named) {
+    for (name, _) in cues.iter().flat_map(|cue| cue.text.lines()).filter_map(split_name) {
         *times.entry(name).or_default() += 1;
     }
-    times.retain(|_, times| *times >= TIMES);
-    let is_named = |cue: &&Cue| named(&cue.text).is_some_and(|(name, _)| times.contains_key(name));
+    times.retain(|_, times| *times >= MIN_LINES_PER_NAME);
+    let is_named =
+        |cue: &&Cue| split_name(&cue.text).is_some_and(|(name, _)| times.contains_key(name));
     let begun = cues.iter().filter(is_named).count();
-    if times.len() < NAMES || begun * CUES_FOR_A_NAME < cues.len() {
+    if times.len() < MIN_NAMES || begun * MAX_CUES_PER_NAMED_CUE < cues.len() {
         return Vec::new();
     }
     times.into_keys().map(str::to_owned).collect()
 }
 
-/// A cue for each speaker in it; lines without a name belong to the one before.
-fn split(cue: &Cue, names: &[String]) -> Vec<Cue> {
+/// Returns one cue per speaker; a line without a name belongs to the preceding speaker.
+fn split_by_speaker(cue: &Cue, names: &[String]) -> Vec<Cue> {
     let mut parts: Vec<Cue> = Vec::new();
     for line in cue.text.lines() {
-        let said = named(line).filter(|(name, _)| names.iter().any(|known| known == name));
+        let said = split_name(line).filter(|(name, _)| names.iter().any(|known| known == name));
         match (said, parts.last_mut()) {
             (None, Some(part)) => {
                 part.text.push(' ');
@@ -59,23 +61,23 @@ fn split(cue: &Cue, names: &[String]) -> Vec<Cue> {
     parts
 }
 
-/// A line that may begin with a name, and what follows it.
-fn named(line: &str) -> Option<(&str, &str)> {
+/// Splits a line into a possible name and the text after it.
+fn split_name(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(['-', '>', '\u{2013}', '\u{2014}', ' ']);
-    let (at, colon) = line.char_indices().take(MAX_NAME + 1).find(|(_, it)| is_colon(*it))?;
+    let (at, colon) = line.char_indices().take(MAX_NAME_CHARS + 1).find(|(_, it)| is_colon(*it))?;
     let (name, said) = (line[..at].trim_end(), &line[at + colon.len_utf8()..]);
-    // No space follows the colon of a time or of an address.
+    // In times and addresses, no space follows the colon.
     let is_apart = colon != ':' || said.starts_with(' ');
-    (is_apart && is_name(name) && !said.trim().is_empty()).then(|| (name, said.trim()))
+    (is_apart && looks_like_name(name) && !said.trim().is_empty()).then(|| (name, said.trim()))
 }
 
 fn is_colon(letter: char) -> bool {
     matches!(letter, ':' | '\u{ff1a}')
 }
 
-/// Whether a text looks like a name: few words of letters, each with a large one
-/// first where a script has such, or a number after the first (`Speaker 2`).
-fn is_name(text: &str) -> bool {
+/// Returns `true` if a text has the form of a name: at most four words of letters, each beginning
+/// with a capital where the script has capitals, or a number after the first word (`Speaker 2`).
+fn looks_like_name(text: &str) -> bool {
     let is_word = |(place, word): (usize, &str)| {
         let mut letters = word.chars();
         let first = letters.next().is_some_and(|first| {
@@ -86,33 +88,33 @@ fn is_name(text: &str) -> bool {
                 .all(|next| next.is_alphanumeric() || matches!(next, '.' | '\'' | '\u{2019}' | '-'))
     };
     let words = text.split(' ').count();
-    (1..=MAX_WORDS).contains(&words) && text.split(' ').enumerate().all(is_word)
+    (1..=MAX_NAME_WORDS).contains(&words) && text.split(' ').enumerate().all(is_word)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What is said, with who says it, of cues with these texts.
-    fn said(texts: &[&str]) -> Vec<(Option<String>, String)> {
+    /// Returns speakers and texts of the cues split from these texts.
+    fn speakers_and_texts(texts: &[&str]) -> Vec<(Option<String>, String)> {
         let cue = |text: &&str| Cue { text: (*text).to_owned(), ..Cue::default() };
-        let cues = told_apart(&texts.iter().map(cue).collect::<Vec<_>>());
+        let cues = assign_speakers(&texts.iter().map(cue).collect::<Vec<_>>());
         cues.into_iter().map(|cue| (cue.speaker, cue.text)).collect()
     }
 
     fn speakers(texts: &[&str]) -> Vec<Option<String>> {
-        said(texts).into_iter().map(|(speaker, _)| speaker).collect()
+        speakers_and_texts(texts).into_iter().map(|(speaker, _)| speaker).collect()
     }
 
     #[test]
-    fn names_that_make_a_pattern_are_speakers() {
+    fn names_forming_a_pattern_become_speakers() {
         let texts = ["Ada: Rye?", "Dr. Eve O'Hara: Oat.", "It rises\nslowly.", "Ada: And:\nsalt?"];
         assert_eq!(speakers(&texts), [None, None, None, None], "one of them speaks only once");
         let texts = [&texts[..], &[">> Dr. Eve O'Hara: Yes.\n- Ada: Good.", "Bob: Hi."]].concat();
         let [ada, eve] = ["Ada", "Dr. Eve O'Hara"].map(|name| Some(name.to_owned()));
         let text = |text: &str| text.to_owned();
         assert_eq!(
-            said(&texts),
+            speakers_and_texts(&texts),
             [
                 (ada.clone(), text("Rye?")),
                 (eve.clone(), text("Oat.")),
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_known_in_other_scripts_and_with_numbers() {
+    fn names_are_detected_in_other_scripts_and_numbered() {
         let speak = |one: &str, two: &str| {
             let texts = [one, two, one, two];
             speakers(&texts).iter().flatten().count()
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_with_a_colon_is_nobody_speaking() {
+    fn sentence_with_colon_has_no_speaker() {
         let sentence = "what he said was: no";
         for texts in [
             vec!["Note: it rises.", "Note: it falls.", "Note: it rests."],
@@ -158,16 +160,16 @@ mod tests {
         ] {
             let expected: Vec<(Option<String>, String)> =
                 texts.iter().map(|text| (None, (*text).to_owned())).collect();
-            assert_eq!(said(&texts), expected);
+            assert_eq!(speakers_and_texts(&texts), expected);
         }
     }
 
     #[test]
-    fn where_speakers_are_marked_no_other_is_made_up() {
+    fn tagged_speakers_prevent_detection() {
         let mut cues: Vec<Cue> = ["Ada: a", "Eve: b", "Ada: c", "Eve: d"]
             .map(|text| Cue { text: text.to_owned(), ..Cue::default() })
             .into();
         cues[0].speaker = Some("Host".to_owned());
-        assert_eq!(told_apart(&cues), cues);
+        assert_eq!(assign_speakers(&cues), cues);
     }
 }

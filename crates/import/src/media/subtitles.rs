@@ -1,65 +1,67 @@
-//! Subtitles: SRT and VTT files, read as what was said when.
+//! Subtitles: SRT and VTT files, read as transcripts.
 //!
-//! Both are lists of cues: a line of two times, then lines of text up to a
-//! blank one. They are read alike, and generously, since most of these files
-//! were written by machines that had not read the specification.
+//! Both are lists of cues: a line with two times, then lines of text up to a blank line. One
+//! lenient parser reads both, because most of these files are generated and deviate from the
+//! specifications.
 
 use vademecum_kit::model::{Cue, MediaDraft, SourceName, Transcript};
 
 use super::{
-    cue_text::{Voice, voices},
-    document::whole,
-    speakers::told_apart,
+    cue_text::{SpeakerText, split_speakers},
+    document::single_document,
+    speakers::assign_speakers,
 };
-use crate::{Fit, Glance, ImportError, Importer, Problem, Reading, SourceFile};
+use crate::{Confidence, FileProbe, ImportError, Importer, ParsedFile, Problem, SourceFile};
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "media/2";
 
-/// Stands between the two times of a cue.
-const ARROW: &str = "-->";
+/// Separator of the two times of a cue.
+const TIME_SEPARATOR: &str = "-->";
 
-/// Reads subtitles.
+/// Importer of subtitles.
 #[derive(Debug)]
-pub(crate) struct Subtitles;
+pub(crate) struct SubtitleImporter;
 
-impl Importer for Subtitles {
+impl Importer for SubtitleImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "subtitles (.srt, .vtt)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        let opening = glance.opening();
-        let is_srt = || opening.lines().nth(1).is_some_and(|line| times(line).is_ok());
-        let named = glance.ends_in(&["srt", "vtt"]);
-        Fit::Content.when(opening.starts_with("WEBVTT") || is_srt()).max(Fit::Name.when(named))
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        let opening = glance.head_text();
+        let is_srt = || opening.lines().nth(1).is_some_and(|line| parse_times(line).is_ok());
+        let named = glance.has_extension(&["srt", "vtt"]);
+        Confidence::ByContent
+            .when(opening.starts_with("WEBVTT") || is_srt())
+            .max(Confidence::ByName.when(named))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let (document, problems) = document(file)?;
-        whole(file, VERSION, document, problems)
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        let (document, problems) = read_subtitles(file)?;
+        single_document(file, VERSION, document, problems)
     }
 }
 
-/// Reads subtitles, and says which cues could not be read.
-fn document(file: &SourceFile) -> Result<(MediaDraft, Vec<Problem>), ImportError> {
-    let mut reader = Reader::default();
-    for (number, line) in (1..).zip(lines(&file.text()?)) {
-        reader.take(number, line);
+/// Reads subtitles and the problems of unreadable cues. Fails if there is no cue.
+fn read_subtitles(file: &SourceFile) -> Result<(MediaDraft, Vec<Problem>), ImportError> {
+    let mut reader = SubtitleParser::default();
+    for (number, line) in (1..).zip(split_lines(&file.text()?)) {
+        reader.parse_line(number, line);
     }
-    reader.finish_cue();
+    reader.finish_block();
     if reader.cues.is_empty() {
         return Err(ImportError::NoCues { path: file.path.clone() });
     }
-    let cues = told_apart(&reader.cues);
+    let cues = assign_speakers(&reader.cues);
     let draft = MediaDraft {
-        title: reader.title.unwrap_or_else(|| file.stem()),
+        title: reader.title.unwrap_or_else(|| file.file_stem()),
         media_type: "audio".to_owned(),
-        content: spoken(&cues),
+        content: transcript_text(&cues),
         modified_at: file.modified,
         transcript: Some(Transcript { language: reader.language, cues }),
         ..MediaDraft::default()
@@ -67,14 +69,14 @@ fn document(file: &SourceFile) -> Result<(MediaDraft, Vec<Problem>), ImportError
     Ok((draft, reader.problems))
 }
 
-/// The lines of a text, however they end: `\n`, `\r\n`, `\r`.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    // A doubled `\r\r\n` is one end of line that was converted twice.
+/// Splits a text at `\n`, `\r\n` and `\r`.
+fn split_lines(text: &str) -> impl Iterator<Item = &str> {
+    // `\r\r\n` is one line end that was converted twice.
     text.lines().flat_map(|line| line.trim_end_matches('\r').split('\r'))
 }
 
-/// What is said, a line for each cue, with the name of who begins to speak.
-pub(super) fn spoken(cues: &[Cue]) -> String {
+/// Returns the text of all cues, one line each. A change of speaker is marked with the name.
+pub(super) fn transcript_text(cues: &[Cue]) -> String {
     let mut text = String::new();
     let mut speaker = None;
     for cue in cues {
@@ -91,64 +93,66 @@ pub(super) fn spoken(cues: &[Cue]) -> String {
     text
 }
 
-/// What has been read so far, and where in a file the reader is.
+/// State of the line-by-line parser.
 #[derive(Debug, Default)]
-struct Reader {
+struct SubtitleParser {
     title: Option<String>,
     language: Option<String>,
     cues: Vec<Cue>,
     problems: Vec<Problem>,
-    block: Block,
+    block: SubtitleBlock,
 }
 
-/// Which kind of block the next line belongs to.
+/// Block to which the next line belongs.
 #[derive(Debug, Default)]
-enum Block {
-    /// None: a blank line came before.
+enum SubtitleBlock {
+    /// None; the preceding line was blank.
     #[default]
-    Outside,
-    /// The head of a VTT file.
-    Head,
-    /// A comment, a style sheet, a region, a cue that could not be read.
-    Passed,
-    /// A cue's name or number; its times come next.
+    BetweenBlocks,
+    /// Header of a VTT file.
+    Header,
+    /// Comment, style sheet, region or unreadable cue.
+    Ignored,
+    /// Name or number of a cue; the line with its times follows.
     Named { number: usize },
-    /// A cue's text.
+    /// Text of a cue.
     Cue { start_ms: u64, end_ms: u64, text: Vec<String> },
 }
 
-impl Reader {
-    fn take(&mut self, number: usize, line: &str) {
+impl SubtitleParser {
+    fn parse_line(&mut self, number: usize, line: &str) {
         let line = line.trim();
-        if line.contains(ARROW) {
+        if line.contains(TIME_SEPARATOR) {
             self.begin_cue(number, line);
         } else if line.is_empty() {
-            self.finish_cue();
+            self.finish_block();
         } else {
-            self.take_text(number, line);
+            self.parse_text_line(number, line);
         }
     }
 
-    fn take_text(&mut self, number: usize, line: &str) {
+    fn parse_text_line(&mut self, number: usize, line: &str) {
         match &mut self.block {
-            Block::Cue { text, .. } => text.push(line.to_owned()),
-            Block::Head => self.take_head(line),
-            Block::Passed => {}
-            Block::Named { .. } => {
-                self.finish_cue();
-                self.block = Block::Passed;
+            SubtitleBlock::Cue { text, .. } => text.push(line.to_owned()),
+            SubtitleBlock::Header => self.parse_header_line(line),
+            SubtitleBlock::Ignored => {}
+            SubtitleBlock::Named { .. } => {
+                self.finish_block();
+                self.block = SubtitleBlock::Ignored;
             }
-            Block::Outside if line.starts_with("WEBVTT") && self.cues.is_empty() => {
+            SubtitleBlock::BetweenBlocks if line.starts_with("WEBVTT") && self.cues.is_empty() => {
                 let title = line["WEBVTT".len()..].trim_matches([' ', '\t', '-', ':']);
                 self.title = Some(title.to_owned()).filter(|title| !title.is_empty());
-                self.block = Block::Head;
+                self.block = SubtitleBlock::Header;
             }
-            Block::Outside if is_aside(line) => self.block = Block::Passed,
-            Block::Outside => self.block = Block::Named { number },
+            SubtitleBlock::BetweenBlocks if is_non_cue_block(line) => {
+                self.block = SubtitleBlock::Ignored
+            }
+            SubtitleBlock::BetweenBlocks => self.block = SubtitleBlock::Named { number },
         }
     }
 
-    fn take_head(&mut self, line: &str) {
+    fn parse_header_line(&mut self, line: &str) {
         if let Some((name, value)) = line.split_once(':')
             && name.trim().eq_ignore_ascii_case("language")
         {
@@ -157,58 +161,58 @@ impl Reader {
     }
 
     fn begin_cue(&mut self, number: usize, line: &str) {
-        if let Block::Cue { text, .. } = &mut self.block {
-            // The blank line between two cues is missing: this is the
-            // number of the next one.
+        if let SubtitleBlock::Cue { text, .. } = &mut self.block {
+            // The blank line between two cues is missing, so this is the number of the next cue.
             text.pop_if(|line| line.chars().all(|digit| digit.is_ascii_digit()));
         }
-        if !matches!(self.block, Block::Named { .. }) {
-            self.finish_cue();
+        if !matches!(self.block, SubtitleBlock::Named { .. }) {
+            self.finish_block();
         }
-        self.block = match times(line) {
-            Ok((start_ms, end_ms)) => Block::Cue { start_ms, end_ms, text: Vec::new() },
+        self.block = match parse_times(line) {
+            Ok((start_ms, end_ms)) => SubtitleBlock::Cue { start_ms, end_ms, text: Vec::new() },
             Err(reason) => {
-                self.refuse(number, reason);
-                Block::Passed
+                self.add_problem(number, reason);
+                SubtitleBlock::Ignored
             }
         };
     }
 
-    /// Ends the block; what it was decides what becomes of it.
-    fn finish_cue(&mut self) {
+    /// Ends the block: adds a finished cue, or a problem if its times are missing.
+    fn finish_block(&mut self) {
         match std::mem::take(&mut self.block) {
-            Block::Outside | Block::Head | Block::Passed => {}
-            Block::Named { number } => {
-                self.refuse(number, "text without a time above it".to_owned());
+            SubtitleBlock::BetweenBlocks | SubtitleBlock::Header | SubtitleBlock::Ignored => {}
+            SubtitleBlock::Named { number } => {
+                self.add_problem(number, "text without a time above it".to_owned());
             }
-            Block::Cue { start_ms, end_ms, text } => {
-                let cues = voices(&text.join("\n"))
+            SubtitleBlock::Cue { start_ms, end_ms, text } => {
+                let cues = split_speakers(&text.join("\n"))
                     .into_iter()
-                    .map(|Voice { speaker, text }| Cue { start_ms, end_ms, speaker, text });
+                    .map(|SpeakerText { speaker, text }| Cue { start_ms, end_ms, speaker, text });
                 self.cues.extend(cues);
             }
         }
     }
 
-    fn refuse(&mut self, number: usize, reason: String) {
+    fn add_problem(&mut self, number: usize, reason: String) {
         self.problems.push(Problem { place: format!("line {number}"), reason });
     }
 }
 
-/// Whether a block of VTT is something else than a cue.
-fn is_aside(line: &str) -> bool {
+/// Returns `true` if a VTT block is not a cue.
+fn is_non_cue_block(line: &str) -> bool {
     ["NOTE", "STYLE", "REGION"].iter().any(|name| {
         line.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
     })
 }
 
-/// The two times of a cue; settings after them are passed by.
-fn times(line: &str) -> Result<(u64, u64), String> {
-    let (start, rest) = line.split_once(ARROW).unwrap_or((line, ""));
+/// Parses the two times of a cue; settings after them are ignored.
+fn parse_times(line: &str) -> Result<(u64, u64), String> {
+    let (start, rest) = line.split_once(TIME_SEPARATOR).unwrap_or((line, ""));
     let end = rest.split_whitespace().next().unwrap_or_default();
     let read = |text: &str| {
         let text = text.trim();
-        milliseconds(text).ok_or_else(|| format!("`{text}` is not a time such as 00:01:02.500"))
+        parse_milliseconds(text)
+            .ok_or_else(|| format!("`{text}` is not a time such as 00:01:02.500"))
     };
     let (start_ms, end_ms) = (read(start)?, read(end)?);
     if end_ms < start_ms {
@@ -217,26 +221,26 @@ fn times(line: &str) -> Result<(u64, u64), String> {
     Ok((start_ms, end_ms))
 }
 
-/// Reads `[hours:]minutes:seconds[.fraction]`, with a point or a comma.
-pub(super) fn milliseconds(text: &str) -> Option<u64> {
+/// Parses `[hours:]minutes:seconds[.fraction]`, with a point or a comma, into milliseconds.
+pub(super) fn parse_milliseconds(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, "0"));
-    let mut parts = whole.rsplit(':').map(number);
+    let mut parts = whole.rsplit(':').map(parse_digits);
     let seconds = parts.next()?.filter(|seconds| *seconds < 60)?;
     let minutes = parts.next()?.filter(|minutes| *minutes < 60)?;
     let hours = parts.next().unwrap_or(Some(0))?;
     if parts.next().is_some() {
         return None;
     }
-    number(fraction)?;
+    parse_digits(fraction)?;
     let thousandths: String = fraction.chars().chain("000".chars()).take(3).collect();
     let minutes = hours.checked_mul(60)?.checked_add(minutes)?;
     let seconds = minutes.checked_mul(60)?.checked_add(seconds)?;
-    // Databases count in signed numbers.
-    let total = seconds.checked_mul(1000)?.checked_add(number(&thousandths)?)?;
+    // The database stores signed integers.
+    let total = seconds.checked_mul(1000)?.checked_add(parse_digits(&thousandths)?)?;
     (total <= i64::MAX.unsigned_abs()).then_some(total)
 }
 
-fn number(digits: &str) -> Option<u64> {
+fn parse_digits(digits: &str) -> Option<u64> {
     digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())?
 }
 
@@ -244,8 +248,8 @@ fn number(digits: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(path: &str, text: &str) -> (MediaDraft, Vec<Cue>, Vec<Problem>) {
-        let (mut draft, problems) = document(&SourceFile::example(path, text)).unwrap();
+    fn read_cues(path: &str, text: &str) -> (MediaDraft, Vec<Cue>, Vec<Problem>) {
+        let (mut draft, problems) = read_subtitles(&SourceFile::in_memory(path, text)).unwrap();
         let cues = std::mem::take(&mut draft.transcript.as_mut().unwrap().cues);
         (draft, cues, problems)
     }
@@ -258,7 +262,7 @@ mod tests {
     fn srt_is_read_with_windows_line_ends_and_a_byte_order_mark() {
         let text = "\u{feff}1\r\n00:00:01,500 --> 00:00:02,000\r\nTwo\r\n<i>lines</i>\r\n\r\n\
                     2\r\n01:00:00,001 --> 01:00:01,000 X1:10 X2:20\r\n{\\an8}Later\r\n";
-        let (draft, cues, problems) = read("/talk.srt", text);
+        let (draft, cues, problems) = read_cues("/talk.srt", text);
         assert_eq!(cues[0], cue(1500, 2000, None, "Two lines"));
         assert_eq!(cues[1], cue(3_600_001, 3_601_000, None, "Later"));
         assert_eq!((draft.content.as_str(), draft.title.as_str()), ("Two lines\nLater\n", "talk"));
@@ -266,23 +270,23 @@ mod tests {
     }
 
     #[test]
-    fn srt_has_speakers_if_names_stand_before_what_is_said() {
+    fn srt_speakers_are_detected_from_names() {
         let said = ["Ada: Rye?", "Eve: Oat.", "Ada: Why?", "Ada: Well?", "Eve: Try it."];
         let cues = (1..).zip(said).map(|(second, text)| {
             format!("{second}\n00:00:0{second},000 --> 00:00:0{second},500\n{text}\n\n")
         });
-        let (draft, cues, _) = read("/talk.srt", &cues.collect::<String>());
+        let (draft, cues, _) = read_cues("/talk.srt", &cues.collect::<String>());
         assert_eq!(cues[1], cue(2000, 2500, Some("Eve"), "Oat."));
         assert_eq!(draft.content, "Ada: Rye?\nEve: Oat.\nAda: Why?\nWell?\nEve: Try it.\n");
     }
 
     #[test]
-    fn vtt_is_read_with_its_head_asides_settings_and_speakers() {
+    fn vtt_is_read_with_header_settings_and_speakers() {
         let text = "WEBVTT - The talk\nKind: captions\nLanguage: en\n\nSTYLE\n::cue { color: red }\n\n\
                     NOTE\na comment\n\nREGION\nid:x\n\nintro\n00:01.000 --> 00:02.000 align:start\n\
                     <v.loud Ada>Bread &amp; rye\n\n00:02.000 --> 00:03.000\n<v Ada>rises\n\n\
                     00:03.000 --> 00:04.000\n<v Bob>Does it?</v> <v Ada>Yes.\n";
-        let (draft, cues, problems) = read("/talk.vtt", text);
+        let (draft, cues, problems) = read_cues("/talk.vtt", text);
         assert_eq!(draft.title, "The talk");
         assert_eq!(draft.transcript.unwrap().language.as_deref(), Some("en"));
         assert_eq!(cues[0], cue(1000, 2000, Some("Ada"), "Bread & rye"));
@@ -292,11 +296,11 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_cue_is_named_and_the_rest_goes_in() {
+    fn broken_cue_is_reported_others_kept() {
         let text = "1\n00:00:01,000 --> 00:00:02,000\nOne\n\n2\n00:00:xx --> 00:00:03,000\nTwo\n\n\
                     3\n00:00:05,000 --> 00:00:04,000\nThree\n\nstray\nwords\n\n\
                     00:00:06,000 --> 00:00:07,000\nFour\n";
-        let (draft, _, problems) = read("/a.srt", text);
+        let (draft, _, problems) = read_cues("/a.srt", text);
         assert_eq!(draft.content, "One\nFour\n");
         let places: Vec<_> = problems.iter().map(|problem| problem.place.as_str()).collect();
         assert_eq!(places, ["line 6", "line 10", "line 13"]);
@@ -304,28 +308,28 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_blank_line_joins_no_cues() {
+    fn missing_blank_line_keeps_cues_separate() {
         let text = "1\n00:01 --> 00:02\nOne\n2\n00:02 --> 00:03\nTwo\r3\r00:03 --> 00:04\rThree";
-        let (draft, _, problems) = read("/a.srt", text);
+        let (draft, _, problems) = read_cues("/a.srt", text);
         assert_eq!((draft.content.as_str(), problems.len()), ("One\nTwo\nThree\n", 0));
     }
 
     #[test]
-    fn times_are_read_in_every_form_and_no_other() {
-        assert_eq!(milliseconds("01:02"), Some(62_000));
-        assert_eq!(milliseconds("1:02,5"), Some(62_500));
-        assert_eq!(milliseconds("123:00:00.0019"), Some(442_800_001));
+    fn only_valid_times_are_parsed() {
+        assert_eq!(parse_milliseconds("01:02"), Some(62_000));
+        assert_eq!(parse_milliseconds("1:02,5"), Some(62_500));
+        assert_eq!(parse_milliseconds("123:00:00.0019"), Some(442_800_001));
         for text in
             ["", "1", "01:60", "60:00", "1:2:3:4", "-1:00", "1:0x", "99999999999999999:00:00"]
         {
-            assert_eq!(milliseconds(text), None, "{text}");
+            assert_eq!(parse_milliseconds(text), None, "{text}");
         }
     }
 
     #[test]
-    fn a_file_without_a_cue_is_refused() {
+    fn file_without_cues_is_rejected() {
         for text in ["", "WEBVTT\n", "Just words.\n", "1\n00:01 --> 00:02\n\n"] {
-            let error = document(&SourceFile::example("/a.vtt", text)).unwrap_err();
+            let error = read_subtitles(&SourceFile::in_memory("/a.vtt", text)).unwrap_err();
             assert!(matches!(error, ImportError::NoCues { .. }), "{error}");
         }
     }

@@ -2,41 +2,46 @@
 
 use vademecum_kit::model::{MediaDraft, SourceName};
 
-use super::document::whole;
+use super::document::single_document;
 use crate::{
-    Fit, Glance, ImportError, Importer, Reading, SourceFile, keywords::distinct, markdown::Markdown,
+    Confidence, FileProbe, ImportError, Importer, ParsedFile, SourceFile,
+    keywords::distinct_keywords, markdown::MarkdownDocument,
 };
 
-/// Goes up when the same file makes another document than before.
+/// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "media/2";
 
-/// Reads articles.
+/// Importer of articles.
 #[derive(Debug)]
-pub(crate) struct Text;
+pub(crate) struct TextImporter;
 
-impl Importer for Text {
+impl Importer for TextImporter {
     fn source(&self) -> SourceName {
         SourceName::Media
     }
 
-    fn format(&self) -> &'static str {
+    fn format_name(&self) -> &'static str {
         "Markdown and text (.md, .markdown, .txt)"
     }
 
-    fn recognise(&self, glance: &Glance) -> Fit {
-        // Notes are kept in such files, too.
-        Fit::Maybe.when(glance.ends_in(&["md", "markdown", "txt"]))
+    fn detect(&self, glance: &FileProbe) -> Confidence {
+        // Notes have the same extensions.
+        Confidence::Possible.when(glance.has_extension(&["md", "markdown", "txt"]))
     }
 
-    fn read(&self, file: &SourceFile) -> Result<Reading, ImportError> {
-        let article = if file.ends_in(&["txt"]) { plain(file)? } else { markdown(file)? };
-        whole(file, VERSION, article, Vec::new())
+    fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
+        let article = if file.has_extension(&["txt"]) {
+            plain_text_article(file)?
+        } else {
+            markdown_article(file)?
+        };
+        single_document(file, VERSION, article, Vec::new())
     }
 }
 
-fn plain(file: &SourceFile) -> Result<MediaDraft, ImportError> {
+fn plain_text_article(file: &SourceFile) -> Result<MediaDraft, ImportError> {
     Ok(MediaDraft {
-        title: file.stem(),
+        title: file.file_stem(),
         media_type: "txt".to_owned(),
         content: file.text()?.into_owned(),
         modified_at: file.modified,
@@ -44,18 +49,18 @@ fn plain(file: &SourceFile) -> Result<MediaDraft, ImportError> {
     })
 }
 
-fn markdown(file: &SourceFile) -> Result<MediaDraft, ImportError> {
+fn markdown_article(file: &SourceFile) -> Result<MediaDraft, ImportError> {
     let text = file.text()?;
-    let markdown = Markdown::parse(&text);
+    let markdown = MarkdownDocument::parse(&text);
     let heading = markdown.first_heading().map(str::to_owned);
     let properties = markdown.properties;
     Ok(MediaDraft {
-        title: properties.title.or(heading).unwrap_or_else(|| file.stem()),
+        title: properties.title.or(heading).unwrap_or_else(|| file.file_stem()),
         media_type: "markdown".to_owned(),
         url: properties.url,
         author: properties.author,
         content: markdown.body.trim_start_matches(['\r', '\n']).to_owned(),
-        tags: distinct(properties.tags),
+        tags: distinct_keywords(properties.tags),
         modified_at: properties.modified.or(properties.created).or(file.modified),
         ..MediaDraft::default()
     })
@@ -66,13 +71,13 @@ mod tests {
     use vademecum_kit::model::Timestamp;
 
     use super::*;
-    use crate::media::document::tests::{read, refused};
+    use crate::media::document::tests::{read_document, read_error};
 
     #[test]
-    fn an_article_is_what_follows_its_front_matter() {
+    fn article_text_excludes_front_matter() {
         let text = "+++\ntitle = \"Rust 1.88\"\nauthors = [\"Team\"]\ndate = 2025-06-26\n\
                     tags = [\"rust\"]\nurl = \"https://example.org/a\"\n+++\n\nThe text. #no\n";
-        let article = read(&Text, "/a.md", text);
+        let article = read_document(&TextImporter, "/a.md", text);
         assert_eq!(article.title, "Rust 1.88");
         assert_eq!(article.media_type, "markdown");
         assert_eq!(article.content, "The text. #no\n");
@@ -83,17 +88,17 @@ mod tests {
     }
 
     #[test]
-    fn an_article_without_a_title_has_that_of_its_heading_or_file() {
-        assert_eq!(read(&Text, "/a.md", "Intro\n\n# Head\n").title, "Head");
-        assert_eq!(read(&Text, "/a.md", "Intro").title, "a");
-        let plain = read(&Text, "/b.txt", "# Plain");
+    fn article_title_falls_back_to_heading_or_file() {
+        assert_eq!(read_document(&TextImporter, "/a.md", "Intro\n\n# Head\n").title, "Head");
+        assert_eq!(read_document(&TextImporter, "/a.md", "Intro").title, "a");
+        let plain = read_document(&TextImporter, "/b.txt", "# Plain");
         assert_eq!((plain.title.as_str(), plain.media_type.as_str()), ("b", "txt"));
     }
 
     #[test]
-    fn an_article_without_a_word_is_refused() {
+    fn empty_article_is_rejected() {
         for (path, text) in [("/a.txt", " \n"), ("/a.md", "---\ntitle: x\n---\n")] {
-            assert!(refused(&Text, path, text).contains("holds no text"));
+            assert!(read_error(&TextImporter, path, text).contains("holds no text"));
         }
     }
 }

@@ -1,4 +1,4 @@
--- The file or the files of a folder :path, with what became of them.
+-- Reads the import records of the file :path, or of the files in the folder :path.
 SELECT
     path, asked, root, source, format, size, modified, digest, outcome, items, problems, read_at,
     generation

@@ -1,4 +1,4 @@
--- All files, with what became of them.
+-- Reads the import records of all files.
 SELECT
     path, asked, root, source, format, size, modified, digest, outcome, items, problems, read_at,
     generation

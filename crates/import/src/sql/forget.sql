@@ -1,2 +1,2 @@
--- Forgets a file.
+-- Deletes the import record of a file.
 DELETE FROM files WHERE path = :path AND asked = :asked;

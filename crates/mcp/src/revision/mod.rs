@@ -1,13 +1,13 @@
-//! The revisions of the protocol, and what differs between them on the wire.
-//! Nothing outside this room knows of a difference.
+//! Protocol revisions and their differences on the wire. All differences are handled in this
+//! module.
 
-mod dated;
-mod era;
-mod mirror;
-mod outcome;
+mod headers;
+mod method_result;
+mod protocol_version;
+mod request_mode;
 
-pub use dated::Revision;
-pub(crate) use era::{Era, Meta, decide};
-pub use mirror::Mirror;
-pub(crate) use mirror::check_parameters;
-pub(crate) use outcome::{Caching, Outcome};
+pub use headers::MessageHeaders;
+pub(crate) use headers::check_parameter_headers;
+pub(crate) use method_result::{CacheHint, MethodResult};
+pub use protocol_version::ProtocolVersion;
+pub(crate) use request_mode::{RequestMeta, RequestMode, detect_request_mode};

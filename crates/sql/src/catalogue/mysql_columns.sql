@@ -1,5 +1,5 @@
--- Columns: of the database :schema (the present one, without; said three times), of
--- the table :table, if it is given; only those with vectors, if :vectors says so.
+-- Lists the columns of the database :schema, or of the current one if it is NULL (bound three
+-- times), and of the table :table if it is given. With :vectors, lists vector columns only.
 SELECT
     field.table_schema AS table_schema,
     field.table_name AS table_name,
@@ -12,7 +12,7 @@ SELECT
     foreign_key.fk_ref AS fk_ref,
     indexed.column_name IS NOT NULL AS is_indexed,
     CASE WHEN field.extra LIKE '%auto_increment%' THEN 'd' ELSE '' END AS identity,
-    -- MariaDB writes the word where there is none.
+    -- MariaDB stores the text NULL where there is no default.
     COALESCE(
         NULLIF(field.column_default, 'NULL'), NULLIF(field.generation_expression, '')
     ) AS default_value,

@@ -1,5 +1,5 @@
--- Foreign keys, a row for each of their columns: of the database :schema (the present
--- one, without), of the table :table, if it is given.
+-- Lists the foreign keys of the database :schema, or of the current one if it is NULL, and of the
+-- table :table if it is given. One row per column.
 SELECT
     table_schema AS table_schema,
     table_name AS table_name,

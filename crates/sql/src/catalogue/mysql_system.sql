@@ -1,4 +1,4 @@
--- Which server this is.
+-- Reads the version and the platform of the server.
 SELECT
     VERSION() AS version,
     CONCAT(VERSION(), ' ', @@version_comment) AS full_version,

@@ -1,5 +1,5 @@
--- Tables and views: of the database :schema (the present one, without), the one
--- called :table, if it is given.
+-- Lists the tables and views of the database :schema, or of the current one if it is NULL,
+-- restricted to the name :table if it is given.
 SELECT
     table_schema AS table_schema,
     table_name AS table_name,

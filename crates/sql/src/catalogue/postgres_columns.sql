@@ -1,6 +1,6 @@
--- Columns: of the schema $1, of the table $2, if those are given; only those with
--- vectors, if $3 says so. A key of a partitioned table is in the catalogue once more
--- for each partition that it leads to.
+-- Lists the columns of the schema $1 and the table $2, each only if it is given. With $3, lists
+-- vector columns only. The catalogue repeats a foreign key of a partitioned table for each
+-- referenced partition, and these copies are excluded.
 WITH catalogue_foreign_key AS (
     SELECT
         foreign_key.conrelid AS relation,

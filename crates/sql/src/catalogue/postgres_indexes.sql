@@ -1,5 +1,5 @@
--- Indexes, a row for each of their columns: of the schema $1, of the table $2, if those
--- are given.
+-- Lists the indexes of the schema $1 and the table $2, each only if it is given. One row per
+-- column.
 SELECT
     namespace.nspname AS table_schema,
     relation.relname AS table_name,

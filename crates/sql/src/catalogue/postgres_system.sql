@@ -1,4 +1,4 @@
--- Which server this is.
+-- Reads the version of the server.
 SELECT
     pg_catalog.current_setting('server_version') AS version,
     pg_catalog.current_setting('server_version_num') AS version_number,

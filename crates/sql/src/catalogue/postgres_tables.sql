@@ -1,5 +1,5 @@
--- Tables and views: of the schema $1, the one called $2, if those are given.
--- The rows of a partition are rows of its table as well.
+-- Lists the tables and views of the schema $1 with the name $2, each only if it is given.
+-- `is_partition` marks partitions, because their rows also belong to the partitioned table.
 SELECT
     namespace.nspname AS table_schema,
     relation.relname AS table_name,

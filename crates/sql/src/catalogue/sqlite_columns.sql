@@ -1,7 +1,7 @@
--- Columns: of the schema ?1 (`main`, without), of the table ?2, if it is given; only
--- those with vectors, if ?3 says so; of plain tables only, if ?4 says so, since a view
--- of a table that is gone lets all of it fail.
--- An INTEGER PRIMARY KEY is the number of the row, which is given where none is said.
+-- Lists the columns of the schema ?1 (`main` if NULL), and of the table ?2 if it is given. With ?3,
+-- lists vector columns only. With ?4, lists plain tables only, because a view on a dropped table
+-- makes the whole statement fail. An INTEGER PRIMARY KEY is an alias of the rowid, so SQLite
+-- assigns it if it is omitted.
 WITH listed AS (
     SELECT
         entry.schema,

@@ -1,5 +1,5 @@
--- Foreign keys, a row for each of their columns: of the schema ?1 (`main`, without), of
--- the table ?2, if it is given. They have no names, and are told apart by a number.
+-- Lists the foreign keys of the schema ?1 (`main` if NULL), and of the table ?2 if it is given. One
+-- row per column. SQLite does not name them, so `key_name` is a number.
 SELECT
     listed.schema AS table_schema,
     listed.name AS table_name,

@@ -1,5 +1,5 @@
--- Indexes, a row for each of their columns: of the schema ?1 (`main`, without), of the
--- table ?2, if it is given. A column that is none is an expression.
+-- Lists the indexes of the schema ?1 (`main` if NULL), and of the table ?2 if it is given. One row
+-- per column. Indexed expressions have no column name.
 SELECT
     listed.schema AS table_schema,
     listed.name AS table_name,

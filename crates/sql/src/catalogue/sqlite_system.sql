@@ -1,4 +1,4 @@
--- Which library this is.
+-- Reads the version of the SQLite library.
 SELECT
     sqlite_version() AS version,
     'SQLite ' || sqlite_version() || ' ' || sqlite_source_id() AS full_version,

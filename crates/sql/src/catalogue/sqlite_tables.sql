@@ -1,5 +1,5 @@
--- Tables and views: of the schema ?1 (`main`, without), the one called ?2, if it is
--- given. Tables that SQLite or a virtual table keeps for itself are not shown.
+-- Lists the tables and views of the schema ?1 (`main` if NULL), restricted to the name ?2 if it is
+-- given. Internal and shadow tables are excluded.
 SELECT
     listed.schema AS table_schema,
     listed.name AS table_name,

@@ -1,35 +1,35 @@
-//! A database, whatever its engine.
+//! Database of any engine.
 
 use std::{fmt, time::Duration};
 
 use crate::{
-    Caps, Engine, ErrorCode, Parameter, Rows, SqlError, Target,
-    driver::{mysql::MySql, postgres::Postgres, rights::Rights, sqlite::Sqlite},
+    ConnectionTarget, Engine, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
+    driver::{mysql::MySql, postgres::Postgres, rights::DatabaseRights, sqlite::Sqlite},
     guard::{ReadOnlyQuery, WriteStatement},
 };
 
-/// What a statement that may write has done.
+/// Result of a statement that may write.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Written {
-    /// How many rows it changed, as the engine counts.
+pub struct WriteResult {
+    /// Number of affected rows, as counted by the engine.
     pub rows_affected: u64,
-    /// The rows that it gave, for instance by `RETURNING`.
+    /// Returned rows, for instance by `RETURNING`.
     pub rows: Rows,
 }
 
-/// How the connections to a database are used at one moment.
+/// Current use of a connection pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
+pub struct PoolLoad {
     /// Connections in use.
     pub busy: usize,
-    /// Connections that are kept for the next.
+    /// Idle connections.
     pub idle: usize,
-    /// Callers that wait for one.
+    /// Callers waiting for a connection.
     pub waiting: usize,
 }
 
-/// A database and its connections. Cheap to make: nothing is touched before the
-/// first statement, and a database that cannot be reached is tried anew by each.
+/// Database and its connection pool. Cheap to create: no connection is made before the first
+/// statement, and each statement retries if the database was not reachable.
 pub struct Database {
     driver: Driver,
 }
@@ -41,26 +41,26 @@ enum Driver {
 }
 
 impl Database {
-    /// A database that is asked over `connections` connections at most, none of
-    /// which may take longer than `connect_timeout` to be made.
+    /// Creates a database with at most `connections` connections. Establishing one takes at most
+    /// `connect_timeout`.
     pub fn open(
-        target: Target,
+        target: ConnectionTarget,
         connections: usize,
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
         let driver = match target {
-            Target::Postgres(server) => {
+            ConnectionTarget::Postgres(server) => {
                 Driver::Postgres(Postgres::new(server, connections, connect_timeout)?)
             }
-            Target::MySql(server) => {
+            ConnectionTarget::MySql(server) => {
                 Driver::MySql(MySql::new(server, connections, connect_timeout)?)
             }
-            Target::Sqlite(path) => Driver::Sqlite(Sqlite::new(path, connections)),
+            ConnectionTarget::Sqlite(path) => Driver::Sqlite(Sqlite::new(path, connections)),
         };
         Ok(Self { driver })
     }
 
-    /// Its engine.
+    /// Returns the engine.
     pub fn engine(&self) -> Engine {
         match self.driver {
             Driver::Postgres(_) => Engine::Postgres,
@@ -69,60 +69,64 @@ impl Database {
         }
     }
 
-    /// Runs a query, in a transaction that cannot write.
-    pub async fn read(
+    /// Runs a query in a read-only transaction.
+    pub async fn run_query(
         &self,
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
-        caps: Caps,
+        caps: QueryCaps,
     ) -> Result<Rows, SqlError> {
-        self.is_for(query.engine())?;
+        self.check_engine(query.engine())?;
         match &self.driver {
-            Driver::Postgres(database) => database.read(query, parameters, caps).await,
-            Driver::MySql(database) => database.read(query, parameters, caps).await,
-            Driver::Sqlite(database) => database.read(query, parameters, caps).await,
+            Driver::Postgres(database) => database.run_query(query, parameters, caps).await,
+            Driver::MySql(database) => database.run_query(query, parameters, caps).await,
+            Driver::Sqlite(database) => database.run_query(query, parameters, caps).await,
         }
     }
 
     /// Runs a statement that may write, in a transaction of its own.
-    pub async fn write(&self, statement: &WriteStatement, caps: Caps) -> Result<Written, SqlError> {
-        self.is_for(statement.engine())?;
+    pub async fn run_write(
+        &self,
+        statement: &WriteStatement,
+        caps: QueryCaps,
+    ) -> Result<WriteResult, SqlError> {
+        self.check_engine(statement.engine())?;
         match &self.driver {
-            Driver::Postgres(database) => database.write(statement, caps).await,
-            Driver::MySql(database) => database.write(statement, caps).await,
-            Driver::Sqlite(database) => database.write(statement, caps).await,
+            Driver::Postgres(database) => database.run_write(statement, caps).await,
+            Driver::MySql(database) => database.run_write(statement, caps).await,
+            Driver::Sqlite(database) => database.run_write(statement, caps).await,
         }
     }
 
-    /// What the engine calls its version.
-    pub async fn version(&self, timeout: Duration) -> Result<String, SqlError> {
+    /// Returns the version reported by the engine.
+    pub async fn server_version(&self, timeout: Duration) -> Result<String, SqlError> {
         match &self.driver {
-            Driver::Postgres(database) => database.version(timeout).await,
-            Driver::MySql(database) => database.version(timeout).await,
+            Driver::Postgres(database) => database.server_version(timeout).await,
+            Driver::MySql(database) => database.server_version(timeout).await,
             Driver::Sqlite(_) => Ok(rusqlite::version().to_owned()),
         }
     }
 
-    /// What the user of this database could do, were it not for the guard.
-    pub async fn rights(&self, timeout: Duration) -> Result<Rights, SqlError> {
+    /// Returns the privileges of the database user, independent of the guard.
+    pub async fn fetch_rights(&self, timeout: Duration) -> Result<DatabaseRights, SqlError> {
         match &self.driver {
-            Driver::Postgres(database) => database.rights(timeout).await,
-            Driver::MySql(database) => database.rights(timeout).await,
-            Driver::Sqlite(database) => database.rights().await,
+            Driver::Postgres(database) => database.fetch_rights(timeout).await,
+            Driver::MySql(database) => database.fetch_rights(timeout).await,
+            Driver::Sqlite(database) => database.fetch_rights().await,
         }
     }
 
-    /// How its connections are used.
-    pub fn load(&self) -> Load {
+    /// Returns the current use of the connections.
+    pub fn pool_load(&self) -> PoolLoad {
         match &self.driver {
-            Driver::Postgres(database) => database.load(),
-            Driver::MySql(database) => database.load(),
-            Driver::Sqlite(database) => database.load(),
+            Driver::Postgres(database) => database.pool_load(),
+            Driver::MySql(database) => database.pool_load(),
+            Driver::Sqlite(database) => database.pool_load(),
         }
     }
 
-    /// A statement was read by the rules of one engine, which are not those of another.
-    fn is_for(&self, engine: Engine) -> Result<(), SqlError> {
+    /// Rejects a statement that the guard checked for another engine.
+    fn check_engine(&self, engine: Engine) -> Result<(), SqlError> {
         if engine == self.engine() {
             return Ok(());
         }
@@ -133,7 +137,7 @@ impl Database {
 
 impl fmt::Debug for Database {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Where it is and who connects is nobody's business.
+        // Address and user must not appear in logs.
         write!(out, "Database({})", self.engine())
     }
 }

@@ -1,24 +1,24 @@
-//! How databases are asked: one file an engine.
+//! Database drivers, one file per engine.
 //!
-//! A [`Database`] takes only what the guard has made, and trusts it little: every
-//! read is one prepared statement in a read-only transaction, with a timeout and
-//! caps that the server knows of, on a connection that is reset after it, or ended.
+//! A [`Database`] accepts only statements that passed the guard, and still limits them: each read
+//! is one prepared statement in a read-only transaction, with a timeout and row limits enforced by
+//! the server, on a connection that is reset or closed afterwards.
 
 mod database;
 mod error;
-mod exact;
-mod gather;
+mod lossless_json;
 mod mysql;
 mod mysql_value;
 mod pool;
 mod postgres;
 mod postgres_rows;
 mod rights;
+mod row_collector;
 mod sqlite;
 mod tls;
 
 #[cfg(test)]
-mod unguarded;
+mod guard_bypass_tests;
 
-pub use database::{Database, Load, Written};
-pub use rights::Rights;
+pub use database::{Database, PoolLoad, WriteResult};
+pub use rights::DatabaseRights;

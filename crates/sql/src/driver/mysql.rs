@@ -1,4 +1,4 @@
-//! `MySQL` and `MariaDB`: connections, transactions, and what is said when they fail.
+//! `MySQL` and `MariaDB` driver: connections, transactions and error mapping.
 
 use std::time::Duration;
 
@@ -10,170 +10,189 @@ use secrecy::ExposeSecret;
 use tokio::{runtime::Handle, time};
 
 use crate::{
-    Caps, ErrorCode, Parameter, Rows, Server, SqlError, Tls,
+    ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError, TlsMode,
     driver::{
-        Load, Rights, Written, error,
-        gather::{Gathered, length},
-        mysql_value,
-        pool::{Connection, Pool, Transaction, recycle, within},
+        DatabaseRights, PoolLoad, WriteResult, error, mysql_value,
+        pool::{ConnectionPool, PooledConnection, TransactionOptions, await_reply, check_clean},
+        row_collector::{RowCollector, json_length},
         tls,
     },
-    guard::{Kind, ReadOnlyQuery, WriteStatement},
+    guard::{ReadOnlyQuery, StatementKind, WriteStatement},
 };
 
-/// How long a request to end a connection may take.
+/// Timeout of a request to close a connection.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How strings and names are written, as the guard reads them: none of `ANSI_QUOTES`,
+/// SQL mode with the string and name syntax that the guard expects: without `ANSI_QUOTES`,
 /// `NO_BACKSLASH_ESCAPES`, `PIPES_AS_CONCAT` and `ORACLE`.
 const SQL_MODE: &str = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
-/// A database of `MySQL` or `MariaDB`.
+/// `MySQL` or `MariaDB` database.
 pub(super) struct MySql {
-    pool: Pool<Connector>,
+    pool: ConnectionPool<Connector>,
 }
 
 impl MySql {
     pub(super) fn new(
-        server: Server,
+        server: ServerTarget,
         connections: usize,
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
-        Ok(Self { pool: Pool::new(Connector { server }, connections, connect_timeout)? })
+        Ok(Self { pool: ConnectionPool::new(Connector { server }, connections, connect_timeout)? })
     }
 
-    pub(super) fn load(&self) -> Load {
-        self.pool.load()
+    pub(super) fn pool_load(&self) -> PoolLoad {
+        self.pool.pool_load()
     }
 
-    pub(super) async fn read(
+    pub(super) async fn run_query(
         &self,
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
-        caps: Caps,
+        caps: QueryCaps,
     ) -> Result<Rows, SqlError> {
-        // The server need not look for more rows than that.
+        // Limit the rows on the server: one more than needed shows that there are more.
         let most_rows = match query.kind() {
-            Kind::Rows => Some(caps.offset.saturating_add(caps.rows).saturating_add(1)),
-            Kind::Explain | Kind::Show => None,
+            StatementKind::Rows => {
+                Some(caps.offset.saturating_add(caps.max_rows).saturating_add(1))
+            }
+            StatementKind::Explain | StatementKind::Show => None,
         };
-        let transaction = Transaction { most_rows, ..Transaction::reading(caps.timeout) };
-        let mut session = self.pool.begin(transaction).await?;
-        let answer =
-            within(caps.timeout, read(&mut session.connection, query.text(), parameters, caps));
+        let transaction = TransactionOptions {
+            max_rows: most_rows,
+            ..TransactionOptions::read_only(caps.timeout)
+        };
+        let mut session = self.pool.begin_transaction(transaction).await?;
+        let answer = await_reply(
+            caps.timeout,
+            fetch_rows(&mut session.connection, query.text(), parameters, caps),
+        );
         let answer = answer.await?;
-        if error::is_over(&answer) {
-            self.pool.tidy(session).await;
+        if error::is_connection_idle(&answer) {
+            self.pool.release(session).await;
         }
         answer.map(|(rows, _)| rows)
     }
 
-    pub(super) async fn write(
+    pub(super) async fn run_write(
         &self,
         statement: &WriteStatement,
-        caps: Caps,
-    ) -> Result<Written, SqlError> {
-        let mut session = self.pool.begin(Transaction::writing(caps.timeout)).await?;
+        caps: QueryCaps,
+    ) -> Result<WriteResult, SqlError> {
+        let mut session =
+            self.pool.begin_transaction(TransactionOptions::read_write(caps.timeout)).await?;
         let connection = &mut session.connection;
-        let written = within(caps.timeout, async {
-            let written = write(connection, statement.text(), caps).await?;
+        let written = await_reply(caps.timeout, async {
+            let written = execute_write(connection, statement.text(), caps).await?;
             let committed = connection.query_drop("COMMIT").await;
-            committed.map_err(|fault| failure(&fault, caps.timeout))?;
+            committed.map_err(|fault| statement_error(&fault, caps.timeout))?;
             Ok(written)
         });
         let written = written.await?;
-        if written.as_ref().err().is_none_or(error::is_refusal) {
-            self.pool.tidy(session).await;
+        if written.as_ref().err().is_none_or(error::is_statement_error) {
+            self.pool.release(session).await;
         }
         written
     }
 
-    pub(super) async fn version(&self, timeout: Duration) -> Result<String, SqlError> {
-        let version: Option<String> = self.ask("SELECT VERSION()", timeout).await?;
-        version.ok_or_else(|| error::unreadable(&"no version"))
+    pub(super) async fn server_version(&self, timeout: Duration) -> Result<String, SqlError> {
+        let version: Option<String> = self.query_row("SELECT VERSION()", timeout).await?;
+        version.ok_or_else(|| error::invalid_response(&"no version"))
     }
 
-    pub(super) async fn rights(&self, timeout: Duration) -> Result<Rights, SqlError> {
+    pub(super) async fn fetch_rights(&self, timeout: Duration) -> Result<DatabaseRights, SqlError> {
         let statement = include_str!("sql/mysql_rights.sql");
-        let rights: Option<(bool, bool, bool, bool)> = self.ask(statement, timeout).await?;
+        let rights: Option<(bool, bool, bool, bool)> = self.query_row(statement, timeout).await?;
         let (can_write, is_superuser, can_use_files, can_create) =
-            rights.ok_or_else(|| error::unreadable(&"no rights"))?;
-        Ok(Rights { can_write, is_superuser, can_use_files, can_create, owns_tables: false })
+            rights.ok_or_else(|| error::invalid_response(&"no rights"))?;
+        Ok(DatabaseRights {
+            can_write,
+            is_superuser,
+            can_use_files,
+            can_create,
+            owns_tables: false,
+        })
     }
 
-    /// Reads the one row of a statement of our own.
-    async fn ask<T>(&self, statement: &str, timeout: Duration) -> Result<Option<T>, SqlError>
+    /// Runs an internal statement and returns its first row.
+    async fn query_row<T>(&self, statement: &str, timeout: Duration) -> Result<Option<T>, SqlError>
     where
         T: mysql_async::prelude::FromRow + Send + 'static,
     {
-        let mut session = self.pool.begin(Transaction::reading(timeout)).await?;
-        let row = within(timeout, session.connection.exec_first(statement, ())).await?;
-        let row = row.map_err(|fault| failure(&fault, timeout))?;
-        self.pool.tidy(session).await;
+        let mut session =
+            self.pool.begin_transaction(TransactionOptions::read_only(timeout)).await?;
+        let row = await_reply(timeout, session.connection.exec_first(statement, ())).await?;
+        let row = row.map_err(|fault| statement_error(&fault, timeout))?;
+        self.pool.release(session).await;
         Ok(row)
     }
 }
 
-/// Runs a query in the transaction that has begun: its rows, and whether there
-/// are more on their way.
-async fn read(
+/// Runs a query in the open transaction. Returns the rows, and true if the server still has rows to
+/// send.
+async fn fetch_rows(
     connection: &mut Conn,
     text: &str,
     parameters: &[Parameter],
-    caps: Caps,
+    caps: QueryCaps,
 ) -> Result<(Rows, bool), SqlError> {
-    let failed = |fault| failure(&fault, caps.timeout);
+    let failed = |fault| statement_error(&fault, caps.timeout);
     let statement = connection.prep(text).await.map_err(failed)?;
     let places = usize::from(statement.num_params());
     if places != parameters.len() {
-        return Err(error::parameters(places, parameters.len()));
+        return Err(error::parameter_mismatch(places, parameters.len()));
     }
-    let mut answer = connection.exec_iter(statement, given(parameters)).await.map_err(failed)?;
-    let mut gathered = Gathered::new(mysql_value::columns(answer.columns_ref()), caps);
+    let mut answer =
+        connection.exec_iter(statement, bind_parameters(parameters)).await.map_err(failed)?;
+    let mut gathered = RowCollector::new(mysql_value::describe_columns(answer.columns_ref()), caps);
     while let Some(row) = answer.next().await.map_err(failed)? {
-        if gathered.passes_over() {
+        if gathered.skip_row() {
             continue;
         }
-        if !add(&mut gathered, row)? {
-            return Ok((gathered.finish(), true));
+        if !push_row(&mut gathered, row)? {
+            return Ok((gathered.into_rows(), true));
         }
     }
-    Ok((gathered.finish(), false))
+    Ok((gathered.into_rows(), false))
 }
 
-/// Runs a statement that may write, in the transaction that has begun.
-async fn write(connection: &mut Conn, text: &str, caps: Caps) -> Result<Written, SqlError> {
-    let failed = |fault| failure(&fault, caps.timeout);
+/// Runs a statement that may write, in the open transaction.
+async fn execute_write(
+    connection: &mut Conn,
+    text: &str,
+    caps: QueryCaps,
+) -> Result<WriteResult, SqlError> {
+    let failed = |fault| statement_error(&fault, caps.timeout);
     let statement = connection.prep(text).await.map_err(failed)?;
     let places = usize::from(statement.num_params());
     if places > 0 {
-        return Err(error::parameters(places, 0));
+        return Err(error::parameter_mismatch(places, 0));
     }
     let mut answer = connection.exec_iter(statement, ()).await.map_err(failed)?;
-    let columns = mysql_value::columns(answer.columns_ref());
+    let columns = mysql_value::describe_columns(answer.columns_ref());
     let gives_rows = !columns.is_empty();
-    let mut gathered = Gathered::new(columns, caps);
+    let mut gathered = RowCollector::new(columns, caps);
     let (mut counted, mut wanted) = (0, true);
     while let Some(row) = answer.next().await.map_err(failed)? {
         counted += 1;
-        wanted = wanted && add(&mut gathered, row)?;
+        wanted = wanted && push_row(&mut gathered, row)?;
     }
     answer.drop_result().await.map_err(failed)?;
     let rows_affected = if gives_rows { counted } else { connection.affected_rows() };
-    Ok(Written { rows_affected, rows: gathered.finish() })
+    Ok(WriteResult { rows_affected, rows: gathered.into_rows() })
 }
 
-fn add(gathered: &mut Gathered, row: Row) -> Result<bool, SqlError> {
+fn push_row(gathered: &mut RowCollector, row: Row) -> Result<bool, SqlError> {
     let columns = row.columns();
     let values = row.unwrap().into_iter().zip(columns.iter());
     let values: Result<Vec<_>, _> =
-        values.map(|(value, column)| mysql_value::read(value, column)).collect();
-    let values = values.map_err(|fault| error::unreadable(&fault))?;
-    let bytes = length(&values);
-    Ok(gathered.add(values, bytes))
+        values.map(|(value, column)| mysql_value::decode_value(value, column)).collect();
+    let values = values.map_err(|fault| error::invalid_response(&fault))?;
+    let bytes = json_length(&values);
+    Ok(gathered.push_row(values, bytes))
 }
 
-fn given(parameters: &[Parameter]) -> Params {
+fn bind_parameters(parameters: &[Parameter]) -> Params {
     let values = parameters.iter().map(|parameter| match parameter {
         Parameter::Null => Value::NULL,
         Parameter::Integer(number) => Value::Int(*number),
@@ -183,14 +202,14 @@ fn given(parameters: &[Parameter]) -> Params {
     if parameters.is_empty() { Params::Empty } else { Params::Positional(values.collect()) }
 }
 
-/// Makes connections.
+/// Creates connections.
 struct Connector {
-    server: Server,
+    server: ServerTarget,
 }
 
 impl Connector {
-    /// How to connect, encrypted or not.
-    fn options(&self, is_encrypted: bool) -> Result<Opts, SqlError> {
+    /// Returns the connection options, with or without TLS.
+    fn connect_options(&self, is_encrypted: bool) -> Result<Opts, SqlError> {
         let server = &self.server;
         let mut options = OptsBuilder::default()
             .ip_or_hostname(&server.host)
@@ -198,92 +217,93 @@ impl Connector {
             .user(Some(&server.user))
             .pass(server.password.as_ref().map(ExposeSecret::expose_secret))
             .db_name(Some(&server.database))
-            // A profile that names a host means this one, not the socket beside it.
+            // The driver would otherwise prefer a local socket to the host of the profile.
             .prefer_socket(false)
             .stmt_cache_size(0);
-        if let Some((address, port)) = server.through {
+        if let Some((address, port)) = server.tunnel_address {
             options = options.resolved_ips(Some([address])).tcp_port(port);
         }
         if is_encrypted {
-            options = options.ssl_opts(self.encryption()?);
+            options = options.ssl_opts(self.tls_options()?);
         }
         Ok(options.into())
     }
 
-    fn encryption(&self) -> Result<SslOpts, SqlError> {
+    fn tls_options(&self) -> Result<SslOpts, SqlError> {
         let options = SslOpts::default();
         Ok(match self.server.tls {
-            Tls::VerifyFull => {
-                let roots = tls::certificates(self.server.authorities.as_deref())?;
+            TlsMode::VerifyFull => {
+                let roots = tls::load_certificates(self.server.ca_file.as_deref())?;
                 let roots = roots.into_iter().map(|root| root.to_vec().into()).collect();
                 options.with_root_certs(roots).with_disable_built_in_roots(true)
             }
-            Tls::Disable | Tls::Prefer | Tls::Require => options
+            TlsMode::Disable | TlsMode::Prefer | TlsMode::Require => options
                 .with_danger_accept_invalid_certs(true)
                 .with_danger_skip_domain_validation(true),
         })
     }
 
-    async fn connect(&self, is_encrypted: bool) -> Result<(Conn, Opts), Connecting> {
-        let options = self.options(is_encrypted).map_err(Connecting::Settings)?;
-        let connection = Conn::new(options.clone()).await.map_err(Connecting::Server)?;
+    async fn connect(&self, is_encrypted: bool) -> Result<(Conn, Opts), ConnectError> {
+        let options = self.connect_options(is_encrypted).map_err(ConnectError::Settings)?;
+        let connection = Conn::new(options.clone()).await.map_err(ConnectError::Server)?;
         Ok((connection, options))
     }
 }
 
-/// Why there is no connection.
-enum Connecting {
+/// Error while connecting.
+enum ConnectError {
     Settings(SqlError),
     Server(Error),
 }
 
 impl Manager for Connector {
-    type Type = Session;
+    type Type = MySqlSession;
     type Error = SqlError;
 
-    async fn create(&self) -> Result<Session, SqlError> {
-        let mut connected = self.connect(self.server.tls != Tls::Disable).await;
+    async fn create(&self) -> Result<MySqlSession, SqlError> {
+        let mut connected = self.connect(self.server.tls != TlsMode::Disable).await;
         let has_none = matches!(
             &connected,
-            Err(Connecting::Server(Error::Driver(DriverError::NoClientSslFlagFromServer)))
+            Err(ConnectError::Server(Error::Driver(DriverError::NoClientSslFlagFromServer)))
         );
-        if has_none && self.server.tls == Tls::Prefer {
+        if has_none && self.server.tls == TlsMode::Prefer {
             connected = self.connect(false).await;
         }
         let (mut connection, options) = connected.map_err(|fault| match fault {
-            Connecting::Settings(error) => error,
-            Connecting::Server(fault) => not_connected(&fault),
+            ConnectError::Settings(error) => error,
+            ConnectError::Server(fault) => connect_error(&fault),
         })?;
         let version: Result<Option<String>, _> = connection.query_first("SELECT VERSION()").await;
-        let version = version.map_err(|fault| not_connected(&fault))?.unwrap_or_default();
+        let version = version.map_err(|fault| connect_error(&fault))?.unwrap_or_default();
         let is_mariadb = version.contains("MariaDB");
-        Ok(Session { connection, options, is_mariadb, is_clean: true })
+        Ok(MySqlSession { connection, options, is_mariadb, is_clean: true })
     }
 
-    async fn recycle(&self, session: &mut Session, _: &Metrics) -> RecycleResult<SqlError> {
-        recycle(session)
+    async fn recycle(&self, session: &mut MySqlSession, _: &Metrics) -> RecycleResult<SqlError> {
+        check_clean(session)
     }
 }
 
-/// A connection, and what it takes to end it.
-struct Session {
+/// Connection, with the options needed to kill it from another one.
+struct MySqlSession {
     connection: Conn,
     options: Opts,
     is_mariadb: bool,
     is_clean: bool,
 }
 
-impl Session {
-    /// What is said before each statement; a reset forgets it.
-    fn settings(&self, transaction: Transaction) -> String {
-        // A timeout of zero would be none.
+impl MySqlSession {
+    /// Returns the statements that set up the session and begin a transaction; a reset clears these
+    /// settings.
+    fn setup_statements(&self, transaction: TransactionOptions) -> String {
+        // A timeout of zero would disable the limit.
         let timeout = transaction.timeout.max(Duration::from_millis(1));
         let timeout = if self.is_mariadb {
             format!("max_statement_time = {:.3}", timeout.as_secs_f64())
         } else {
             format!("max_execution_time = {}", timeout.as_millis())
         };
-        let most = transaction.most_rows.map(|most| format!(", sql_select_limit = {most}"));
+        let most = transaction.max_rows.map(|most| format!(", sql_select_limit = {most}"));
         let most = most.unwrap_or_default();
         let read_only = if transaction.is_read_only { " READ ONLY" } else { "" };
         format!(
@@ -293,13 +313,13 @@ impl Session {
     }
 }
 
-impl Connection for Session {
-    async fn begin(&mut self, transaction: Transaction) -> Result<(), SqlError> {
-        let begun = self.connection.query_drop(self.settings(transaction)).await;
-        begun.map_err(|fault| failure(&fault, transaction.timeout))
+impl PooledConnection for MySqlSession {
+    async fn begin_transaction(&mut self, transaction: TransactionOptions) -> Result<(), SqlError> {
+        let begun = self.connection.query_drop(self.setup_statements(transaction)).await;
+        begun.map_err(|fault| statement_error(&fault, transaction.timeout))
     }
 
-    async fn reset(&mut self) -> bool {
+    async fn reset_session(&mut self) -> bool {
         matches!(self.connection.reset().await, Ok(true))
     }
 
@@ -319,53 +339,55 @@ impl Connection for Session {
             beside.disconnect().await
         };
         if let Ok(runtime) = Handle::try_current() {
-            // If this fails, the server has ended it already, or its own timeout will.
+            // On failure, the server has already closed the connection or its own timeout will.
             drop(runtime.spawn(time::timeout(KILL_TIMEOUT, kill)));
         }
     }
 }
 
-/// Why a connection could not be made.
-fn not_connected(fault: &Error) -> SqlError {
-    let Error::Server(said) = fault else { return error::unreachable(fault) };
+/// Maps a connection error.
+fn connect_error(fault: &Error) -> SqlError {
+    let Error::Server(said) = fault else { return error::database_unreachable(fault) };
     match said.code {
-        // ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR and their kin.
-        1044 | 1045 | 1227 | 1251 | 1698 | 1862 | 3118 | 3159 | 4151 => error::refused(fault),
+        // ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR and related codes.
+        1044 | 1045 | 1227 | 1251 | 1698 | 1862 | 3118 | 3159 | 4151 => error::access_denied(fault),
         // ER_BAD_DB_ERROR
-        1049 => error::no_database(fault),
+        1049 => error::unknown_database(fault),
         // ER_CON_COUNT_ERROR, ER_TOO_MANY_USER_CONNECTIONS, ER_USER_LIMIT_REACHED
-        1040 | 1203 | 1226 => error::full(fault),
-        _ => error::unreachable(fault),
+        1040 | 1203 | 1226 => error::too_many_connections(fault),
+        _ => error::database_unreachable(fault),
     }
 }
 
-/// Why a statement did not do what it should.
-fn failure(fault: &Error, timeout: Duration) -> SqlError {
+/// Maps a statement error.
+fn statement_error(fault: &Error, timeout: Duration) -> SqlError {
     match fault {
         Error::Server(said) => match said.code {
             // ER_QUERY_INTERRUPTED, ER_STATEMENT_TIMEOUT, ER_QUERY_TIMEOUT
-            1317 | 1969 | 3024 => error::overdue(timeout),
+            1317 | 1969 | 3024 => error::statement_timeout(timeout),
             // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
-            1792 => error::read_only(&said.message),
+            1792 => error::read_only_violation(&said.message),
             // ER_SERVER_SHUTDOWN, ER_NEW_ABORTING_CONNECTION, ER_CONNECTION_KILLED, ER_CLIENT_INTERACTION_TIMEOUT
-            1053 | 1184 | 1927 | 4031 => error::lost(fault),
+            1053 | 1184 | 1927 | 4031 => error::connection_lost(fault),
             code => {
-                let message = format!("{} (error {code})", without_user(&said.message));
+                let message = format!("{} (error {code})", redact_user(&said.message));
                 SqlError::new(ErrorCode::XsqlDbExecFailed, message).with_detail(fault)
             }
         },
-        Error::Io(_) | Error::Driver(DriverError::ConnectionClosed) => error::lost(fault),
-        Error::Driver(_) | Error::Other(_) | Error::Url(_) => error::unreadable(fault),
+        Error::Io(_) | Error::Driver(DriverError::ConnectionClosed) => {
+            error::connection_lost(fault)
+        }
+        Error::Driver(_) | Error::Other(_) | Error::Url(_) => error::invalid_response(fault),
     }
 }
 
-/// The message without who connects from where: `'user'@'host'`.
-fn without_user(message: &str) -> String {
+/// Replaces each `'user'@'host'` in a message by `'***'`.
+fn redact_user(message: &str) -> String {
     let Some(at) = message.find("'@'") else { return message.to_owned() };
     let begin = message[..at].rfind('\'').unwrap_or(at);
     let after = at + "'@'".len();
     let end = message[after..].find('\'').map_or(message.len(), |end| after + end + 1);
-    format!("{}'***'{}", &message[..begin], without_user(&message[end..]))
+    format!("{}'***'{}", &message[..begin], redact_user(&message[end..]))
 }
 
 #[cfg(test)]
@@ -373,12 +395,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_connects_from_where_is_not_told() {
+    fn redact_user_hides_user_and_host() {
         let said = "SELECT command denied to user 'ann'@'10.1.2.3' for table `shop`.`till`";
         let told = "SELECT command denied to user '***' for table `shop`.`till`";
-        assert_eq!(without_user(said), told);
+        assert_eq!(redact_user(said), told);
         assert_eq!(
-            without_user("Unknown column 'a' in 'field list'"),
+            redact_user("Unknown column 'a' in 'field list'"),
             "Unknown column 'a' in 'field list'"
         );
     }

@@ -1,4 +1,4 @@
-//! `MySQL` and `MariaDB`: values, read by the type of their column.
+//! Decoding of `MySQL` and `MariaDB` values by column type.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use mysql_async::{
@@ -7,63 +7,67 @@ use mysql_async::{
 };
 use serde_json::Value;
 
-use crate::{Column, driver::exact};
+use crate::{Column, driver::lossless_json};
 
-/// The character set of what is no text.
-const BINARY: u16 = 63;
+/// Id of the character set `binary`, which marks values that are not text.
+const BINARY_CHARSET: u16 = 63;
 
-/// As many decimals are said of a moment whose column says nothing.
-const UNKNOWN_DECIMALS: u8 = 31;
+/// Number of decimals reported for a date or time column without a declared precision.
+const UNSPECIFIED_DECIMALS: u8 = 31;
 
-/// The columns of an answer.
-pub(super) fn columns(described: &[Described]) -> Vec<Column> {
+/// Returns the columns of a result.
+pub(super) fn describe_columns(described: &[Described]) -> Vec<Column> {
     let columns = described.iter();
     columns
-        .map(|column| Column { name: column.name_str().into_owned(), kind: kind(column) })
+        .map(|column| Column { name: column.name_str().into_owned(), kind: type_name(column) })
         .collect()
 }
 
-/// Reads a value of this column.
-pub(super) fn read(value: Sent, column: &Described) -> Result<Value, serde_json::Error> {
+/// Decodes a value of the given column.
+pub(super) fn decode_value(value: Sent, column: &Described) -> Result<Value, serde_json::Error> {
     Ok(match value {
         Sent::NULL => Value::Null,
-        Sent::Int(number) => exact::whole(number),
-        Sent::UInt(number) => exact::unsigned(number),
-        // By way of its own digits: 0.1 is not 0.10000000149011612.
-        Sent::Float(number) => exact::number(&number.to_string()),
-        Sent::Double(number) => exact::double(number),
-        Sent::Date(..) => Value::from(moment(&value, column)),
+        Sent::Int(number) => lossless_json::integer_value(number),
+        Sent::UInt(number) => lossless_json::unsigned_value(number),
+        // Format as `f32`, so that 0.1 does not become 0.10000000149011612.
+        Sent::Float(number) => lossless_json::number_value(&number.to_string()),
+        Sent::Double(number) => lossless_json::double_value(number),
+        Sent::Date(..) => Value::from(format_datetime(&value, column)),
         Sent::Time(is_negative, days, hours, minutes, seconds, micros) => {
             let sign = if is_negative { "-" } else { "" };
             let hours = days * 24 + u32::from(hours);
             let time = format!("{sign}{hours:02}:{minutes:02}:{seconds:02}");
-            Value::from(time + &fraction(micros, column.decimals()))
+            Value::from(time + &fractional_seconds(micros, column.decimals()))
         }
-        Sent::Bytes(bytes) => return bytes_of(bytes, column),
+        Sent::Bytes(bytes) => return decode_bytes(bytes, column),
     })
 }
 
-fn bytes_of(bytes: Vec<u8>, column: &Described) -> Result<Value, serde_json::Error> {
+fn decode_bytes(bytes: Vec<u8>, column: &Described) -> Result<Value, serde_json::Error> {
     use ColumnType as Type;
     Ok(match column.column_type() {
         Type::MYSQL_TYPE_DECIMAL | Type::MYSQL_TYPE_NEWDECIMAL => {
-            exact::decimal(&String::from_utf8_lossy(&bytes))
+            lossless_json::decimal_value(&String::from_utf8_lossy(&bytes))
         }
-        Type::MYSQL_TYPE_JSON => return exact::value(&String::from_utf8_lossy(&bytes)),
-        Type::MYSQL_TYPE_BIT => bits(&bytes),
+        Type::MYSQL_TYPE_JSON => {
+            return lossless_json::parse_json(&String::from_utf8_lossy(&bytes));
+        }
+        Type::MYSQL_TYPE_BIT => decode_bits(&bytes),
         Type::MYSQL_TYPE_GEOMETRY | Type::MYSQL_TYPE_VECTOR => Value::from(STANDARD.encode(bytes)),
-        _ if column.character_set() == BINARY => Value::from(STANDARD.encode(bytes)),
+        _ if column.character_set() == BINARY_CHARSET => Value::from(STANDARD.encode(bytes)),
         _ => Value::from(String::from_utf8_lossy(&bytes)),
     })
 }
 
-/// Up to 64 bits, as a number.
-fn bits(bytes: &[u8]) -> Value {
-    exact::unsigned(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+/// Decodes up to 64 bits as a number.
+fn decode_bits(bytes: &[u8]) -> Value {
+    lossless_json::unsigned_value(
+        bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)),
+    )
 }
 
-/// A date, with the time of day where the column has one.
-fn moment(value: &Sent, column: &Described) -> String {
+/// Formats a date, with the time of day unless the column is a `DATE`.
+fn format_datetime(value: &Sent, column: &Described) -> String {
     let Sent::Date(year, month, day, hour, minute, second, micros) = value else {
         return String::new();
     };
@@ -72,23 +76,23 @@ fn moment(value: &Sent, column: &Described) -> String {
         return date;
     }
     let time = format!("{date} {hour:02}:{minute:02}:{second:02}");
-    time + &fraction(*micros, column.decimals())
+    time + &fractional_seconds(*micros, column.decimals())
 }
 
-/// As many digits of a second as the column has.
-fn fraction(micros: u32, decimals: u8) -> String {
+/// Formats fractional seconds with the number of digits of the column.
+fn fractional_seconds(micros: u32, decimals: u8) -> String {
     let digits = format!("{micros:06}");
     match decimals {
         0 => String::new(),
-        UNKNOWN_DECIMALS.. if micros == 0 => String::new(),
+        UNSPECIFIED_DECIMALS.. if micros == 0 => String::new(),
         decimals => format!(".{}", &digits[..usize::from(decimals).min(6)]),
     }
 }
 
-/// The type of a column in the words of `CREATE TABLE`.
-fn kind(column: &Described) -> String {
+/// Returns the type name of a column as in `CREATE TABLE`.
+fn type_name(column: &Described) -> String {
     use ColumnType as Type;
-    let is_binary = column.character_set() == BINARY;
+    let is_binary = column.character_set() == BINARY_CHARSET;
     let flags = column.flags();
     let text = |text: &'static str, bytes: &'static str| if is_binary { bytes } else { text };
     let name = match column.column_type() {
@@ -117,7 +121,8 @@ fn kind(column: &Described) -> String {
         Type::MYSQL_TYPE_TINY_BLOB => text("tinytext", "tinyblob"),
         Type::MYSQL_TYPE_MEDIUM_BLOB => text("mediumtext", "mediumblob"),
         Type::MYSQL_TYPE_LONG_BLOB => text("longtext", "longblob"),
-        // Some servers send this type for all of them; the longest can still be told.
+        // Some servers send this type for all text and blob types; only the longest is
+        // recognizable, by its length.
         Type::MYSQL_TYPE_BLOB if column.column_length() == u32::MAX => text("longtext", "longblob"),
         Type::MYSQL_TYPE_BLOB => text("text", "blob"),
         Type::MYSQL_TYPE_STRING => text("char", "binary"),
@@ -138,36 +143,39 @@ mod tests {
 
     use super::*;
 
-    fn column(of: ColumnType, decimals: u8) -> Described {
+    fn test_column(of: ColumnType, decimals: u8) -> Described {
         Described::new(of).with_decimals(decimals)
     }
 
     #[test]
-    fn a_moment_has_as_many_digits_as_its_column() {
-        let datetime = |decimals| column(ColumnType::MYSQL_TYPE_DATETIME, decimals);
+    fn datetime_has_fraction_digits_of_column() {
+        let datetime = |decimals| test_column(ColumnType::MYSQL_TYPE_DATETIME, decimals);
         let at = Sent::Date(2024, 2, 29, 13, 5, 9, 120_000);
-        assert_eq!(read(at.clone(), &datetime(0)).unwrap(), json!("2024-02-29 13:05:09"));
-        assert_eq!(read(at.clone(), &datetime(2)).unwrap(), json!("2024-02-29 13:05:09.12"));
-        let date = column(ColumnType::MYSQL_TYPE_DATE, 0);
-        assert_eq!(read(at, &date).unwrap(), json!("2024-02-29"));
+        assert_eq!(decode_value(at.clone(), &datetime(0)).unwrap(), json!("2024-02-29 13:05:09"));
+        assert_eq!(
+            decode_value(at.clone(), &datetime(2)).unwrap(),
+            json!("2024-02-29 13:05:09.12")
+        );
+        let date = test_column(ColumnType::MYSQL_TYPE_DATE, 0);
+        assert_eq!(decode_value(at, &date).unwrap(), json!("2024-02-29"));
     }
 
     #[test]
-    fn a_time_may_be_negative_and_longer_than_a_day() {
-        let time = column(ColumnType::MYSQL_TYPE_TIME, 3);
+    fn time_may_be_negative_and_exceed_day() {
+        let time = test_column(ColumnType::MYSQL_TYPE_TIME, 3);
         let sent = Sent::Time(true, 34, 22, 59, 59, 1_000);
-        assert_eq!(read(sent, &time).unwrap(), json!("-838:59:59.001"));
+        assert_eq!(decode_value(sent, &time).unwrap(), json!("-838:59:59.001"));
     }
 
     #[test]
-    fn a_float_keeps_its_own_digits() {
-        let float = column(ColumnType::MYSQL_TYPE_FLOAT, 0);
-        assert_eq!(read(Sent::Float(0.1), &float).unwrap(), json!(0.1));
+    fn float_keeps_single_precision_digits() {
+        let float = test_column(ColumnType::MYSQL_TYPE_FLOAT, 0);
+        assert_eq!(decode_value(Sent::Float(0.1), &float).unwrap(), json!(0.1));
     }
 
     #[test]
-    fn bits_are_a_number() {
-        assert_eq!(bits(&[1, 0]), json!(256));
-        assert_eq!(bits(&[255; 8]), json!("18446744073709551615"));
+    fn bits_decode_to_number() {
+        assert_eq!(decode_bits(&[1, 0]), json!(256));
+        assert_eq!(decode_bits(&[255; 8]), json!("18446744073709551615"));
     }
 }

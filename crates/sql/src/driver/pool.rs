@@ -1,4 +1,4 @@
-//! Connections that are kept, and given on only when they are clean.
+//! Connection pool that reuses only clean connections.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -17,76 +17,79 @@ use tokio::time;
 
 use crate::{
     ErrorCode, SqlError,
-    driver::{Load, error},
+    driver::{PoolLoad, error},
 };
 
-/// How much longer than its timeout a statement is waited for: the server cancels
-/// it by itself, and says so.
-pub(super) const GRACE: Duration = Duration::from_secs(2);
+/// Time to wait beyond the timeout of a statement: the server cancels the statement itself and
+/// reports it.
+pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
-/// Waits for an answer, and a little longer than the server does.
-pub(super) async fn within<T>(
+/// Waits for a reply until the timeout of the server plus [`CANCEL_GRACE`].
+pub(super) async fn await_reply<T>(
     timeout: Duration,
     answer: impl Future<Output = T>,
 ) -> Result<T, SqlError> {
-    time::timeout(timeout + GRACE, answer).await.map_err(|_| error::overdue(timeout))
+    time::timeout(timeout + CANCEL_GRACE, answer)
+        .await
+        .map_err(|_| error::statement_timeout(timeout))
 }
 
-/// What a transaction is begun with.
+/// Options of a transaction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Transaction {
+pub(super) struct TransactionOptions {
     pub(super) is_read_only: bool,
-    /// How long each of its statements may take.
+    /// Timeout of each statement.
     pub(super) timeout: Duration,
-    /// How many rows are looked at, where the server can be told to look for no more.
-    pub(super) most_rows: Option<usize>,
+    /// Row limit to pass to the server, if it supports one.
+    pub(super) max_rows: Option<usize>,
 }
 
-impl Transaction {
-    /// One that only reads.
-    pub(super) fn reading(timeout: Duration) -> Self {
-        Self { is_read_only: true, timeout, most_rows: None }
+impl TransactionOptions {
+    /// Options of a read-only transaction.
+    pub(super) fn read_only(timeout: Duration) -> Self {
+        Self { is_read_only: true, timeout, max_rows: None }
     }
 
-    /// One that may write.
-    pub(super) fn writing(timeout: Duration) -> Self {
-        Self { is_read_only: false, timeout, most_rows: None }
+    /// Options of a transaction that may write.
+    pub(super) fn read_write(timeout: Duration) -> Self {
+        Self { is_read_only: false, timeout, max_rows: None }
     }
 }
 
-/// A connection as a pool sees it.
-pub(super) trait Connection: Send {
+/// Connection managed by a pool.
+pub(super) trait PooledConnection: Send {
     /// Begins a transaction.
-    fn begin(
+    fn begin_transaction(
         &mut self,
-        transaction: Transaction,
+        transaction: TransactionOptions,
     ) -> impl Future<Output = Result<(), SqlError>> + Send;
 
-    /// Ends the transaction and forgets what was left behind: whether it could.
-    fn reset(&mut self) -> impl Future<Output = bool> + Send;
+    /// Rolls back the transaction and clears the session state. Returns true on success.
+    fn reset_session(&mut self) -> impl Future<Output = bool> + Send;
 
-    /// Whether nothing runs on it and nothing was left behind: the next may have it.
+    /// Returns true if no statement is running and no session state is left, so that the connection
+    /// can be reused.
     fn is_clean(&self) -> bool;
 
-    /// Notes whether it is; one that has died is not, whatever is noted.
+    /// Sets the clean flag. A closed connection never counts as clean.
     fn set_clean(&mut self, is_clean: bool);
 
-    /// Ends what runs on it, and the connection as well, without waiting for that.
+    /// Cancels the running statement and closes the connection in the background.
     fn abandon(&mut self);
 }
 
-/// The connections to one database.
-pub(super) struct Pool<M: Manager> {
-    kept: Kept<M>,
-    connections: usize,
+/// Pool of connections to one database.
+pub(super) struct ConnectionPool<M: Manager> {
+    inner: Kept<M>,
+    max_connections: usize,
     connect_timeout: Duration,
 }
 
-impl<M> Pool<M>
+impl<M> ConnectionPool<M>
 where
-    M: Manager<Error = SqlError, Type: Connection>,
+    M: Manager<Error = SqlError, Type: PooledConnection>,
 {
-    /// None yet, and `connections` at most.
+    /// Creates an empty pool for at most `connections` connections.
     pub(super) fn new(
         manager: M,
         connections: usize,
@@ -95,25 +98,29 @@ where
         let built = Kept::builder(manager).max_size(connections).runtime(Runtime::Tokio1).build();
         let kept =
             built.map_err(|fault| SqlError::new(ErrorCode::XsqlInternal, fault.to_string()))?;
-        Ok(Self { kept, connections, connect_timeout })
+        Ok(Self { inner: kept, max_connections: connections, connect_timeout })
     }
 
-    /// How the connections are used.
-    pub(super) fn load(&self) -> Load {
-        let status = self.kept.status();
+    /// Returns the current use of the connections.
+    pub(super) fn pool_load(&self) -> PoolLoad {
+        let status = self.inner.status();
         let busy = status.size.saturating_sub(status.available);
-        Load { busy, idle: status.available, waiting: status.waiting }
+        PoolLoad { busy, idle: status.available, waiting: status.waiting }
     }
 
-    /// A connection on which a transaction has begun; one is waited for until it is
-    /// free. Connections that have died while they were kept are passed over.
-    pub(super) async fn begin(&self, transaction: Transaction) -> Result<Lease<M>, SqlError> {
-        let mut dead = error::lost(&"no answer to the beginning of a transaction");
-        // All that are kept may have died; the one after these is new.
-        for _ in 0..=self.connections {
-            let mut session = self.lease(transaction.timeout).await?;
+    /// Returns a connection with an open transaction, waiting until one is free. Idle connections
+    /// that were closed meanwhile are skipped.
+    pub(super) async fn begin_transaction(
+        &self,
+        transaction: TransactionOptions,
+    ) -> Result<ConnectionLease<M>, SqlError> {
+        let mut dead = error::connection_lost(&"no reply to the start of a transaction");
+        // All idle connections may be dead; the attempt after them gets a new one.
+        for _ in 0..=self.max_connections {
+            let mut session = self.acquire(transaction.timeout).await?;
             session.set_clean(false);
-            let begun = time::timeout(self.connect_timeout, session.begin(transaction)).await;
+            let begun =
+                time::timeout(self.connect_timeout, session.begin_transaction(transaction)).await;
             match begun {
                 Ok(Ok(())) => return Ok(session),
                 Ok(Err(lost)) if lost.code == ErrorCode::XsqlDbConnectFailed => dead = lost,
@@ -124,30 +131,30 @@ where
         Err(dead)
     }
 
-    /// Gives a connection back for the next. One that cannot be tidied up is not
-    /// clean, and goes.
-    pub(super) async fn tidy(&self, mut session: Lease<M>) {
-        let reset = time::timeout(self.connect_timeout, session.reset()).await;
+    /// Resets a connection and returns it to the pool. If the reset fails, the connection is
+    /// closed.
+    pub(super) async fn release(&self, mut session: ConnectionLease<M>) {
+        let reset = time::timeout(self.connect_timeout, session.reset_session()).await;
         session.set_clean(matches!(reset, Ok(true)));
     }
 
-    async fn lease(&self, patience: Duration) -> Result<Lease<M>, SqlError> {
+    async fn acquire(&self, patience: Duration) -> Result<ConnectionLease<M>, SqlError> {
         let timeouts = Timeouts {
             wait: Some(patience),
             create: Some(self.connect_timeout),
             recycle: Some(self.connect_timeout),
         };
-        let leased = self.kept.timeout_get(&timeouts).await;
-        leased.map(Lease).map_err(|fault| self.failure(fault))
+        let leased = self.inner.timeout_get(&timeouts).await;
+        leased.map(ConnectionLease).map_err(|fault| self.acquire_error(fault))
     }
 
-    fn failure(&self, fault: PoolError<SqlError>) -> SqlError {
+    fn acquire_error(&self, fault: PoolError<SqlError>) -> SqlError {
         match fault {
             PoolError::Backend(error) => error,
-            PoolError::Timeout(TimeoutType::Wait) => error::busy(self.connections),
+            PoolError::Timeout(TimeoutType::Wait) => error::pool_exhausted(self.max_connections),
             PoolError::Timeout(TimeoutType::Create | TimeoutType::Recycle) => {
                 let limit = humantime::format_duration(self.connect_timeout);
-                error::unreachable(&format!("no connection within {limit}"))
+                error::database_unreachable(&format!("no connection within {limit}"))
             }
             PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
                 SqlError::new(ErrorCode::XsqlInternal, fault.to_string())
@@ -156,8 +163,8 @@ where
     }
 }
 
-/// What every manager says of a connection that is asked for again.
-pub(super) fn recycle<C: Connection>(connection: &C) -> RecycleResult<SqlError> {
+/// Shared implementation of [`Manager::recycle`]: rejects connections that are not clean.
+pub(super) fn check_clean<C: PooledConnection>(connection: &C) -> RecycleResult<SqlError> {
     if connection.is_clean() {
         Ok(())
     } else {
@@ -165,11 +172,11 @@ pub(super) fn recycle<C: Connection>(connection: &C) -> RecycleResult<SqlError> 
     }
 }
 
-/// A connection in use. Let go before it is clean, it is ended: that is what
-/// happens to a caller who does not wait for the answer.
-pub(super) struct Lease<M: Manager<Type: Connection>>(Object<M>);
+/// Connection in use. If it is dropped before it is clean, its statement is cancelled and it is
+/// closed; this happens when a caller stops waiting.
+pub(super) struct ConnectionLease<M: Manager<Type: PooledConnection>>(Object<M>);
 
-impl<M: Manager<Type: Connection>> Deref for Lease<M> {
+impl<M: Manager<Type: PooledConnection>> Deref for ConnectionLease<M> {
     type Target = M::Type;
 
     fn deref(&self) -> &M::Type {
@@ -177,13 +184,13 @@ impl<M: Manager<Type: Connection>> Deref for Lease<M> {
     }
 }
 
-impl<M: Manager<Type: Connection>> DerefMut for Lease<M> {
+impl<M: Manager<Type: PooledConnection>> DerefMut for ConnectionLease<M> {
     fn deref_mut(&mut self) -> &mut M::Type {
         &mut self.0
     }
 }
 
-impl<M: Manager<Type: Connection>> Drop for Lease<M> {
+impl<M: Manager<Type: PooledConnection>> Drop for ConnectionLease<M> {
     fn drop(&mut self) {
         if !self.is_clean() {
             self.abandon();

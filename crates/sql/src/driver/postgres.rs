@@ -1,4 +1,4 @@
-//! `PostgreSQL`: connections, transactions, and what is said when they fail.
+//! `PostgreSQL` driver: connections, transactions and error mapping.
 
 use std::{error::Error as _, io, sync::OnceLock, time::Duration};
 
@@ -13,86 +13,92 @@ use tokio_postgres::{
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{
-    Caps, ErrorCode, Parameter, Rows, Server, SqlError, Tls,
+    ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError, TlsMode,
     driver::{
-        Load, Rights, Written, error,
-        pool::{Connection, GRACE, Pool, Transaction, recycle, within},
+        DatabaseRights, PoolLoad, WriteResult, error,
+        pool::{
+            CANCEL_GRACE, ConnectionPool, PooledConnection, TransactionOptions, await_reply,
+            check_clean,
+        },
         postgres_rows, tls,
     },
     guard::{ReadOnlyQuery, WriteStatement},
 };
 
-/// How long a request to cancel may take.
+/// Maximum time to keep cancelling a statement.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long until it is sent again, if the statement still runs.
-const CANCEL_AGAIN: Duration = Duration::from_millis(100);
+/// Interval between cancel requests while the statement still runs.
+const CANCEL_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// All that a statement could leave behind. Not `DISCARD ALL`, which would take the
-/// driver's own prepared statements away.
-const RESET: &str = "ROLLBACK; CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; \
+/// Clears all session state. `DISCARD ALL` would also drop the prepared statements of the driver.
+const RESET_SESSION_SQL: &str = "ROLLBACK; CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; \
      SELECT pg_catalog.pg_advisory_unlock_all(); DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES";
 
-/// A database of `PostgreSQL`.
+/// `PostgreSQL` database.
 pub(super) struct Postgres {
-    pool: Pool<Connector>,
+    pool: ConnectionPool<Connector>,
 }
 
 impl Postgres {
     pub(super) fn new(
-        server: Server,
+        server: ServerTarget,
         connections: usize,
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
         let connector = Connector { server, tls: OnceLock::new() };
-        Ok(Self { pool: Pool::new(connector, connections, connect_timeout)? })
+        Ok(Self { pool: ConnectionPool::new(connector, connections, connect_timeout)? })
     }
 
-    pub(super) fn load(&self) -> Load {
-        self.pool.load()
+    pub(super) fn pool_load(&self) -> PoolLoad {
+        self.pool.pool_load()
     }
 
-    pub(super) async fn read(
+    pub(super) async fn run_query(
         &self,
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
-        caps: Caps,
+        caps: QueryCaps,
     ) -> Result<Rows, SqlError> {
-        let session = self.pool.begin(Transaction::reading(caps.timeout)).await?;
-        let answer =
-            within(caps.timeout, postgres_rows::read(&session.client, query, parameters, caps));
+        let session =
+            self.pool.begin_transaction(TransactionOptions::read_only(caps.timeout)).await?;
+        let answer = await_reply(
+            caps.timeout,
+            postgres_rows::fetch_rows(&session.client, query, parameters, caps),
+        );
         let answer = answer.await?;
-        if error::is_over(&answer) {
-            self.pool.tidy(session).await;
+        if error::is_connection_idle(&answer) {
+            self.pool.release(session).await;
         }
         answer.map(|(rows, _)| rows)
     }
 
-    pub(super) async fn write(
+    pub(super) async fn run_write(
         &self,
         statement: &WriteStatement,
-        caps: Caps,
-    ) -> Result<Written, SqlError> {
-        let session = self.pool.begin(Transaction::writing(caps.timeout)).await?;
-        let written = within(caps.timeout, async {
-            let written = postgres_rows::write(&session.client, statement, caps).await?;
+        caps: QueryCaps,
+    ) -> Result<WriteResult, SqlError> {
+        let session =
+            self.pool.begin_transaction(TransactionOptions::read_write(caps.timeout)).await?;
+        let written = await_reply(caps.timeout, async {
+            let written = postgres_rows::execute_write(&session.client, statement, caps).await?;
             let committed = session.client.batch_execute("COMMIT").await;
-            committed.map_err(|fault| failure(&fault, caps.timeout))?;
+            committed.map_err(|fault| statement_error(&fault, caps.timeout))?;
             Ok(written)
         });
         let written = written.await?;
-        if written.as_ref().err().is_none_or(error::is_refusal) {
-            self.pool.tidy(session).await;
+        if written.as_ref().err().is_none_or(error::is_statement_error) {
+            self.pool.release(session).await;
         }
         written
     }
 
-    pub(super) async fn version(&self, timeout: Duration) -> Result<String, SqlError> {
-        self.ask("SHOW server_version", timeout, |row| row.try_get(0)).await
+    pub(super) async fn server_version(&self, timeout: Duration) -> Result<String, SqlError> {
+        self.query_row("SHOW server_version", timeout, |row| row.try_get(0)).await
     }
 
-    pub(super) async fn rights(&self, timeout: Duration) -> Result<Rights, SqlError> {
+    pub(super) async fn fetch_rights(&self, timeout: Duration) -> Result<DatabaseRights, SqlError> {
         let read = |row: &Row| {
-            Ok(Rights {
+            Ok(DatabaseRights {
                 can_write: row.try_get("can_write")?,
                 is_superuser: row.try_get("is_superuser")?,
                 can_use_files: row.try_get("can_use_files")?,
@@ -100,39 +106,43 @@ impl Postgres {
                 owns_tables: row.try_get("owns_tables")?,
             })
         };
-        self.ask(include_str!("sql/postgres_rights.sql"), timeout, read).await
+        self.query_row(include_str!("sql/postgres_rights.sql"), timeout, read).await
     }
 
-    /// Reads the one row of a statement of our own.
-    async fn ask<T>(
+    /// Runs an internal statement and returns its only row.
+    async fn query_row<T>(
         &self,
         statement: &str,
         timeout: Duration,
         read: impl Fn(&Row) -> Result<T, Error>,
     ) -> Result<T, SqlError> {
-        let session = self.pool.begin(Transaction::reading(timeout)).await?;
-        let row = within(timeout, async {
-            session.client.query_one(statement, &[]).await.map_err(|fault| failure(&fault, timeout))
+        let session = self.pool.begin_transaction(TransactionOptions::read_only(timeout)).await?;
+        let row = await_reply(timeout, async {
+            session
+                .client
+                .query_one(statement, &[])
+                .await
+                .map_err(|fault| statement_error(&fault, timeout))
         });
         let row = row.await??;
-        self.pool.tidy(session).await;
-        read(&row).map_err(|fault| failure(&fault, timeout))
+        self.pool.release(session).await;
+        read(&row).map_err(|fault| statement_error(&fault, timeout))
     }
 }
 
-/// Makes connections.
+/// Creates connections.
 struct Connector {
-    server: Server,
+    server: ServerTarget,
     tls: OnceLock<MakeRustlsConnect>,
 }
 
 impl Connector {
-    fn config(&self) -> Config {
+    fn connect_config(&self) -> Config {
         let server = &self.server;
         let mut config = Config::new();
         config.host(&server.host).user(&server.user).dbname(&server.database);
         config.application_name("vademecum");
-        match server.through {
+        match server.tunnel_address {
             Some((address, port)) => config.hostaddr(address).port(port),
             None => config.port(server.port),
         };
@@ -140,68 +150,68 @@ impl Connector {
             config.password(password.expose_secret());
         }
         config.ssl_mode(match server.tls {
-            Tls::Disable => SslMode::Disable,
-            Tls::Prefer => SslMode::Prefer,
-            Tls::Require | Tls::VerifyFull => SslMode::Require,
+            TlsMode::Disable => SslMode::Disable,
+            TlsMode::Prefer => SslMode::Prefer,
+            TlsMode::Require | TlsMode::VerifyFull => SslMode::Require,
         });
         config
     }
 
-    /// Read once, when it is first needed.
+    /// Returns the TLS connector, built on first use.
     fn tls(&self) -> Result<MakeRustlsConnect, SqlError> {
         if let Some(tls) = self.tls.get() {
             return Ok(tls.clone());
         }
-        let client = tls::client(self.server.tls, self.server.authorities.as_deref())?;
+        let client = tls::client_config(self.server.tls, self.server.ca_file.as_deref())?;
         Ok(self.tls.get_or_init(|| MakeRustlsConnect::new(client)).clone())
     }
 }
 
 impl Manager for Connector {
-    type Type = Session;
+    type Type = PostgresSession;
     type Error = SqlError;
 
-    async fn create(&self) -> Result<Session, SqlError> {
+    async fn create(&self) -> Result<PostgresSession, SqlError> {
         let tls = self.tls()?;
-        let connected = self.config().connect(tls.clone()).await;
-        let (client, connection) = connected.map_err(|fault| not_connected(&fault))?;
-        // Whoever waits for an answer hears of the end of the connection.
+        let connected = self.connect_config().connect(tls.clone()).await;
+        let (client, connection) = connected.map_err(|fault| connect_error(&fault))?;
+        // Callers see the end of the connection as an error of their own request.
         let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
-        Ok(Session { client, task, tls, is_clean: true })
+        Ok(PostgresSession { client, task, tls, is_clean: true })
     }
 
-    async fn recycle(&self, session: &mut Session, _: &Metrics) -> RecycleResult<SqlError> {
-        recycle(session)
+    async fn recycle(&self, session: &mut PostgresSession, _: &Metrics) -> RecycleResult<SqlError> {
+        check_clean(session)
     }
 }
 
-/// A connection, and what it takes to end it.
-struct Session {
+/// Connection, with the handles needed to cancel and close it.
+struct PostgresSession {
     client: Client,
     task: AbortHandle,
     tls: MakeRustlsConnect,
     is_clean: bool,
 }
 
-impl Connection for Session {
-    async fn begin(&mut self, transaction: Transaction) -> Result<(), SqlError> {
+impl PooledConnection for PostgresSession {
+    async fn begin_transaction(&mut self, transaction: TransactionOptions) -> Result<(), SqlError> {
         let begin = if transaction.is_read_only { "BEGIN READ ONLY" } else { "BEGIN" };
         let milliseconds = transaction.timeout.as_millis().max(1);
-        // What is said here is said for the transaction, and ends with it. `extra_float_digits`
-        // and `bytea_output` are what the values are read by, the strings what the guard lexes by.
+        // `SET LOCAL` ends with the transaction. Value decoding depends on `extra_float_digits` and
+        // `bytea_output`, the guard's lexer on the string settings.
         let statements = format!(
             "{begin}; SET LOCAL statement_timeout = {milliseconds}; \
              SET LOCAL idle_in_transaction_session_timeout = {}; \
              SET LOCAL standard_conforming_strings = on; SET LOCAL backslash_quote = safe_encoding; \
              SET LOCAL bytea_output = hex; SET LOCAL extra_float_digits = 1",
-            milliseconds + GRACE.as_millis() * 2
+            milliseconds + CANCEL_GRACE.as_millis() * 2
         );
         let begun = self.client.batch_execute(&statements).await;
-        begun.map_err(|fault| failure(&fault, transaction.timeout))
+        begun.map_err(|fault| statement_error(&fault, transaction.timeout))
     }
 
-    async fn reset(&mut self) -> bool {
-        self.client.batch_execute(RESET).await.is_ok()
+    async fn reset_session(&mut self) -> bool {
+        self.client.batch_execute(RESET_SESSION_SQL).await.is_ok()
     }
 
     fn is_clean(&self) -> bool {
@@ -219,11 +229,11 @@ impl Connection for Session {
         let (token, tls, task) = (self.client.cancel_token(), self.tls.clone(), self.task.clone());
         let cancel = async move {
             let begun = time::Instant::now();
-            // The statement may still be on its way when it is cancelled first: then the
-            // server has nothing to cancel yet. What waits for answers ends with the last.
+            // The first cancel request may overtake the statement, and then has no effect. Repeat
+            // it until the connection task ends.
             while !task.is_finished() && begun.elapsed() < CANCEL_TIMEOUT {
                 drop(time::timeout(CANCEL_TIMEOUT, token.cancel_query(tls.clone())).await);
-                time::sleep(CANCEL_AGAIN).await;
+                time::sleep(CANCEL_RETRY_INTERVAL).await;
             }
             task.abort();
         };
@@ -234,52 +244,56 @@ impl Connection for Session {
     }
 }
 
-/// Why a connection could not be made.
-fn not_connected(fault: &Error) -> SqlError {
+/// Maps a connection error.
+fn connect_error(fault: &Error) -> SqlError {
     let Some(said) = fault.as_db_error() else {
-        // The kinds of this error have no names.
-        let detail = causes(fault);
+        // The driver exposes no error kind for these, only texts.
+        let detail = error_chain(fault);
         let about_password =
             ["authentication error", "password missing"].iter().any(|it| detail.contains(it));
-        return if about_password { error::refused(&detail) } else { error::unreachable(&detail) };
+        return if about_password {
+            error::access_denied(&detail)
+        } else {
+            error::database_unreachable(&detail)
+        };
     };
     let code = said.code();
     if code.code().starts_with("28") {
-        error::refused(&said)
+        error::access_denied(&said)
     } else if *code == SqlState::INVALID_CATALOG_NAME {
-        error::no_database(&said)
+        error::unknown_database(&said)
     } else if *code == SqlState::TOO_MANY_CONNECTIONS {
-        error::full(&said)
+        error::too_many_connections(&said)
     } else {
-        error::unreachable(&said)
+        error::database_unreachable(&said)
     }
 }
 
-/// Why a statement did not do what it should.
-pub(super) fn failure(fault: &Error, timeout: Duration) -> SqlError {
+/// Maps a statement error.
+pub(super) fn statement_error(fault: &Error, timeout: Duration) -> SqlError {
     let Some(said) = fault.as_db_error() else {
-        let detail = causes(fault);
+        let detail = error_chain(fault);
         let is_io = fault.source().and_then(|cause| cause.downcast_ref::<io::Error>()).is_some();
         return if fault.is_closed() || is_io {
-            error::lost(&detail)
+            error::connection_lost(&detail)
         } else {
-            error::unreadable(&detail)
+            error::invalid_response(&detail)
         };
     };
     let code = said.code();
     if *code == SqlState::QUERY_CANCELED {
-        error::overdue(timeout)
+        error::statement_timeout(timeout)
     } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
-        error::read_only(said.message())
+        error::read_only_violation(said.message())
     } else if code.code().starts_with("57P") || code.code().starts_with("08") {
-        error::lost(&said)
+        error::connection_lost(&said)
     } else {
-        SqlError::new(ErrorCode::XsqlDbExecFailed, sentence(said))
+        SqlError::new(ErrorCode::XsqlDbExecFailed, server_message(said))
     }
 }
 
-/// What the server says, where, and what it would do.
-fn sentence(said: &DbError) -> String {
+/// Formats a server error: message, position, SQLSTATE and hint.
+fn server_message(said: &DbError) -> String {
     let mut sentence = said.message().to_owned();
     if let Some(ErrorPosition::Original(position)) = said.position() {
         sentence = format!("{sentence}, at character {position}");
@@ -291,8 +305,8 @@ fn sentence(said: &DbError) -> String {
     sentence
 }
 
-/// An error with all that lies beneath.
-fn causes(fault: &dyn std::error::Error) -> String {
+/// Formats an error with its chain of causes.
+fn error_chain(fault: &dyn std::error::Error) -> String {
     let mut told = fault.to_string();
     let mut cause = fault.source();
     while let Some(beneath) = cause {

@@ -1,7 +1,7 @@
-//! `PostgreSQL`: statements as they are sent, and their rows as they come.
+//! `PostgreSQL` statements and result rows.
 //!
-//! The server turns rows into JSON. It knows every type, also those of extensions;
-//! and a query that stands in brackets can be nothing but a query.
+//! The server converts rows to JSON, because it knows every type, including those of extensions. A
+//! query is wrapped in parentheses as a sub-select, where the grammar allows only a query.
 
 use std::{error::Error, pin::pin};
 
@@ -17,79 +17,81 @@ use tokio_postgres::{
 };
 
 use crate::{
-    Caps, Column, ErrorCode, Parameter, Rows, SqlError,
+    Column, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
     driver::{
-        Written,
-        error::{self, unreadable},
-        exact::{self, Members},
-        gather::{Gathered, length},
-        postgres::failure,
+        WriteResult,
+        error::{self, invalid_response},
+        lossless_json::{self, ObjectMembers},
+        postgres::statement_error,
+        row_collector::{RowCollector, json_length},
     },
-    guard::{self, Kind, ReadOnlyQuery, WriteStatement},
+    guard::{self, ReadOnlyQuery, StatementKind, WriteStatement},
 };
 
-/// Runs a query in the transaction that has begun: its rows, and whether there
-/// are more on their way.
-pub(super) async fn read(
+/// Runs a query in the open transaction. Returns the rows, and true if the server still has rows to
+/// send.
+pub(super) async fn fetch_rows(
     client: &Client,
     query: &ReadOnlyQuery,
     parameters: &[Parameter],
-    caps: Caps,
+    caps: QueryCaps,
 ) -> Result<(Rows, bool), SqlError> {
     check_functions(client, query, caps).await?;
-    // The text by itself must be one statement. Only then is it put in brackets.
-    let plain = prepare(client, query.text(), caps).await?;
+    // Prepare the text alone first: only a single valid statement is wrapped.
+    let plain = prepare_statement(client, query.text(), caps).await?;
     if plain.params().len() != parameters.len() {
-        return Err(error::parameters(plain.params().len(), parameters.len()));
+        return Err(error::parameter_mismatch(plain.params().len(), parameters.len()));
     }
     let (statement, shape) = match query.kind() {
-        Kind::Rows => {
-            let text = in_brackets(query.text(), plain.columns().len(), caps);
-            (prepare(client, &text, caps).await?, Shape::Json)
+        StatementKind::Rows => {
+            let text = wrap_query_as_json(query.text(), plain.columns().len(), caps);
+            (prepare_statement(client, &text, caps).await?, RowFormat::Json)
         }
-        Kind::Explain | Kind::Show => (plain.clone(), Shape::Texts),
+        StatementKind::Explain | StatementKind::Show => (plain.clone(), RowFormat::Text),
     };
-    let rows = run(client, &statement, parameters, caps).await?;
-    // In brackets, the server passes rows over by itself.
-    let before = if shape == Shape::Json { 0 } else { caps.offset };
-    let mut gathered = Gathered::new(columns(&plain), Caps { offset: before, ..caps });
-    let counted = gather(rows, shape, &plain, &mut gathered, caps).await?;
-    let rows = gathered.finish();
-    // In brackets, the server sends one row more than wanted and stops.
-    let unread = rows.truncated && !(shape == Shape::Json && counted > caps.rows as u64);
+    let rows = start_query(client, &statement, parameters, caps).await?;
+    // A wrapped query already skips the offset on the server.
+    let before = if shape == RowFormat::Json { 0 } else { caps.offset };
+    let mut gathered =
+        RowCollector::new(describe_columns(&plain), QueryCaps { offset: before, ..caps });
+    let counted = collect_rows(rows, shape, &plain, &mut gathered, caps).await?;
+    let rows = gathered.into_rows();
+    // For a wrapped query the server stops after one row more than needed.
+    let unread = rows.truncated && !(shape == RowFormat::Json && counted > caps.max_rows as u64);
     Ok((rows, unread))
 }
 
-/// Runs a statement that may write, in the transaction that has begun.
-pub(super) async fn write(
+/// Runs a statement that may write, in the open transaction.
+pub(super) async fn execute_write(
     client: &Client,
     statement: &WriteStatement,
-    caps: Caps,
-) -> Result<Written, SqlError> {
-    let plain = prepare(client, statement.text(), caps).await?;
+    caps: QueryCaps,
+) -> Result<WriteResult, SqlError> {
+    let plain = prepare_statement(client, statement.text(), caps).await?;
     if !plain.params().is_empty() {
-        return Err(error::parameters(plain.params().len(), 0));
+        return Err(error::parameter_mismatch(plain.params().len(), 0));
     }
     if plain.columns().is_empty() {
         let done = client.execute(&plain, &[]).await;
-        let rows_affected = done.map_err(|fault| failure(&fault, caps.timeout))?;
-        return Ok(Written { rows_affected, ..Written::default() });
+        let rows_affected = done.map_err(|fault| statement_error(&fault, caps.timeout))?;
+        return Ok(WriteResult { rows_affected, ..WriteResult::default() });
     }
-    let (statement, shape) = match named(client, statement.text(), &plain, caps).await? {
-        Some(named) => (named, Shape::Json),
-        None => (plain.clone(), Shape::Texts),
-    };
-    let rows = run(client, &statement, &[], caps).await?;
-    let mut gathered = Gathered::new(columns(&plain), caps);
-    let rows_affected = gather_all(rows, shape, &plain, &mut gathered, caps).await?;
-    Ok(Written { rows_affected, rows: gathered.finish() })
+    let (statement, shape) =
+        match prepare_write_as_json(client, statement.text(), &plain, caps).await? {
+            Some(named) => (named, RowFormat::Json),
+            None => (plain.clone(), RowFormat::Text),
+        };
+    let rows = start_query(client, &statement, &[], caps).await?;
+    let mut gathered = RowCollector::new(describe_columns(&plain), caps);
+    let rows_affected = collect_all_rows(rows, shape, &plain, &mut gathered, caps).await?;
+    Ok(WriteResult { rows_affected, rows: gathered.into_rows() })
 }
 
-/// Refuses functions that may change something. The server knows which they are.
+/// Rejects VOLATILE functions that are not known to be read-only. The server resolves the names.
 async fn check_functions(
     client: &Client,
     query: &ReadOnlyQuery,
-    caps: Caps,
+    caps: QueryCaps,
 ) -> Result<(), SqlError> {
     if query.functions().is_empty() && query.attributes().is_empty() {
         return Ok(());
@@ -102,11 +104,12 @@ async fn check_functions(
         (&query.attributes(), Type::TEXT_ARRAY),
     ];
     let volatile = client.query_typed(include_str!("sql/postgres_volatile.sql"), &called).await;
-    for row in volatile.map_err(|fault| failure(&fault, caps.timeout))? {
+    for row in volatile.map_err(|fault| statement_error(&fault, caps.timeout))? {
         let read = || -> Result<(String, String, bool), tokio_postgres::Error> {
             Ok((row.try_get("schema")?, row.try_get("name")?, row.try_get("is_known")?))
         };
-        let (schema, name, is_known) = read().map_err(|fault| failure(&fault, caps.timeout))?;
+        let (schema, name, is_known) =
+            read().map_err(|fault| statement_error(&fault, caps.timeout))?;
         if !is_known || !guard::may_be_volatile(&schema, &name) {
             let message = format!(
                 "the function `{schema}.{name}` is VOLATILE, so it may change something; \
@@ -118,29 +121,33 @@ async fn check_functions(
     Ok(())
 }
 
-async fn prepare(client: &Client, text: &str, caps: Caps) -> Result<Statement, SqlError> {
-    client.prepare(text).await.map_err(|fault| failure(&fault, caps.timeout))
+async fn prepare_statement(
+    client: &Client,
+    text: &str,
+    caps: QueryCaps,
+) -> Result<Statement, SqlError> {
+    client.prepare(text).await.map_err(|fault| statement_error(&fault, caps.timeout))
 }
 
-async fn run(
+async fn start_query(
     client: &Client,
     statement: &Statement,
     parameters: &[Parameter],
-    caps: Caps,
+    caps: QueryCaps,
 ) -> Result<RowStream, SqlError> {
-    let given = parameters.iter().map(Given);
-    client.query_raw(statement, given).await.map_err(|fault| failure(&fault, caps.timeout))
+    let given = parameters.iter().map(BoundParameter);
+    client.query_raw(statement, given).await.map_err(|fault| statement_error(&fault, caps.timeout))
 }
 
-/// A query whose rows are JSON: one more than wanted, and NULL for those that
-/// would not fit at all. Its columns get names of our own, so that two may have the
-/// same and none is called as a row is.
-fn in_brackets(text: &str, columns: usize, caps: Caps) -> String {
-    let names = names(columns);
-    let limit = i64::try_from(caps.rows).unwrap_or(i64::MAX).saturating_add(1);
+/// Wraps a query so that each row is JSON text. Returns one row more than the limit, and NULL for
+/// rows above the byte limit. Columns get generated names, so that duplicate names and names equal
+/// to the row alias are safe.
+fn wrap_query_as_json(text: &str, columns: usize, caps: QueryCaps) -> String {
+    let names = column_aliases(columns);
+    let limit = i64::try_from(caps.max_rows).unwrap_or(i64::MAX).saturating_add(1);
     let offset = caps.offset;
-    // Names and punctuation take space that is not counted.
-    let longest = caps.bytes.saturating_add(columns * 8 + 2).min(1 << 30);
+    // Generated names and punctuation do not count towards the limit.
+    let longest = caps.max_bytes.saturating_add(columns * 8 + 2).min(1 << 30);
     format!(
         "SELECT CASE WHEN pg_catalog.octet_length(__line) <= {longest} THEN __line END \
          FROM (SELECT pg_catalog.row_to_json(__row)::pg_catalog.text AS __line FROM (\n{text}\n) \
@@ -148,16 +155,16 @@ fn in_brackets(text: &str, columns: usize, caps: Caps) -> String {
     )
 }
 
-/// The same for a statement that writes and gives rows, where the server takes it:
-/// not for plans, nor where a part of the statement writes as well.
-async fn named(
+/// Wraps a statement that writes and returns rows, if the server accepts that; it does not for
+/// plans and for statements with data-modifying CTEs.
+async fn prepare_write_as_json(
     client: &Client,
     text: &str,
     plain: &Statement,
-    caps: Caps,
+    caps: QueryCaps,
 ) -> Result<Option<Statement>, SqlError> {
-    let failed = |fault| failure(&fault, caps.timeout);
-    let names = names(plain.columns().len());
+    let failed = |fault| statement_error(&fault, caps.timeout);
+    let names = column_aliases(plain.columns().len());
     let text = format!(
         "WITH __row{names} AS (\n{text}\n) SELECT pg_catalog.row_to_json(__row)::pg_catalog.text FROM __row"
     );
@@ -166,7 +173,7 @@ async fn named(
         return Ok(Some(named));
     }
     client.batch_execute("ROLLBACK TO SAVEPOINT named").await.map_err(failed)?;
-    let readable = plain.columns().iter().all(|column| is_text(column.type_()));
+    let readable = plain.columns().iter().all(|column| is_text_type(column.type_()));
     if readable {
         return Ok(None);
     }
@@ -174,114 +181,119 @@ async fn named(
     Err(SqlError::new(ErrorCode::XsqlDbDriverUnsupported, message))
 }
 
-/// `(c1, c2)`, or nothing for rows without columns.
-fn names(columns: usize) -> String {
+/// Returns column aliases `(c1, c2)`, or an empty text for rows without columns.
+fn column_aliases(columns: usize) -> String {
     let names: Vec<String> = (1..=columns).map(|number| format!("c{number}")).collect();
     if names.is_empty() { String::new() } else { format!("({})", names.join(", ")) }
 }
 
-/// How rows come.
+/// Format of the rows sent by the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    /// As one text each, which is a JSON object.
+enum RowFormat {
+    /// One JSON object as text.
     Json,
-    /// As they are: texts.
-    Texts,
+    /// Plain text columns.
+    Text,
 }
 
-/// Reads rows until a cap is reached, and tells how many came.
-async fn gather(
+/// Collects rows until a limit is reached. Returns the number of received rows.
+async fn collect_rows(
     rows: RowStream,
-    shape: Shape,
+    shape: RowFormat,
     plain: &Statement,
-    gathered: &mut Gathered,
-    caps: Caps,
+    gathered: &mut RowCollector,
+    caps: QueryCaps,
 ) -> Result<u64, SqlError> {
     let mut rows = pin!(rows);
     let mut counted = 0;
-    while let Some(row) = next(rows.try_next().await, caps)? {
+    while let Some(row) = map_row_error(rows.try_next().await, caps)? {
         counted += 1;
-        if gathered.passes_over() {
+        if gathered.skip_row() {
             continue;
         }
-        if !add(&row, shape, plain, gathered, caps)? {
+        if !push_row(&row, shape, plain, gathered, caps)? {
             break;
         }
     }
     Ok(counted)
 }
 
-/// Reads and counts all rows, of which those beyond a cap are let go.
-async fn gather_all(
+/// Receives and counts all rows; those beyond a limit are dropped.
+async fn collect_all_rows(
     rows: RowStream,
-    shape: Shape,
+    shape: RowFormat,
     plain: &Statement,
-    gathered: &mut Gathered,
-    caps: Caps,
+    gathered: &mut RowCollector,
+    caps: QueryCaps,
 ) -> Result<u64, SqlError> {
     let mut rows = pin!(rows);
     let (mut counted, mut wanted) = (0, true);
-    while let Some(row) = next(rows.try_next().await, caps)? {
+    while let Some(row) = map_row_error(rows.try_next().await, caps)? {
         counted += 1;
-        wanted = wanted && add(&row, shape, plain, gathered, caps)?;
+        wanted = wanted && push_row(&row, shape, plain, gathered, caps)?;
     }
     Ok(counted)
 }
 
-fn next<T>(row: Result<T, tokio_postgres::Error>, caps: Caps) -> Result<T, SqlError> {
-    row.map_err(|fault| failure(&fault, caps.timeout))
+fn map_row_error<T>(row: Result<T, tokio_postgres::Error>, caps: QueryCaps) -> Result<T, SqlError> {
+    row.map_err(|fault| statement_error(&fault, caps.timeout))
 }
 
-fn add(
+fn push_row(
     row: &Row,
-    shape: Shape,
+    shape: RowFormat,
     plain: &Statement,
-    gathered: &mut Gathered,
-    caps: Caps,
+    gathered: &mut RowCollector,
+    caps: QueryCaps,
 ) -> Result<bool, SqlError> {
     match shape {
-        Shape::Json => {
-            let line: Option<&str> = next(row.try_get(0), caps)?;
-            let Some(line) = line else { return Ok(gathered.cut()) };
-            let (values, bytes) = members(line, plain).map_err(|fault| unreadable(&fault))?;
-            Ok(gathered.add(values, bytes))
+        RowFormat::Json => {
+            let line: Option<&str> = map_row_error(row.try_get(0), caps)?;
+            let Some(line) = line else { return Ok(gathered.mark_truncated()) };
+            let (values, bytes) =
+                decode_json_row(line, plain).map_err(|fault| invalid_response(&fault))?;
+            Ok(gathered.push_row(values, bytes))
         }
-        Shape::Texts => {
-            let values: Vec<Value> =
-                (0..row.len()).map(|at| text_at(row, at, caps)).collect::<Result<_, _>>()?;
-            let bytes = length(&values);
-            Ok(gathered.add(values, bytes))
+        RowFormat::Text => {
+            let values: Vec<Value> = (0..row.len())
+                .map(|at| decode_text_column(row, at, caps))
+                .collect::<Result<_, _>>()?;
+            let bytes = json_length(&values);
+            Ok(gathered.push_row(values, bytes))
         }
     }
 }
 
-/// The values of a row that is JSON, and how many bytes they have.
-fn members(line: &str, plain: &Statement) -> Result<(Vec<Value>, usize), serde_json::Error> {
-    let Members::<IgnoredAny>(members) = serde_json::from_str(line)?;
+/// Decodes a JSON row. Returns its values and their size in bytes of JSON.
+fn decode_json_row(
+    line: &str,
+    plain: &Statement,
+) -> Result<(Vec<Value>, usize), serde_json::Error> {
+    let ObjectMembers::<IgnoredAny>(members) = serde_json::from_str(line)?;
     let bytes = members.iter().map(|(_, member)| member.get().len() + 1).sum::<usize>() + 1;
     let typed = members.iter().zip(plain.columns());
-    let values = typed.map(|((_, member), column)| value(member.get(), column.type_()));
+    let values = typed.map(|((_, member), column)| decode_value(member.get(), column.type_()));
     Ok((values.collect::<Result<_, _>>()?, bytes))
 }
 
-/// A value of a column of this type.
-fn value(json: &str, of: &Type) -> Result<Value, serde_json::Error> {
+/// Decodes a value of the given column type.
+fn decode_value(json: &str, of: &Type) -> Result<Value, serde_json::Error> {
     if json == "null" {
         return Ok(Value::Null);
     }
-    // Of a domain, the server tells the type that it is made of.
+    // For a domain, the server reports the base type.
     match *of {
-        Type::NUMERIC => Ok(exact::decimal(json.trim_matches('"'))),
+        Type::NUMERIC => Ok(lossless_json::decimal_value(json.trim_matches('"'))),
         Type::BYTEA => {
             let written: String = serde_json::from_str(json)?;
-            Ok(bytes(&written).map_or(Value::String(written), Value::String))
+            Ok(hex_to_base64(&written).map_or(Value::String(written), Value::String))
         }
-        _ => exact::value(json),
+        _ => lossless_json::parse_json(json),
     }
 }
 
-/// Bytes as the server writes them (`\x00ff`), in base64.
-fn bytes(written: &str) -> Option<String> {
+/// Converts bytes in hex format (`\x00ff`) to base64.
+fn hex_to_base64(written: &str) -> Option<String> {
     let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|it| u8::try_from(it).ok());
     let pairs = written.strip_prefix("\\x")?.as_bytes().chunks_exact(2);
     let bytes: Option<Vec<u8>> =
@@ -289,28 +301,28 @@ fn bytes(written: &str) -> Option<String> {
     Some(STANDARD.encode(bytes?))
 }
 
-/// A value of plans and settings.
-fn text_at(row: &Row, at: usize, caps: Caps) -> Result<Value, SqlError> {
+/// Decodes a text column of a plan or a setting.
+fn decode_text_column(row: &Row, at: usize, caps: QueryCaps) -> Result<Value, SqlError> {
     let of = row.columns()[at].type_();
-    if !is_text(of) {
-        return Err(unreadable(&format!("a column of type {}", of.name())));
+    if !is_text_type(of) {
+        return Err(invalid_response(&format!("a column of type {}", of.name())));
     }
-    let raw: Option<Raw<'_>> = next(row.try_get(at), caps)?;
-    let Some(Raw(bytes)) = raw else { return Ok(Value::Null) };
+    let raw: Option<RawBytes<'_>> = map_row_error(row.try_get(at), caps)?;
+    let Some(RawBytes(bytes)) = raw else { return Ok(Value::Null) };
     let text = String::from_utf8_lossy(bytes);
     if *of == Type::JSON {
-        exact::value(&text).map_err(|fault| unreadable(&fault))
+        lossless_json::parse_json(&text).map_err(|fault| invalid_response(&fault))
     } else {
         Ok(Value::from(text))
     }
 }
 
-/// Whether the bytes of a value are its text.
-fn is_text(of: &Type) -> bool {
+/// Returns true if the binary format of the type is its text.
+fn is_text_type(of: &Type) -> bool {
     [Type::TEXT, Type::VARCHAR, Type::NAME, Type::BPCHAR, Type::JSON, Type::XML].contains(of)
 }
 
-fn columns(plain: &Statement) -> Vec<Column> {
+fn describe_columns(plain: &Statement) -> Vec<Column> {
     let columns = plain.columns().iter();
     columns
         .map(|column| Column { name: column.name().to_owned(), kind: type_name(column.type_()) })
@@ -324,10 +336,10 @@ fn type_name(of: &Type) -> String {
     }
 }
 
-/// The bytes of a value, whatever its type.
-struct Raw<'a>(&'a [u8]);
+/// Raw bytes of a value of any type.
+struct RawBytes<'a>(&'a [u8]);
 
-impl<'a> FromSql<'a> for Raw<'a> {
+impl<'a> FromSql<'a> for RawBytes<'a> {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(Self(raw))
     }
@@ -337,12 +349,11 @@ impl<'a> FromSql<'a> for Raw<'a> {
     }
 }
 
-/// A value that a statement is given: as a text, which the server reads by
-/// the type that it wants there.
+/// Parameter sent as text; the server parses it as the expected type.
 #[derive(Debug)]
-struct Given<'a>(&'a Parameter);
+struct BoundParameter<'a>(&'a Parameter);
 
-impl ToSql for Given<'_> {
+impl ToSql for BoundParameter<'_> {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match self.0 {
             Parameter::Null => return Ok(IsNull::Yes),
@@ -371,14 +382,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_become_base64() {
-        assert_eq!(bytes("\\x00ff10").unwrap(), "AP8Q");
-        assert_eq!(bytes("\\x").unwrap(), "");
-        assert_eq!(bytes("abc"), None);
+    fn hex_bytes_become_base64() {
+        assert_eq!(hex_to_base64("\\x00ff10").unwrap(), "AP8Q");
+        assert_eq!(hex_to_base64("\\x").unwrap(), "");
+        assert_eq!(hex_to_base64("abc"), None);
     }
 
     #[test]
-    fn values_are_read_by_the_type_of_their_column() {
+    fn values_are_decoded_by_column_type() {
         for (written, of, read) in [
             ("1.50", Type::NUMERIC, json!("1.50")),
             ("\"NaN\"", Type::NUMERIC, json!("NaN")),
@@ -387,15 +398,15 @@ mod tests {
             ("null", Type::NUMERIC, json!(null)),
             ("\"\\\\x6869\"", Type::BYTEA, json!("aGk=")),
         ] {
-            assert_eq!(value(written, &of).unwrap(), read, "{written} {of}");
+            assert_eq!(decode_value(written, &of).unwrap(), read, "{written} {of}");
         }
     }
 
     #[test]
-    fn a_comment_at_the_end_does_not_swallow_the_bracket() {
+    fn trailing_comment_does_not_hide_parenthesis() {
         let timeout = std::time::Duration::from_secs(1);
-        let caps = Caps { timeout, offset: 20, rows: 10, bytes: 100 };
-        let text = in_brackets("SELECT 1 -- one", 1, caps);
+        let caps = QueryCaps { timeout, offset: 20, max_rows: 10, max_bytes: 100 };
+        let text = wrap_query_as_json("SELECT 1 -- one", 1, caps);
         assert!(text.contains("\nSELECT 1 -- one\n) AS __row(c1) LIMIT 11 OFFSET 20)"), "{text}");
     }
 }

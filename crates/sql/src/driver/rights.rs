@@ -1,20 +1,19 @@
-//! What a user of a database could do, were it not for the guard.
+//! Privileges of a database user, independent of the guard.
 
 use serde::Serialize;
 
-/// Rights that a profile for reading does not need.
+/// Privileges that a read-only profile does not need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all may be true")]
-pub struct Rights {
-    /// Whether the user can change rows of at least one table.
+pub struct DatabaseRights {
+    /// True if the user can change rows of at least one table.
     pub can_write: bool,
-    /// Whether the user is a superuser, or has as good as all rights.
+    /// True if the user is a superuser or has nearly all privileges.
     pub is_superuser: bool,
-    /// Whether the user can read or write files of the server, or run its programs.
+    /// True if the user can read or write files of the server, or run its programs.
     pub can_use_files: bool,
-    /// Whether the user can create tables or schemas.
+    /// True if the user can create tables or schemas.
     pub can_create: bool,
-    /// Whether the user owns a table, and so can do anything with it. Only
-    /// `PostgreSQL` has owners.
+    /// True if the user owns a table and therefore has all rights on it. `PostgreSQL` only.
     pub owns_tables: bool,
 }

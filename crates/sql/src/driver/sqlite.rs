@@ -1,5 +1,5 @@
-//! `SQLite`: a connection for every statement, opened for nothing but reading, and
-//! asked what it may do at every step.
+//! `SQLite` driver: one connection per statement, opened read-only for reads and restricted by an
+//! authorizer.
 
 use std::{
     fs::OpenOptions,
@@ -23,24 +23,27 @@ use serde_json::Value;
 use tokio::{sync::Semaphore, task, time};
 
 use crate::{
-    Caps, Column, ErrorCode, Parameter, Rows, SqlError,
+    Column, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
     driver::{
-        Load, Rights, Written,
-        error::{busy, overdue, parameters as wrong_parameters, read_only},
-        exact,
-        gather::{Gathered, length},
+        DatabaseRights, PoolLoad, WriteResult,
+        error::{
+            parameter_mismatch as wrong_parameters, pool_exhausted, read_only_violation,
+            statement_timeout,
+        },
+        lossless_json,
+        row_collector::{RowCollector, json_length},
     },
     guard::{ReadOnlyQuery, WriteStatement},
 };
 
-/// The longest value, so that no function can make one that fills the memory.
+/// Maximum size of one value, so that no function can exhaust the memory.
 const MAX_VALUE_BYTES: i32 = 64 * 1024 * 1024;
 
-/// Steps of the machine between two looks at the clock: some tenths of a millisecond.
-const STEPS_BETWEEN_LOOKS: i32 = 10_000;
+/// Number of virtual machine steps between two deadline checks: a fraction of a millisecond.
+const STEPS_PER_DEADLINE_CHECK: i32 = 10_000;
 
-/// What `PRAGMA` may tell without an argument that would change it.
-const TELLING: [&str; 13] = [
+/// Pragmas that are read-only without an argument.
+const READ_ONLY_PRAGMAS: [&str; 13] = [
     "application_id",
     "collation_list",
     "compile_options",
@@ -56,8 +59,8 @@ const TELLING: [&str; 13] = [
     "user_version",
 ];
 
-/// What `PRAGMA` tells about the thing that its argument names.
-const TELLING_OF: [&str; 7] = [
+/// Read-only pragmas whose argument names a table or an index.
+const INTROSPECTION_PRAGMAS: [&str; 7] = [
     "foreign_key_list",
     "index_info",
     "index_list",
@@ -67,95 +70,100 @@ const TELLING_OF: [&str; 7] = [
     "table_xinfo",
 ];
 
-/// Functions that load code, touch files or take pointers.
+/// Functions that load code, access files or take pointers.
 const FORBIDDEN_FUNCTIONS: [&str; 6] =
     ["load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "fts5"];
 
-/// How the engine begins when the authorizer forbids a function, and when a view
-/// calls one that is not trusted.
-const FORBIDDING: [&str; 2] = ["not authorized to use function", "unsafe use of"];
+/// Prefixes of the error messages for a function that the authorizer denies, and for an untrusted
+/// function in a view.
+const DENIAL_PREFIXES: [&str; 2] = ["not authorized to use function", "unsafe use of"];
 
-/// A file of `SQLite`.
+/// `SQLite` file.
 pub(super) struct Sqlite {
     path: PathBuf,
-    connections: usize,
-    places: Arc<Semaphore>,
+    max_connections: usize,
+    permits: Arc<Semaphore>,
 }
 
 impl Sqlite {
     pub(super) fn new(path: PathBuf, connections: usize) -> Self {
-        Self { path, connections, places: Arc::new(Semaphore::new(connections)) }
+        Self { path, max_connections: connections, permits: Arc::new(Semaphore::new(connections)) }
     }
 
-    pub(super) fn load(&self) -> Load {
-        // A connection is opened for every statement; who waits is not counted.
-        let busy = self.connections.saturating_sub(self.places.available_permits());
-        Load { busy, ..Load::default() }
+    pub(super) fn pool_load(&self) -> PoolLoad {
+        // Each statement opens its own connection; waiting callers are not counted.
+        let busy = self.max_connections.saturating_sub(self.permits.available_permits());
+        PoolLoad { busy, ..PoolLoad::default() }
     }
 
-    pub(super) async fn read(
+    pub(super) async fn run_query(
         &self,
         query: &ReadOnlyQuery,
         parameters: &[Parameter],
-        caps: Caps,
+        caps: QueryCaps,
     ) -> Result<Rows, SqlError> {
         let (path, text, parameters) =
             (self.path.clone(), query.text().to_owned(), parameters.to_vec());
-        let read = move |watch: Watch| {
-            let connection = open(&path, OpenFlags::SQLITE_OPEN_READ_ONLY, caps)?;
-            touch_tables(&connection);
-            connection.authorizer(Some(may_read)).map_err(|fault| failure(&fault, caps))?;
-            watch.over(&connection).map_err(|fault| failure(&fault, caps))?;
-            run(&connection, &text, &parameters, caps, Reading::UntilCap)
+        let read = move |watch: StatementDeadline| {
+            let connection = open_connection(&path, OpenFlags::SQLITE_OPEN_READ_ONLY, caps)?;
+            declare_virtual_tables(&connection);
+            connection
+                .authorizer(Some(authorize_read))
+                .map_err(|fault| statement_error(&fault, caps))?;
+            watch.install(&connection).map_err(|fault| statement_error(&fault, caps))?;
+            run_statement(&connection, &text, &parameters, caps, RunExtent::UntilCap)
         };
-        self.beside(caps.timeout, read).await
+        self.run_blocking(caps.timeout, read).await
     }
 
-    pub(super) async fn write(
+    pub(super) async fn run_write(
         &self,
         statement: &WriteStatement,
-        caps: Caps,
-    ) -> Result<Written, SqlError> {
+        caps: QueryCaps,
+    ) -> Result<WriteResult, SqlError> {
         let (path, text) = (self.path.clone(), statement.text().to_owned());
-        let write = move |watch: Watch| {
-            let failed = |fault| failure(&fault, caps);
-            let mut connection = open(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, caps)?;
-            watch.over(&connection).map_err(failed)?;
+        let write = move |watch: StatementDeadline| {
+            let failed = |fault| statement_error(&fault, caps);
+            let mut connection = open_connection(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, caps)?;
+            watch.install(&connection).map_err(failed)?;
             let transaction = connection.transaction().map_err(failed)?;
-            transaction.authorizer(Some(may_write)).map_err(failed)?;
+            transaction.authorizer(Some(authorize_write)).map_err(failed)?;
             let before = transaction.total_changes();
-            let rows = run(&transaction, &text, &[], caps, Reading::All)?;
+            let rows = run_statement(&transaction, &text, &[], caps, RunExtent::ToEnd)?;
             let rows_affected = transaction.total_changes() - before;
             transaction.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).map_err(failed)?;
             transaction.commit().map_err(failed)?;
-            Ok(Written { rows_affected, rows })
+            Ok(WriteResult { rows_affected, rows })
         };
-        self.beside(caps.timeout, write).await
+        self.run_blocking(caps.timeout, write).await
     }
 
-    pub(super) async fn rights(&self) -> Result<Rights, SqlError> {
+    pub(super) async fn fetch_rights(&self) -> Result<DatabaseRights, SqlError> {
         let path = self.path.clone();
         let rights = move |_| {
             let can_write = OpenOptions::new().write(true).open(path).is_ok();
-            Ok(Rights { can_write, can_create: can_write, ..Rights::default() })
+            Ok(DatabaseRights { can_write, can_create: can_write, ..DatabaseRights::default() })
         };
-        self.beside(Duration::from_secs(1), rights).await
+        self.run_blocking(Duration::from_secs(1), rights).await
     }
 
-    /// Works beside the event loop, on one of so many places as there may be connections.
-    async fn beside<T: Send + 'static>(
+    /// Runs work on the blocking pool of tokio, with at most `max_connections` jobs at a time.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         timeout: Duration,
-        work: impl FnOnce(Watch) -> Result<T, SqlError> + Send + 'static,
+        work: impl FnOnce(StatementDeadline) -> Result<T, SqlError> + Send + 'static,
     ) -> Result<T, SqlError> {
-        let place = time::timeout(timeout, Arc::clone(&self.places).acquire_owned()).await;
+        let place = time::timeout(timeout, Arc::clone(&self.permits).acquire_owned()).await;
         let Ok(Ok(place)) = place else {
-            return Err(busy(self.connections));
+            return Err(pool_exhausted(self.max_connections));
         };
-        let left = Left::default();
-        let watch = Watch { until: Instant::now() + timeout, left: Arc::clone(&left.0) };
+        let left = CancelOnDrop::default();
+        let watch = StatementDeadline {
+            deadline: Instant::now() + timeout,
+            is_cancelled: Arc::clone(&left.0),
+        };
         let done = task::spawn_blocking(move || {
-            // The place is free when the work has ended, not when nobody waits any more.
+            // The permit is released when the work ends, even if the caller stopped waiting.
             let _place = place;
             work(watch)
         });
@@ -163,31 +171,36 @@ impl Sqlite {
     }
 }
 
-/// Says when it is dropped that nobody waits any more.
+/// Sets a flag when it is dropped, because the caller stopped waiting.
 #[derive(Default)]
-struct Left(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Left {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// When a statement has to stop.
-struct Watch {
-    until: Instant,
-    left: Arc<AtomicBool>,
+/// Deadline and cancellation flag of a statement.
+struct StatementDeadline {
+    deadline: Instant,
+    is_cancelled: Arc<AtomicBool>,
 }
 
-impl Watch {
-    /// Stops what runs on a connection when its time has come.
-    fn over(self, connection: &Connection) -> Result<(), Error> {
-        let is_over = move || self.left.load(Ordering::Relaxed) || Instant::now() >= self.until;
-        connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(is_over))
+impl StatementDeadline {
+    /// Makes the connection interrupt its statement at the deadline or on cancellation.
+    fn install(self, connection: &Connection) -> Result<(), Error> {
+        let is_over =
+            move || self.is_cancelled.load(Ordering::Relaxed) || Instant::now() >= self.deadline;
+        connection.progress_handler(STEPS_PER_DEADLINE_CHECK, Some(is_over))
     }
 }
 
-fn open(path: &Path, access: OpenFlags, caps: Caps) -> Result<Connection, SqlError> {
+fn open_connection(
+    path: &Path,
+    access: OpenFlags,
+    caps: QueryCaps,
+) -> Result<Connection, SqlError> {
     let prepare = || -> Result<Connection, Error> {
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
@@ -196,19 +209,19 @@ fn open(path: &Path, access: OpenFlags, caps: Caps) -> Result<Connection, SqlErr
         connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-        // A file is not looked at before it is read.
+        // `SQLite` does not read a file before the first query.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     };
     prepare().map_err(|fault| {
-        let message = "the file of this profile cannot be opened as a database; check its path, that it is one of SQLite, and who may read it";
+        let message = "the file of this profile cannot be opened as a database; check its path, its format and its permissions";
         SqlError::new(ErrorCode::XsqlDbConnectFailed, message).with_detail(&fault)
     })
 }
 
-/// Virtual tables are declared when they are first used, by statements that are
-/// not for reading. Those that cannot be used at all say so later.
-fn touch_tables(connection: &Connection) {
+/// Declares virtual tables ahead of time: `SQLite` does so on first use, by statements that the
+/// read authorizer would deny. Errors are ignored here; the query reports them.
+fn declare_virtual_tables(connection: &Connection) {
     let names = || -> Result<Vec<String>, Error> {
         let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage = 0";
         connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
@@ -219,34 +232,34 @@ fn touch_tables(connection: &Connection) {
     }
 }
 
-/// What a statement that reads may do, asked for everything that it does, also
-/// inside of views.
-fn may_read(context: AuthContext<'_>) -> Authorization {
+/// Authorizer for reads. `SQLite` calls it for every action of a statement, including those inside
+/// views.
+fn authorize_read(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => {
             Authorization::Allow
         }
-        AuthAction::Function { function_name } => allow_if(is_harmless(function_name)),
+        AuthAction::Function { function_name } => allow_if(is_function_allowed(function_name)),
         AuthAction::Pragma { pragma_name, pragma_value } => {
             let name = pragma_name.to_lowercase();
-            let tells = TELLING.contains(&name.as_str()) && pragma_value.is_none();
-            allow_if(tells || TELLING_OF.contains(&name.as_str()))
+            let tells = READ_ONLY_PRAGMAS.contains(&name.as_str()) && pragma_value.is_none();
+            allow_if(tells || INTROSPECTION_PRAGMAS.contains(&name.as_str()))
         }
         _ => Authorization::Deny,
     }
 }
 
-/// What a statement that writes may not do even so: leave its file, its
-/// transaction or the database's format.
-fn may_write(context: AuthContext<'_>) -> Authorization {
+/// Authorizer for writes: denies everything that leaves the file or the transaction, or changes the
+/// file format.
+fn authorize_write(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Attach { .. }
         | AuthAction::Detach { .. }
         | AuthAction::Transaction { .. }
         | AuthAction::Savepoint { .. }
         | AuthAction::Unknown { .. } => Authorization::Deny,
-        AuthAction::Function { function_name } => allow_if(is_harmless(function_name)),
-        AuthAction::Pragma { .. } => may_read(context),
+        AuthAction::Function { function_name } => allow_if(is_function_allowed(function_name)),
+        AuthAction::Pragma { .. } => authorize_read(context),
         _ => Authorization::Allow,
     }
 }
@@ -255,52 +268,52 @@ fn allow_if(allowed: bool) -> Authorization {
     if allowed { Authorization::Allow } else { Authorization::Deny }
 }
 
-fn is_harmless(function: &str) -> bool {
+fn is_function_allowed(function: &str) -> bool {
     !FORBIDDEN_FUNCTIONS.iter().any(|it| it.eq_ignore_ascii_case(function))
 }
 
-/// How far a statement is run.
+/// Extent to which a statement is run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    /// Until a cap is reached: nobody needs the rest.
+enum RunExtent {
+    /// Stop when a limit is reached; the other rows are not needed.
     UntilCap,
-    /// To its end: what it does, it does row by row.
-    All,
+    /// Run to the end, because each row may have side effects.
+    ToEnd,
 }
 
-fn run(
+fn run_statement(
     connection: &Connection,
     text: &str,
     parameters: &[Parameter],
-    caps: Caps,
-    reading: Reading,
+    caps: QueryCaps,
+    reading: RunExtent,
 ) -> Result<Rows, SqlError> {
-    let failed = |fault| failure(&fault, caps);
+    let failed = |fault| statement_error(&fault, caps);
     let mut statement = connection.prepare(text).map_err(failed)?;
     if statement.parameter_count() != parameters.len() {
         return Err(wrong_parameters(statement.parameter_count(), parameters.len()));
     }
-    let mut gathered = Gathered::new(columns(&statement), caps);
+    let mut gathered = RowCollector::new(describe_columns(&statement), caps);
     let width = statement.column_count();
     let mut rows = statement.query(rusqlite::params_from_iter(parameters)).map_err(failed)?;
     let mut wanted = true;
     while let Some(row) = rows.next().map_err(failed)? {
-        if gathered.passes_over() {
+        if gathered.skip_row() {
             continue;
         }
         if wanted {
-            let values = values(row, width).map_err(failed)?;
-            let bytes = length(&values);
-            wanted = gathered.add(values, bytes);
+            let values = decode_row(row, width).map_err(failed)?;
+            let bytes = json_length(&values);
+            wanted = gathered.push_row(values, bytes);
         }
-        if !wanted && reading == Reading::UntilCap {
+        if !wanted && reading == RunExtent::UntilCap {
             break;
         }
     }
-    Ok(gathered.finish())
+    Ok(gathered.into_rows())
 }
 
-fn columns(statement: &Statement<'_>) -> Vec<Column> {
+fn describe_columns(statement: &Statement<'_>) -> Vec<Column> {
     let columns = statement.columns().into_iter();
     columns
         .map(|column| Column {
@@ -310,15 +323,15 @@ fn columns(statement: &Statement<'_>) -> Vec<Column> {
         .collect()
 }
 
-fn values(row: &Row<'_>, width: usize) -> Result<Vec<Value>, Error> {
-    (0..width).map(|at| row.get_ref(at).map(value)).collect()
+fn decode_row(row: &Row<'_>, width: usize) -> Result<Vec<Value>, Error> {
+    (0..width).map(|at| row.get_ref(at).map(decode_value)).collect()
 }
 
-fn value(value: ValueRef<'_>) -> Value {
+fn decode_value(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null => Value::Null,
-        ValueRef::Integer(number) => exact::whole(number),
-        ValueRef::Real(number) => exact::double(number),
+        ValueRef::Integer(number) => lossless_json::integer_value(number),
+        ValueRef::Real(number) => lossless_json::double_value(number),
         ValueRef::Text(text) => Value::from(String::from_utf8_lossy(text)),
         ValueRef::Blob(bytes) => Value::from(STANDARD.encode(bytes)),
     }
@@ -335,23 +348,23 @@ impl ToSql for Parameter {
     }
 }
 
-fn failure(fault: &Error, caps: Caps) -> SqlError {
+fn statement_error(fault: &Error, caps: QueryCaps) -> SqlError {
     use rusqlite::ErrorCode as Sqlite;
     match fault.sqlite_error_code() {
-        Some(Sqlite::OperationInterrupted) => overdue(caps.timeout),
+        Some(Sqlite::OperationInterrupted) => statement_timeout(caps.timeout),
         Some(Sqlite::AuthorizationForStatementDenied | Sqlite::ReadOnly) => {
-            read_only(&sentence(fault))
+            read_only_violation(&error_message(fault))
         }
-        // Forbidden functions have no code of their own.
-        _ if FORBIDDING.iter().any(|it| sentence(fault).starts_with(it)) => {
-            read_only(&sentence(fault))
+        // Denied functions have no error code of their own.
+        _ if DENIAL_PREFIXES.iter().any(|it| error_message(fault).starts_with(it)) => {
+            read_only_violation(&error_message(fault))
         }
-        _ => SqlError::new(ErrorCode::XsqlDbExecFailed, sentence(fault)),
+        _ => SqlError::new(ErrorCode::XsqlDbExecFailed, error_message(fault)),
     }
 }
 
-/// What went wrong, and where, if it is a place in the text.
-fn sentence(fault: &Error) -> String {
+/// Returns the error message, with the byte offset if there is one.
+fn error_message(fault: &Error) -> String {
     match fault {
         Error::SqlInputError { msg, offset, .. } if *offset >= 0 => {
             format!("{msg}, at byte {offset}")

@@ -1,4 +1,4 @@
-//! Encrypted connections, and whose certificates are believed.
+//! TLS configuration and trusted certificates.
 
 use std::{path::Path, sync::Arc};
 
@@ -9,53 +9,58 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
 };
 
-use crate::{ErrorCode, SqlError, Tls};
+use crate::{ErrorCode, SqlError, TlsMode};
 
-/// How a TLS client behaves that is asked for `tls`.
-pub(super) fn client(tls: Tls, authorities: Option<&Path>) -> Result<ClientConfig, SqlError> {
+/// Returns the TLS client configuration for a mode. Only `verify-full` verifies the server's
+/// certificate.
+pub(super) fn client_config(
+    tls: TlsMode,
+    authorities: Option<&Path>,
+) -> Result<ClientConfig, SqlError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|fault| SqlError::new(ErrorCode::XsqlInternal, fault.to_string()))?;
     let config = match tls {
-        Tls::VerifyFull => {
+        TlsMode::VerifyFull => {
             let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(certificates(authorities)?);
+            roots.add_parsable_certificates(load_certificates(authorities)?);
             builder.with_root_certificates(roots)
         }
-        Tls::Disable | Tls::Prefer | Tls::Require => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
-        }
+        TlsMode::Disable | TlsMode::Prefer | TlsMode::Require => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate(provider))),
     };
     Ok(config.with_no_client_auth())
 }
 
-/// The certificates of the authorities in a file, or of those that the system believes.
-pub(super) fn certificates(
+/// Loads the CA certificates from a PEM file, or those of the operating system.
+pub(super) fn load_certificates(
     authorities: Option<&Path>,
 ) -> Result<Vec<CertificateDer<'static>>, SqlError> {
     let found = match authorities {
         Some(path) => CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect)
-            .map_err(|fault| unreadable(&format!("{}: {fault}", path.display())))?,
+            .map_err(|fault| certificate_error(&format!("{}: {fault}", path.display())))?,
         None => rustls_native_certs::load_native_certs().certs,
     };
     if found.is_empty() {
-        return Err(unreadable(&"no certificate was found"));
+        return Err(certificate_error(&"no certificate was found"));
     }
     Ok(found)
 }
 
-fn unreadable(detail: &impl ToString) -> SqlError {
-    let message = "the certificates of the authorities cannot be read; name a file of PEM certificates in the profile";
+fn certificate_error(detail: &impl ToString) -> SqlError {
+    let message =
+        "the CA certificates cannot be read; name a file of PEM certificates in the profile";
     SqlError::new(ErrorCode::XsqlCfgInvalid, message).with_detail(detail)
 }
 
-/// Believes that every server is the right one: what `prefer` and `require` mean.
+/// Verifier that accepts every certificate, for the modes `prefer` and `require`.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

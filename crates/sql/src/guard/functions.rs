@@ -1,21 +1,20 @@
-//! What a statement calls.
+//! Functions and attributes used by a statement.
 
 use std::fmt;
 
 use super::{
-    policy,
-    refusal::refuse_at,
-    token::{Kind, Token, symbol_at},
+    function_policy,
+    rejection::reject_at,
+    token::{Token, TokenKind, symbol_at},
 };
 use crate::{Engine, SqlError};
 
-/// The name of a function, as the engine reads it: without quotes, and in small
-/// letters where there were none.
+/// Name of a function as the engine reads it: without quotes, unquoted names in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionName {
-    /// The schema or database, if it is named.
+    /// Schema or database, if qualified.
     pub schema: Option<String>,
-    /// The function.
+    /// Name of the function.
     pub name: String,
 }
 
@@ -28,8 +27,8 @@ impl fmt::Display for FunctionName {
     }
 }
 
-/// Words before an opening bracket that are never a function.
-const KEYWORDS: &[&str] = &[
+/// Words before a parenthesis that are never function names.
+const NON_FUNCTION_KEYWORDS: &[&str] = &[
     "all",
     "and",
     "any",
@@ -65,8 +64,8 @@ const KEYWORDS: &[&str] = &[
     "with",
 ];
 
-/// The functions, sorted, each once. Refuses those that do more than compute.
-pub(super) fn called(
+/// Returns the called functions, sorted, without duplicates. Rejects functions of the deny list.
+pub(super) fn called_functions(
     engine: Engine,
     text: &str,
     tokens: &[Token],
@@ -76,12 +75,15 @@ pub(super) fn called(
         if !token.is_name() || !symbol_at(tokens, at + 1, "(") {
             continue;
         }
-        if let Some(why) = policy::refusal(engine, &token.text, tokens.get(at + 2..)) {
+        if let Some(why) =
+            function_policy::rejection_reason(engine, &token.text, tokens.get(at + 2..))
+        {
             let message = format!("the function `{}` {why}; leave it out", token.text);
-            return Err(refuse_at(text, token.at, &message));
+            return Err(reject_at(text, token.offset, &message));
         }
-        let function = FunctionName { schema: schema(tokens, at), name: token.text.clone() };
-        let is_keyword = function.schema.is_none() && token.is_one_of(KEYWORDS);
+        let function =
+            FunctionName { schema: qualifying_schema(tokens, at), name: token.text.clone() };
+        let is_keyword = function.schema.is_none() && token.is_one_of(NON_FUNCTION_KEYWORDS);
         if !is_keyword {
             functions.push(function);
         }
@@ -91,8 +93,8 @@ pub(super) fn called(
     Ok(functions)
 }
 
-/// Names behind a dot that are not called, sorted, each once.
-pub(super) fn attributes(tokens: &[Token]) -> Vec<String> {
+/// Returns the names after a dot that are not calls, sorted, without duplicates.
+pub(super) fn attribute_names(tokens: &[Token]) -> Vec<String> {
     let behind_dots = tokens.iter().enumerate().skip(1).filter(|(at, token)| {
         token.is_name()
             && symbol_at(tokens, at - 1, ".")
@@ -105,11 +107,11 @@ pub(super) fn attributes(tokens: &[Token]) -> Vec<String> {
     attributes
 }
 
-fn schema(tokens: &[Token], at: usize) -> Option<String> {
+fn qualifying_schema(tokens: &[Token], at: usize) -> Option<String> {
     let owner = at.checked_sub(2)?;
     let is_owned = symbol_at(tokens, at - 1, ".");
     tokens
         .get(owner)
-        .filter(|schema| is_owned && matches!(schema.kind, Kind::Word | Kind::Name))
+        .filter(|schema| is_owned && matches!(schema.kind, TokenKind::Word | TokenKind::Name))
         .map(|schema| schema.text.clone())
 }

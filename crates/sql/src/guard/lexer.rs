@@ -1,56 +1,64 @@
-//! Tokens, by the rules of each engine.
+//! Lexer with the rules of each engine.
 //!
-//! This is where a guard and a server must not disagree: what the one takes for a
-//! string must not be code to the other. So there is little to disagree about:
-//! comments are blanked in what is run, signs that only some take for spaces are
-//! refused, and the parser gets a text whose strings are made of underscores.
+//! The guard and the server must agree on token boundaries: text that one reads as a string must
+//! not be code to the other. Little is left to disagree about: comments are blanked in the text
+//! that is run, whitespace that only some engines accept is rejected, and the parser gets a text
+//! whose strings are masked with underscores.
 
 use super::{
-    refusal::{refuse, refuse_at},
-    token::{Kind, Token},
+    rejection::{reject, reject_at},
+    token::{Token, TokenKind},
 };
 use crate::{Engine, SqlError};
 
-/// Bytes that a statement may have, at most.
-const MOST_BYTES: usize = 256 * 1_024;
+/// Maximum size of a statement, in bytes.
+const MAX_STATEMENT_BYTES: usize = 256 * 1_024;
 
-/// Brackets within brackets, at most.
-const DEEPEST: usize = 100;
+/// Maximum nesting depth of brackets.
+const MAX_NESTING: usize = 100;
 
-/// A text cut into tokens. Its texts are as long as the one they are made of.
+/// Tokenized statement. Its texts have the same length as the original, so offsets stay valid.
 #[derive(Debug)]
-pub(super) struct Lexed {
-    /// The tokens.
+pub(super) struct LexedStatement {
+    /// Tokens in order.
     pub(super) tokens: Vec<Token>,
-    /// The text, with blanks instead of comments.
-    pub(super) clean: String,
-    /// The same, with underscores in the strings: what a parser cannot misread.
+    /// Text with blanked comments.
+    pub(super) without_comments: String,
+    /// The same text with masked strings and special characters in names, for the parser.
     pub(super) masked: String,
-    /// Whether there were comments.
+    /// True if there were comments.
     pub(super) has_comments: bool,
 }
 
-/// Cuts a text into tokens.
-pub(super) fn lex(engine: Engine, text: &str) -> Result<Lexed, SqlError> {
-    if text.len() > MOST_BYTES {
-        return Err(refuse(format!(
-            "a statement may have {MOST_BYTES} bytes, this one has {}; ask for less at once",
+/// Tokenizes a statement.
+pub(super) fn tokenize(engine: Engine, text: &str) -> Result<LexedStatement, SqlError> {
+    if text.len() > MAX_STATEMENT_BYTES {
+        return Err(reject(format!(
+            "a statement may have at most {MAX_STATEMENT_BYTES} bytes, this one has {}; split it",
             text.len()
         )));
     }
     if let Some(at) = text.find('\0') {
-        return Err(refuse_at(text, at, "a statement has no NUL bytes; leave it out"));
+        return Err(reject_at(text, at, "a statement must not contain NUL bytes; leave them out"));
     }
     let (clean, masked) = (String::with_capacity(text.len()), String::with_capacity(text.len()));
-    let lexed = Lexed { tokens: Vec::new(), clean, masked, has_comments: false };
-    let mut lexer = Lexer { engine, text, at: 0, open: Vec::new(), escaped: None, lexed };
-    while lexer.at < text.len() {
-        lexer.step()?;
+    let lexed =
+        LexedStatement { tokens: Vec::new(), without_comments: clean, masked, has_comments: false };
+    let mut lexer = Lexer {
+        engine,
+        text,
+        offset: 0,
+        open_brackets: Vec::new(),
+        escaped_string_end: None,
+        lexed,
+    };
+    while lexer.offset < text.len() {
+        lexer.read_token()?;
     }
-    match lexer.open.last() {
+    match lexer.open_brackets.last() {
         Some((bracket, at)) => {
             let message = format!("a closing bracket is missing for this `{bracket}`");
-            Err(refuse_at(text, *at, &message))
+            Err(reject_at(text, *at, &message))
         }
         None => Ok(lexer.lexed),
     }
@@ -59,74 +67,75 @@ pub(super) fn lex(engine: Engine, text: &str) -> Result<Lexed, SqlError> {
 struct Lexer<'a> {
     engine: Engine,
     text: &'a str,
-    at: usize,
-    open: Vec<(char, usize)>,
-    /// How many tokens there were when the last of them was a string with escapes.
-    escaped: Option<usize>,
-    lexed: Lexed,
+    offset: usize,
+    open_brackets: Vec<(char, usize)>,
+    /// Number of tokens right after the last string with escapes; detects a string that directly
+    /// follows it.
+    escaped_string_end: Option<usize>,
+    lexed: LexedStatement,
 }
 
 impl<'a> Lexer<'a> {
     fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
+        self.text.get(self.offset..).unwrap_or_default()
     }
 
-    fn refuse<T>(&self, message: &str) -> Result<T, SqlError> {
-        Err(refuse_at(self.text, self.at, message))
+    fn reject_here<T>(&self, message: &str) -> Result<T, SqlError> {
+        Err(reject_at(self.text, self.offset, message))
     }
 
-    /// Reads one token, one comment or one blank.
-    fn step(&mut self) -> Result<(), SqlError> {
+    /// Reads one token, one comment or one whitespace character.
+    fn read_token(&mut self) -> Result<(), SqlError> {
         let rest = self.rest();
         let mut signs = rest.chars();
         let Some(first) = signs.next() else { return Ok(()) };
-        if let Some(length) = self.comment(rest)? {
-            self.blank(length);
+        if let Some(length) = self.comment_length(rest)? {
+            self.blank_out(length);
             self.lexed.has_comments = true;
             return Ok(());
         }
         match first {
             ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c' => {
-                self.blank(1);
+                self.blank_out(1);
                 Ok(())
             }
-            '\'' => self.string(0),
-            '"' if self.engine == Engine::MySql => self.string(0),
-            '"' => self.name('"', '"'),
-            '`' if self.engine != Engine::Postgres => self.name('`', '`'),
-            '`' => self.refuse("PostgreSQL quotes names with \", not with backticks"),
-            '[' if self.engine == Engine::Sqlite => self.name('[', ']'),
-            '$' if self.engine == Engine::Postgres && dollar_tag(rest).is_some() => self.dollars(),
-            // There, `:a(…)` is one token, whatever stands in the brackets.
+            '\'' => self.read_string(0),
+            '"' if self.engine == Engine::MySql => self.read_string(0),
+            '"' => self.read_quoted_name('"', '"'),
+            '`' if self.engine != Engine::Postgres => self.read_quoted_name('`', '`'),
+            '`' => self.reject_here("PostgreSQL quotes names with \", not with backticks"),
+            '[' if self.engine == Engine::Sqlite => self.read_quoted_name('[', ']'),
+            '$' if self.engine == Engine::Postgres && dollar_tag(rest).is_some() => self.read_dollar_string(),
+            // In `SQLite`, `:a(…)` is one token, whatever is inside the parentheses.
             '$' | '@' | ':' | '#' if self.engine == Engine::Sqlite => {
-                self.refuse("named parameters cannot be given; write the value")
+                self.reject_here("named parameters are not supported; write the value")
             }
-            // Some versions take `$a$ … $a$` for a string.
+            // Some versions read `$a$ … $a$` as a string.
             '$' if self.engine == Engine::MySql => {
-                self.refuse("names that begin with `$` are not read; put backticks around it")
+                self.reject_here("names that begin with `$` are not supported; put backticks around it")
             }
-            // There, dashes begin a comment only before a blank, and one may come
-            // to stand here instead of a comment.
+            // In `MySQL`, dashes begin a comment only before whitespace, and a blanked comment may
+            // put a blank here.
             '-' if self.engine == Engine::MySql
                 && ["---", "--/", "--#", "--;"].iter().any(|dashes| rest.starts_with(dashes)) =>
             {
-                self.refuse("these dashes may become a comment; put a space between them")
+                self.reject_here("these dashes may become a comment; put a space between them")
             }
             '*' if rest.starts_with("*/") && !rest.starts_with("*/*") => {
-                self.refuse("no comment is open that this `*/` could close; leave it out")
+                self.reject_here("this `*/` closes no comment; leave it out")
             }
-            '\\' => self.refuse("a backslash stands only in strings; leave it out"),
-            sign if is_word(sign) => self.word(),
-            sign if sign.is_ascii_graphic() => self.symbol(sign),
-            sign => self.refuse(&format!(
-                "the sign U+{:04X} stands only in strings and quoted names; use plain spaces and letters",
+            '\\' => self.reject_here("a backslash is allowed only in strings; leave it out"),
+            sign if is_word_character(sign) => self.read_word(),
+            sign if sign.is_ascii_graphic() => self.read_symbol(sign),
+            sign => self.reject_here(&format!(
+                "the character U+{:04X} is allowed only in strings and quoted names; use plain spaces and letters",
                 u32::from(sign)
             )),
         }
     }
 
-    /// The length of the comment that begins here, if one does.
-    fn comment(&self, rest: &str) -> Result<Option<usize>, SqlError> {
+    /// Returns the length of the comment that begins here, if any.
+    fn comment_length(&self, rest: &str) -> Result<Option<usize>, SqlError> {
         let line = match self.engine {
             Engine::Postgres | Engine::Sqlite => rest.starts_with("--"),
             Engine::MySql => {
@@ -137,7 +146,7 @@ impl<'a> Lexer<'a> {
             }
         };
         if line {
-            // Only in PostgreSQL does a carriage return end it.
+            // Only in PostgreSQL does a carriage return end a line comment.
             let is_end = |sign| sign == '\n' || (sign == '\r' && self.engine == Engine::Postgres);
             return Ok(Some(rest.find(is_end).unwrap_or(rest.len())));
         }
@@ -145,112 +154,119 @@ impl<'a> Lexer<'a> {
             return Ok(None);
         }
         if self.engine == Engine::MySql && (rest.starts_with("/*!") || rest.starts_with("/*M!")) {
-            return self.refuse("`/*!` comments are run by the server; write it without");
+            return self.reject_here("`/*!` comments are run by the server; leave it out");
         }
-        match (end_of_comment(rest, self.engine == Engine::Postgres), self.engine) {
+        match (find_comment_end(rest, self.engine == Engine::Postgres), self.engine) {
             (Some(end), _) => Ok(Some(end)),
-            // It may run to the end of the text there.
+            // In `SQLite`, an unclosed comment extends to the end of the text.
             (None, Engine::Sqlite) => Ok(Some(rest.len())),
-            (None, _) => self.refuse("this comment has no end; close it with */"),
+            (None, _) => self.reject_here("this comment has no end; close it with */"),
         }
     }
 
-    /// Reads a string in plain quotes, whose prefix has this many bytes.
-    fn string(&mut self, prefix: usize) -> Result<(), SqlError> {
+    /// Reads a quoted string whose prefix is `prefix` bytes long.
+    fn read_string(&mut self, prefix: usize) -> Result<(), SqlError> {
         let head = self.rest().get(..prefix).unwrap_or_default();
         let escapes = match self.engine {
             Engine::Postgres => head.eq_ignore_ascii_case("e"),
             Engine::MySql => true,
             Engine::Sqlite => false,
         };
-        // A string on the next line goes on with the last one, and with its escapes.
-        if prefix == 0 && self.escaped == Some(self.lexed.tokens.len()) {
-            return self.refuse("a string E'…' goes on here; write it as one string");
+        // A string on the next line continues the previous one, including its escape rules.
+        if prefix == 0 && self.escaped_string_end == Some(self.lexed.tokens.len()) {
+            return self.reject_here("a string E'…' continues here; write it as one string");
         }
-        let Some(end) = end_of_quotes(self.rest(), prefix, escapes) else {
-            return self.refuse("this string has no end; close its quote");
+        let Some(end) = find_quote_end(self.rest(), prefix, escapes) else {
+            return self.reject_here("this string has no end; close its quote");
         };
         let inner = self.rest().get(prefix + 1..end - 1).unwrap_or_default();
         let digits = head.eq_ignore_ascii_case("x") || head.eq_ignore_ascii_case("b");
         if digits && !inner.chars().all(|digit| digit.is_ascii_hexdigit()) {
-            return self.refuse("only digits stand in X'…' and B'…'; correct it");
+            return self.reject_here("only digits are allowed in X'…' and B'…'; correct it");
         }
-        self.push(Kind::Literal, inner.to_owned());
+        self.push_token(TokenKind::Literal, inner.to_owned());
         let is_escaped = escapes && self.engine == Engine::Postgres;
-        self.escaped = is_escaped.then_some(self.lexed.tokens.len());
-        self.literal(prefix, end);
+        self.escaped_string_end = is_escaped.then_some(self.lexed.tokens.len());
+        self.mask_string(prefix, end);
         Ok(())
     }
 
-    /// Reads a string in dollars.
-    fn dollars(&mut self) -> Result<(), SqlError> {
+    /// Reads a dollar-quoted string.
+    fn read_dollar_string(&mut self) -> Result<(), SqlError> {
         let rest = self.rest();
         let tag = dollar_tag(rest).unwrap_or_default();
         let body = rest.get(tag.len()..).unwrap_or_default();
         let Some(length) = body.find(tag) else {
-            return self.refuse(&format!("this string has no end; close it with {tag}"));
+            return self.reject_here(&format!("this string has no end; close it with {tag}"));
         };
-        self.push(Kind::Literal, body.get(..length).unwrap_or_default().to_owned());
-        self.literal(0, length + 2 * tag.len());
+        self.push_token(TokenKind::Literal, body.get(..length).unwrap_or_default().to_owned());
+        self.mask_string(0, length + 2 * tag.len());
         Ok(())
     }
 
-    /// Reads a name in quotes.
-    fn name(&mut self, open: char, close: char) -> Result<(), SqlError> {
+    /// Reads a quoted name.
+    fn read_quoted_name(&mut self, open: char, close: char) -> Result<(), SqlError> {
         let rest = self.rest();
-        // Brackets cannot be doubled.
+        // Closing brackets cannot be escaped by doubling.
         let end = match open {
             '[' => rest.find(']').map(|at| at + 1),
-            _ => end_of_quotes(rest, 0, false),
+            _ => find_quote_end(rest, 0, false),
         };
         let Some(end) = end else {
-            return self.refuse("this quoted name has no end; close its quote");
+            return self.reject_here("this quoted name has no end; close its quote");
         };
         let inner = rest.get(1..end - 1).unwrap_or_default();
-        self.push(Kind::Name, inner.replace(&format!("{close}{close}"), &close.to_string()));
-        self.lexed.clean.push_str(rest.get(..end).unwrap_or_default());
+        self.push_token(
+            TokenKind::Name,
+            inner.replace(&format!("{close}{close}"), &close.to_string()),
+        );
+        self.lexed.without_comments.push_str(rest.get(..end).unwrap_or_default());
         self.lexed.masked.push(open);
         for sign in inner.chars() {
             let is_plain = !matches!(sign, '"' | '`' | '[' | ']' | '\\' | '\'');
             self.lexed.masked.push(if is_plain { sign } else { '_' });
         }
         self.lexed.masked.push(close);
-        self.at += end;
+        self.offset += end;
         Ok(())
     }
 
-    /// Reads a keyword, a name or a number; or the string that it is the prefix of.
-    fn word(&mut self) -> Result<(), SqlError> {
+    /// Reads a keyword, a name, a number, or the string that the word is a prefix of.
+    fn read_word(&mut self) -> Result<(), SqlError> {
         let rest = self.rest();
-        let length = rest.find(|sign| !is_word(sign)).unwrap_or(rest.len());
+        let length = rest.find(|sign| !is_word_character(sign)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(length);
-        if after.starts_with('\'') && self.is_prefix(word) {
-            return self.string(length);
+        if after.starts_with('\'') && self.is_string_prefix(word) {
+            return self.read_string(length);
         }
         if self.engine == Engine::Postgres && word.eq_ignore_ascii_case("u") {
             if after.starts_with("&'") {
-                return self.string(length + 1);
+                return self.read_string(length + 1);
             }
             if after.starts_with("&\"") {
-                return self.refuse("names with U& are not read; write the letters themselves");
+                return self.reject_here(
+                    "names with U& are not supported; write the characters themselves",
+                );
             }
         }
         let is_number = word.starts_with(|sign: char| sign.is_ascii_digit() || sign == '$');
-        if self.is_joined(word) || (is_number && after.starts_with(['\'', '"'])) {
-            return self.refuse("a number runs into what follows; put a space between them");
+        if self.is_joined_number(word) || (is_number && after.starts_with(['\'', '"'])) {
+            return self.reject_here(
+                "a number must be separated from the next word; put a space between them",
+            );
         }
-        let kind = if is_number { Kind::Number } else { Kind::Word };
-        self.push(kind, word.to_ascii_lowercase());
-        self.copy(length);
+        let kind = if is_number { TokenKind::Number } else { TokenKind::Word };
+        self.push_token(kind, word.to_ascii_lowercase());
+        self.copy_code(length);
         Ok(())
     }
 
-    /// Whether the word begins with the end of a number, and goes on with another
-    /// word to some engine, as in `1.5INTO` or `1e1INTO`.
-    fn is_joined(&self, word: &str) -> bool {
-        let before = self.text.get(..self.at).unwrap_or_default();
+    /// Returns true if some engine would split the word after a number, as in `1.5INTO` or
+    /// `1e1INTO`.
+    fn is_joined_number(&self, word: &str) -> bool {
+        let before = self.text.get(..self.offset).unwrap_or_default();
         let is_fraction = before.strip_suffix('.').is_some_and(|whole| {
-            let start = whole.rfind(|sign| !is_word(sign)).map_or(0, |at| at + 1);
+            let start = whole.rfind(|sign| !is_word_character(sign)).map_or(0, |at| at + 1);
             whole.get(start..).is_some_and(|it| !it.is_empty() && is_plain_number(it))
         });
         if !word.starts_with(|sign: char| sign.is_ascii_digit() || sign == '$') {
@@ -259,7 +275,7 @@ impl<'a> Lexer<'a> {
         if is_plain_number(word) {
             return false;
         }
-        // There, names may begin with digits, where no number can be meant.
+        // In `MySQL`, names may begin with digits where no number is possible.
         let may_be_name = self.engine == Engine::MySql
             && !before.ends_with(['.', '-', '+'])
             && word
@@ -268,7 +284,7 @@ impl<'a> Lexer<'a> {
         !may_be_name
     }
 
-    fn is_prefix(&self, word: &str) -> bool {
+    fn is_string_prefix(&self, word: &str) -> bool {
         let prefixes: &[&str] = match self.engine {
             Engine::Postgres => &["e", "b", "x", "n"],
             Engine::MySql => &["b", "x", "n"],
@@ -277,44 +293,45 @@ impl<'a> Lexer<'a> {
         prefixes.iter().any(|prefix| word.eq_ignore_ascii_case(prefix))
     }
 
-    fn symbol(&mut self, sign: char) -> Result<(), SqlError> {
+    fn read_symbol(&mut self, sign: char) -> Result<(), SqlError> {
         match sign {
-            '(' | '[' | '{' => self.open.push((sign, self.at)),
+            '(' | '[' | '{' => self.open_brackets.push((sign, self.offset)),
             ')' | ']' | '}' => {
-                let opened = self.open.pop().map(|(open, _)| open);
+                let opened = self.open_brackets.pop().map(|(open, _)| open);
                 if !matches!((opened, sign), (Some('('), ')') | (Some('['), ']') | (Some('{'), '}'))
                 {
-                    return self.refuse(&format!("this `{sign}` closes nothing; leave it out"));
+                    return self
+                        .reject_here(&format!("this `{sign}` closes nothing; leave it out"));
                 }
             }
             _ => {}
         }
-        if self.open.len() > DEEPEST {
-            return self.refuse(&format!(
-                "brackets stand in brackets more than {DEEPEST} deep; write it flatter"
+        if self.open_brackets.len() > MAX_NESTING {
+            return self.reject_here(&format!(
+                "brackets are nested more than {MAX_NESTING} levels deep; reduce the nesting"
             ));
         }
-        self.push(Kind::Symbol, sign.to_string());
-        self.copy(sign.len_utf8());
+        self.push_token(TokenKind::Symbol, sign.to_string());
+        self.copy_code(sign.len_utf8());
         Ok(())
     }
 
-    fn push(&mut self, kind: Kind, text: String) {
-        self.lexed.tokens.push(Token { kind, text, at: self.at });
+    fn push_token(&mut self, kind: TokenKind, text: String) {
+        self.lexed.tokens.push(Token { kind, text, offset: self.offset });
     }
 
-    /// Takes code over as it is.
-    fn copy(&mut self, length: usize) {
+    /// Copies code unchanged.
+    fn copy_code(&mut self, length: usize) {
         let code = self.rest().get(..length).unwrap_or_default();
-        self.lexed.clean.push_str(code);
+        self.lexed.without_comments.push_str(code);
         self.lexed.masked.push_str(code);
-        self.at += length;
+        self.offset += length;
     }
 
-    /// Takes a string over, and masks it.
-    fn literal(&mut self, prefix: usize, end: usize) {
+    /// Copies a string to the clean text and masks it in the other.
+    fn mask_string(&mut self, prefix: usize, end: usize) {
         let literal = self.rest().get(..end).unwrap_or_default();
-        self.lexed.clean.push_str(literal);
+        self.lexed.without_comments.push_str(literal);
         let last = literal.len().saturating_sub(1);
         for (at, sign) in literal.bytes().enumerate() {
             self.lexed.masked.push(match sign {
@@ -324,28 +341,28 @@ impl<'a> Lexer<'a> {
                 _ => '_',
             });
         }
-        self.at += end;
+        self.offset += end;
     }
 
-    /// Leaves blanks instead, and the ends of lines where they are.
-    fn blank(&mut self, length: usize) {
+    /// Replaces text with spaces and keeps line feeds.
+    fn blank_out(&mut self, length: usize) {
         for sign in self.rest().get(..length).unwrap_or_default().bytes() {
             let blank = if sign == b'\n' { '\n' } else { ' ' };
-            self.lexed.clean.push(blank);
+            self.lexed.without_comments.push(blank);
             self.lexed.masked.push(blank);
         }
-        self.at += length;
+        self.offset += length;
     }
 }
 
-/// Whether a name may have this sign in it.
-fn is_word(sign: char) -> bool {
+/// Returns true if a name may contain the character.
+fn is_word_character(sign: char) -> bool {
     sign.is_ascii_alphanumeric()
         || matches!(sign, '_' | '$')
         || (!sign.is_ascii() && sign.is_alphanumeric())
 }
 
-/// Whether it is nothing but a number, perhaps up to the sign of its exponent; or a
+/// Returns true if the word is only a number, possibly up to the sign of its exponent, or a
 /// parameter.
 fn is_plain_number(word: &str) -> bool {
     if let Some(parameter) = word.strip_prefix('$') {
@@ -359,13 +376,13 @@ fn is_plain_number(word: &str) -> bool {
     digits.is_empty() || is_exponent(digits) || is_other_base
 }
 
-/// Whether it is the exponent of a number, perhaps up to its sign.
+/// Returns true if the word is an exponent, possibly up to its sign.
 fn is_exponent(word: &str) -> bool {
     word.strip_prefix(['e', 'E'])
         .is_some_and(|digits| digits.bytes().all(|sign| sign.is_ascii_digit() || sign == b'_'))
 }
 
-/// The `$tag$` that a string begins with.
+/// Returns the `$tag$` that opens a dollar-quoted string.
 fn dollar_tag(rest: &str) -> Option<&str> {
     let after = rest.strip_prefix('$')?;
     let length = after.find('$')?;
@@ -375,8 +392,8 @@ fn dollar_tag(rest: &str) -> Option<&str> {
     if is_tag { rest.get(..length + 2) } else { None }
 }
 
-/// Where a comment ends that begins `rest`; perhaps with others inside.
-fn end_of_comment(rest: &str, nests: bool) -> Option<usize> {
+/// Returns the end of the comment at the start of `rest`; comments may nest.
+fn find_comment_end(rest: &str, nests: bool) -> Option<usize> {
     let bytes = rest.as_bytes();
     let (mut depth, mut at) = (1_usize, 2);
     while at < bytes.len() {
@@ -398,8 +415,8 @@ fn end_of_comment(rest: &str, nests: bool) -> Option<usize> {
     None
 }
 
-/// Where a quote ends that opens at `open`. It is doubled to stand for itself.
-fn end_of_quotes(rest: &str, open: usize, escapes: bool) -> Option<usize> {
+/// Returns the end of the quoted text that opens at byte `open`. A doubled quote does not end it.
+fn find_quote_end(rest: &str, open: usize, escapes: bool) -> Option<usize> {
     let bytes = rest.as_bytes();
     let quote = *bytes.get(open)?;
     let mut at = open + 1;

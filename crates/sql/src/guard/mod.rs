@@ -1,26 +1,23 @@
-//! The guard: says which statements may run, and is the only maker of a
-//! [`ReadOnlyQuery`].
+//! SQL guard: decides which statements may run, and is the only source of a [`ReadOnlyQuery`].
 //!
-//! A statement is read twice. `lexer` cuts it into tokens by the rules of its
-//! engine and takes the comments out, so that what runs is the very text that was
-//! looked at. Then `form` says what kind of statement it is, `rules` and
-//! `functions` look at every token, and `tree` at what the parser makes of it.
-//! Each of them can refuse; none can undo the refusal of another. Start at
-//! [`read`].
+//! A statement is checked in several stages. `lexer` tokenizes it by the rules of its engine and
+//! blanks comments, so that exactly the checked text is run. Then `classify` determines the kind of
+//! statement, `rules`, `relations` and `functions` check every token, and `tree` checks the syntax
+//! tree of a parser. Each stage can reject the statement; none can override the rejection of
+//! another. Start reading at [`check_query`].
 //!
-//! What it takes for granted about the session, the driver sees to: in
-//! `PostgreSQL`, `standard_conforming_strings = on`; in `MySQL`, a character set
-//! of UTF-8 and an `sql_mode` without `ANSI_QUOTES`, `NO_BACKSLASH_ESCAPES`,
-//! `PIPES_AS_CONCAT`, `IGNORE_SPACE` and `ORACLE`.
+//! The guard relies on session settings that the driver makes: in `PostgreSQL`,
+//! `standard_conforming_strings = on`; in `MySQL`, a UTF-8 character set and an `sql_mode` without
+//! `ANSI_QUOTES`, `NO_BACKSLASH_ESCAPES`, `PIPES_AS_CONCAT`, `IGNORE_SPACE` and `ORACLE`.
 
+mod classify;
 mod condition;
-mod form;
+mod function_policy;
 mod functions;
 mod lexer;
-mod policy;
 mod pragma;
 mod read;
-mod refusal;
+mod rejection;
 mod relations;
 mod rules;
 mod statement;
@@ -28,12 +25,12 @@ mod token;
 mod tree;
 mod write;
 
-pub use condition::condition;
+pub use condition::check_condition;
+pub use function_policy::may_be_volatile;
 pub use functions::FunctionName;
-pub use policy::may_be_volatile;
-pub use read::read;
-pub use statement::{Condition, Kind, ReadOnlyQuery, WriteStatement};
-pub use write::one_statement;
+pub use read::check_query;
+pub use statement::{Condition, ReadOnlyQuery, StatementKind, WriteStatement};
+pub use write::check_write;
 
 #[cfg(test)]
 mod tests;

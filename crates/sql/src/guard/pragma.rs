@@ -1,13 +1,13 @@
-//! PRAGMAs of `SQLite` that only tell something.
+//! Read-only PRAGMAs of `SQLite`.
 
 use super::{
-    refusal::refuse_at,
+    rejection::reject_at,
     token::{Token, symbol_at},
 };
 use crate::SqlError;
 
-/// Those that are asked about a table or an index, or about nothing.
-const ABOUT: &[&str] = &[
+/// Pragmas that are read-only, with or without an argument such as a table or an index.
+const INTROSPECTION_PRAGMAS: &[&str] = &[
     "collation_list",
     "compile_options",
     "foreign_key_list",
@@ -22,8 +22,8 @@ const ABOUT: &[&str] = &[
     "table_xinfo",
 ];
 
-/// Those that tell a setting, and change it if a value is given.
-const SETTINGS: &[&str] = &[
+/// Pragmas that read a setting, and would change it if a value is given.
+const SETTING_PRAGMAS: &[&str] = &[
     "application_id",
     "auto_vacuum",
     "automatic_index",
@@ -49,16 +49,21 @@ const SETTINGS: &[&str] = &[
     "user_version",
 ];
 
-/// Checks the tokens behind the word PRAGMA.
-pub(super) fn check(text: &str, tokens: &[Token]) -> Result<(), SqlError> {
+/// Checks the tokens after the word PRAGMA.
+pub(super) fn check_pragma(text: &str, tokens: &[Token]) -> Result<(), SqlError> {
     let rest = if symbol_at(tokens, 1, ".") { tokens.get(2..) } else { Some(tokens) };
     let Some((name, rest)) = rest.and_then(<[Token]>::split_first) else {
-        return Err(refuse_at(text, text.len(), "PRAGMA says nothing alone; write which"));
+        return Err(reject_at(text, text.len(), "PRAGMA needs a name"));
     };
     let is_allowed = match rest {
-        [] => ABOUT.contains(&name.text.as_str()) || SETTINGS.contains(&name.text.as_str()),
+        [] => {
+            INTROSPECTION_PRAGMAS.contains(&name.text.as_str())
+                || SETTING_PRAGMAS.contains(&name.text.as_str())
+        }
         [open, _, close] => {
-            ABOUT.contains(&name.text.as_str()) && open.is_symbol("(") && close.is_symbol(")")
+            INTROSPECTION_PRAGMAS.contains(&name.text.as_str())
+                && open.is_symbol("(")
+                && close.is_symbol(")")
         }
         _ => false,
     };
@@ -66,16 +71,16 @@ pub(super) fn check(text: &str, tokens: &[Token]) -> Result<(), SqlError> {
         return Ok(());
     }
     let message = format!(
-        "PRAGMA `{}` is refused in this form; those that only tell something are: {}",
+        "PRAGMA `{}` is not permitted in this form; these are read-only: {}",
         name.text,
-        ABOUT.join(", ")
+        INTROSPECTION_PRAGMAS.join(", ")
     );
-    Err(refuse_at(text, name.at, &message))
+    Err(reject_at(text, name.offset, &message))
 }
 
-/// What speaks against a table `pragma_…`.
-pub(super) fn refusal(table: &str) -> Option<&'static str> {
+/// Returns the reason to reject a table `pragma_…`, if any.
+pub(super) fn rejection_reason(table: &str) -> Option<&'static str> {
     let name = table.strip_prefix("pragma_")?;
-    (!ABOUT.contains(&name))
-        .then_some("is a PRAGMA that does more than tell of tables; read another one")
+    (!INTROSPECTION_PRAGMAS.contains(&name))
+        .then_some("is a PRAGMA that is not read-only; use another one")
 }

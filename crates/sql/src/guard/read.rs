@@ -1,55 +1,58 @@
-//! The way to a [`ReadOnlyQuery`].
+//! Check of read-only statements; creates a [`ReadOnlyQuery`].
 
 use super::{
-    form::form,
-    functions::{attributes, called},
-    lexer::{Lexed, lex},
-    refusal::refuse_at,
+    classify::classify_statement,
+    functions::{attribute_names, called_functions},
+    lexer::{LexedStatement, tokenize},
+    rejection::reject_at,
     relations, rules,
     statement::ReadOnlyQuery,
-    tree::{self, Fault},
+    tree::{self, TreeError},
 };
 use crate::{Engine, SqlError};
 
-/// Looks at a statement, and vouches for it if it only reads.
+/// Checks that a statement only reads.
 ///
-/// What remains to the driver: to run it as a prepared statement in a transaction
-/// that is read-only, with a timeout; and in `PostgreSQL`, to look its functions up.
-pub fn read(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError> {
-    let lexed = one(text, lex(engine, text)?)?;
-    let form = form(engine, text, &lexed.tokens)?;
-    rules::check(engine, text, &lexed.tokens)?;
-    relations::check(engine, text, &lexed.tokens)?;
-    let functions = called(engine, text, &lexed.tokens)?;
-    if let Some(query) = form.query {
-        let from = lexed.tokens.get(query).map_or(0, |token| token.at);
-        match tree::query(engine, &lexed.masked, from, lexed.tokens.len()) {
+/// The driver must run it as a prepared statement in a read-only transaction with a timeout and, in
+/// `PostgreSQL`, check the volatility of its functions.
+pub fn check_query(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError> {
+    let lexed = single_statement(text, tokenize(engine, text)?)?;
+    let form = classify_statement(engine, text, &lexed.tokens)?;
+    rules::check_tokens(engine, text, &lexed.tokens)?;
+    relations::check_relations(engine, text, &lexed.tokens)?;
+    let functions = called_functions(engine, text, &lexed.tokens)?;
+    if let Some(query) = form.query_start {
+        let from = lexed.tokens.get(query).map_or(0, |token| token.offset);
+        match tree::check_query_tree(engine, &lexed.masked, from, lexed.tokens.len()) {
             Ok(()) => {}
-            Err(Fault::Refused(why)) => return Err(refuse_at(text, from, why)),
-            Err(Fault::NotUnderstood) => rules::check_strictly(text, &lexed.tokens)?,
+            Err(TreeError::Rejected(why)) => return Err(reject_at(text, from, why)),
+            Err(TreeError::Unparsed) => rules::check_tokens_strictly(text, &lexed.tokens)?,
         }
     }
     Ok(ReadOnlyQuery {
         engine,
-        text: lexed.clean.trim().to_owned(),
+        text: lexed.without_comments.trim().to_owned(),
         kind: form.kind,
         functions,
-        attributes: attributes(&lexed.tokens),
+        attributes: attribute_names(&lexed.tokens),
     })
 }
 
-/// Cuts off the semicolons at the end. Refuses a second statement.
-pub(super) fn one(text: &str, mut lexed: Lexed) -> Result<Lexed, SqlError> {
+/// Removes trailing semicolons. Fails if there is a second statement.
+pub(super) fn single_statement(
+    text: &str,
+    mut lexed: LexedStatement,
+) -> Result<LexedStatement, SqlError> {
     while lexed.tokens.last().is_some_and(|token| token.is_symbol(";")) {
         if let Some(semicolon) = lexed.tokens.pop() {
-            lexed.clean.truncate(semicolon.at);
-            lexed.masked.truncate(semicolon.at);
+            lexed.without_comments.truncate(semicolon.offset);
+            lexed.masked.truncate(semicolon.offset);
         }
     }
     match lexed.tokens.iter().find(|token| token.is_symbol(";")) {
         Some(semicolon) => {
             let message = "only one statement can be run at a time; leave the others out";
-            Err(refuse_at(text, semicolon.at, message))
+            Err(reject_at(text, semicolon.offset, message))
         }
         None => Ok(lexed),
     }

@@ -1,15 +1,15 @@
-//! Tables that no statement may read: where servers keep their passwords, and
-//! where a database is a table of its own pages.
+//! Tables that no statement may read: password tables of servers, and internal tables with raw
+//! pages.
 
 use super::{
     pragma,
-    refusal::refuse_at,
-    token::{Kind, Token, symbol_at},
+    rejection::reject_at,
+    token::{Token, TokenKind, symbol_at},
 };
 use crate::{Engine, SqlError};
 
-/// Tables of `PostgreSQL` with passwords in them.
-const POSTGRES: &[&str] = &[
+/// `PostgreSQL` tables that contain passwords.
+const POSTGRES_SECRET_TABLES: &[&str] = &[
     "pg_authid",
     "pg_shadow",
     "pg_user_mapping",
@@ -19,8 +19,8 @@ const POSTGRES: &[&str] = &[
     "pg_subscription",
 ];
 
-/// Tables of `MySQL`'s own database with passwords in them.
-const MYSQL: &[&str] = &[
+/// Tables of the database `mysql` that contain passwords.
+const MYSQL_SECRET_TABLES: &[&str] = &[
     "user",
     "global_priv",
     "password_history",
@@ -29,21 +29,26 @@ const MYSQL: &[&str] = &[
     "slave_relay_log_info",
 ];
 
-/// Tables of `SQLite` that tell how it is made, or hold its raw pages.
-const SQLITE: &[(&str, &str)] = &[
-    ("sqlite_schema", "tells how tables are made; get_schema_info says what there is"),
-    ("sqlite_master", "tells how tables are made; get_schema_info says what there is"),
-    ("sqlite_temp_schema", "tells how tables are made; get_schema_info says what there is"),
-    ("sqlite_temp_master", "tells how tables are made; get_schema_info says what there is"),
+/// `SQLite` tables with schema definitions, raw pages or other internals, and the rejection
+/// message.
+const SQLITE_INTERNAL_TABLES: &[(&str, &str)] = &[
+    ("sqlite_schema", "contains table definitions; use get_schema_info instead"),
+    ("sqlite_master", "contains table definitions; use get_schema_info instead"),
+    ("sqlite_temp_schema", "contains table definitions; use get_schema_info instead"),
+    ("sqlite_temp_master", "contains table definitions; use get_schema_info instead"),
     ("sqlite_dbpage", "holds raw pages; read a table instead"),
     ("sqlite_dbdata", "holds raw pages; read a table instead"),
     ("sqlite_dbptr", "holds raw pages; read a table instead"),
-    ("sqlite_stmt", "tells what others run; read a table instead"),
+    ("sqlite_stmt", "shows statements of other clients; read a table instead"),
     ("fsdir", "lists files; read a table instead"),
 ];
 
-/// Refuses to read such a table.
-pub(super) fn check(engine: Engine, text: &str, tokens: &[Token]) -> Result<(), SqlError> {
+/// Rejects statements that name such a table.
+pub(super) fn check_relations(
+    engine: Engine,
+    text: &str,
+    tokens: &[Token],
+) -> Result<(), SqlError> {
     for (at, token) in tokens.iter().enumerate() {
         let is_table = token.is_name() || (engine == Engine::Sqlite && is_quoted_table(tokens, at));
         if !is_table {
@@ -51,36 +56,40 @@ pub(super) fn check(engine: Engine, text: &str, tokens: &[Token]) -> Result<(), 
         }
         let name = token.text.to_ascii_lowercase();
         let why = match engine {
-            Engine::Postgres if POSTGRES.contains(&name.as_str()) => {
+            Engine::Postgres if POSTGRES_SECRET_TABLES.contains(&name.as_str()) => {
                 Some("holds passwords; read another table")
             }
-            Engine::MySql if MYSQL.contains(&name.as_str()) && is_in_mysql(tokens, at) => {
+            Engine::MySql
+                if MYSQL_SECRET_TABLES.contains(&name.as_str())
+                    && is_in_mysql_database(tokens, at) =>
+            {
                 Some("holds passwords; read another table")
             }
             Engine::Sqlite => {
-                let listed = SQLITE.iter().find(|(table, _)| *table == name);
-                listed.map(|(_, why)| *why).or_else(|| pragma::refusal(&name))
+                let listed = SQLITE_INTERNAL_TABLES.iter().find(|(table, _)| *table == name);
+                listed.map(|(_, why)| *why).or_else(|| pragma::rejection_reason(&name))
             }
             Engine::Postgres | Engine::MySql => None,
         };
         if let Some(why) = why {
-            return Err(refuse_at(text, token.at, &format!("the table `{name}` {why}")));
+            return Err(reject_at(text, token.offset, &format!("the table `{name}` {why}")));
         }
     }
     Ok(())
 }
 
-/// Whether a string stands where `SQLite` takes it for a table.
+/// Returns true for a string at a position where `SQLite` accepts it as a table name.
 fn is_quoted_table(tokens: &[Token], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| tokens.get(before));
     let is_place = |token: &Token| {
         token.is_one_of(&["from", "join"]) || [".", ",", "("].iter().any(|it| token.is_symbol(it))
     };
-    tokens.get(at).is_some_and(|token| token.kind == Kind::Literal) && before.is_some_and(is_place)
+    tokens.get(at).is_some_and(|token| token.kind == TokenKind::Literal)
+        && before.is_some_and(is_place)
 }
 
-/// Whether it is a table of the database `mysql`.
-fn is_in_mysql(tokens: &[Token], at: usize) -> bool {
+/// Returns true for a table of the database `mysql`.
+fn is_in_mysql_database(tokens: &[Token], at: usize) -> bool {
     let database = at.checked_sub(2).and_then(|at| tokens.get(at));
     symbol_at(tokens, at.wrapping_sub(1), ".")
         && database.is_some_and(|it| it.is_name() && it.text.eq_ignore_ascii_case("mysql"))

@@ -1,67 +1,66 @@
-//! What has passed the guard.
+//! Statements and conditions that passed the guard.
 
 use super::FunctionName;
 use crate::Engine;
 
-/// How a statement that reads can be run.
+/// Kind of a read-only statement, which determines how it can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It gives rows and can stand in a FROM as a sub-select.
+pub enum StatementKind {
+    /// Query that returns rows and can be used as a sub-select in FROM.
     Rows,
-    /// It tells how a statement is run, and perhaps runs it.
+    /// EXPLAIN of a query; may run the query.
     Explain,
-    /// It tells of the server or of a table, and stands alone.
+    /// Statement such as SHOW or PRAGMA, which cannot be used as a sub-select.
     Show,
 }
 
-/// A statement that only reads. Whoever holds one need not look at it again.
+/// Statement that the guard has checked to be read-only. It needs no further check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOnlyQuery {
     pub(super) engine: Engine,
     pub(super) text: String,
-    pub(super) kind: Kind,
+    pub(super) kind: StatementKind,
     pub(super) functions: Vec<FunctionName>,
     pub(super) attributes: Vec<String>,
 }
 
 impl ReadOnlyQuery {
-    /// The engine whose language it is in.
+    /// Returns the engine that the statement was checked for.
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// The statement, without comments and without a semicolon at its end.
+    /// Returns the statement, without comments and trailing semicolons.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// How it can be run.
-    pub fn kind(&self) -> Kind {
+    /// Returns the kind of statement.
+    pub fn kind(&self) -> StatementKind {
         self.kind
     }
 
-    /// What it calls, each name once. Some are no functions but, for instance,
-    /// types; all functions that are called with parentheses are among them.
+    /// Returns all names followed by parentheses, without duplicates. They include every called
+    /// function and some other names, such as types.
     pub fn functions(&self) -> &[FunctionName] {
         &self.functions
     }
 
-    /// Names that stand behind a dot, each once. `PostgreSQL` takes `t.f` for `f(t)` if
-    /// the table has no such column and there is a function of a row of it.
+    /// Returns all names after a dot, without duplicates. `PostgreSQL` reads `t.f` as `f(t)` if the
+    /// table has no column `f` but a function of its row type exists.
     pub fn attributes(&self) -> &[String] {
         &self.attributes
     }
 
-    /// A query that nobody looked at, for tests of what holds without the guard.
+    /// Creates an unchecked query, for tests of the protection without the guard.
     #[cfg(test)]
-    pub(crate) fn unguarded(engine: Engine, text: &str, kind: Kind) -> Self {
+    pub(crate) fn unguarded(engine: Engine, text: &str, kind: StatementKind) -> Self {
         let (functions, attributes) = (Vec::new(), Vec::new());
         Self { engine, text: text.to_owned(), kind, functions, attributes }
     }
 }
 
-/// A condition that can stand in parentheses behind WHERE, and asks only about
-/// the row at hand.
+/// Condition that can be placed in parentheses after WHERE and depends only on the current row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     pub(super) engine: Engine,
@@ -69,18 +68,18 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// The engine whose language it is in.
+    /// Returns the engine that the condition was checked for.
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// The condition. It still has to be put in parentheses.
+    /// Returns the condition. Callers must put it in parentheses.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// One statement of any kind, for profiles that may write.
+/// Single statement of any kind, for profiles that may write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteStatement {
     pub(super) engine: Engine,
@@ -88,18 +87,18 @@ pub struct WriteStatement {
 }
 
 impl WriteStatement {
-    /// A statement that nobody looked at, for tests of what holds without the guard.
+    /// Creates an unchecked statement, for tests of the protection without the guard.
     #[cfg(test)]
     pub(crate) fn unguarded(engine: Engine, text: &str) -> Self {
         Self { engine, text: text.to_owned() }
     }
 
-    /// The engine whose language it is in.
+    /// Returns the engine that the statement was checked for.
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// The statement, without comments.
+    /// Returns the statement, without comments.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -1,5 +1,5 @@
-//! What holds for the whole guard: statements of every kind that it lets through
-//! and refuses, for each engine, and whatever comes of changing them.
+//! Tests of the whole guard: accepted and rejected statements of every kind for each engine, and
+//! random mutations of them.
 
 use std::{
     collections::BTreeMap,
@@ -12,24 +12,24 @@ use serde::Deserialize;
 use super::*;
 use crate::{Engine, ErrorCode};
 
-/// Statements for one engine.
+/// Test vectors of one engine.
 #[derive(Deserialize)]
-struct Vectors {
+struct GuardVectors {
     reads: Vec<String>,
-    /// By what they do.
+    /// Statements by the category of their effect.
     refused: BTreeMap<String, Vec<String>>,
-    conditions: Conditions,
+    conditions: ConditionVectors,
 }
 
-/// Conditions for one engine.
+/// Test vectors for conditions of one engine.
 #[derive(Deserialize)]
-struct Conditions {
+struct ConditionVectors {
     reads: Vec<String>,
     refused: Vec<String>,
 }
 
-/// Signs and words that mean something to some engine.
-const ODD: [&str; 32] = [
+/// Characters and words that are special to some engine.
+const ODD_FRAGMENTS: [&str; 32] = [
     "'",
     "''",
     "\"",
@@ -64,29 +64,29 @@ const ODD: [&str; 32] = [
     ".",
 ];
 
-/// A generator that always says the same.
-struct Dice(u64);
+/// Seeded random number generator (64-bit linear congruential), so that failures are reproducible.
+struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     fn below(&mut self, limit: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
     }
 
-    /// Puts up to three odd things into a text, in front of others or instead of them.
-    fn change(&mut self, text: &str) -> String {
+    /// Inserts up to three odd fragments into a text, or replaces characters by them.
+    fn mutate(&mut self, text: &str) -> String {
         let mut signs: Vec<char> = text.chars().collect();
         for _ in 0..=self.below(3) {
             let at = self.below(signs.len() + 1);
             let end = (at + self.below(4)).min(signs.len());
-            signs.splice(at..end, ODD[self.below(ODD.len())].chars());
+            signs.splice(at..end, ODD_FRAGMENTS[self.below(ODD_FRAGMENTS.len())].chars());
         }
         signs.into_iter().collect()
     }
 }
 
-fn vectors() -> [(Engine, Vectors); 3] {
+fn load_vectors() -> [(Engine, GuardVectors); 3] {
     let read = |text| serde_json::from_str(text).unwrap();
     [
         (Engine::Postgres, read(include_str!("../../../../tests/it/fixtures/sql/postgres.json"))),
@@ -96,25 +96,25 @@ fn vectors() -> [(Engine, Vectors); 3] {
 }
 
 #[test]
-fn every_read_is_let_through_and_runs_as_one_statement() {
-    for (engine, vectors) in vectors() {
+fn guard_accepts_reads_as_single_statement() {
+    for (engine, vectors) in load_vectors() {
         for statement in vectors.reads {
-            let query = read(engine, &statement).unwrap_or_else(|error| {
+            let query = check_query(engine, &statement).unwrap_or_else(|error| {
                 panic!("{engine}: {statement}: {error}");
             });
             assert!(!query.text().ends_with(';'), "{engine}: {statement}");
-            let again = read(engine, query.text());
-            assert_eq!(again.as_ref(), Ok(&query), "what is run is itself let through");
+            let again = check_query(engine, query.text());
+            assert_eq!(again.as_ref(), Ok(&query), "the checked text passes the guard again");
         }
     }
 }
 
 #[test]
-fn every_write_and_every_trick_is_refused() {
-    for (engine, vectors) in vectors() {
+fn guard_rejects_writes_and_tricks() {
+    for (engine, vectors) in load_vectors() {
         for (category, statements) in vectors.refused {
             for statement in statements {
-                let error = read(engine, &statement).expect_err(&statement);
+                let error = check_query(engine, &statement).expect_err(&statement);
                 assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{category}: {statement}");
                 let is_placed = error.message.contains("line") || category == "empty";
                 assert!(is_placed, "{statement}: {error}");
@@ -124,23 +124,23 @@ fn every_write_and_every_trick_is_refused() {
 }
 
 #[test]
-fn conditions_ask_about_one_row_and_nothing_else() {
-    for (engine, vectors) in vectors() {
+fn guard_rejects_conditions_beyond_one_row() {
+    for (engine, vectors) in load_vectors() {
         for text in vectors.conditions.reads {
-            let condition = condition(engine, &text);
+            let condition = check_condition(engine, &text);
             let condition = condition.unwrap_or_else(|error| panic!("{engine}: {text}: {error}"));
             let count = format!("SELECT count(*) FROM t WHERE ({})", condition.text());
-            assert!(read(engine, &count).is_ok(), "{count}");
+            assert!(check_query(engine, &count).is_ok(), "{count}");
         }
         for text in vectors.conditions.refused {
-            assert!(condition(engine, &text).is_err(), "{engine}: {text}");
+            assert!(check_condition(engine, &text).is_err(), "{engine}: {text}");
         }
     }
 }
 
 #[test]
-fn what_is_refused_is_named_with_its_place_and_what_to_do() {
-    let message = |text| read(Engine::Postgres, text).unwrap_err().message;
+fn rejection_names_position_and_remedy() {
+    let message = |text| check_query(Engine::Postgres, text).unwrap_err().message;
     assert_eq!(
         message("SELECT 1,\n  nextval('s')"),
         "the function `nextval` moves a sequence on; leave it out (line 2, column 3)"
@@ -157,30 +157,30 @@ fn what_is_refused_is_named_with_its_place_and_what_to_do() {
 }
 
 #[test]
-fn comments_are_not_run_and_what_follows_keeps_its_place() {
-    let query =
-        read(Engine::MySql, "SELECT /*+ SET_VAR(max_execution_time=0) */ 1 -- ü\n;").unwrap();
+fn comments_are_blanked_and_offsets_kept() {
+    let query = check_query(Engine::MySql, "SELECT /*+ SET_VAR(max_execution_time=0) */ 1 -- ü\n;")
+        .unwrap();
     assert_eq!(query.text(), format!("SELECT{}1", " ".repeat(38)));
 }
 
 #[test]
-fn a_query_knows_what_it_is_and_what_it_calls() {
+fn query_reports_kind_and_called_functions() {
     let text =
         "SELECT f(1), \"My\".\"F\"(2), now(), users.g, (u).h FROM users WHERE id IN (1) AND f(2)";
-    let query = read(Engine::Postgres, text).unwrap();
+    let query = check_query(Engine::Postgres, text).unwrap();
     let names: Vec<String> = query.functions().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["f", "now", "My.F"]);
     assert_eq!(query.attributes(), ["g", "h"]);
-    let kind = |engine, text| read(engine, text).unwrap().kind();
-    assert_eq!(kind(Engine::Postgres, "(SELECT 1)"), Kind::Rows);
-    assert_eq!(kind(Engine::Postgres, "EXPLAIN SELECT 1"), Kind::Explain);
-    assert_eq!(kind(Engine::Postgres, "SHOW ALL"), Kind::Show);
-    assert_eq!(kind(Engine::MySql, "DESC users"), Kind::Show);
-    assert_eq!(kind(Engine::Sqlite, "PRAGMA table_list"), Kind::Show);
+    let kind = |engine, text| check_query(engine, text).unwrap().kind();
+    assert_eq!(kind(Engine::Postgres, "(SELECT 1)"), StatementKind::Rows);
+    assert_eq!(kind(Engine::Postgres, "EXPLAIN SELECT 1"), StatementKind::Explain);
+    assert_eq!(kind(Engine::Postgres, "SHOW ALL"), StatementKind::Show);
+    assert_eq!(kind(Engine::MySql, "DESC users"), StatementKind::Show);
+    assert_eq!(kind(Engine::Sqlite, "PRAGMA table_list"), StatementKind::Show);
 }
 
 #[test]
-fn what_no_parser_can_follow_is_answered_at_once_and_costs_no_stack() {
+fn deep_statements_are_checked_fast_without_overflow() {
     let chains = [
         format!("SELECT {}", "(".repeat(100_000)),
         format!("SELECT {}1{}", "(".repeat(99), ")".repeat(99)),
@@ -206,15 +206,15 @@ fn what_no_parser_can_follow_is_answered_at_once_and_costs_no_stack() {
         format!("SELECT {}", "'".repeat(100_001)),
         format!("SELECT {}", "$a$ $b$".repeat(10_000)),
     ];
-    // Less than what any thread of the server has.
+    // Smaller than the stack of any server thread.
     let narrow = thread::Builder::new().stack_size(1_024 * 1_024);
     let reading = narrow.spawn(move || {
         for text in chains {
             for engine in [Engine::Postgres, Engine::MySql, Engine::Sqlite] {
                 let start = Instant::now();
-                read(engine, &text).ok();
-                condition(engine, text.strip_prefix("SELECT ").unwrap_or(&text)).ok();
-                one_statement(engine, &text).ok();
+                check_query(engine, &text).ok();
+                check_condition(engine, text.strip_prefix("SELECT ").unwrap_or(&text)).ok();
+                check_write(engine, &text).ok();
                 let (took, head) = (start.elapsed(), text.get(..30));
                 assert!(took < Duration::from_secs(5), "{engine}: {took:?}: {head:?}");
             }
@@ -224,36 +224,39 @@ fn what_no_parser_can_follow_is_answered_at_once_and_costs_no_stack() {
 }
 
 #[test]
-fn whatever_is_changed_in_a_statement_breaks_nothing() {
-    let mut dice = Dice(1);
-    for (engine, vectors) in vectors() {
+fn guard_withstands_mutated_statements() {
+    let mut dice = SeededRng(1);
+    for (engine, vectors) in load_vectors() {
         let statements = vectors.reads.iter().chain(vectors.refused.values().flatten());
         for statement in statements {
             for _ in 0..20 {
-                let text = dice.change(statement);
-                condition(engine, &text).ok();
-                one_statement(engine, &text).ok();
-                let Ok(query) = read(engine, &text) else { continue };
-                let again = read(engine, query.text());
-                assert_eq!(again, Ok(query), "what is run is itself let through: {text}");
+                let text = dice.mutate(statement);
+                check_condition(engine, &text).ok();
+                check_write(engine, &text).ok();
+                let Ok(query) = check_query(engine, &text) else { continue };
+                let again = check_query(engine, query.text());
+                assert_eq!(again, Ok(query), "the checked text passes the guard again: {text}");
             }
         }
     }
 }
 
 #[test]
-fn long_lists_and_long_chains_are_reads_too() {
+fn guard_accepts_long_lists_and_chains() {
     let list = format!("SELECT * FROM t WHERE id IN ({}1)", "1, ".repeat(20_000));
     let chain = format!("SELECT * FROM t WHERE {}id = 1", "id = 1 OR ".repeat(2_000));
     for engine in [Engine::Postgres, Engine::MySql, Engine::Sqlite] {
-        assert!(read(engine, &list).is_ok() && read(engine, &chain).is_ok(), "{engine}");
+        assert!(
+            check_query(engine, &list).is_ok() && check_query(engine, &chain).is_ok(),
+            "{engine}"
+        );
         let write = chain.replace("SELECT", "WITH a AS (SELECT 1) DELETE");
-        assert!(read(engine, &write).is_err(), "{engine}");
+        assert!(check_query(engine, &write).is_err(), "{engine}");
     }
 }
 
 #[test]
-fn one_statement_of_any_kind_may_write_but_none_outlives_its_transaction() {
+fn check_write_rejects_multiple_and_session_statements() {
     let allowed = [
         "DELETE FROM t",
         "INSERT INTO t VALUES ('a;b');",
@@ -272,15 +275,15 @@ fn one_statement_of_any_kind_may_write_but_none_outlives_its_transaction() {
         "ATTACH 'x' AS y",
     ];
     for text in allowed {
-        assert!(one_statement(Engine::MySql, text).is_ok(), "{text}");
+        assert!(check_write(Engine::MySql, text).is_ok(), "{text}");
     }
     for text in refused {
-        assert!(one_statement(Engine::MySql, text).is_err(), "{text}");
+        assert!(check_write(Engine::MySql, text).is_err(), "{text}");
     }
 }
 
 #[test]
-fn a_volatile_function_is_called_only_if_it_is_known_to_tell_something() {
+fn volatile_function_needs_harmless_entry() {
     assert!(may_be_volatile("pg_catalog", "random"));
     assert!(may_be_volatile("public", "uuid_generate_v4"));
     assert!(!may_be_volatile("public", "random"));
@@ -289,9 +292,9 @@ fn a_volatile_function_is_called_only_if_it_is_known_to_tell_something() {
 }
 
 #[test]
-fn no_telling_function_is_refused_by_name() {
+fn harmless_function_is_not_denied() {
     for name in ["random", "pg_database_size", "clock_timestamp", "gen_random_uuid"] {
         let text = format!("SELECT {name}()");
-        assert!(read(Engine::Postgres, &text).is_ok(), "{name}");
+        assert!(check_query(Engine::Postgres, &text).is_ok(), "{name}");
     }
 }

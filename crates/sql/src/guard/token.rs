@@ -1,60 +1,60 @@
-//! The tokens of a statement.
+//! Tokens of a statement.
 
-/// What a token is.
+/// Kind of token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A keyword or a name, without quotes.
+pub(super) enum TokenKind {
+    /// Unquoted keyword or name.
     Word,
-    /// A name in quotes.
+    /// Quoted name.
     Name,
-    /// A string, of whatever kind.
+    /// String of any kind.
     Literal,
-    /// A number, or anything else that begins with a digit; a parameter `$1`.
+    /// Number, any other word that begins with a digit, or a parameter `$1`.
     Number,
-    /// A single sign.
+    /// Single character.
     Symbol,
 }
 
-/// A token, and where it is.
+/// Token and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    /// What it is.
-    pub(super) kind: Kind,
-    /// What it says: words in small letters, names and literals without their quotes.
+    /// Kind of token.
+    pub(super) kind: TokenKind,
+    /// Text: words in lower case, names and literals without quotes.
     pub(super) text: String,
-    /// Its first byte.
-    pub(super) at: usize,
+    /// Byte offset in the statement.
+    pub(super) offset: usize,
 }
 
 impl Token {
-    /// Whether it is this word, without quotes.
+    /// Returns true if the token is this unquoted word.
     pub(super) fn is_word(&self, word: &str) -> bool {
-        self.kind == Kind::Word && self.text == word
+        self.kind == TokenKind::Word && self.text == word
     }
 
-    /// Whether it is one of these words, without quotes.
+    /// Returns true if the token is one of these unquoted words.
     pub(super) fn is_one_of(&self, words: &[&str]) -> bool {
-        self.kind == Kind::Word && words.contains(&self.text.as_str())
+        self.kind == TokenKind::Word && words.contains(&self.text.as_str())
     }
 
-    /// Whether it is this sign.
+    /// Returns true if the token is this symbol.
     pub(super) fn is_symbol(&self, symbol: &str) -> bool {
-        self.kind == Kind::Symbol && self.text == symbol
+        self.kind == TokenKind::Symbol && self.text == symbol
     }
 
-    /// Whether it may name something, in quotes or not.
+    /// Returns true if the token can be a name, quoted or not.
     pub(super) fn is_name(&self) -> bool {
-        matches!(self.kind, Kind::Word | Kind::Name)
+        matches!(self.kind, TokenKind::Word | TokenKind::Name)
     }
 }
 
-/// Whether these words, without quotes, stand at `at`.
+/// Returns true if the tokens from index `at` on are these unquoted words.
 pub(super) fn words_at(tokens: &[Token], at: usize, words: &[&str]) -> bool {
     let mut rest = tokens.iter().skip(at);
     words.iter().all(|word| rest.next().is_some_and(|token| token.is_word(word)))
 }
 
-/// Whether this sign stands at `at`.
+/// Returns true if the token at index `at` is this symbol.
 pub(super) fn symbol_at(tokens: &[Token], at: usize, symbol: &str) -> bool {
     tokens.get(at).is_some_and(|token| token.is_symbol(symbol))
 }

@@ -1,4 +1,4 @@
-//! What the parser makes of a query.
+//! Check of the syntax tree that the parser builds from a query.
 
 use std::{ops::ControlFlow, thread};
 
@@ -11,102 +11,120 @@ use sqlparser::{
 
 use crate::Engine;
 
-/// Tokens that the parser is given, at most. A chain of operators becomes a tree as
-/// deep as it is long, and walking it takes as much of the stack.
-const MOST_TOKENS: usize = 2_000;
+/// Maximum number of tokens passed to the parser. A chain of operators becomes a tree as deep as
+/// the chain is long, and visiting it needs that much stack.
+const MAX_PARSED_TOKENS: usize = 2_000;
 
-/// Brackets that the parser follows into each other, at most.
-const DEEPEST: usize = 40;
+/// Recursion limit of the parser.
+const MAX_PARSER_RECURSION: usize = 40;
 
-/// What a parser may take of the stack. It is taken only as far as it is used.
-const STACK_BYTES: usize = 32 * 1_024 * 1_024;
+/// Stack size of the parser thread, in bytes. Memory is committed only as it is used.
+const PARSER_STACK_BYTES: usize = 32 * 1_024 * 1_024;
 
-/// Why a tree is no query.
+/// Error of a tree check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// It does more than read.
-    Refused(&'static str),
-    /// There is no tree.
-    NotUnderstood,
+pub(super) enum TreeError {
+    /// The tree contains more than reads.
+    Rejected(&'static str),
+    /// The text could not be parsed.
+    Unparsed,
 }
 
-/// Whether the text from `from` on is a query that only reads.
-pub(super) fn query(engine: Engine, masked: &str, from: usize, tokens: usize) -> Result<(), Fault> {
+/// Checks that the text from byte `from` on is a read-only query.
+pub(super) fn check_query_tree(
+    engine: Engine,
+    masked: &str,
+    from: usize,
+    tokens: usize,
+) -> Result<(), TreeError> {
     let text = masked.get(from..).unwrap_or_default();
-    apart(tokens, || {
-        let mut parser = parser(engine, text)?;
-        let query = whole(parser.parse_query(), &parser)?;
-        seen(&*query, &mut Reading { is_condition: false })
+    run_on_large_stack(tokens, || {
+        let mut parser = create_parser(engine, text)?;
+        let query = require_end_of_text(parser.parse_query(), &parser)?;
+        visit_tree(&*query, &mut ReadOnlyVisitor { is_condition: false })
     })
 }
 
-/// Whether the text is an expression without a query in it.
-pub(super) fn condition(engine: Engine, masked: &str, tokens: usize) -> Result<(), Fault> {
-    apart(tokens, || {
-        let mut parser = parser(engine, masked)?;
-        let expression = whole(parser.parse_expr(), &parser)?;
-        seen(&expression, &mut Reading { is_condition: true })
+/// Checks that the text is an expression without a sub-select.
+pub(super) fn check_condition_tree(
+    engine: Engine,
+    masked: &str,
+    tokens: usize,
+) -> Result<(), TreeError> {
+    run_on_large_stack(tokens, || {
+        let mut parser = create_parser(engine, masked)?;
+        let expression = require_end_of_text(parser.parse_expr(), &parser)?;
+        visit_tree(&expression, &mut ReadOnlyVisitor { is_condition: true })
     })
 }
 
-/// Looks at a tree on a stack of its own, which is large enough for any. Without a
-/// tree, the tokens decide.
-fn apart(tokens: usize, look: impl FnOnce() -> Result<(), Fault> + Send) -> Result<(), Fault> {
-    if tokens > MOST_TOKENS {
-        return Err(Fault::NotUnderstood);
+/// Runs the check on a thread with a large stack. Fails with [`TreeError::Unparsed`] if there are
+/// too many tokens or the thread fails; then the token rules decide.
+fn run_on_large_stack(
+    tokens: usize,
+    look: impl FnOnce() -> Result<(), TreeError> + Send,
+) -> Result<(), TreeError> {
+    if tokens > MAX_PARSED_TOKENS {
+        return Err(TreeError::Unparsed);
     }
     thread::scope(|scope| {
-        let looking = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, look);
-        looking.ok().and_then(|it| it.join().ok()).unwrap_or(Err(Fault::NotUnderstood))
+        let looking =
+            thread::Builder::new().stack_size(PARSER_STACK_BYTES).spawn_scoped(scope, look);
+        looking.ok().and_then(|it| it.join().ok()).unwrap_or(Err(TreeError::Unparsed))
     })
 }
 
-fn seen(tree: &impl Visit, reading: &mut Reading) -> Result<(), Fault> {
+fn visit_tree(tree: &impl Visit, reading: &mut ReadOnlyVisitor) -> Result<(), TreeError> {
     match tree.visit(reading) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(why) => Err(Fault::Refused(why)),
+        ControlFlow::Break(why) => Err(TreeError::Rejected(why)),
     }
 }
 
-fn parser(engine: Engine, text: &str) -> Result<Parser<'static>, Fault> {
+fn create_parser(engine: Engine, text: &str) -> Result<Parser<'static>, TreeError> {
     let dialect: &'static dyn Dialect = match engine {
         Engine::Postgres => &PostgreSqlDialect {},
         Engine::MySql => &MySqlDialect {},
         Engine::Sqlite => &SQLiteDialect {},
     };
-    let parser = Parser::new(dialect).with_recursion_limit(DEEPEST).try_with_sql(text);
-    parser.map_err(|_| Fault::NotUnderstood)
+    let parser = Parser::new(dialect).with_recursion_limit(MAX_PARSER_RECURSION).try_with_sql(text);
+    parser.map_err(|_| TreeError::Unparsed)
 }
 
-/// The tree, if it is made of all of the text.
-fn whole<T>(tree: Result<T, ParserError>, parser: &Parser<'_>) -> Result<T, Fault> {
+/// Returns the tree if the parser has consumed the whole text.
+fn require_end_of_text<T>(
+    tree: Result<T, ParserError>,
+    parser: &Parser<'_>,
+) -> Result<T, TreeError> {
     match (tree, parser.peek_token().token) {
         (Ok(tree), Token::EOF) => Ok(tree),
-        (Ok(_) | Err(_), _) => Err(Fault::NotUnderstood),
+        (Ok(_) | Err(_), _) => Err(TreeError::Unparsed),
     }
 }
 
-/// Looks for what does more than read.
-struct Reading {
+/// Visitor that stops at the first node that does more than read.
+struct ReadOnlyVisitor {
     is_condition: bool,
 }
 
-impl Visitor for Reading {
+impl Visitor for ReadOnlyVisitor {
     type Break = &'static str;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Self::Break> {
         if self.is_condition {
-            return ControlFlow::Break("a condition has no sub-selects; compare columns instead");
+            return ControlFlow::Break(
+                "a condition must not contain sub-selects; compare columns instead",
+            );
         }
         if !query.locks.is_empty() {
             return ControlFlow::Break("the query locks rows; leave the lock out");
         }
-        changing(&query.body)
+        check_query_body(&query.body)
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Self::Break> {
         match &select.into {
-            Some(_) => ControlFlow::Break("`INTO` writes what is read somewhere; leave it out"),
+            Some(_) => ControlFlow::Break("`INTO` writes the result; leave it out"),
             None => ControlFlow::Continue(()),
         }
     }
@@ -119,8 +137,8 @@ impl Visitor for Reading {
     }
 }
 
-/// Whether the body of a query is one that changes data.
-fn changing(body: &SetExpr) -> ControlFlow<&'static str> {
+/// Rejects a query body that changes data.
+fn check_query_body(body: &SetExpr) -> ControlFlow<&'static str> {
     match body {
         SetExpr::Select(_)
         | SetExpr::Query(_)
@@ -128,7 +146,7 @@ fn changing(body: &SetExpr) -> ControlFlow<&'static str> {
         | SetExpr::Values(_)
         | SetExpr::Table(_) => ControlFlow::Continue(()),
         SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
-            ControlFlow::Break("the query changes data; only SELECT may stand in it")
+            ControlFlow::Break("the query changes data; only SELECT is allowed in it")
         }
     }
 }

@@ -1,16 +1,16 @@
-//! One statement of any kind, for profiles that may write.
+//! Check of statements for profiles that may write.
 
 use super::{
-    lexer::{Lexed, lex},
-    read::one,
-    refusal::{refuse, refuse_at},
+    lexer::{LexedStatement, tokenize},
+    read::single_statement,
+    rejection::{reject, reject_at},
     statement::WriteStatement,
     token::{Token, words_at},
 };
 use crate::{Engine, SqlError};
 
-/// Verbs that even a profile that may write does not run, and why.
-const REFUSED: [(&[&str], &str); 4] = [
+/// Verbs that are rejected even for profiles that may write, with the reason.
+const REJECTED_VERBS: [(&[&str], &str); 4] = [
     (
         &["begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "xa"],
         "each statement is a transaction of its own",
@@ -35,36 +35,40 @@ const REFUSED: [(&[&str], &str); 4] = [
             "handler",
             "delimiter",
         ],
-        "the next statement may have another session",
+        "the next statement may run in another session",
     ),
     (
         &["copy", "load", "attach", "detach", "install", "uninstall", "import"],
-        "files and programs of the server are out of reach here",
+        "files and programs of the server are not accessible",
     ),
-    (&["shutdown", "restart", "kill", "checkpoint"], "the server is not run from here"),
+    (&["shutdown", "restart", "kill", "checkpoint"], "server administration is not permitted"),
 ];
 
-/// Looks at a statement that may write: there must be one, which can be run alone.
-pub fn one_statement(engine: Engine, text: &str) -> Result<WriteStatement, SqlError> {
-    let lexed = lex(engine, text)?;
-    let lexed = if has_body(&lexed.tokens) { whole(lexed) } else { one(text, lexed)? };
-    let Some(first) = lexed.tokens.first() else {
-        return Err(refuse("there is no statement; write one"));
+/// Checks that the text is one statement that can run on its own.
+pub fn check_write(engine: Engine, text: &str) -> Result<WriteStatement, SqlError> {
+    let lexed = tokenize(engine, text)?;
+    let lexed = if has_body(&lexed.tokens) {
+        trim_trailing_semicolons(lexed)
+    } else {
+        single_statement(text, lexed)?
     };
-    let refused = REFUSED.iter().find(|(verbs, _)| first.is_one_of(verbs));
+    let Some(first) = lexed.tokens.first() else {
+        return Err(reject("the statement is empty; write one"));
+    };
+    let refused = REJECTED_VERBS.iter().find(|(verbs, _)| first.is_one_of(verbs));
     if let Some((_, why)) = refused {
         let verb = first.text.to_ascii_uppercase();
-        return Err(refuse_at(
+        return Err(reject_at(
             text,
-            first.at,
-            &format!("`{verb}` is not run: {why}; leave it out"),
+            first.offset,
+            &format!("`{verb}` is not permitted: {why}; leave it out"),
         ));
     }
-    Ok(WriteStatement { engine, text: lexed.clean.trim().to_owned() })
+    Ok(WriteStatement { engine, text: lexed.without_comments.trim().to_owned() })
 }
 
-/// Whether it makes something that has statements in it, up to an END. That these
-/// are all is seen to by the server, which prepares one statement only.
+/// Returns true if the statement creates a routine or trigger with a body that ends in END. The
+/// server ensures that nothing follows the body, because it prepares a single statement only.
 fn has_body(tokens: &[Token]) -> bool {
     let head = tokens.iter().take(12);
     let is_made = words_at(tokens, 0, &["create"])
@@ -75,11 +79,11 @@ fn has_body(tokens: &[Token]) -> bool {
         && last.is_some_and(|token| token.is_word("end"))
 }
 
-/// Leaves the semicolons inside, and cuts off those at the end.
-fn whole(mut lexed: Lexed) -> Lexed {
+/// Removes trailing semicolons and keeps those inside the body.
+fn trim_trailing_semicolons(mut lexed: LexedStatement) -> LexedStatement {
     while lexed.tokens.last().is_some_and(|token| token.is_symbol(";")) {
         if let Some(semicolon) = lexed.tokens.pop() {
-            lexed.clean.truncate(semicolon.at);
+            lexed.without_comments.truncate(semicolon.offset);
         }
     }
     lexed

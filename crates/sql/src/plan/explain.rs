@@ -1,182 +1,183 @@
-//! Asks for the plan of a query.
+//! Fetches query plans with EXPLAIN.
 
 use serde_json::Value;
 
 use super::{mysql, postgres, sqlite};
 use crate::{
-    Caps, Connection, Engine, ErrorCode, Rows, SqlError,
-    guard::{self, Kind, ReadOnlyQuery},
+    Engine, ErrorCode, ProfileConnection, QueryCaps, Rows, SqlError,
+    guard::{self, ReadOnlyQuery, StatementKind},
 };
 
-/// Lines of a plan, at most.
-const MOST_LINES: usize = 20_000;
+/// Maximum number of rows of a plan.
+const MAX_PLAN_ROWS: usize = 20_000;
 
-/// What is wanted of a plan.
+/// Options of a plan request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Explaining {
-    /// Whether the query is run, to measure it.
+pub struct ExplainOptions {
+    /// Run the query and measure it.
     pub analyze: bool,
-    /// Whether it is told which pages it needed, where the engine can.
+    /// Report the buffers used, if the engine supports it.
     pub buffers: bool,
-    /// How the plan is written.
-    pub form: PlanForm,
+    /// Format of the plan.
+    pub format: PlanFormat,
 }
 
-/// How a plan is written.
+/// Format of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlanForm {
-    /// For people.
+pub enum PlanFormat {
+    /// Text for people.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
 }
 
-/// A plan.
+/// Query plan with notes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// Whether the query was run for it.
+pub struct QueryPlan {
+    /// True if the query was run.
     pub is_analyzed: bool,
-    /// The plan itself.
-    pub body: Body,
-    /// What stands out.
+    /// Plan as reported by the database.
+    pub body: PlanBody,
+    /// Notes on conspicuous steps.
     pub notes: Vec<String>,
 }
 
-/// A plan in one of its forms.
+/// Plan in the requested format.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Body {
-    /// For people.
+pub enum PlanBody {
+    /// Text for people.
     Text(String),
-    /// For programs.
+    /// JSON for programs.
     Json(Value),
 }
 
-/// Asks how a query is answered. It must be one by itself: what is more than that
-/// could change something when it is run.
-pub async fn explain(
-    connection: &Connection,
+/// Explains a query. Rejects all other statements, because an analyzed statement is run.
+pub async fn explain_query(
+    connection: &ProfileConnection,
     text: &str,
-    wanted: Explaining,
-) -> Result<Plan, SqlError> {
-    let query = guard::read(connection.engine(), text);
-    let query = query.map_err(|error| if is_query(text) { error } else { only_queries(&error) })?;
-    if query.kind() != Kind::Rows {
+    wanted: ExplainOptions,
+) -> Result<QueryPlan, SqlError> {
+    let query = guard::check_query(connection.engine(), text);
+    let query = query
+        .map_err(|error| if starts_like_query(text) { error } else { explain_rejection(&error) })?;
+    if query.kind() != StatementKind::Rows {
         let message = "write the query itself, without EXPLAIN, SHOW or PRAGMA before it";
-        return Err(only_queries(&SqlError::new(ErrorCode::XsqlRoBlocked, message)));
+        return Err(explain_rejection(&SqlError::new(ErrorCode::XsqlRoBlocked, message)));
     }
     match connection.engine() {
-        Engine::Postgres => of_postgres(connection, &query, wanted).await,
-        Engine::MySql => of_mysql(connection, &query, wanted).await,
-        Engine::Sqlite => of_sqlite(connection, &query, wanted).await,
+        Engine::Postgres => explain_postgres(connection, &query, wanted).await,
+        Engine::MySql => explain_mysql(connection, &query, wanted).await,
+        Engine::Sqlite => explain_sqlite(connection, &query, wanted).await,
     }
 }
 
-/// Whether a text begins as a query does; then something else is wrong with it.
-fn is_query(text: &str) -> bool {
+/// Returns true if a text starts like a query; its rejection then has another reason.
+fn starts_like_query(text: &str) -> bool {
     let text = text.trim_start_matches(|sign: char| sign.is_whitespace() || sign == '(');
     let first = text.split(|sign: char| !sign.is_ascii_alphabetic()).next().unwrap_or_default();
     ["select", "with", "values", "table"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
-fn only_queries(error: &SqlError) -> SqlError {
+fn explain_rejection(error: &SqlError) -> SqlError {
     let message = format!("Only SELECT queries can be explained: {}", error.message);
     SqlError { message, ..error.clone() }
 }
 
-async fn of_postgres(
-    connection: &Connection,
+async fn explain_postgres(
+    connection: &ProfileConnection,
     query: &ReadOnlyQuery,
-    Explaining { analyze, buffers, form }: Explaining,
-) -> Result<Plan, SqlError> {
+    ExplainOptions { analyze, buffers, format: form }: ExplainOptions,
+) -> Result<QueryPlan, SqlError> {
     let format = match form {
-        PlanForm::Text => "TEXT",
-        PlanForm::Json => "JSON",
+        PlanFormat::Text => "TEXT",
+        PlanFormat::Json => "JSON",
     };
     let options = format!("ANALYZE {analyze}, BUFFERS {buffers}, FORMAT {format}");
-    let rows = ask(connection, &format!("EXPLAIN ({options}) {}", query.text())).await?;
+    let rows =
+        fetch_plan_rows(connection, &format!("EXPLAIN ({options}) {}", query.text())).await?;
     let body = match form {
-        PlanForm::Text => Body::Text(lines(&rows)),
-        PlanForm::Json => Body::Json(whole(&rows)?),
+        PlanFormat::Text => PlanBody::Text(join_first_column(&rows)),
+        PlanFormat::Json => PlanBody::Json(parse_json_plan(&rows)?),
     };
     let notes = match &body {
-        Body::Text(text) => postgres::notes_on_text(text),
-        Body::Json(plan) => postgres::notes_on_json(plan),
+        PlanBody::Text(text) => postgres::notes_on_text(text),
+        PlanBody::Json(plan) => postgres::notes_on_json(plan),
     };
-    Ok(Plan { is_analyzed: analyze, body, notes })
+    Ok(QueryPlan { is_analyzed: analyze, body, notes })
 }
 
-async fn of_mysql(
-    connection: &Connection,
+async fn explain_mysql(
+    connection: &ProfileConnection,
     query: &ReadOnlyQuery,
-    wanted: Explaining,
-) -> Result<Plan, SqlError> {
-    let is_mariadb = wanted.analyze && connection.version().await?.contains("MariaDB");
-    let (head, is_analyzed) = match (wanted.form, wanted.analyze, is_mariadb) {
-        (PlanForm::Text, false, _) => ("EXPLAIN", false),
-        (PlanForm::Text, true, true) => ("ANALYZE", true),
-        (PlanForm::Text, true, false) => ("EXPLAIN ANALYZE", true),
-        (PlanForm::Json, true, true) => ("ANALYZE FORMAT=JSON", true),
-        // MySQL measures in words only.
-        (PlanForm::Json, _, _) => ("EXPLAIN FORMAT=JSON", false),
+    wanted: ExplainOptions,
+) -> Result<QueryPlan, SqlError> {
+    let is_mariadb = wanted.analyze && connection.server_version().await?.contains("MariaDB");
+    let (head, is_analyzed) = match (wanted.format, wanted.analyze, is_mariadb) {
+        (PlanFormat::Text, false, _) => ("EXPLAIN", false),
+        (PlanFormat::Text, true, true) => ("ANALYZE", true),
+        (PlanFormat::Text, true, false) => ("EXPLAIN ANALYZE", true),
+        (PlanFormat::Json, true, true) => ("ANALYZE FORMAT=JSON", true),
+        // MySQL measures in text format only.
+        (PlanFormat::Json, _, _) => ("EXPLAIN FORMAT=JSON", false),
     };
-    let rows = ask(connection, &format!("{head} {}", query.text())).await?;
-    let (body, notes) = match wanted.form {
-        PlanForm::Json => {
-            let plan = whole(&rows)?;
+    let rows = fetch_plan_rows(connection, &format!("{head} {}", query.text())).await?;
+    let (body, notes) = match wanted.format {
+        PlanFormat::Json => {
+            let plan = parse_json_plan(&rows)?;
             let notes = mysql::notes_on_json(&plan);
-            (Body::Json(plan), notes)
+            (PlanBody::Json(plan), notes)
         }
         // A tree in one column.
-        PlanForm::Text if rows.columns.len() == 1 => {
-            let text = lines(&rows);
+        PlanFormat::Text if rows.columns.len() == 1 => {
+            let text = join_first_column(&rows);
             let notes = mysql::notes_on_tree(&text);
-            (Body::Text(text), notes)
+            (PlanBody::Text(text), notes)
         }
-        PlanForm::Text => (Body::Text(table(&rows)), mysql::notes_on_table(&rows)),
+        PlanFormat::Text => (PlanBody::Text(format_table(&rows)), mysql::notes_on_table(&rows)),
     };
-    Ok(Plan { is_analyzed, body, notes })
+    Ok(QueryPlan { is_analyzed, body, notes })
 }
 
-async fn of_sqlite(
-    connection: &Connection,
+async fn explain_sqlite(
+    connection: &ProfileConnection,
     query: &ReadOnlyQuery,
-    wanted: Explaining,
-) -> Result<Plan, SqlError> {
-    let rows = ask(connection, &format!("EXPLAIN QUERY PLAN {}", query.text())).await?;
-    let steps = sqlite::steps(&rows);
-    let notes = sqlite::notes(&steps);
-    let body = match wanted.form {
-        PlanForm::Text => Body::Text(sqlite::tree(&steps)),
-        PlanForm::Json => Body::Json(sqlite::to_json(&steps)),
+    wanted: ExplainOptions,
+) -> Result<QueryPlan, SqlError> {
+    let rows = fetch_plan_rows(connection, &format!("EXPLAIN QUERY PLAN {}", query.text())).await?;
+    let steps = sqlite::parse_steps(&rows);
+    let notes = sqlite::collect_notes(&steps);
+    let body = match wanted.format {
+        PlanFormat::Text => PlanBody::Text(sqlite::format_tree(&steps)),
+        PlanFormat::Json => PlanBody::Json(sqlite::steps_to_json(&steps)),
     };
-    Ok(Plan { is_analyzed: false, body, notes })
+    Ok(QueryPlan { is_analyzed: false, body, notes })
 }
 
-async fn ask(connection: &Connection, text: &str) -> Result<Rows, SqlError> {
-    let caps = Caps { rows: MOST_LINES, ..connection.profile().caps() };
-    let rows = connection.read(text, &[], caps).await?;
+async fn fetch_plan_rows(connection: &ProfileConnection, text: &str) -> Result<Rows, SqlError> {
+    let caps = QueryCaps { max_rows: MAX_PLAN_ROWS, ..connection.profile().query_caps() };
+    let rows = connection.run_query(text, &[], caps).await?;
     if rows.truncated {
         let message = format!(
-            "the plan has more than {} bytes, the most that this profile gives; raise its \
-             max_bytes, or ask for a simpler query",
-            caps.bytes
+            "the plan has more than {} bytes, the limit of this profile; raise its \
+             max_bytes, or simplify the query",
+            caps.max_bytes
         );
         return Err(SqlError::new(ErrorCode::XsqlDbExecFailed, message));
     }
     Ok(rows)
 }
 
-/// The first value of each row, a line each.
-fn lines(rows: &Rows) -> String {
+/// Joins the first value of each row as lines.
+fn join_first_column(rows: &Rows) -> String {
     let firsts = rows.rows.iter().filter_map(|row| row.first());
-    let lines: Vec<String> = firsts.map(shown).collect();
+    let lines: Vec<String> = firsts.map(format_cell).collect();
     lines.join("\n").trim_end().to_owned()
 }
 
-/// Rows below the names of their columns, in columns as wide as they need to be.
-fn table(rows: &Rows) -> String {
+/// Formats rows as a text table with a header of column names.
+fn format_table(rows: &Rows) -> String {
     let head = rows.columns.iter().map(|column| column.name.clone()).collect();
-    let body = rows.rows.iter().map(|row| row.iter().map(shown).collect());
+    let body = rows.rows.iter().map(|row| row.iter().map(format_cell).collect());
     let all: Vec<Vec<String>> = std::iter::once(head).chain(body).collect();
     let width = |at: usize| {
         let cells = all.iter().filter_map(|row| row.get(at));
@@ -190,7 +191,7 @@ fn table(rows: &Rows) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn shown(value: &Value) -> String {
+fn format_cell(value: &Value) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
         Value::String(text) => text.clone(),
@@ -198,12 +199,12 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The only value, as JSON; some engines give it as a text.
-fn whole(rows: &Rows) -> Result<Value, SqlError> {
+/// Returns the first value as JSON; some engines send it as text.
+fn parse_json_plan(rows: &Rows) -> Result<Value, SqlError> {
     let value = rows.rows.first().and_then(|row| row.first()).cloned().unwrap_or_default();
     let Value::String(text) = &value else { return Ok(value) };
     serde_json::from_str(text).map_err(|fault| {
-        SqlError::new(ErrorCode::XsqlInternal, "the plan of the database cannot be read")
+        SqlError::new(ErrorCode::XsqlInternal, "the plan of the database cannot be parsed")
             .with_detail(&fault)
     })
 }
@@ -216,23 +217,23 @@ mod tests {
     use crate::Column;
 
     #[test]
-    fn a_query_is_told_by_its_first_word() {
+    fn query_is_recognized_by_first_word() {
         for text in ["SELECT 1", " (\n(select 1))", "WITH x AS (SELECT 1) TABLE x", "table t"] {
-            assert!(is_query(text), "{text}");
+            assert!(starts_like_query(text), "{text}");
         }
         for text in ["INSERT INTO t VALUES (1)", "EXPLAIN SELECT 1", "selected", "", "/* */"] {
-            assert!(!is_query(text), "{text}");
+            assert!(!starts_like_query(text), "{text}");
         }
     }
 
     #[test]
-    fn a_table_is_as_wide_as_it_needs_to_be() {
+    fn format_table_pads_columns_to_content() {
         let column = |name: &str| Column { name: name.to_owned(), kind: String::new() };
         let rows = Rows {
             columns: vec![column("id"), column("table"), column("Extra")],
             rows: vec![vec![json!(1), json!("lighthouse"), json!(null)]],
             truncated: false,
         };
-        assert_eq!(table(&rows), "id  table       Extra\n1   lighthouse  NULL");
+        assert_eq!(format_table(&rows), "id  table       Extra\n1   lighthouse  NULL");
     }
 }

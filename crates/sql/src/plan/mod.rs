@@ -1,6 +1,6 @@
-//! How a database means to answer a query, and what might be better.
+//! Query plans and hints for improvement.
 //!
-//! [`explain`] asks; one file an engine says what stands out in its plans.
+//! [`explain_query`] fetches a plan; one file per engine derives notes from it.
 
 mod explain;
 mod mysql;
@@ -8,4 +8,4 @@ mod notes;
 mod postgres;
 mod sqlite;
 
-pub use explain::{Body, Explaining, Plan, PlanForm, explain};
+pub use explain::{ExplainOptions, PlanBody, PlanFormat, QueryPlan, explain_query};

@@ -1,125 +1,125 @@
-//! What stands out in a plan of `MySQL` or `MariaDB`, whichever form it has.
+//! Notes on `MySQL` and `MariaDB` plans in all formats.
 
 use serde_json::Value;
 
-use super::notes::Notes;
+use super::notes::PlanNotes;
 use crate::Rows;
 
-/// How a plan names rows that are put in order by hand.
-const FILESORT: &str = "Sorting without an index (filesort)";
+/// Note for rows that are sorted without an index.
+const FILESORT_NOTE: &str = "Sorting without an index (filesort)";
 
-/// What stands out in a table of steps.
+/// Returns notes on a tabular plan.
 pub(super) fn notes_on_table(rows: &Rows) -> Vec<String> {
-    let mut notes = Notes::default();
-    for record in rows.records() {
+    let mut notes = PlanNotes::default();
+    for record in rows.catalog_rows() {
         let extra = record.text("Extra");
         let (table, is_filtered) = (record.text("table"), extra.contains("Using where"));
-        read(&mut notes, &table, &record.text("type"), is_filtered);
+        note_table_access(&mut notes, &table, &record.text("type"), is_filtered);
         let read = record.number("r_rows").zip(record.number("r_filtered"));
         if let Some((rows, kept)) = read {
-            removed(&mut notes, rows, kept);
+            note_removed_rows(&mut notes, rows, kept);
         }
         if extra.contains("Using filesort") {
-            notes.sorted(FILESORT);
+            notes.note_sort(FILESORT_NOTE);
         }
         if extra.contains("Using temporary") {
-            temporary(&mut notes);
+            note_temporary_table(&mut notes);
         }
     }
-    notes.finish()
+    notes.into_notes()
 }
 
-/// What stands out in a plan for programs.
+/// Returns notes on a JSON plan.
 pub(super) fn notes_on_json(plan: &Value) -> Vec<String> {
-    let mut notes = Notes::default();
-    look_at(&mut notes, plan);
-    notes.finish()
+    let mut notes = PlanNotes::default();
+    visit_json(&mut notes, plan);
+    notes.into_notes()
 }
 
-/// What stands out in a tree of sentences, in which `MySQL` measures.
+/// Returns notes on a tree plan, the format of `EXPLAIN ANALYZE` in `MySQL`.
 pub(super) fn notes_on_tree(plan: &str) -> Vec<String> {
-    let mut notes = Notes::default();
+    let mut notes = PlanNotes::default();
     let mut filter = None;
     for line in plan.lines() {
         let step = line.trim().trim_start_matches("-> ");
         if let Some(table) = step.strip_prefix("Table scan on ") {
             let table = table.split("  (").next().unwrap_or(table);
             if !table.starts_with('<') {
-                notes.sequential_scan(table);
+                notes.note_sequential_scan(table);
                 if let Some(filter) = filter {
-                    notes.index_helps(Some(filter));
+                    notes.suggest_index(Some(filter));
                 }
             }
         }
         filter = step.strip_prefix("Filter: ").map(|it| it.split("  (").next().unwrap_or(it));
         if step.starts_with("Sort") {
-            notes.sorted(FILESORT);
+            notes.note_sort(FILESORT_NOTE);
         }
         if step.contains("temporary table") {
-            temporary(&mut notes);
+            note_temporary_table(&mut notes);
         }
     }
-    notes.finish()
+    notes.into_notes()
 }
 
-fn look_at(notes: &mut Notes, value: &Value) {
+fn visit_json(notes: &mut PlanNotes, value: &Value) {
     match value {
-        Value::Array(items) => items.iter().for_each(|item| look_at(notes, item)),
+        Value::Array(items) => items.iter().for_each(|item| visit_json(notes, item)),
         Value::Object(fields) => {
             let text = |name: &str| fields.get(name).and_then(Value::as_str);
             let number = |name: &str| fields.get(name).and_then(Value::as_f64);
             if let (Some(table), Some(access)) = (text("table_name"), text("access_type")) {
-                read(notes, table, access, text("attached_condition").is_some());
+                note_table_access(notes, table, access, text("attached_condition").is_some());
                 if let Some((rows, kept)) = number("r_rows").zip(number("r_filtered")) {
-                    removed(notes, rows, kept);
+                    note_removed_rows(notes, rows, kept);
                 }
             }
             let is_sorted = fields.get("using_filesort") == Some(&Value::Bool(true));
             if fields.contains_key("filesort") || is_sorted {
-                notes.sorted(FILESORT);
+                notes.note_sort(FILESORT_NOTE);
             }
             let is_kept = fields.get("using_temporary_table") == Some(&Value::Bool(true));
             if fields.contains_key("temporary_table") || is_kept {
-                temporary(notes);
+                note_temporary_table(notes);
             }
-            fields.values().for_each(|inner| look_at(notes, inner));
+            fields.values().for_each(|inner| visit_json(notes, inner));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// How a table is read. One in `<` and `>` is made by the query itself.
-fn read(notes: &mut Notes, table: &str, access: &str, is_filtered: bool) {
+/// Notes the access method of a table. A name in `<` and `>` is an intermediate result.
+fn note_table_access(notes: &mut PlanNotes, table: &str, access: &str, is_filtered: bool) {
     if table.starts_with('<') {
         return;
     }
     match access {
         "ALL" => {
-            notes.sequential_scan(table);
+            notes.note_sequential_scan(table);
             if is_filtered {
-                notes.index_helps(None);
+                notes.suggest_index(None);
             }
         }
-        "index" => notes.say(format!("The whole of an index of '{table}' is read")),
+        "index" => notes.add_note(format!("Full index scan detected on '{table}'")),
         _ => {}
     }
 }
 
-/// Of so many rows, so much per cent were kept.
-fn removed(notes: &mut Notes, rows: f64, kept: f64) {
+/// Notes the rows removed by a filter: `rows` read, `kept` per cent of them kept.
+fn note_removed_rows(notes: &mut PlanNotes, rows: f64, kept: f64) {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "rows are counted in whole numbers, and a cast of what is less than nothing is 0"
+        reason = "rows are counted in whole numbers, and a cast of a negative number gives 0"
     )]
     let removed = (rows * (100.0 - kept) / 100.0).round() as u64;
     if removed > 0 {
-        notes.removed(removed);
+        notes.note_removed_rows(removed);
     }
 }
 
-fn temporary(notes: &mut Notes) {
-    notes.say(
+fn note_temporary_table(notes: &mut PlanNotes) {
+    notes.add_note(
         "Rows are kept in a temporary table - an index for GROUP BY or DISTINCT may avoid it"
             .to_owned(),
     );
@@ -133,7 +133,7 @@ mod tests {
     use crate::Column;
 
     #[test]
-    fn steps_in_a_table_are_read_by_the_names_of_its_columns() {
+    fn tabular_plan_is_read_by_column_name() {
         let columns = ["id", "table", "type", "r_rows", "r_filtered", "Extra"];
         let columns = columns.map(|name| Column { name: name.to_owned(), kind: String::new() });
         let rows = Rows {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_is_json_says_the_same() {
+    fn json_plan_gives_same_notes() {
         let table = json!({
             "table_name": "big", "access_type": "ALL", "attached_condition": "big.x = 1",
             "r_rows": 100, "r_filtered": 10,
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_sentences_says_the_same() {
+    fn tree_plan_gives_same_notes() {
         let tree = "-> Sort: big.x  (cost=1 rows=2) (actual time=1..2 rows=2 loops=1)\n\
                     \x20   -> Filter: (big.x = 1)  (cost=1 rows=2)\n\
                     \x20       -> Table scan on big  (cost=1 rows=2) (actual time=1..2 rows=2 loops=1)";

@@ -1,87 +1,89 @@
-//! What stands out in a plan of `SQLite`, which says each step in words.
+//! Notes on `SQLite` plans, whose steps are described in words.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::notes::Notes;
+use super::notes::PlanNotes;
 use crate::Rows;
 
-/// A step of a plan.
+/// Step of a plan.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Step {
+pub(super) struct PlanStep {
     id: String,
     parent: String,
-    said: String,
+    detail: String,
 }
 
-/// The steps, in the order in which they are listed.
-pub(super) fn steps(rows: &Rows) -> Vec<Step> {
-    let records = rows.records();
+/// Reads the steps, in listed order.
+pub(super) fn parse_steps(rows: &Rows) -> Vec<PlanStep> {
+    let records = rows.catalog_rows();
     records
-        .map(|record| Step {
+        .map(|record| PlanStep {
             id: record.text("id"),
             parent: record.text("parent"),
-            said: record.text("detail"),
+            detail: record.text("detail"),
         })
         .collect()
 }
 
-/// The steps, each further in than the one that it is part of.
-pub(super) fn tree(steps: &[Step]) -> String {
+/// Formats the steps as a tree, each indented below its parent.
+pub(super) fn format_tree(steps: &[PlanStep]) -> String {
     let mut depths: HashMap<&str, usize> = HashMap::new();
     let lines = steps.iter().map(|step| {
         let depth = depths.get(step.parent.as_str()).map_or(0, |depth| depth + 1);
         depths.insert(&step.id, depth);
-        format!("{}{}", "  ".repeat(depth), step.said)
+        format!("{}{}", "  ".repeat(depth), step.detail)
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The same for programs.
-pub(super) fn to_json(steps: &[Step]) -> Value {
+/// Returns the steps as JSON.
+pub(super) fn steps_to_json(steps: &[PlanStep]) -> Value {
     let steps = steps.iter();
-    steps.map(|step| json!({ "id": step.id, "parent": step.parent, "detail": step.said })).collect()
+    steps
+        .map(|step| json!({ "id": step.id, "parent": step.parent, "detail": step.detail }))
+        .collect()
 }
 
-/// What stands out.
-pub(super) fn notes(steps: &[Step]) -> Vec<String> {
-    let mut notes = Notes::default();
-    // What the query makes for itself has no index.
+/// Returns notes on conspicuous steps.
+pub(super) fn collect_notes(steps: &[PlanStep]) -> Vec<String> {
+    let mut notes = PlanNotes::default();
+    // Intermediate results of the query have no index.
     let own: HashSet<&str> = steps
         .iter()
         .filter_map(|step| {
-            let said = step.said.as_str();
+            let said = step.detail.as_str();
             said.strip_prefix("CO-ROUTINE ").or_else(|| said.strip_prefix("MATERIALIZE "))
         })
         .collect();
-    for Step { said, .. } in steps {
+    for PlanStep { detail: said, .. } in steps {
         let scanned =
             said.strip_prefix("SCAN ").map(|rest| rest.strip_prefix("TABLE ").unwrap_or(rest));
-        if let Some(scanned) = scanned.filter(|it| is_plain(it)) {
+        if let Some(scanned) = scanned.filter(|it| is_unindexed_table_scan(it)) {
             let table = scanned.split(' ').next().unwrap_or(scanned);
             if !own.contains(table) {
-                notes.sequential_scan(table);
-                notes.index_helps(None);
+                notes.note_sequential_scan(table);
+                notes.suggest_index(None);
             }
         }
         if let Some(what) = said.strip_prefix("USE TEMP B-TREE FOR ") {
-            notes.sorted(&format!("{what} takes a temporary B-tree (TEMP B-TREE)"));
+            notes.note_sort(&format!("{what} takes a temporary B-tree (TEMP B-TREE)"));
         }
         if let Some((table, index)) = said.split_once(" USING AUTOMATIC ") {
             let table = table.strip_prefix("SEARCH ").unwrap_or(table);
             let columns = index.split_once('(').map_or("", |(_, columns)| columns);
             let columns = columns.trim_end_matches(')');
-            notes.say(format!(
-                "An index of '{table}' ({columns}) is made for this query alone - consider adding it"
+            notes.add_note(format!(
+                "A temporary index of '{table}' ({columns}) is built for this query - consider adding it"
             ));
         }
     }
-    notes.finish()
+    notes.into_notes()
 }
 
-/// Whether it is a table, and no index of it is used.
-fn is_plain(scanned: &str) -> bool {
+/// Returns true if a table is scanned without an index.
+fn is_unindexed_table_scan(scanned: &str) -> bool {
     let made = scanned.starts_with('(') || scanned.starts_with("CONSTANT ROW");
     let indexed = [" USING ", " VIRTUAL TABLE "].iter().any(|word| scanned.contains(word));
     !made && !indexed && !scanned.contains("-ROW VALUES") && !scanned.starts_with("SUBQUERY")
@@ -91,25 +93,28 @@ fn is_plain(scanned: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn plan(said: &[&str]) -> Vec<Step> {
+    fn test_plan(said: &[&str]) -> Vec<PlanStep> {
         let steps = said.iter().zip(1..);
         steps
-            .map(|(said, id)| Step {
+            .map(|(said, id)| PlanStep {
                 id: id.to_string(),
                 parent: (id - 1).to_string(),
-                said: (*said).to_owned(),
+                detail: (*said).to_owned(),
             })
             .collect()
     }
 
     #[test]
-    fn a_step_stands_further_in_than_the_one_it_is_part_of() {
-        assert_eq!(tree(&plan(&["COMPOUND QUERY", "SCAN a"])), "COMPOUND QUERY\n  SCAN a");
+    fn tree_indents_steps_below_parent() {
+        assert_eq!(
+            format_tree(&test_plan(&["COMPOUND QUERY", "SCAN a"])),
+            "COMPOUND QUERY\n  SCAN a"
+        );
     }
 
     #[test]
-    fn a_scan_without_an_index_and_a_temporary_tree_stand_out() {
-        let notes = notes(&plan(&[
+    fn unindexed_scan_and_temporary_tree_are_noted() {
+        let notes = collect_notes(&test_plan(&[
             "CO-ROUTINE recent",
             "SCAN big",
             "SCAN recent",
@@ -126,8 +131,9 @@ mod tests {
     }
 
     #[test]
-    fn a_search_by_an_index_is_nothing_to_speak_of() {
-        let notes = notes(&plan(&["SEARCH users USING INTEGER PRIMARY KEY (rowid=?)"]));
+    fn index_search_has_no_notes() {
+        let notes =
+            collect_notes(&test_plan(&["SEARCH users USING INTEGER PRIMARY KEY (rowid=?)"]));
         assert_eq!(notes, ["Nothing stands out in this plan"]);
     }
 }

@@ -1,21 +1,21 @@
-//! Breaking work off.
+//! Cooperative cancellation of running work.
 
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 
-/// A word that work is not wanted any more. All clones hear it.
+/// A flag that requests cancellation. All clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct CancelFlag(Arc<AtomicBool>);
 
-impl Cancel {
-    /// Says that the work is not wanted any more.
+impl CancelFlag {
+    /// Requests cancellation.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether that was said.
+    /// Returns whether cancellation was requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

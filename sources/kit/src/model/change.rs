@@ -1,4 +1,4 @@
-//! What somebody changes in the library itself, instead of bringing it in.
+//! Changes that users make to library items, as opposed to imports.
 
 use std::collections::HashSet;
 
@@ -7,80 +7,80 @@ use serde::Serialize;
 
 use super::{Draft, ItemId, Uri};
 
-/// Longest text of what is written in the library, in characters (code points).
-pub const LONGEST_CONTENT: usize = 1_000_000;
+/// Maximum text length of an item written in the library, in characters (code points).
+pub const MAX_CONTENT_CHARS: usize = 1_000_000;
 
-/// A change of what one source holds.
+/// A change to the items of one source.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// Something new. Where it comes from is not remembered.
+    /// Inserts a new item. Its origin is not recorded.
     Add(Box<Draft>),
-    /// Other tags on something.
+    /// Adds and removes tags of an item.
     Tag {
-        /// What it is.
+        /// The item.
         id: ItemId,
-        /// Which tags.
-        tagging: Tagging,
+        /// The tags to add and remove.
+        tagging: TagChange,
     },
-    /// Another text, or none any more.
+    /// Edits or deletes an item.
     Edit {
-        /// What it is.
+        /// The item.
         id: ItemId,
-        /// The version that was read: any other is left alone.
+        /// Expected version; the edit fails if the item is at another version.
         version: Option<i64>,
-        /// What becomes of it.
+        /// The edit.
         edit: Edit,
     },
 }
 
-/// What becomes of something that is edited.
+/// An edit of an existing item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// More text at its end, on a line of its own.
+    /// Appends text on a new line.
     Append(String),
-    /// Other values for those of its fields that are given.
-    Replace(Replacement),
-    /// Nothing is found or read of it any more.
+    /// Replaces the given fields.
+    Replace(FieldReplacement),
+    /// Deletes the item.
     Delete,
 }
 
-/// New values for some of the fields of an item.
+/// New values for some fields of an item. `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Replacement {
-    /// Its title.
+pub struct FieldReplacement {
+    /// New title.
     pub title: Option<String>,
-    /// Its text.
+    /// New text.
     pub content: Option<String>,
-    /// Its tags, all of them.
+    /// Complete new tag list.
     pub tags: Option<Vec<String>>,
 }
 
-/// Tags that are put on something and taken off it.
+/// Tags to add to and remove from an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tagging {
-    /// What it is to have.
+pub struct TagChange {
+    /// Tags to add.
     pub add: Vec<String>,
-    /// What it is not to have.
+    /// Tags to remove.
     pub remove: Vec<String>,
 }
 
-/// What a change has left.
+/// Item after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Written {
-    /// Identifier inside the source; what the source's `get` tool takes.
+pub struct ChangedItem {
+    /// Identifier within the source, as its `get` tool takes it.
     pub id: ItemId,
     /// Canonical pointer, such as `media://3`.
     pub uri: Uri,
-    /// How often it was changed, starting at 1.
+    /// Version, starting at 1.
     pub version: i64,
-    /// Its tags.
+    /// Tags.
     pub tags: Vec<String>,
 }
 
-impl Tagging {
-    /// The tags of something that has `before`; `None` if they stay as they are.
-    /// Case makes no difference: a tag that is there keeps the form it has.
-    pub fn applied_to(&self, before: &[String]) -> Option<Vec<String>> {
+impl TagChange {
+    /// Returns the new tags of an item that has the tags `before`, or `None` if nothing changes.
+    /// Tags are compared case-insensitively; an existing tag keeps its spelling.
+    pub fn apply_to(&self, before: &[String]) -> Option<Vec<String>> {
         let gone: HashSet<String> = self.remove.iter().map(|tag| tag.to_lowercase()).collect();
         let mut known = HashSet::new();
         let after: Vec<String> = before
@@ -99,17 +99,17 @@ mod tests {
 
     fn tags(before: &[&str], add: &[&str], remove: &[&str]) -> Option<Vec<String>> {
         let own = |tags: &[&str]| tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>();
-        Tagging { add: own(add), remove: own(remove) }.applied_to(&own(before))
+        TagChange { add: own(add), remove: own(remove) }.apply_to(&own(before))
     }
 
     #[test]
-    fn tags_are_added_and_taken_off_whatever_their_case() {
+    fn tag_change_ignores_case() {
         assert_eq!(tags(&["Rye", "oat"], &["bran"], &["rye"]).unwrap(), ["oat", "bran"]);
         assert_eq!(tags(&["Äpfel"], &["x", "X"], &["äpfel"]).unwrap(), ["x"]);
     }
 
     #[test]
-    fn tags_that_are_there_already_or_are_not_there_change_nothing() {
+    fn tag_change_ignores_present_and_missing_tags() {
         assert_eq!(tags(&["Rye"], &["rye", "RYE"], &["oat"]), None);
         assert_eq!(tags(&[], &[], &[]), None);
     }

@@ -1,40 +1,39 @@
-//! What an importer brings: an item that is not in the store yet.
+//! Drafts: items produced by importers, not yet stored.
 
 use serde::{Deserialize, Serialize};
 
 use super::{SourceName, Timestamp, Uri};
 
-/// An item to be saved, with where it comes from.
+/// An item to save, together with its origin.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// What the item is known by outside: a file path, an export's own id.
-    /// Saving the same origin again updates the item.
+    /// External identity of the item: a file path or the identifier in an export. Saving the same
+    /// origin again updates the item.
     pub origin: String,
-    /// Fingerprint of what was read. The same fingerprint again changes nothing.
+    /// Fingerprint of the input. Saving the same fingerprint again changes nothing.
     pub digest: String,
-    /// The identifier that a new item should have. One that is taken, or that
-    /// no item of the source could have, is passed over.
+    /// Preferred identifier for a new item. Ignored if it is taken or invalid for the source.
     pub id: Option<String>,
-    /// The item.
-    pub body: Body,
+    /// Content of the item.
+    pub body: DraftBody,
 }
 
 impl Draft {
-    /// An item that is stored, as the draft that would make it again.
-    pub fn stored(id: &str, body: Body) -> Self {
+    /// Creates a draft that recreates a stored item.
+    pub fn from_stored(id: &str, body: DraftBody) -> Self {
         let origin = Uri::item(body.source(), id).to_string();
         Self { origin, digest: String::new(), id: Some(id.to_owned()), body }
     }
 
-    /// The identifier that a new item should have, for a source that counts.
-    pub fn wanted_number(&self) -> Option<i64> {
+    /// Returns the preferred identifier as a positive number, for sources with numeric identifiers.
+    pub fn numeric_id(&self) -> Option<i64> {
         self.id.as_deref()?.parse().ok().filter(|id| *id > 0)
     }
 }
 
-/// The item of a draft.
+/// Content of a draft.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum DraftBody {
     /// A note.
     Note(NoteDraft),
     /// A media document.
@@ -47,8 +46,8 @@ pub enum Body {
     Prompt(PromptDraft),
 }
 
-impl Body {
-    /// The source that keeps it.
+impl DraftBody {
+    /// Returns the source that stores this content.
     pub fn source(&self) -> SourceName {
         match self {
             Self::Note(_) => SourceName::Notes,
@@ -64,17 +63,17 @@ impl Body {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NoteDraft {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its text, front matter included.
+    /// Text, including front matter.
     pub content: String,
-    /// Its keywords.
+    /// Keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// When it was written.
+    /// Creation time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last changed.
+    /// Last modification time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
 }
@@ -83,128 +82,128 @@ pub struct NoteDraft {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MediaDraft {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its kind: `markdown`, `html`, `txt`, `audio` …
+    /// Media type: `markdown`, `html`, `txt`, `audio` …
     pub media_type: String,
-    /// Where it was published.
+    /// Publication URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Who wrote it.
+    /// Author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// Its text; for audio and video, what is said.
+    /// Text; for audio and video, the spoken words.
     pub content: String,
-    /// Its keywords.
+    /// Keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// When it was brought in first.
+    /// Time of the first import.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingested_at: Option<Timestamp>,
-    /// When it was published or last changed.
+    /// Time of publication or last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
-    /// What is said when, for audio and video.
+    /// Transcript with timestamps, for audio and video.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<Transcript>,
-    /// What another program has made of the document; it is kept as it is.
+    /// Data that another program generated for the document, stored unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kept: Option<KeptMedia>,
-    /// What its parts are called, where its text does not say so itself: the
-    /// pages of a paper. If there are none, the headings of the text are taken.
+    pub kept: Option<GeneratedMediaData>,
+    /// Headings that the text itself does not contain, such as the pages of a paper. If empty, the
+    /// Markdown headings of the text are used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headings: Vec<Heading>,
 }
 
-/// The title of a part of a document.
+/// A section title of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Heading {
-    /// Where the part begins, in bytes of the text.
+    /// Start of the section, as a byte offset in the text.
     pub at: usize,
-    /// How deep it is; a part ends where one begins that is no deeper.
+    /// Nesting level. A section ends where the next one of the same or a lower level starts.
     pub level: u8,
-    /// What it is called.
+    /// Title of the section.
     pub title: String,
 }
 
-/// What another program has made of a document.
+/// Data that another program generated for a document.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct KeptMedia {
-    /// Its chunks, in order; without any, the text is cut here.
+pub struct GeneratedMediaData {
+    /// Chunks in order. If empty, the text is chunked on import.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chunks: Vec<StoredChunk>,
-    /// How long the text was that the chunks are of, in code points. They are
-    /// passed over if it is not that long any more.
+    /// Text length when the chunks were made, in code points. The chunks are ignored if the text
+    /// has another length now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<usize>,
-    /// Its transcript, instead of that of the draft.
+    /// Transcript that replaces the draft's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcription: Option<Transcription>,
-    /// What it says about the document.
+    /// Analysis of the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<String>,
 }
 
-/// A part of a document, as another program has cut it.
+/// A chunk of a document, as split by another program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoredChunk {
-    /// Its text; if that is empty, what stands where it begins and ends.
+    /// Text; if empty, the document text between `start` and `end`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Where it begins in the document, in code points.
+    /// Start in the document, in code points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<i64>,
-    /// Where it ends in the document, in code points.
+    /// End in the document, in code points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<i64>,
-    /// What it is: `text`, `heading`, `table` …
+    /// Chunk type: `text`, `heading`, `table` …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// What else is known of it, as JSON.
+    /// Further metadata, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<String>,
 }
 
-/// A transcript as another program has written it: JSON with segments, or text.
+/// A transcript written by another program: JSON with segments, or plain text.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transcription {
-    /// What is said.
+    /// Text of the transcript.
     pub text: String,
-    /// Who listened.
+    /// Transcription model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// When it was made.
+    /// Creation time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
 }
 
-/// What is said in a recording, and when.
+/// A transcript of a recording with timestamps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transcript {
-    /// The language, as a tag such as `en`.
+    /// Language tag, such as `en`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// The cues, in order.
+    /// Cues in order.
     pub cues: Vec<Cue>,
 }
 
-/// One thing said.
+/// One timed utterance of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cue {
-    /// When it begins, in milliseconds.
+    /// Start time, in milliseconds.
     pub start_ms: u64,
-    /// When it ends, in milliseconds.
+    /// End time, in milliseconds.
     pub end_ms: u64,
-    /// Who says it.
+    /// Speaker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<String>,
-    /// What is said.
+    /// Spoken text.
     pub text: String,
 }
 
@@ -212,42 +211,41 @@ pub struct Cue {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChatDraft {
-    /// Its title.
+    /// Title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Where it was held, such as `chatgpt`.
+    /// Service that hosted the conversation, such as `chatgpt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
-    /// Its keywords.
+    /// Keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
-    /// How well it was liked.
+    /// User rating.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rating: Option<i64>,
-    /// The origin of the character that it was held with.
+    /// Origin of the character that took part in the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub character: Option<String>,
-    /// When it began.
+    /// Start time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When it was last changed.
+    /// Last modification time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
-    /// Where it leaves another conversation, for a branch of one.
+    /// Branch point, if the conversation branches off another one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fork: Option<Fork>,
-    /// Its messages, in order; of a branch, those that the other one has not.
+    pub fork: Option<ChatBranch>,
+    /// Messages in order. A branch contains only messages that its parent does not have.
     pub messages: Vec<MessageDraft>,
 }
 
-/// Where a conversation leaves another one.
+/// The point where a conversation branches off another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Fork {
-    /// The origin of the draft that the other one came from. It is saved before.
+pub struct ChatBranch {
+    /// Origin of the parent conversation's draft, which must be saved first.
     pub of: String,
-    /// What the last message that both have is known by there; none if they
-    /// begin differently.
+    /// Origin of the last shared message in the parent; `None` if no message is shared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
@@ -256,76 +254,74 @@ pub struct Fork {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MessageDraft {
-    /// What it is known by in the export.
+    /// Identifier of the message in the export.
     pub origin: String,
-    /// The identifier that it should have if it is new. One that is taken is
-    /// passed over.
+    /// Preferred identifier for a new message. Ignored if it is taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Who wrote it.
+    /// Author of the message.
     pub sender: String,
-    /// The model that wrote it, if one did.
+    /// Model that wrote the message, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it says.
+    /// Text.
     pub content: String,
-    /// When it was sent.
+    /// Time sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
 }
 
-/// A character card; written, its fields are called as the card specifications
-/// call them.
+/// A character card. Serialised field names follow the character card specifications.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CharacterDraft {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Who it is.
+    /// Description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How it is.
+    /// Personality.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
-    /// Where it is met.
+    /// Scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
-    /// What the model is told first.
+    /// System prompt, placed before the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// What the model is told last.
+    /// Instructions placed after the conversation history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_history_instructions: Option<String>,
-    /// What it says first.
+    /// First message of the character.
     #[serde(rename = "first_mes", skip_serializing_if = "Option::is_none")]
     pub first_message: Option<String>,
-    /// How it talks.
+    /// Example dialogue.
     #[serde(rename = "mes_example", skip_serializing_if = "Option::is_none")]
     pub message_example: Option<String>,
-    /// What its creator says about it.
+    /// Notes of the card's creator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creator_notes: Option<String>,
-    /// Other things it may say first.
+    /// Alternative first messages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alternate_greetings: Vec<String>,
-    /// Its keywords.
+    /// Keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Who made it.
+    /// Creator of the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creator: Option<String>,
-    /// Which version of the card it is.
+    /// Version of the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub character_version: Option<String>,
-    /// What else the card holds, as JSON: extensions, lorebook.
+    /// Other card data, as JSON: extensions, lorebook.
     pub extensions: serde_json::Map<String, serde_json::Value>,
-    /// Its picture.
+    /// Image of the character.
     #[serde(skip)]
     pub image: Option<Vec<u8>>,
-    /// When the card was made.
+    /// Creation time of the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-    /// When the card was last changed.
+    /// Last modification time of the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
 }
@@ -334,42 +330,42 @@ pub struct CharacterDraft {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PromptDraft {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Who wrote it.
+    /// Author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// What it is for.
+    /// Description of its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
-    /// What the model is told first.
+    /// System prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// What the user says.
+    /// User prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_prompt: Option<String>,
-    /// Its keywords.
+    /// Keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
-    /// When it was last changed.
+    /// Last modification time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
 }
 
-/// What became of a draft.
+/// Outcome of saving a draft, with the URI of the item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Saved {
-    /// It was not there before.
+pub enum SaveOutcome {
+    /// The item was created.
     New(Uri),
-    /// It was there, and has changed.
+    /// The item existed and was updated.
     Updated(Uri),
-    /// It was there, just so.
+    /// The item existed and is unchanged.
     Unchanged(Uri),
 }
 
-impl Saved {
-    /// The item.
+impl SaveOutcome {
+    /// Returns the URI of the item.
     pub fn uri(&self) -> &Uri {
         match self {
             Self::New(uri) | Self::Updated(uri) | Self::Unchanged(uri) => uri,

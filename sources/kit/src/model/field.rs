@@ -1,43 +1,43 @@
-//! The fields that a query can name: `title:bread`.
+//! Fields that a query can name, as in `title:bread`.
 
-/// What a part of an item is to its reader, whatever its column is called.
+/// Meaning of an item field, independent of its column name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
-    /// The title of a text, the name of a character or a prompt.
+    /// Title of a text; name of a character or prompt.
     Title,
-    /// What it says: a note, a document, a message.
+    /// Text of a note, document or message.
     Text,
     /// Keywords and tags.
     Tags,
-    /// Who wrote it.
+    /// Author or creator.
     Author,
-    /// What it is: of characters and prompts.
+    /// Description of a character or prompt.
     Description,
-    /// Characters: what they are like.
+    /// Characters: personality.
     Personality,
-    /// Characters: where they are met.
+    /// Characters: scenario.
     Scenario,
     /// The system prompt.
     SystemPrompt,
-    /// Prompts: the user prompt.
+    /// Prompts: user prompt.
     UserPrompt,
-    /// Characters: how they begin.
+    /// Characters: first message.
     FirstMessage,
-    /// Characters: how else they begin.
+    /// Characters: alternative first messages.
     AlternateGreetings,
-    /// Characters: what the model is told last.
+    /// Characters: instructions after the conversation history.
     PostHistoryInstructions,
-    /// Characters: how they speak.
+    /// Characters: example dialogue.
     MessageExample,
-    /// Characters: their lorebook.
+    /// Characters: lorebook.
     CharacterBook,
-    /// Characters: what their maker says about them.
+    /// Characters: notes of the creator.
     CreatorNotes,
 }
 
 impl Field {
-    /// The names under which a query can name a field.
-    const NAMES: [(&str, Self); 24] = [
+    /// Field names accepted in queries.
+    const QUERY_NAMES: [(&str, Self); 24] = [
         ("title", Self::Title),
         ("name", Self::Title),
         ("text", Self::Text),
@@ -64,9 +64,9 @@ impl Field {
         ("creator_notes", Self::CreatorNotes),
     ];
 
-    /// The field of that name, in any case; `None` if there is none.
-    pub fn named(name: &str) -> Option<Self> {
-        let found = Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    /// Returns the field with the given name, ignoring ASCII case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let found = Self::QUERY_NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, field)| *field)
     }
 }

@@ -1,4 +1,4 @@
-//! What a search finds: the contract's `ResultItem`.
+//! Search hits: the contract's `ResultItem`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,38 +8,38 @@ use super::{ItemId, SourceName, Timestamp, Uri};
 /// One item or passage that matched.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Hit {
-    /// Identifier inside the source; what the source's `get` tool takes.
+    /// Identifier within the source, as its `get` tool takes it.
     pub id: ItemId,
-    /// The source it is in.
+    /// Source of the item.
     pub source: SourceName,
     /// Short title or name.
     pub title: Option<String>,
-    /// Plain text where most of the query stands together, at most `snippet_length` characters.
+    /// Plain text around the densest match, at most `snippet_length` characters.
     pub snippet: Option<String>,
-    /// With `highlight` only: where the query matches in the snippet, in order.
+    /// With `highlight` only: matching ranges of the snippet, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highlights: Option<Vec<Highlight>>,
-    /// With `highlight` only: the words of the query that occur in the item, as they were typed.
+    /// With `highlight` only: query words that occur in the item, as typed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matched: Option<Vec<String>>,
     /// Canonical pointer, such as `media://3`.
     pub uri: Uri,
-    /// How well it matches: 0 to 1, higher is better.
+    /// Relevance: 0 to 1, higher is better.
     pub score: f64,
-    /// What the score was computed from.
+    /// Basis of the score.
     pub score_type: ScoreType,
-    /// When it was made (ISO 8601, UTC).
+    /// Creation time (ISO 8601, UTC).
     pub created_at: Option<Timestamp>,
-    /// When it last changed (ISO 8601, UTC).
+    /// Last modification (ISO 8601, UTC).
     pub last_modified: Option<Timestamp>,
-    /// How often it was changed, starting at 1.
+    /// Version, starting at 1.
     pub version: Option<i64>,
-    /// Its keywords.
+    /// Keywords.
     pub tags: Option<Vec<String>>,
     /// Media and collections: the kind of document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
-    /// Media and collections: where it came from.
+    /// Media and collections: source URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Chats only: the conversation.
@@ -51,12 +51,12 @@ pub struct Hit {
     /// Chats only: who wrote the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
-    /// Where the match is; pass it back as `retrieval.loc` to read there.
+    /// Match location; pass it back as `retrieval.loc` to read there.
     pub loc: Option<Loc>,
 }
 
 impl Hit {
-    /// A hit with nothing but its place, its name and the best score.
+    /// Creates a hit with the given URI and identifier, score 1.0 and no other fields.
     pub fn new(uri: Uri, id: ItemId) -> Self {
         Self {
             id,
@@ -85,26 +85,26 @@ impl Hit {
 /// A part of a snippet, in characters (code points).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Highlight {
-    /// Where it begins.
+    /// Start.
     pub start: usize,
-    /// Where it ends: the first character after it.
+    /// End, exclusive.
     pub end: usize,
 }
 
-/// What a score was computed from.
+/// Basis of a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoreType {
     /// Full-text search.
     #[default]
     Fts,
-    /// Search by meaning.
+    /// Vector search.
     Vector,
     /// Both.
     Hybrid,
 }
 
-/// A place inside an item. Which fields are set depends on the source.
+/// A location in an item. Which fields are set depends on the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Loc {
@@ -126,7 +126,7 @@ pub struct Loc {
     /// Chats: the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
-    /// Chats: the place of the message in its conversation, counted from 0.
+    /// Chats: index of the message in its conversation, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_index: Option<usize>,
     /// Characters and prompts: the field that matched.

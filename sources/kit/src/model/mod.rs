@@ -1,36 +1,39 @@
-//! The words of the house as types: what is asked, what is found, what is
-//! read and what is brought in.
+//! Data model: search requests, hits, items, drafts and changes.
 
-mod ask;
 mod cancel;
 mod change;
 mod draft;
 mod field;
-mod floor;
 mod hit;
-mod holdings;
 mod item;
-mod name;
+mod rank_request;
 mod retrieval;
+mod score_threshold;
+mod source_name;
+mod source_stats;
 mod statistics;
 mod timestamp;
 mod uri;
 
-pub use ask::{Ask, By, Deadline, Filters, Order, PromptField, Ranked, Ranking, View};
-pub use cancel::Cancel;
-pub use change::{Change, Edit, LONGEST_CONTENT, Replacement, Tagging, Written};
+pub use cancel::CancelFlag;
+pub use change::{Change, ChangedItem, Edit, FieldReplacement, MAX_CONTENT_CHARS, TagChange};
 pub use draft::{
-    Body, CharacterDraft, ChatDraft, Cue, Draft, Fork, Heading, KeptMedia, MediaDraft,
-    MessageDraft, NoteDraft, PromptDraft, Saved, StoredChunk, Transcript, Transcription,
+    CharacterDraft, ChatBranch, ChatDraft, Cue, Draft, DraftBody, GeneratedMediaData, Heading,
+    MediaDraft, MessageDraft, NoteDraft, PromptDraft, SaveOutcome, StoredChunk, Transcript,
+    Transcription,
 };
 pub use field::Field;
-pub use floor::Floor;
 pub use hit::{Highlight, Hit, Loc, ScoreType};
-pub use holdings::{Holdings, Stamped, StoredPrompt, Suggestions};
-pub use item::{Get, Item, PageOf, Range};
-pub use name::SourceName;
-pub use retrieval::{Mode, Preferences, Retrieval, RetrievalOptions};
-pub use statistics::Statistics;
-pub(crate) use statistics::count;
+pub use item::{GetRequest, Item, PageRequest, Range};
+pub use rank_request::{
+    ChatMatchScope, Deadline, Filters, HitRequest, Order, PromptField, RankRequest, RankedMatch,
+    Ranking,
+};
+pub use retrieval::{Preferences, Retrieval, RetrievalMode, RetrievalOptions};
+pub use score_threshold::ScoreThreshold;
+pub use source_name::SourceName;
+pub use source_stats::{ItemVersion, SourceStats, StoredPrompt, Suggestions};
+pub use statistics::CorpusStatistics;
+pub(crate) use statistics::to_f64;
 pub use timestamp::{Timestamp, TimestampError};
 pub use uri::{ItemId, Uri, UriError};

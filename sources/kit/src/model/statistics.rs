@@ -1,51 +1,52 @@
-//! What scores are computed from, for one table or the sum of several.
+//! Corpus statistics for scoring, for one table or the sum of several.
 
 use std::ops::AddAssign;
 
-/// The weight of a phrase that is in more than half of the rows.
-const LEAST: f64 = 1e-6;
+/// Weight of a phrase that occurs in more than half of the rows.
+const MIN_PHRASE_WEIGHT: f64 = 1e-6;
 
-/// How much there is, and how often each phrase of a query occurs in it.
+/// Corpus size and document frequency of each phrase of a query.
 ///
-/// Summed over all sources that are searched before anything is scored, so
-/// that all of them are ranked as one index would rank them
-/// (`docs/adr/0008-one-ranking.md`).
+/// Statistics are summed over all searched sources before scoring, so that the sources are ranked
+/// like one index (`docs/adr/0008-one-ranking.md`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Passages.
+pub struct CorpusStatistics {
+    /// Number of passages.
     pub rows: u64,
-    /// Words in all of them.
+    /// Number of words in all passages.
     pub tokens: u64,
-    /// In how many passages each phrase of the query occurs, in the order of
-    /// the query.
-    pub matches: Vec<u64>,
+    /// Number of passages that contain each phrase, in query order.
+    pub document_frequencies: Vec<u64>,
 }
 
-impl Statistics {
-    /// How much each phrase counts: the rarer, the more. The formula is that of
-    /// FTS5's `bm25()`, where a phrase in more than half of all passages counts
-    /// a millionth.
-    pub fn weights(&self) -> Vec<f64> {
-        self.matches.iter().map(|matches| weight(self.rows, *matches)).collect()
+impl CorpusStatistics {
+    /// Returns the weight of each phrase (inverse document frequency). The formula is that of
+    /// FTS5's `bm25()`: `ln((rows - n + 0.5) / (n + 0.5))`, or 1e-6 where that is not positive.
+    pub fn phrase_weights(&self) -> Vec<f64> {
+        self.document_frequencies.iter().map(|matches| phrase_weight(self.rows, *matches)).collect()
     }
 }
 
-fn weight(rows: u64, matches: u64) -> f64 {
-    let (rows, matches) = (count(rows), count(matches));
+fn phrase_weight(rows: u64, matches: u64) -> f64 {
+    let (rows, matches) = (to_f64(rows), to_f64(matches));
     let weight = ((rows - matches + 0.5) / (matches + 0.5)).ln();
-    if weight > 0.0 { weight } else { LEAST }
+    if weight > 0.0 { weight } else { MIN_PHRASE_WEIGHT }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "nobody has 2^53 words")]
-pub(crate) fn count(number: u64) -> f64 {
+#[expect(clippy::cast_precision_loss, reason = "word counts stay below 2^53")]
+pub(crate) fn to_f64(number: u64) -> f64 {
     number as f64
 }
 
-impl AddAssign<&Self> for Statistics {
+impl AddAssign<&Self> for CorpusStatistics {
     fn add_assign(&mut self, other: &Self) {
         self.rows += other.rows;
         self.tokens += other.tokens;
-        self.matches.resize(self.matches.len().max(other.matches.len()), 0);
-        self.matches.iter_mut().zip(&other.matches).for_each(|(sum, more)| *sum += more);
+        self.document_frequencies
+            .resize(self.document_frequencies.len().max(other.document_frequencies.len()), 0);
+        self.document_frequencies
+            .iter_mut()
+            .zip(&other.document_frequencies)
+            .for_each(|(sum, more)| *sum += more);
     }
 }

@@ -1,4 +1,4 @@
-//! Moments in time: stored as `YYYY-MM-DDTHH:MM:SS.mmmZ`, read leniently.
+//! Timestamps: stored as `YYYY-MM-DDTHH:MM:SS.mmmZ`, parsed leniently.
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use time::{
     format_description::well_known::Rfc3339, macros::format_description,
 };
 
-/// A moment in UTC, to the millisecond.
+/// A point in time in UTC, with millisecond precision.
 ///
-/// Its text form sorts as it lies in time.
+/// The lexicographic order of its text form is the chronological order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(OffsetDateTime);
 
-/// Says which text is no moment in time.
+/// Error for text that is not a date or time.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not an ISO 8601 date or time, such as 2026-01-31 or 2026-01-31T08:00:00Z")]
 pub struct TimestampError(String);
 
 impl Timestamp {
-    /// The moment now.
+    /// Returns the current time.
     pub fn now() -> Self {
         Self(OffsetDateTime::now_utc())
     }
 
-    /// The moment that many seconds after 1970 began, if a calendar has it.
+    /// Creates a timestamp from seconds since 1970-01-01, or `None` outside the years 0 to 9999.
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked before the cast")]
     pub fn from_unix_seconds(seconds: f64) -> Option<Self> {
-        // Year 9999 ends there; beyond it the text form would not sort.
+        // Beyond year 9999 the text form would not sort chronologically.
         if !(-62_167_219_200.0..253_402_300_800.0).contains(&seconds) {
             return None;
         }
@@ -37,23 +37,23 @@ impl Timestamp {
         Some(Self(moment))
     }
 
-    /// Milliseconds since 1970 began. Every one of them has a number of its own.
+    /// Returns the milliseconds since 1970-01-01. All values are exact in `f64`.
     #[expect(clippy::cast_precision_loss, reason = "milliseconds up to year 9999 are below 2^53")]
     pub fn as_unix_milliseconds(self) -> f64 {
         (self.0.unix_timestamp() * 1_000 + i64::from(self.0.millisecond())) as f64
     }
 
-    /// Reads a date or time, with or without `T`, fraction and offset; a
-    /// time without an offset is in UTC.
+    /// Parses a date or time, with or without `T`, fraction and offset. A time without an offset is
+    /// in UTC.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         let trimmed = text.trim();
-        Self::parse_time(trimmed)
+        Self::parse_datetime(trimmed)
             .or_else(|| parse_date(trimmed).map(|date| Self(date.midnight().assume_utc())))
             .ok_or_else(|| TimestampError(text.to_owned()))
     }
 
-    /// Reads the last moment that `text` covers: all of a day, if it is one.
-    pub fn parse_end(text: &str) -> Result<Self, TimestampError> {
+    /// Parses the end of a range: a date without a time means the last millisecond of that day.
+    pub fn parse_range_end(text: &str) -> Result<Self, TimestampError> {
         match parse_date(text.trim()) {
             Some(date) => {
                 let end = date.midnight().assume_utc() + Duration::days(1);
@@ -63,7 +63,7 @@ impl Timestamp {
         }
     }
 
-    fn parse_time(text: &str) -> Option<Self> {
+    fn parse_datetime(text: &str) -> Option<Self> {
         let local = format_description!(
             "[year]-[month]-[day][first [T][ ]][hour]:[minute][optional [:[second][optional [.[subsecond]]]]]"
         );
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_that_is_met_reads_as_the_same_moment() {
+    fn timestamp_formats_parse_to_same_instant() {
         let forms = [
             "2026-01-31T08:30:00.000Z",
             "2026-01-31 08:30:00",
@@ -170,15 +170,15 @@ mod tests {
     }
 
     #[test]
-    fn a_day_ends_with_its_last_millisecond() {
-        let end = Timestamp::parse_end("2026-02-28").unwrap();
+    fn range_end_of_date_is_last_millisecond() {
+        let end = Timestamp::parse_range_end("2026-02-28").unwrap();
         assert_eq!(end.to_string(), "2026-02-28T23:59:59.999Z");
-        let exact = Timestamp::parse_end("2026-02-28T10:00:00Z").unwrap();
+        let exact = Timestamp::parse_range_end("2026-02-28T10:00:00Z").unwrap();
         assert_eq!(exact.to_string(), "2026-02-28T10:00:00.000Z");
     }
 
     #[test]
-    fn what_is_no_date_is_refused() {
+    fn timestamp_rejects_invalid_text() {
         for text in ["", "yesterday", "2026-13-01", "2026-02-30", "10:00"] {
             assert!(Timestamp::parse(text).is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Pointers to items: `notes://<id>`, `media://3`, `chats://<id>#<message>`.
+//! URIs of items: `notes://<id>`, `media://3`, `chats://<id>#<message>`.
 
 use std::{fmt, str::FromStr};
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::SourceName;
 
-/// The identifier of an item inside its source.
+/// Identifier of an item within its source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ItemId {
-    /// The row number of a media document, a character or a prompt.
+    /// Row number of a media document, character or prompt.
     Number(i64),
-    /// The text identifier of a note or a conversation.
+    /// Text identifier of a note or conversation.
     Text(String),
 }
 
 impl ItemId {
-    /// Reads the identifier as a row number, if it is one.
+    /// Returns the identifier as a row number if it is one.
     pub fn as_number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -48,24 +48,24 @@ impl From<&str> for ItemId {
     }
 }
 
-/// The canonical pointer to an item, or to one message of a conversation.
+/// Canonical URI of an item, or of one message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Uri {
-    /// The source the item is in.
+    /// Source of the item.
     pub source: SourceName,
-    /// The identifier of the item, as text.
+    /// Identifier of the item, as text.
     pub id: String,
-    /// The part of the item that is meant: a message of a conversation.
+    /// Part of the item: a message of a conversation.
     pub part: Option<String>,
 }
 
 impl Uri {
-    /// Points at a whole item.
+    /// Creates the URI of a whole item.
     pub fn item(source: SourceName, id: impl Into<String>) -> Self {
         Self { source, id: id.into(), part: None }
     }
 
-    /// Points at one part of an item.
+    /// Creates the URI of one part of an item.
     pub fn part(source: SourceName, id: impl Into<String>, part: impl Into<String>) -> Self {
         Self { source, id: id.into(), part: Some(part.into()) }
     }
@@ -81,9 +81,9 @@ impl fmt::Display for Uri {
     }
 }
 
-/// Says why a text is no pointer to an item.
+/// Error for text that is not an item URI.
 #[derive(Debug, thiserror::Error)]
-#[error("`{uri}` is not the URI of an item: {reason}")]
+#[error("`{uri}` is not an item URI: {reason}")]
 pub struct UriError {
     uri: String,
     reason: String,
@@ -140,14 +140,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uri_reads_what_it_writes() {
+    fn uri_round_trips_through_text() {
         for text in ["notes://a-b", "media://3", "chats://c1#m2"] {
             assert_eq!(text.parse::<Uri>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn a_uri_without_a_known_source_or_an_id_is_refused_with_the_reason() {
+    fn uri_requires_known_source_and_id() {
         let cases = [
             ("recipes://1", "unknown source `recipes`"),
             ("notes://", "the id is missing"),

@@ -1,36 +1,36 @@
-//! Copies of a whole database, and whether somebody has it open.
+//! Copies of a database, and detection of other users of a file.
 
 use std::{fs::File, path::Path, time::Duration};
 
 use rusqlite::ErrorCode;
 
-use super::{Store, StoreError, file::connect};
+use super::{Store, StoreError, file::open_connection};
 
 impl Store {
-    /// Writes this moment's state into a file that is not there yet. Whoever
-    /// reads or writes meanwhile is not held up.
+    /// Writes a snapshot of the database to a file that must not exist yet. Concurrent readers and
+    /// writers are not blocked.
     pub fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
         let failed = |source| StoreError::Open { path: path.to_owned(), source };
-        // What is copied must be ours, and whole.
+        // Refuses files that are damaged or not Vademecum databases.
         self.open()?;
         let text = path.to_string_lossy();
-        connect(self.path())?.execute("VACUUM INTO ?1", [&text])?;
-        // The way of writing is in the file, but is not copied with it.
-        let copy = connect(path).map_err(failed)?;
+        open_connection(self.path())?.execute("VACUUM INTO ?1", [&text])?;
+        // The journal mode is stored in the file but not copied by `VACUUM INTO`.
+        let copy = open_connection(path).map_err(failed)?;
         copy.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
         copy.close().map_err(|(_, source)| failed(source))?;
         let synced = File::open(path).and_then(|file| file.sync_all());
         synced.map_err(|source| StoreError::Folder { path: path.to_owned(), source })
     }
 
-    /// Whether anybody else has the file open.
+    /// Returns whether any other connection has the file open.
     pub fn is_in_use(&self) -> Result<bool, StoreError> {
         if !self.path().exists() {
             return Ok(false);
         }
-        let connection = connect(self.path())?;
+        let connection = open_connection(self.path())?;
         connection.busy_timeout(Duration::ZERO)?;
-        // Only who has the file alone may change the way in which it is written.
+        // Only an exclusive user of the file can change its journal mode.
         let alone = connection.pragma_update(None, "journal_mode", "delete");
         match alone.map_err(|error| (error.sqlite_error_code(), error)) {
             Ok(()) => {
@@ -52,35 +52,36 @@ mod tests {
                        VALUES ('notes', 'o', 'd', '1', '2026-01-01')";
 
     #[test]
-    fn a_copy_holds_what_was_there_and_can_be_used() {
+    fn copy_contains_data_and_is_usable() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Prompts, &folder.path().join("one"));
-        store.write(Durability::Full, |writer| writer.run(ADD, &[])).unwrap();
+        store.write(Durability::Full, |writer| writer.execute(ADD, &[])).unwrap();
         std::fs::create_dir(folder.path().join("two")).unwrap();
         let copy = Store::new(Database::Prompts, &folder.path().join("two"));
         store.copy_to(copy.path()).unwrap();
         let alone: Vec<_> = std::fs::read_dir(folder.path().join("two")).unwrap().collect();
         assert_eq!(alone.len(), 1, "the file is all there is");
-        let health = copy.check().unwrap();
-        assert_eq!(health.schema, store.check().unwrap().schema);
+        let health = copy.check_integrity().unwrap();
+        assert_eq!(health.schema, store.check_integrity().unwrap().schema);
         assert!(health.problems.is_empty());
         let count = "SELECT count(*) AS n FROM imported";
-        let rows = copy
-            .write(Durability::Full, |writer| writer.all(count, &[], |row| row.get::<_, i64>("n")));
+        let rows = copy.write(Durability::Full, |writer| {
+            writer.query_all(count, &[], |row| row.get::<_, i64>("n"))
+        });
         assert_eq!(rows.unwrap(), [1]);
         assert!(store.copy_to(copy.path()).is_err(), "nothing is overwritten");
     }
 
     #[test]
-    fn a_file_is_in_use_until_it_is_closed() {
+    fn file_is_in_use_until_closed() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Prompts, folder.path());
         let other = Store::new(Database::Prompts, folder.path());
         assert!(!store.is_in_use().unwrap() && !store.path().exists());
-        other.write(Durability::Full, |writer| writer.run(ADD, &[])).unwrap();
+        other.write(Durability::Full, |writer| writer.execute(ADD, &[])).unwrap();
         assert!(store.is_in_use().unwrap());
         other.close();
         assert!(!store.is_in_use().unwrap());
-        assert!(store.check().unwrap().problems.is_empty());
+        assert!(store.check_integrity().unwrap().problems.is_empty());
     }
 }

@@ -1,34 +1,34 @@
-//! The databases there are: their file names and their tables.
+//! Kinds of databases: file names and migrations.
 
-/// One of the databases of a library, or the one of the server.
+/// A database of a library, or of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Database {
     /// Notes, chats and characters.
     Chacha,
-    /// Media, stored chunks, transcripts.
+    /// Media, stored chunks and transcripts.
     Media,
     /// Prompts.
     Prompts,
-    /// The files that were brought in.
+    /// Imported files.
     Imports,
-    /// Chunks and vectors over the user's own sources.
+    /// Chunks and vectors of the user's own sources.
     Index,
-    /// Documents that come from elsewhere. There may be many, each with a name.
+    /// Documents from external sources. There may be several, each with a name.
     Collection,
-    /// Vectors of texts, which can be made again. It belongs to no library.
+    /// Cached text vectors. Belongs to no library.
     Embeddings,
-    /// Users and the keys that were made for them. It belongs to no library.
+    /// Users and their API keys. Belongs to no library.
     Server,
 }
 
 impl Database {
-    /// Those that hold the knowledge of a library.
+    /// The databases that store the content of a library.
     pub const ALL: [Self; 3] = [Self::Chacha, Self::Media, Self::Prompts];
 
-    /// Marks a file as ours (`PRAGMA application_id`): "VADE" in ASCII.
+    /// `PRAGMA application_id` of Vademecum databases: "VADE" in ASCII.
     pub(crate) const APPLICATION_ID: i32 = 0x5641_4445;
 
-    /// The file's name inside the user's folder, or inside that of all users.
+    /// Returns the file name within the user's folder or the common data folder.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Chacha => "chacha.db",
@@ -42,8 +42,8 @@ impl Database {
         }
     }
 
-    /// The numbered migrations, oldest first; `PRAGMA user_version` counts
-    /// those that have run.
+    /// Returns the migrations, oldest first. `PRAGMA user_version` is the number of migrations that
+    /// have run.
     pub(crate) fn migrations(self) -> &'static [&'static str] {
         match self {
             Self::Chacha => &[

@@ -1,103 +1,103 @@
-//! What can go wrong with a store.
+//! Errors of a store.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, ffi};
 
-/// Why a store could not be opened, read or written.
+/// Error of opening, reading or writing a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The folder could not be made.
-    #[error("cannot make the folder {}", path.display())]
+    /// The folder could not be created.
+    #[error("cannot create folder {}", path.display())]
     Folder {
-        /// Which folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file could not be opened or brought up to date.
+    /// The file could not be opened or migrated.
     #[error("cannot open {}", path.display())]
     Open {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: rusqlite::Error,
     },
-    /// The file is somebody else's database.
-    #[error("{} is not a Vademecum database; it was left as it is", path.display())]
+    /// The file is a database of another program.
+    #[error("{} is not a Vademecum database; it was not changed", path.display())]
     Foreign {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file was written by a newer program.
+    /// The file was written by a newer version of the program.
     #[error(
-        "{} has schema {found}, this program knows {known}; use the newer program",
+        "{} has schema {found}, this program supports up to {known}; use a newer version",
         path.display()
     )]
     Newer {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The file's schema.
+        /// Schema version of the file.
         found: usize,
-        /// The newest schema known here.
+        /// Newest schema version this program supports.
         known: usize,
     },
-    /// No connection was free in time.
+    /// No connection became free in time.
     #[error("every connection is busy")]
     Busy(#[from] r2d2::Error),
-    /// What is in the file is not what was written.
-    #[error("{} is damaged; `vademecum check` says what can be done", path.display())]
+    /// The content of the file is corrupt.
+    #[error("{} is damaged; run `vademecum check` for repair options", path.display())]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         source: rusqlite::Error,
     },
-    /// There is no room for what was to be written.
-    #[error("no room to write {}: the disk is full, or takes no more; nothing was changed", path.display())]
+    /// The disk is full, or a quota or file size limit is reached.
+    #[error("cannot write {}: the disk is full or a quota is reached; nothing was changed", path.display())]
     Full {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         source: rusqlite::Error,
     },
-    /// The file may not be written.
+    /// The file is read-only.
     #[error("{} cannot be written: the file or its disk is read-only; nothing was changed", path.display())]
     ReadOnly {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         source: rusqlite::Error,
     },
     /// A statement failed.
     #[error("{0}")]
     Statement(#[from] rusqlite::Error),
-    /// A statement was stopped, or not begun: its time was up, or nobody waited
-    /// for it any more.
-    #[error("stopped: the time for this request is over")]
-    TimeIsUp,
-    /// A thread panicked while it was writing; the store must be reopened.
-    #[error("an earlier write was broken off")]
+    /// A statement was interrupted or not started: the deadline has passed or the request was
+    /// cancelled.
+    #[error("stopped: the deadline of this request has passed")]
+    DeadlineExceeded,
+    /// A thread panicked while writing; the store must be reopened.
+    #[error("an earlier write was aborted")]
     Poisoned,
 }
 
 impl StoreError {
-    /// What it means that a statement failed on this connection.
-    pub(super) fn on(connection: &Connection, error: rusqlite::Error) -> Self {
-        Self::about(Path::new(connection.path().unwrap_or_default()), error)
+    /// Classifies an SQLite error of a connection.
+    pub(super) fn from_connection(connection: &Connection, error: rusqlite::Error) -> Self {
+        Self::from_file(Path::new(connection.path().unwrap_or_default()), error)
     }
 
-    /// What it means that something failed on this file.
-    pub(super) fn about(path: &Path, source: rusqlite::Error) -> Self {
+    /// Classifies an SQLite error of a file.
+    pub(super) fn from_file(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let extended = source.sqlite_error().map_or(0, |error| error.extended_code);
         match source.sqlite_error_code() {
-            Some(ErrorCode::OperationInterrupted) => Self::TimeIsUp,
+            Some(ErrorCode::OperationInterrupted) => Self::DeadlineExceeded,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Damaged { path, source }
             }
             Some(ErrorCode::DiskFull) => Self::Full { path, source },
-            // A quota, or a limit on the size of files.
+            // A quota, or a limit on the file size.
             Some(ErrorCode::SystemIoFailure)
                 if [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_SHMSIZE].contains(&extended) =>
             {
@@ -108,9 +108,9 @@ impl StoreError {
         }
     }
 
-    /// Whether it is about the file as a whole: whatever else is written into it now
-    /// would fail as well.
-    pub fn is_of_file(&self) -> bool {
+    /// Returns whether the error concerns the whole file, so that further writes would fail as
+    /// well.
+    pub fn affects_whole_file(&self) -> bool {
         match self {
             Self::Folder { .. }
             | Self::Open { .. }
@@ -119,11 +119,11 @@ impl StoreError {
             | Self::Damaged { .. }
             | Self::Full { .. }
             | Self::ReadOnly { .. } => true,
-            Self::Busy(_) | Self::Statement(_) | Self::TimeIsUp | Self::Poisoned => false,
+            Self::Busy(_) | Self::Statement(_) | Self::DeadlineExceeded | Self::Poisoned => false,
         }
     }
 
-    /// Whether another process was writing for too long.
+    /// Returns whether another process held the write lock too long.
     pub fn is_locked(&self) -> bool {
         matches!(self, Self::Statement(error)
             if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy))

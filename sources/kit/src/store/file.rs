@@ -1,4 +1,4 @@
-//! A database file: where it is, whether it is open, who may touch it.
+//! A database file: path, open connections, migrations and transactions.
 
 use std::{
     fs,
@@ -11,108 +11,106 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    Database, Durability, Memory, Reader, StoreError, Table, Unwritten, Writer, beside,
-    memory::Indexes, waits::Waits, writer::Written,
+    Database, Durability, FtsTable, IndexCache, ReadOnlyFile, Reader, StoreError, Writer,
+    index_cache::IndexCaches, pool_wait::PoolWaits, sidecar_path, writer::TableChanges,
 };
 use crate::model::Deadline;
 
-/// How long a statement waits for another process's lock.
+/// Maximum time a statement waits for a lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the end of a program waits for it.
-const MOMENT: Duration = Duration::from_secs(1);
-/// Readers that one store keeps at most.
-const READERS: u32 = 4;
-/// Pages that a connection keeps in memory at most, in KiB (negative, as the
-/// pragma wants it). Only what is read is kept.
-const CACHE: i64 = -8_192;
-/// What SQLite may take in this whole process, in bytes, before a connection that wants
-/// another page gives up one of its own: sixteen full caches. Many users have many
-/// connections, each with a cache that fills; the system keeps the same pages once.
-const CACHES: i64 = 128 << 20;
-/// How long a reader that nobody uses is kept.
-const IDLE: Duration = Duration::from_mins(1);
+/// Maximum time to wait for a lock when the program exits.
+const EXIT_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+/// Maximum number of reader connections per store.
+const MAX_READERS: u32 = 4;
+/// Page cache limit per connection, in KiB; negative, as the pragma requires. Only pages that are
+/// read are cached.
+const CONNECTION_CACHE_KIB: i64 = -8_192;
+/// Heap limit of SQLite for the whole process, in bytes. Above it, a connection that needs another
+/// page evicts one of its own. The limit equals sixteen full caches, because many users have many
+/// connections; the operating system caches the same pages once.
+const PROCESS_HEAP_LIMIT_BYTES: i64 = 128 << 20;
+/// Time after which an unused reader connection is closed.
+const READER_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// One database file: of one user, or of the server.
+/// One database file, of a user or of the server.
 ///
-/// Making one touches nothing: the file is opened, and if need be created and
-/// migrated, when it is first read or written.
+/// Creating a `Store` does not touch the file. The file is opened on the first read or write, and
+/// created and migrated if necessary.
 #[derive(Debug)]
 pub struct Store {
     database: Database,
     path: PathBuf,
-    open: Mutex<Option<Arc<Open>>>,
-    waits: Waits,
+    open: Mutex<Option<Arc<OpenDatabase>>>,
+    pool_waits: PoolWaits,
 }
 
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenDatabase {
     readers: r2d2::Pool<SqliteConnectionManager>,
     pub(super) writer: Mutex<Connection>,
-    indexes: Indexes,
+    indexes: IndexCaches,
 }
 
 impl Store {
-    /// The database in this folder.
+    /// Creates a store for the database in a folder, with the standard file name.
     pub fn new(database: Database, folder: &Path) -> Self {
-        Self::at(database, folder.join(database.file_name()))
+        Self::with_path(database, folder.join(database.file_name()))
     }
 
-    /// The database in this file, for a kind of which there may be many.
-    pub fn at(database: Database, path: PathBuf) -> Self {
-        Self { database, path, open: Mutex::new(None), waits: Waits::default() }
+    /// Creates a store with an explicit path, for database kinds with several files.
+    pub fn with_path(database: Database, path: PathBuf) -> Self {
+        Self { database, path, open: Mutex::new(None), pool_waits: PoolWaits::default() }
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How much room it takes on the disk, in bytes, with what was written lately.
+    /// Returns the size on disk in bytes, including the write-ahead log.
     pub fn size_bytes(&self) -> u64 {
-        let log = beside(&self.path, "-wal");
+        let log = sidecar_path(&self.path, "-wal");
         let size = |path: &Path| fs::metadata(path).map_or(0, |about| about.len());
         size(&self.path) + size(&log)
     }
 
-    /// Reads from one moment's state of the database.
+    /// Reads from a consistent snapshot of the database.
     ///
-    /// Statements that are still running at the deadline are stopped; what would
-    /// begin after it is not begun.
+    /// Running statements are interrupted at the deadline, and no statement starts after it.
     pub fn read<T, E: From<StoreError>>(
         &self,
         deadline: Deadline,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        if deadline.is_over() {
-            return Err(StoreError::TimeIsUp.into());
+        if deadline.has_passed() {
+            return Err(StoreError::DeadlineExceeded.into());
         }
         let open = self.open()?;
-        let connection = self.reader(&open)?;
-        Reader::run(&connection, &open.indexes, deadline, work)
+        let connection = self.acquire_reader(&open)?;
+        Reader::run_in_snapshot(&connection, &open.indexes, deadline, work)
     }
 
-    /// A reader that nobody uses; where there is none, how long it is waited for is
-    /// counted.
-    fn reader(
+    /// Returns an idle reader. If none is idle, the waiting time is recorded.
+    fn acquire_reader(
         &self,
-        open: &Open,
+        open: &OpenDatabase,
     ) -> Result<r2d2::PooledConnection<SqliteConnectionManager>, StoreError> {
         if let Some(reader) = open.readers.try_get() {
             return Ok(reader);
         }
         let begun = Instant::now();
         let reader = open.readers.get();
-        self.waits.add(begun.elapsed());
+        self.pool_waits.record(begun.elapsed());
         Ok(reader?)
     }
 
-    /// How often somebody had to wait for a reader, and how long in all. A reader that
-    /// has to be opened first is waited for as well.
+    /// Returns how often a read waited for a connection, and the total waiting time. Opening a new
+    /// connection counts as waiting.
     pub fn waits(&self) -> (u64, Duration) {
-        self.waits.sum()
+        self.pool_waits.totals()
     }
 
-    /// Whether the file is open, or is being opened.
+    /// Returns whether the file is open or being opened.
     pub fn is_open(&self) -> bool {
         match self.open.try_lock() {
             Ok(open) => open.is_some(),
@@ -121,7 +119,7 @@ impl Store {
         }
     }
 
-    /// Writes in one transaction: everything, or nothing at all.
+    /// Writes in one transaction: all changes are committed, or none.
     pub fn write<T, E: From<StoreError>>(
         &self,
         durability: Durability,
@@ -131,125 +129,129 @@ impl Store {
         let mut connection = lock(&open.writer);
         connection
             .pragma_update(None, "synchronous", durability.pragma())
-            .map_err(|error| StoreError::about(&self.path, error))?;
-        let transaction = begin(&mut connection)?;
+            .map_err(|error| StoreError::from_file(&self.path, error))?;
+        let transaction = begin_immediate(&mut connection)?;
         let writer = Writer::new(&transaction);
         let answer = work(&writer)?;
-        let written = writer.finish()?;
-        transaction.commit().map_err(|error| StoreError::about(&self.path, error))?;
-        for Written { table, before, after, rows } in written {
-            open.indexes.follow(table, &before, after, &rows);
+        let written = writer.flush_and_take_changes()?;
+        transaction.commit().map_err(|error| StoreError::from_file(&self.path, error))?;
+        for TableChanges { table, before, after, rows } in written {
+            open.indexes.advance_state(table, &before, after, &rows);
         }
         Ok(answer)
     }
 
-    /// Writes as [`write`](Self::write) does, and takes all of it back.
-    pub fn rehearse<T, E: From<StoreError>>(
+    /// Runs the writes like [`write`](Self::write), then rolls them back.
+    pub fn dry_run<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Writer<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let open = self.open()?;
         let mut connection = lock(&open.writer);
-        let transaction = begin(&mut connection)?;
+        let transaction = begin_immediate(&mut connection)?;
         let answer = work(&Writer::new(&transaction));
         transaction.rollback().map_err(StoreError::from)?;
         answer
     }
 
-    /// Moves what was written lately into the file itself, so that readers need
-    /// not look in two places; for the end of an import.
-    pub fn settle(&self) -> Result<(), StoreError> {
+    /// Moves the write-ahead log into the database file, so that readers need only one file. Called
+    /// after an import.
+    pub fn checkpoint(&self) -> Result<(), StoreError> {
         let open = self.open()?;
         let connection = lock(&open.writer);
-        // Readers may hold it up; then it happens at the next occasion.
+        // Readers can delay the checkpoint; it is then completed later.
         let settled = connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()));
-        settled.map_err(|error| StoreError::about(&self.path, error))
+        settled.map_err(|error| StoreError::from_file(&self.path, error))
     }
 
-    /// Closes the file as a program that ends should: what was written lately is moved
-    /// into it, unless another process is reading that, which then does so itself.
-    pub fn finish(&self) -> Result<(), StoreError> {
+    /// Closes the file at program exit and moves the write-ahead log into it. If another process is
+    /// reading the log, that process moves it later.
+    pub fn checkpoint_and_close(&self) -> Result<(), StoreError> {
         let Some(open) = lock(&self.open).take() else { return Ok(()) };
         let connection = lock(&open.writer);
         let finished = connection
-            .busy_timeout(MOMENT)
+            .busy_timeout(EXIT_LOCK_TIMEOUT)
             .and_then(|()| connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())));
-        finished.map_err(|error| StoreError::about(&self.path, error))
+        finished.map_err(|error| StoreError::from_file(&self.path, error))
     }
 
-    /// What is remembered of a full-text table, if the file is open.
-    pub(crate) fn memory(&self, table: &Table) -> Option<Arc<Memory>> {
-        lock(&self.open).as_ref()?.indexes.known(table)
+    /// Returns the cache of a full-text table, if the file is open.
+    pub(crate) fn index_cache(&self, table: &FtsTable) -> Option<Arc<IndexCache>> {
+        lock(&self.open).as_ref()?.indexes.find_cache(table)
     }
 
-    /// Closes the file; the next use opens it again.
+    /// Closes the file. The next use reopens it.
     pub fn close(&self) {
         drop(lock(&self.open).take());
     }
 
-    pub(super) fn open(&self) -> Result<Arc<Open>, StoreError> {
+    pub(super) fn open(&self) -> Result<Arc<OpenDatabase>, StoreError> {
         let mut open = lock(&self.open);
         if let Some(open) = &*open {
             return Ok(Arc::clone(open));
         }
-        let unwritten = Unwritten::of_read_only_disk(&self.path);
-        let opened = Arc::new(self.connect(unwritten)?);
-        // Nobody is told when a disk may be written again.
+        let unwritten = ReadOnlyFile::detect_read_only_disk(&self.path);
+        let opened = Arc::new(self.open_connections(unwritten)?);
+        // There is no notification when a disk becomes writable again, so the file is reopened for
+        // every use.
         if unwritten.is_none() {
             *open = Some(Arc::clone(&opened));
         }
         Ok(opened)
     }
 
-    fn connect(&self, unwritten: Option<Unwritten>) -> Result<Open, StoreError> {
+    fn open_connections(
+        &self,
+        unwritten: Option<ReadOnlyFile>,
+    ) -> Result<OpenDatabase, StoreError> {
         if let Some(folder) = self.path.parent() {
-            make_private_folder(folder)?;
+            create_private_folder(folder)?;
         }
-        let failed = |source| self.cannot_open(source);
+        let failed = |source| self.open_error(source);
         let (mut writer, manager) = match unwritten {
             None => {
                 let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 let manager = SqliteConnectionManager::file(&self.path).with_flags(flags);
-                (connect(&self.path).map_err(failed)?, manager)
+                (open_connection(&self.path).map_err(failed)?, manager)
             }
             Some(way) => {
                 let mut connection = way.open(&self.path).map_err(failed)?;
-                prepare(&mut connection).map_err(failed)?;
-                let manager = SqliteConnectionManager::file(way.uri(&self.path));
-                (connection, manager.with_flags(Unwritten::FLAGS))
+                configure_connection(&mut connection).map_err(failed)?;
+                let manager = SqliteConnectionManager::file(way.to_sqlite_uri(&self.path));
+                (connection, manager.with_flags(ReadOnlyFile::FLAGS))
             }
         };
         self.migrate(&mut writer)?;
         let manager = manager.with_init(|connection| {
-            prepare(connection)?;
+            configure_connection(connection)?;
             connection.pragma_update(None, "query_only", true)
         });
         let readers = r2d2::Pool::builder()
-            .max_size(READERS)
+            .max_size(MAX_READERS)
             .min_idle(Some(0))
-            .idle_timeout(Some(IDLE))
+            .idle_timeout(Some(READER_IDLE_TIMEOUT))
             .connection_timeout(BUSY_TIMEOUT)
             .test_on_check_out(false)
-            .thread_pool(pool_threads())
+            .thread_pool(connection_pool_threads())
             .build_unchecked(manager);
-        Ok(Open { readers, writer: Mutex::new(writer), indexes: Indexes::default() })
+        Ok(OpenDatabase { readers, writer: Mutex::new(writer), indexes: IndexCaches::default() })
     }
 
-    /// Runs the migrations that the file has not seen yet.
+    /// Runs the pending migrations.
     fn migrate(&self, connection: &mut Connection) -> Result<(), StoreError> {
-        let failed = |source| self.cannot_open(source);
+        let failed = |source| self.open_error(source);
         let migrations = self.database.migrations();
-        let done = self.recognise(connection)?;
+        let done = self.detect_schema(connection)?;
         if done == migrations.len() {
             return Ok(());
         }
-        // Cannot be changed inside a transaction, and lasts: it is in the file.
+        // Cannot be changed inside a transaction; the setting is stored in the file.
         connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
         let newest = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        // Another process may have been faster.
-        let done = schema(&transaction).map_err(failed)?;
+        // Another process may have migrated the file in the meantime.
+        let done = read_schema_version(&transaction).map_err(failed)?;
         for migration in migrations.iter().skip(done) {
             transaction.execute_batch(migration).map_err(failed)?;
         }
@@ -260,16 +262,17 @@ impl Store {
             .map_err(failed)
     }
 
-    fn cannot_open(&self, source: rusqlite::Error) -> StoreError {
-        match StoreError::about(&self.path, source) {
+    fn open_error(&self, source: rusqlite::Error) -> StoreError {
+        match StoreError::from_file(&self.path, source) {
             StoreError::Statement(source) => StoreError::Open { path: self.path.clone(), source },
             known => known,
         }
     }
 
-    /// How many migrations the file has seen; refuses files that are not ours.
-    fn recognise(&self, connection: &Connection) -> Result<usize, StoreError> {
-        let failed = |source| self.cannot_open(source);
+    /// Returns the number of migrations applied to the file. Returns an error if the file is not a
+    /// Vademecum database or is newer than this program.
+    fn detect_schema(&self, connection: &Connection) -> Result<usize, StoreError> {
+        let failed = |source| self.open_error(source);
         let application: i32 = connection
             .pragma_query_value(None, "application_id", |row| row.get(0))
             .map_err(failed)?;
@@ -280,7 +283,7 @@ impl Store {
             return Err(StoreError::Foreign { path: self.path.clone() });
         }
         let (found, known) =
-            (schema(connection).map_err(failed)?, self.database.migrations().len());
+            (read_schema_version(connection).map_err(failed)?, self.database.migrations().len());
         if found > known {
             return Err(StoreError::Newer { path: self.path.clone(), found, known });
         }
@@ -288,8 +291,8 @@ impl Store {
     }
 }
 
-/// A folder that only its owner can look into.
-pub fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
+/// Creates a folder that only its owner can access.
+pub fn create_private_folder(folder: &Path) -> Result<(), StoreError> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -302,35 +305,35 @@ pub fn make_private_folder(folder: &Path) -> Result<(), StoreError> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
-pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn open_connection(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open(path)?;
-    prepare(&mut connection)?;
+    configure_connection(&mut connection)?;
     Ok(connection)
 }
 
-fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+fn configure_connection(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
-    connection.pragma_update(None, "cache_size", CACHE)?;
-    connection.pragma_update(None, "soft_heap_limit", CACHES)?;
+    connection.pragma_update(None, "cache_size", CONNECTION_CACHE_KIB)?;
+    connection.pragma_update(None, "soft_heap_limit", PROCESS_HEAP_LIMIT_BYTES)?;
     connection.set_prepared_statement_cache_capacity(64);
     vademecum_fts5::register(connection)
 }
 
-pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
+pub(super) fn begin_immediate(connection: &mut Connection) -> Result<Transaction<'_>, StoreError> {
     let path = connection.path().map(PathBuf::from).unwrap_or_default();
     let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
-    begun.map_err(|error| StoreError::about(&path, error))
+    begun.map_err(|error| StoreError::from_file(&path, error))
 }
 
-pub(super) fn schema(connection: &Connection) -> rusqlite::Result<usize> {
+pub(super) fn read_schema_version(connection: &Connection) -> rusqlite::Result<usize> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(0))
 }
 
-/// The few threads that open and close the readers of all stores.
-fn pool_threads() -> Arc<scheduled_thread_pool::ScheduledThreadPool> {
+/// Returns the thread pool that opens and closes the readers of all stores.
+fn connection_pool_threads() -> Arc<scheduled_thread_pool::ScheduledThreadPool> {
     static THREADS: std::sync::OnceLock<Arc<scheduled_thread_pool::ScheduledThreadPool>> =
         std::sync::OnceLock::new();
     Arc::clone(THREADS.get_or_init(|| {
@@ -341,7 +344,7 @@ fn pool_threads() -> Arc<scheduled_thread_pool::ScheduledThreadPool> {
     }))
 }
 
-/// A lock whose owner panicked is still a lock: SQLite rolled its work back.
+/// A poisoned lock can be used: SQLite has rolled the transaction back.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -349,34 +352,37 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Cancel;
+    use crate::model::CancelFlag;
 
-    fn soon() -> Deadline {
+    fn five_second_deadline() -> Deadline {
         Deadline::after(Duration::from_secs(5))
     }
 
     #[test]
-    fn all_caches_together_are_bounded() {
+    fn store_bounds_total_cache_memory() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Prompts, folder.path());
-        let limits = store.read(soon(), |reader| {
-            reader.all("PRAGMA soft_heap_limit", &[], |row| row.get::<_, i64>(0))
+        let limits = store.read(five_second_deadline(), |reader| {
+            reader.query_all("PRAGMA soft_heap_limit", &[], |row| row.get::<_, i64>(0))
         });
-        assert_eq!(limits.unwrap_or_else(|error: StoreError| panic!("{error}")), [CACHES]);
+        assert_eq!(
+            limits.unwrap_or_else(|error: StoreError| panic!("{error}")),
+            [PROCESS_HEAP_LIMIT_BYTES]
+        );
     }
 
     #[test]
-    fn a_store_touches_nothing_until_it_is_used() {
+    fn store_creates_no_file_until_first_use() {
         let folder = tempfile::tempdir().unwrap();
         let user = folder.path().join("users/ada");
         let store = Store::new(Database::Prompts, &user);
         assert!(!user.exists());
-        store.read(soon(), |_| Ok::<_, StoreError>(())).unwrap();
+        store.read(five_second_deadline(), |_| Ok::<_, StoreError>(())).unwrap();
         assert!(store.path().exists());
     }
 
     #[test]
-    fn every_database_is_made_whole_and_found_healthy() {
+    fn new_databases_pass_integrity_check() {
         let folder = tempfile::tempdir().unwrap();
         for database in Database::ALL.into_iter().chain([
             Database::Imports,
@@ -386,23 +392,23 @@ mod tests {
             Database::Server,
         ]) {
             let store = Store::new(database, folder.path());
-            assert_eq!(store.check().unwrap().problems, []);
+            assert_eq!(store.check_integrity().unwrap().problems, []);
             store.close();
-            assert_eq!(store.check().unwrap().schema, database.migrations().len());
+            assert_eq!(store.check_integrity().unwrap().schema, database.migrations().len());
         }
     }
 
     #[test]
-    fn a_reader_is_waited_for_only_where_none_is_free() {
+    fn reader_waits_only_when_pool_is_exhausted() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Prompts, folder.path());
         assert!(!store.is_open() && store.waits() == (0, Duration::ZERO));
-        let read = || store.read(soon(), |_| Ok::<_, StoreError>(())).unwrap();
+        let read = || store.read(five_second_deadline(), |_| Ok::<_, StoreError>(())).unwrap();
         read();
         read();
         assert!(store.is_open());
         assert_eq!(store.waits().0, 1, "the second takes the reader that the first has opened");
-        let both = store.read(soon(), |_| {
+        let both = store.read(five_second_deadline(), |_| {
             read();
             Ok::<_, StoreError>(())
         });
@@ -411,127 +417,131 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_cannot_write() {
+    fn reader_rejects_writes() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Prompts, folder.path());
-        let answer = store.read(soon(), |reader| {
+        let answer = store.read(five_second_deadline(), |reader| {
             reader.execute_for_test("DELETE FROM Prompts").map_err(StoreError::from)
         });
         assert!(answer.unwrap_err().to_string().contains("readonly"));
     }
 
     #[test]
-    fn a_write_that_fails_leaves_nothing_behind() {
+    fn failed_write_is_rolled_back() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
         let insert =
             "INSERT INTO keywords (keyword, created_at, last_modified) VALUES ('a', '', '')";
         let failed = store.write(Durability::Full, |writer| {
-            writer.run(insert, &[])?;
-            Err::<(), _>(StoreError::TimeIsUp)
+            writer.execute(insert, &[])?;
+            Err::<(), _>(StoreError::DeadlineExceeded)
         });
         assert!(failed.is_err());
         let count: i64 = store
-            .read(soon(), |reader| {
-                reader.one("SELECT count(*) AS n FROM keywords", &[], |row| row.get("n"))
+            .read(five_second_deadline(), |reader| {
+                reader.query_one("SELECT count(*) AS n FROM keywords", &[], |row| row.get("n"))
             })
             .unwrap();
         assert_eq!(count, 0);
     }
 
     #[test]
-    fn a_store_that_is_finished_leaves_nothing_beside_its_file() {
+    fn checkpoint_and_close_empties_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Prompts, folder.path());
-        store.finish().unwrap();
-        assert!(!store.path().exists(), "what was never opened is not made");
+        store.checkpoint_and_close().unwrap();
+        assert!(!store.path().exists(), "a store that was never opened is not created");
         store.write(Durability::Full, |_| Ok::<_, StoreError>(())).unwrap();
-        store.finish().unwrap();
-        let log = beside(store.path(), "-wal");
+        store.checkpoint_and_close().unwrap();
+        let log = sidecar_path(store.path(), "-wal");
         assert!(fs::metadata(log).map_or(0, |about| about.len()) == 0);
         store.write(Durability::Full, |_| Ok::<_, StoreError>(())).unwrap();
     }
 
     #[test]
-    fn a_write_without_room_changes_nothing_and_the_next_one_works() {
+    fn write_to_full_disk_is_rolled_back() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
         let pages = |sql: &'static str| {
-            let set = store.write(Durability::Full, |writer| writer.all(sql, &[], |_| Ok(())));
+            let set =
+                store.write(Durability::Full, |writer| writer.query_all(sql, &[], |_| Ok(())));
             set.unwrap_or_else(|error: StoreError| panic!("{error}"));
         };
-        // It is never less than there are.
+        // The value is never below the current page count.
         pages("PRAGMA max_page_count = 1");
         let insert = "INSERT INTO keywords (keyword, created_at, last_modified)
                       VALUES (hex(zeroblob(100000)), '', '')";
-        let written = store.write(Durability::Full, |writer| writer.run(insert, &[]));
+        let written = store.write(Durability::Full, |writer| writer.execute(insert, &[]));
         assert!(matches!(&written, Err(StoreError::Full { .. })), "{written:?}");
         pages("PRAGMA max_page_count = 1000000");
-        store.write(Durability::Full, |writer| writer.run(insert, &[])).unwrap();
-        assert_eq!(store.check().unwrap().problems, []);
+        store.write(Durability::Full, |writer| writer.execute(insert, &[])).unwrap();
+        assert_eq!(store.check_integrity().unwrap().problems, []);
     }
 
     #[test]
-    fn a_statement_stops_at_its_deadline() {
+    fn statement_stops_at_deadline() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
         let endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)
                        SELECT count(*) AS n FROM n";
         let answer: Result<i64, StoreError> = store
             .read(Deadline::after(Duration::from_millis(20)), |reader| {
-                reader.one(endless, &[], |row| row.get("n"))
+                reader.query_one(endless, &[], |row| row.get("n"))
             });
-        assert!(matches!(answer, Err(StoreError::TimeIsUp)));
+        assert!(matches!(answer, Err(StoreError::DeadlineExceeded)));
     }
 
     #[test]
-    fn a_statement_stops_as_soon_as_it_is_not_wanted_any_more() {
+    fn statement_stops_on_cancellation() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
         let endless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)
                        SELECT i FROM n";
-        let cancel = Cancel::default();
-        let deadline = Deadline::after(Duration::from_hours(1)).unless(&cancel);
+        let cancel = CancelFlag::default();
+        let deadline = Deadline::after(Duration::from_hours(1)).with_cancellation(&cancel);
         let answer: Result<(), StoreError> = store.read(deadline.clone(), |reader| {
-            reader.each(endless, &[], |_| {
+            reader.for_each_row(endless, &[], |_| {
                 cancel.cancel();
                 Ok(())
             })
         });
-        assert!(matches!(answer, Err(StoreError::TimeIsUp)) && deadline.is_cancelled());
+        assert!(matches!(answer, Err(StoreError::DeadlineExceeded)) && deadline.is_cancelled());
     }
 
     #[test]
-    fn what_is_not_wanted_any_more_is_not_begun() {
+    fn cancelled_read_does_not_start() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
-        let cancel = Cancel::default();
+        let cancel = CancelFlag::default();
         cancel.cancel();
         let mut begun = false;
-        let answer: Result<(), StoreError> = store.read(soon().unless(&cancel), |_| {
-            begun = true;
-            Ok(())
-        });
-        assert!(matches!(answer, Err(StoreError::TimeIsUp)) && !begun && !store.path().exists());
+        let answer: Result<(), StoreError> =
+            store.read(five_second_deadline().with_cancellation(&cancel), |_| {
+                begun = true;
+                Ok(())
+            });
+        assert!(
+            matches!(answer, Err(StoreError::DeadlineExceeded)) && !begun && !store.path().exists()
+        );
     }
 
     #[test]
-    fn what_was_written_settles_in_the_file_itself() {
+    fn checkpoint_moves_log_into_file() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
         let insert =
             "INSERT INTO keywords (keyword, created_at, last_modified) VALUES ('a', '', '')";
-        store.write(Durability::Bulk, |writer| writer.run(insert, &[])).unwrap();
+        store.write(Durability::Bulk, |writer| writer.execute(insert, &[])).unwrap();
         let log = folder.path().join("chacha.db-wal");
         assert!(fs::metadata(&log).unwrap().len() > 0);
-        store.settle().unwrap();
+        store.checkpoint().unwrap();
         assert_eq!(fs::metadata(&log).unwrap().len(), 0);
     }
 
-    /// A file of schema 1 with conversations: whole, without a title, without
+    /// Creates a file of schema 1 with five conversations: complete, without a title, without
     /// messages, without both, and deleted.
-    fn of_schema_one(path: &Path) {
-        let file = connect(path).unwrap();
+    fn create_schema_one_file(path: &Path) {
+        let file = open_connection(path).unwrap();
         file.execute_batch(Database::Chacha.migrations()[0]).unwrap();
         file.execute_batch(
             "INSERT INTO conversations (row, id, root_id, title, created_at, last_modified, deleted)
@@ -557,12 +567,12 @@ mod tests {
     }
 
     #[test]
-    fn conversations_of_schema_one_are_indexed_with_their_opening_messages() {
+    fn migration_indexes_conversations_with_opening_messages() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Chacha, folder.path());
-        of_schema_one(store.path());
-        assert_eq!(store.check().unwrap().problems, []);
-        let file = connect(store.path()).unwrap();
+        create_schema_one_file(store.path());
+        assert_eq!(store.check_integrity().unwrap().problems, []);
+        let file = open_connection(store.path()).unwrap();
         file.execute_batch(
             "CREATE VIRTUAL TABLE temp.word USING fts5vocab('main', 'chat_fts', 'instance')",
         )
@@ -588,23 +598,26 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_somebody_else_is_left_alone() {
+    fn store_rejects_foreign_database() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("media.db");
-        connect(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
+        open_connection(&path).unwrap().execute_batch("CREATE TABLE theirs (a)").unwrap();
         let before = fs::read(&path).unwrap();
-        let error = Store::new(Database::Media, folder.path()).check().unwrap_err();
+        let error = Store::new(Database::Media, folder.path()).check_integrity().unwrap_err();
         assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);
     }
 
     #[test]
-    fn a_file_from_a_newer_program_is_refused() {
+    fn store_rejects_newer_schema() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(Database::Media, folder.path());
-        store.check().unwrap();
+        store.check_integrity().unwrap();
         store.close();
-        connect(store.path()).unwrap().pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(store.check().unwrap_err(), StoreError::Newer { found: 99, .. }));
+        open_connection(store.path()).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        assert!(matches!(
+            store.check_integrity().unwrap_err(),
+            StoreError::Newer { found: 99, .. }
+        ));
     }
 }

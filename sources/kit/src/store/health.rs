@@ -1,4 +1,4 @@
-//! Whether a file is sound, and what of it is not.
+//! Integrity checks of a database file.
 
 use std::fmt;
 
@@ -6,67 +6,66 @@ use rusqlite::Connection;
 
 use super::{
     Store, StoreError,
-    file::{lock, schema},
+    file::{lock, read_schema_version},
 };
 
-/// Complaints about one table that are told; more say the same.
-const TOLD: usize = 3;
+/// Maximum number of problems reported per table. Further ones add no information.
+const MAX_PROBLEMS_PER_TABLE: usize = 3;
 
-/// What a look at a store found.
+/// Result of an integrity check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Health {
-    /// How many migrations have run.
+pub struct StoreHealth {
+    /// Number of migrations that have run.
     pub schema: usize,
-    /// What SQLite's own checks complain about; empty if nothing.
-    pub problems: Vec<Problem>,
+    /// Problems found; empty if there are none.
+    pub problems: Vec<StoreProblem>,
 }
 
-/// Something that is wrong with a file.
+/// A problem in a database file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// What it is wrong with.
-    pub part: Part,
-    /// What is wrong.
-    pub what: String,
+pub struct StoreProblem {
+    /// Damaged part of the file.
+    pub part: DamagedPart,
+    /// Description of the problem.
+    pub message: String,
 }
 
-/// A part of a file, by what can be done about it.
+/// A part of a file, classified by how it can be repaired.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Rows that are kept nowhere else.
+pub enum DamagedPart {
+    /// Rows that are stored nowhere else.
     Rows,
-    /// A full-text table, which can be filled anew from rows.
-    Words(String),
-    /// Pages that belong to nobody: nothing is lost in them.
-    Room,
+    /// A full-text table, which can be rebuilt from rows.
+    FullText(String),
+    /// Unused pages; no data is lost.
+    FreePages,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for StoreProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.what)
+        formatter.write_str(&self.message)
     }
 }
 
 impl Store {
-    /// Lets SQLite check the file, its indexes, its full-text tables and what its rows
-    /// refer to.
-    pub fn check(&self) -> Result<Health, StoreError> {
+    /// Checks the file with SQLite, including its indexes, full-text tables and foreign keys.
+    pub fn check_integrity(&self) -> Result<StoreHealth, StoreError> {
         let open = self.open()?;
         let connection = lock(&open.writer);
-        let schema =
-            schema(&connection).map_err(|source| StoreError::about(self.path(), source))?;
-        let mut problems = match complaints(&connection, None) {
+        let schema = read_schema_version(&connection)
+            .map_err(|source| StoreError::from_file(self.path(), source))?;
+        let mut problems = match run_integrity_check(&connection, None) {
             sound if sound.is_empty() => Vec::new(),
-            said => by_part(&connection, said),
+            said => classify_problems(&connection, said),
         };
-        problems.extend(dangling(&connection));
-        Ok(Health { schema, problems })
+        problems.extend(find_missing_references(&connection));
+        Ok(StoreHealth { schema, problems })
     }
 }
 
-/// What SQLite says of a table, or of all of the file. A check that breaks off is a
-/// complaint as well.
-fn complaints(connection: &Connection, table: Option<&str>) -> Vec<String> {
+/// Returns the messages of SQLite's integrity check for a table, or for the whole file. A check
+/// that fails to complete is reported as a message.
+fn run_integrity_check(connection: &Connection, table: Option<&str>) -> Vec<String> {
     let mut said = Vec::new();
     let mut hear = |row: &rusqlite::Row<'_>| {
         said.push(row.get::<_, String>(0)?);
@@ -81,47 +80,51 @@ fn complaints(connection: &Connection, table: Option<&str>) -> Vec<String> {
     lines.filter(|line| *line != "ok" && !line.starts_with("***")).map(str::to_owned).collect()
 }
 
-/// Says of each complaint what part of the file it is about.
-fn by_part(connection: &Connection, said: Vec<String>) -> Vec<Problem> {
-    let tables = tables(connection).unwrap_or_default();
+/// Assigns each message to the part of the file it concerns.
+fn classify_problems(connection: &Connection, said: Vec<String>) -> Vec<StoreProblem> {
+    let tables = list_tables(connection).unwrap_or_default();
     let mut problems = Vec::new();
     for (table, words) in tables {
-        let part = words.map_or(Part::Rows, Part::Words);
-        let told = complaints(connection, Some(&table)).into_iter().take(TOLD);
-        problems.extend(
-            told.map(|what| Problem { part: part.clone(), what: format!("table {table}: {what}") }),
-        );
+        let part = words.map_or(DamagedPart::Rows, DamagedPart::FullText);
+        let told =
+            run_integrity_check(connection, Some(&table)).into_iter().take(MAX_PROBLEMS_PER_TABLE);
+        problems.extend(told.map(|what| StoreProblem {
+            part: part.clone(),
+            message: format!("table {table}: {what}"),
+        }));
     }
     let is_room = |line: &&String| line.ends_with("never used") || line.starts_with("Freelist");
-    let room: Vec<_> = said.iter().filter(is_room).take(TOLD).cloned().collect();
-    problems.extend(room.into_iter().map(|what| Problem { part: Part::Room, what }));
+    let room: Vec<_> = said.iter().filter(is_room).take(MAX_PROBLEMS_PER_TABLE).cloned().collect();
+    problems.extend(
+        room.into_iter().map(|what| StoreProblem { part: DamagedPart::FreePages, message: what }),
+    );
     if problems.is_empty() {
-        // What cannot be said of any table may be of all.
-        let told = said.into_iter().take(TOLD);
-        problems.extend(told.map(|what| Problem { part: Part::Rows, what }));
+        // A message that no single table reports may concern the whole file.
+        let told = said.into_iter().take(MAX_PROBLEMS_PER_TABLE);
+        problems.extend(told.map(|what| StoreProblem { part: DamagedPart::Rows, message: what }));
     }
     problems
 }
 
-/// All tables, and the full-text tables that they are part of.
-fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
+/// Returns all tables, each with the full-text table it belongs to.
+fn list_tables(connection: &Connection) -> rusqlite::Result<Vec<(String, Option<String>)>> {
     let mut statement = connection.prepare(include_str!("sql/tables.sql"))?;
     let rows = statement.query_map([], |row| Ok((row.get("name")?, row.get("words")?)))?;
     rows.collect()
 }
 
-/// Rows that refer to rows that are not there.
-fn dangling(connection: &Connection) -> Vec<Problem> {
+/// Returns the foreign keys that refer to missing rows.
+fn find_missing_references(connection: &Connection) -> Vec<StoreProblem> {
     let found = (|| {
         let mut statement = connection.prepare(include_str!("sql/dangling.sql"))?;
         let rows = statement.query_map([], |row| {
             let (name, parent): (String, String) = (row.get("name")?, row.get("parent")?);
             let rows: i64 = row.get("rows")?;
-            Ok(format!("table {name}: {rows} rows refer to rows of {parent} that are not there"))
+            Ok(format!("table {name}: {rows} rows refer to missing rows of {parent}"))
         })?;
         rows.collect::<rusqlite::Result<Vec<_>>>()
     })();
-    // Why it could not be looked at was said already.
+    // A failure of this query was already reported by the integrity check.
     let found = found.unwrap_or_default().into_iter();
-    found.map(|what| Problem { part: Part::Rows, what }).collect()
+    found.map(|what| StoreProblem { part: DamagedPart::Rows, message: what }).collect()
 }

@@ -1,43 +1,43 @@
-//! One SQLite file of one user: opened late, migrated once, read by many,
-//! written by one.
+//! One SQLite database file: opened on first use, migrated once, with many readers and one writer.
 
-mod beside;
+mod change_detector;
 mod copy;
 mod database;
-mod derived;
 mod error;
 mod file;
+mod fts_consistency;
+mod fts_index;
+mod fts_table;
 mod health;
-mod holdings;
-mod imported;
-mod index;
-mod memory;
-mod pending;
+mod import_origins;
+mod index_cache;
+mod pool_wait;
+mod read_only_file;
 mod reader;
-mod table;
-mod tagged;
-mod turns;
-mod unwritten;
+mod sidecar_files;
+mod source_stats;
+mod tags;
 mod varint;
-mod waits;
-mod watch;
+mod write_buffer;
 mod writer;
+mod yielding;
 
-pub use beside::{beside, files_of};
+pub use change_detector::ChangeDetector;
 pub use database::Database;
-pub use derived::{Derived, Drift};
 pub use error::StoreError;
-pub use file::{Store, make_private_folder};
-pub use health::{Health, Part, Problem};
-pub use imported::{
-    changed_here, first_origins, remove_once, rename_origin, save_once, written_here,
+pub use file::{Store, create_private_folder};
+pub use fts_consistency::{DerivedFtsTable, FtsDifferences};
+pub(crate) use fts_index::FtsIndex;
+pub use fts_table::{FtsColumn, FtsTable};
+pub use health::{DamagedPart, StoreHealth, StoreProblem};
+pub use import_origins::{
+    first_origins, record_local_change, record_local_item, remove_imported, rename_origin,
+    save_imported,
 };
-pub(crate) use index::Index;
-pub(crate) use memory::{Lengths, Memory};
+pub(crate) use index_cache::{IndexCache, RowLengths};
+pub use read_only_file::ReadOnlyFile;
 pub use reader::{Parameters, Reader};
-pub use table::{Column, Table};
-pub use tagged::{Tagged, retag};
-pub use turns::{begin_turn, give_way};
-pub use unwritten::Unwritten;
-pub use watch::Watch;
+pub use sidecar_files::{database_files, sidecar_path};
+pub use tags::{TaggedItem, change_tags};
 pub use writer::{Durability, Writer};
+pub use yielding::{begin_work, cooperative_yield};

@@ -1,95 +1,96 @@
-//! Reading: statements that cannot write, on one moment's state.
+//! Read-only access to a consistent snapshot of a database.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
 
-use super::{Index, StoreError, Table, memory::Indexes, turns};
+use super::{FtsIndex, FtsTable, StoreError, index_cache::IndexCaches, yielding};
 use crate::model::Deadline;
 
 /// Named parameters of a statement.
 pub type Parameters<'a> = [(&'a str, &'a dyn ToSql)];
 
-/// Steps of SQLite's machine between two looks at the clock.
-const STEPS: i32 = 1_000;
+/// Number of SQLite virtual machine instructions between two deadline checks.
+const INSTRUCTIONS_PER_CHECK: i32 = 1_000;
 
-/// A connection that reads one moment's state of a database.
+/// A read transaction on one connection.
 #[derive(Debug)]
 pub struct Reader<'a> {
     connection: &'a Connection,
-    indexes: &'a Indexes,
+    indexes: &'a IndexCaches,
     deadline: Deadline,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn run<T, E: From<StoreError>>(
+    pub(crate) fn run_in_snapshot<T, E: From<StoreError>>(
         connection: &'a Connection,
-        indexes: &'a Indexes,
+        indexes: &'a IndexCaches,
         deadline: Deadline,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
         let watched = deadline.clone();
         let watch = Some(move || {
-            turns::give_way();
-            watched.is_over()
+            yielding::cooperative_yield();
+            watched.has_passed()
         });
-        let failed = |error| StoreError::on(connection, error);
-        connection.progress_handler(STEPS, watch).map_err(failed)?;
-        let _moment = Moment::begin(connection)?;
+        let failed = |error| StoreError::from_connection(connection, error);
+        connection.progress_handler(INSTRUCTIONS_PER_CHECK, watch).map_err(failed)?;
+        let _moment = ReadTransaction::begin(connection)?;
         work(&Self { connection, indexes, deadline })
     }
 
-    /// A statement, compiled once for each connection; none when the time is up.
+    /// Returns a cached prepared statement. Returns an error if the deadline has passed.
     pub fn prepare(&self, sql: &str) -> Result<CachedStatement<'a>, StoreError> {
-        // Many short statements are never long enough for the watch.
-        self.still_in_time()?;
-        self.connection.prepare_cached(sql).map_err(|error| self.failed(error))
+        // Short statements never reach the progress handler, so the deadline is also checked here.
+        self.check_deadline()?;
+        self.connection.prepare_cached(sql).map_err(|error| self.to_store_error(error))
     }
 
-    /// What it means that a statement failed.
-    pub(crate) fn failed(&self, error: rusqlite::Error) -> StoreError {
-        StoreError::on(self.connection, error)
+    /// Converts an SQLite error.
+    pub(crate) fn to_store_error(&self, error: rusqlite::Error) -> StoreError {
+        StoreError::from_connection(self.connection, error)
     }
 
-    /// A full-text table at this moment.
-    pub(crate) fn index(&self, table: &'static Table) -> Result<Index<'_>, StoreError> {
-        Index::open(self, self.indexes, table)
+    /// Opens a full-text table in this snapshot.
+    pub(crate) fn open_index(&self, table: &'static FtsTable) -> Result<FtsIndex<'_>, StoreError> {
+        FtsIndex::open(self, self.indexes, table)
     }
 
-    /// For work that runs beside SQLite: gives way if it is long, and fails when the
-    /// time is up.
-    pub(crate) fn still_in_time(&self) -> Result<(), StoreError> {
-        turns::give_way();
-        if self.deadline.is_over() { Err(StoreError::TimeIsUp) } else { Ok(()) }
+    /// Yields the thread if the work is long, and returns an error if the deadline has passed.
+    /// Called by work outside SQLite.
+    pub(crate) fn check_deadline(&self) -> Result<(), StoreError> {
+        yielding::cooperative_yield();
+        if self.deadline.has_passed() { Err(StoreError::DeadlineExceeded) } else { Ok(()) }
     }
 
-    /// All rows of a statement, in order.
-    pub fn all<T>(
+    /// Returns all rows of a statement, in order.
+    pub fn query_all<T>(
         &self,
         sql: &str,
         parameters: &Parameters<'_>,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         let mut statement = self.prepare(sql)?;
-        let rows = statement.query_map(parameters, read).map_err(|error| self.failed(error))?;
-        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
+        let rows =
+            statement.query_map(parameters, read).map_err(|error| self.to_store_error(error))?;
+        rows.collect::<rusqlite::Result<_>>().map_err(|error| self.to_store_error(error))
     }
 
-    /// Looks at every row of a statement, in order.
-    pub fn each(
+    /// Calls `look` for every row of a statement, in order.
+    pub fn for_each_row(
         &self,
         sql: &str,
         parameters: &Parameters<'_>,
         mut look: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), StoreError> {
         let mut statement = self.prepare(sql)?;
-        let mut rows = statement.query(parameters).map_err(|error| self.failed(error))?;
-        while let Some(row) = rows.next().map_err(|error| self.failed(error))? {
-            look(row).map_err(|error| self.failed(error))?;
+        let mut rows = statement.query(parameters).map_err(|error| self.to_store_error(error))?;
+        while let Some(row) = rows.next().map_err(|error| self.to_store_error(error))? {
+            look(row).map_err(|error| self.to_store_error(error))?;
         }
         Ok(())
     }
 
-    /// The first row of a statement, if there is one.
-    pub fn first<T>(
+    /// Returns the first row of a statement, if there is one.
+    pub fn query_first<T>(
         &self,
         sql: &str,
         parameters: &Parameters<'_>,
@@ -98,22 +99,22 @@ impl<'a> Reader<'a> {
         self.prepare(sql)?
             .query_row(parameters, read)
             .optional()
-            .map_err(|error| self.failed(error))
+            .map_err(|error| self.to_store_error(error))
     }
 
-    /// The first row of a statement that always has one.
-    pub fn one<T>(
+    /// Returns the first row of a statement that always has one.
+    pub fn query_one<T>(
         &self,
         sql: &str,
         parameters: &Parameters<'_>,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        self.prepare(sql)?.query_row(parameters, read).map_err(|error| self.failed(error))
+        self.prepare(sql)?.query_row(parameters, read).map_err(|error| self.to_store_error(error))
     }
 
-    /// The row of a statement for each of many keys, where there is one; what
-    /// comes with a key is handed on with its row.
-    pub fn each_key<U, T>(
+    /// Runs a statement once per key and reads the first row of each. Keys without a row are
+    /// omitted; the value paired with a key is passed to `read`.
+    pub fn query_each_key<U, T>(
         &self,
         sql: &str,
         keys: impl IntoIterator<Item = (i64, U)>,
@@ -122,8 +123,8 @@ impl<'a> Reader<'a> {
         let mut statement = self.prepare(sql)?;
         let mut found = Vec::new();
         for (key, with) in keys {
-            let mut rows = statement.query([key]).map_err(|error| self.failed(error))?;
-            if let Some(row) = rows.next().map_err(|error| self.failed(error))? {
+            let mut rows = statement.query([key]).map_err(|error| self.to_store_error(error))?;
+            if let Some(row) = rows.next().map_err(|error| self.to_store_error(error))? {
                 found.push(read(key, with, row)?);
             }
         }
@@ -136,24 +137,24 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// One moment's state of a database, for as long as it is held.
-struct Moment<'a>(&'a Connection);
+/// A read transaction, rolled back when dropped.
+struct ReadTransaction<'a>(&'a Connection);
 
-impl<'a> Moment<'a> {
+impl<'a> ReadTransaction<'a> {
     fn begin(connection: &'a Connection) -> Result<Self, StoreError> {
         let begun = connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([]));
-        begun.map_err(|error| StoreError::on(connection, error))?;
+        begun.map_err(|error| StoreError::from_connection(connection, error))?;
         Ok(Self(connection))
     }
 }
 
-impl Drop for Moment<'_> {
+impl Drop for ReadTransaction<'_> {
     fn drop(&mut self) {
-        // The watch must not stop this.
+        // The progress handler must not interrupt the rollback.
         let done = self
             .0
             .progress_handler(0, None::<fn() -> bool>)
             .and_then(|()| self.0.prepare_cached("ROLLBACK")?.execute([]));
-        debug_assert!(done.is_ok(), "a read that has begun can be ended");
+        debug_assert!(done.is_ok(), "a read transaction can always be rolled back");
     }
 }

@@ -1,8 +1,8 @@
-//! The numbers in FTS5's records.
+//! Decoding of the variable-length integers in FTS5 records.
 
-/// The numbers that a record of FTS5 consists of, in SQLite's own form: seven
-/// bits a byte, highest first, the ninth byte whole.
-pub(crate) fn varints(mut bytes: &[u8]) -> impl Iterator<Item = u64> {
+/// Decodes SQLite varints: seven bits per byte, most significant first; a ninth byte contributes
+/// all eight bits.
+pub(crate) fn decode_varints(mut bytes: &[u8]) -> impl Iterator<Item = u64> {
     std::iter::from_fn(move || {
         let mut value = 0;
         for length in 1..=9 {
@@ -25,9 +25,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_sqlite_writes_them() {
+    fn varints_decode_sqlite_format() {
         let bytes = [0x05, 0x81, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
-        assert_eq!(varints(&bytes).collect::<Vec<_>>(), [5, 128, u64::MAX]);
-        assert_eq!(varints(&[0x81]).count(), 0);
+        assert_eq!(decode_varints(&bytes).collect::<Vec<_>>(), [5, 128, u64::MAX]);
+        assert_eq!(decode_varints(&[0x81]).count(), 0);
     }
 }

@@ -3,39 +3,42 @@
 use std::path::PathBuf;
 
 use super::super::{
-    client::{Client, Place, Way, command_line},
-    document::{Layout, Syntax},
-    entry::{Entry, EntryName},
-    link::Link,
+    client::{Client, ConnectionMethod, SettingsLocation, quote_command_line},
+    document::{SettingsLayout, SettingsSyntax},
+    endpoint::ServerEndpoint,
+    entry::{EntryName, ServerEntry},
 };
 use vademecum_core::config;
 
-/// Claude Code.
+/// Definition of Claude Code.
 pub(in super::super) const CLIENT: Client = Client {
     title: "Claude Code",
-    place: Some(Place { file, layout: Layout { syntax: Syntax::Json, section: "mcpServers" } }),
-    way,
-    afterwards: "Start Claude Code anew; `/mcp` shows whether it is connected.\n\
+    settings: Some(SettingsLocation {
+        file: settings_file,
+        layout: SettingsLayout { syntax: SettingsSyntax::Json, section: "mcpServers" },
+    }),
+    connection_method,
+    next_steps: "Restart Claude Code; `/mcp` shows whether it is connected.\n\
                  For one project and all who work on it: --file .mcp.json in its folder.",
 };
 
-fn file() -> Option<PathBuf> {
+fn settings_file() -> Option<PathBuf> {
     Some(config::claude_code_folder().or_else(dirs::home_dir)?.join(".claude.json"))
 }
 
-fn way(link: &Link, name: &EntryName) -> Way {
+fn connection_method(link: &ServerEndpoint, name: &EntryName) -> ConnectionMethod {
     let add = ["claude", "mcp", "add", "--scope", "user"];
     match link {
-        Link::Stdio(start) => {
+        ServerEndpoint::Stdio(start) => {
             let arguments = start.arguments.iter().map(String::as_str);
             let words =
                 add.into_iter().chain([name.as_str(), "--", &start.command]).chain(arguments);
-            Way::Entry {
-                entry: Entry::starting(start).of_type("stdio"),
-                command: Some(command_line(words)),
+            ConnectionMethod::SettingsEntry {
+                entry: ServerEntry::for_stdio(start).with_type("stdio"),
+                command: Some(quote_command_line(words)),
             }
         }
-        Link::Http { url, key } => {
+        ServerEndpoint::Http { url, key_variable: key } => {
             let reference = |variable: &str| format!("${{{variable}}}");
             let header = key
                 .as_ref()
@@ -45,9 +48,9 @@ fn way(link: &Link, name: &EntryName) -> Way {
                 .into_iter()
                 .chain(["--transport", "http", name.as_str(), url.as_str()])
                 .chain(header);
-            Way::Entry {
-                entry: Entry::connecting(url, key.as_ref(), reference).of_type("http"),
-                command: Some(command_line(words)),
+            ConnectionMethod::SettingsEntry {
+                entry: ServerEntry::for_http(url, key.as_ref(), reference).with_type("http"),
+                command: Some(quote_command_line(words)),
             }
         }
     }

@@ -1,34 +1,38 @@
 //! Claude Desktop: `claude_desktop_config.json`.
 //!
-//! Its file knows only servers that it starts. Addresses are "connectors" of
-//! the account, which the company's servers call, not the app.
+//! The file lists only servers that the app starts. Addresses are "connectors" of the account,
+//! which Anthropic's servers call, not the app.
 
 use std::path::{Path, PathBuf};
 
 use super::super::{
-    client::{Client, Place, Way},
-    document::{Layout, Syntax},
-    entry::{Entry, EntryName},
-    link::Link,
+    client::{Client, ConnectionMethod, SettingsLocation},
+    document::{SettingsLayout, SettingsSyntax},
+    endpoint::ServerEndpoint,
+    entry::{EntryName, ServerEntry},
 };
 
-/// Claude Desktop.
+/// Definition of Claude Desktop.
 pub(in super::super) const CLIENT: Client = Client {
     title: "Claude Desktop",
-    place: Some(Place { file, layout: Layout { syntax: Syntax::Json, section: "mcpServers" } }),
-    way,
-    afterwards: "Quit Claude Desktop and start it again.",
+    settings: Some(SettingsLocation {
+        file: settings_file,
+        layout: SettingsLayout { syntax: SettingsSyntax::Json, section: "mcpServers" },
+    }),
+    connection_method,
+    next_steps: "Quit Claude Desktop and start it again.",
 };
 
-fn file() -> Option<PathBuf> {
+fn settings_file() -> Option<PathBuf> {
     let ordinary = dirs::config_dir()?.join("Claude");
-    let packaged = if cfg!(windows) { packaged(&dirs::data_local_dir()?) } else { None };
+    let packaged = if cfg!(windows) { packaged_app_folder(&dirs::data_local_dir()?) } else { None };
     Some(packaged.unwrap_or(ordinary).join("claude_desktop_config.json"))
 }
 
-/// Where Windows keeps the settings of an app that was installed as a package,
-/// which is the ordinary way there. The app is told it were the usual folder.
-fn packaged(local: &Path) -> Option<PathBuf> {
+/// Returns the settings folder of an app that was installed as a Windows package, which is the
+/// usual installation there. Windows redirects the app's accesses from the ordinary folder to this
+/// one.
+fn packaged_app_folder(local: &Path) -> Option<PathBuf> {
     let packages = std::fs::read_dir(local.join("Packages")).ok()?;
     let mut found: Vec<PathBuf> = packages
         .filter_map(|package| Some(package.ok()?.path()))
@@ -42,16 +46,18 @@ fn packaged(local: &Path) -> Option<PathBuf> {
     found.into_iter().next()
 }
 
-fn way(link: &Link, _: &EntryName) -> Way {
+fn connection_method(link: &ServerEndpoint, _: &EntryName) -> ConnectionMethod {
     match link {
-        Link::Stdio(start) => Way::Entry { entry: Entry::starting(start), command: None },
-        Link::Http { url, .. } => Way::ByHand {
+        ServerEndpoint::Stdio(start) => {
+            ConnectionMethod::SettingsEntry { entry: ServerEntry::for_stdio(start), command: None }
+        }
+        ServerEndpoint::Http { url, .. } => ConnectionMethod::Manual {
             reason: "its settings name programs, not addresses; without --http it starts the \
                      server itself",
             steps: format!(
                 "\
 1. Make the server reachable by HTTPS from the internet: a connector is called by Anthropic's
-   servers, not by the app. Have it ask for a key or a sign-in; who knows the address can read.
+   servers, not by the app. Require a key or a sign-in; without, anyone with the address can read.
 2. In Claude Desktop: Settings > Connectors > Add custom connector.
 3. Name it, and give it this address:
 
@@ -67,15 +73,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_folder_of_a_packaged_app_is_found() {
+    fn packaged_app_folder_is_found() {
         let local = tempfile::tempdir().unwrap();
-        assert_eq!(packaged(local.path()), None);
+        assert_eq!(packaged_app_folder(local.path()), None);
         let inside = "LocalCache/Roaming/Claude";
         for package in ["Other_1", "Claude_pzs8"] {
             std::fs::create_dir_all(local.path().join("Packages").join(package).join(inside))
                 .unwrap();
         }
         let expected = local.path().join("Packages/Claude_pzs8").join(inside);
-        assert_eq!(packaged(local.path()), Some(expected));
+        assert_eq!(packaged_app_folder(local.path()), Some(expected));
     }
 }

@@ -1,48 +1,54 @@
-//! Codex: `config.toml`, which the terminal, the editor and the app share.
+//! Codex: `config.toml`, shared by the terminal, the editor and the app.
 
 use std::path::PathBuf;
 
 use serde_json::json;
 
 use super::super::{
-    client::{Client, Place, Way, command_line},
-    document::{Layout, Syntax},
-    entry::{Entry, EntryName},
-    link::Link,
+    client::{Client, ConnectionMethod, SettingsLocation, quote_command_line},
+    document::{SettingsLayout, SettingsSyntax},
+    endpoint::ServerEndpoint,
+    entry::{EntryName, ServerEntry},
 };
 use vademecum_core::config;
 
-/// Codex.
+/// Definition of Codex.
 pub(in super::super) const CLIENT: Client = Client {
     title: "Codex",
-    place: Some(Place { file, layout: Layout { syntax: Syntax::Toml, section: "mcp_servers" } }),
-    way,
-    afterwards: "Start Codex anew; `/mcp` shows whether it is connected.\n\
+    settings: Some(SettingsLocation {
+        file: settings_file,
+        layout: SettingsLayout { syntax: SettingsSyntax::Toml, section: "mcp_servers" },
+    }),
+    connection_method,
+    next_steps: "Restart Codex; `/mcp` shows whether it is connected.\n\
                  For one trusted project: --file .codex/config.toml in its folder.",
 };
 
-fn file() -> Option<PathBuf> {
+fn settings_file() -> Option<PathBuf> {
     let folder = config::codex_home().or_else(|| Some(dirs::home_dir()?.join(".codex")))?;
     Some(folder.join("config.toml"))
 }
 
-fn way(link: &Link, name: &EntryName) -> Way {
+fn connection_method(link: &ServerEndpoint, name: &EntryName) -> ConnectionMethod {
     let add = ["codex", "mcp", "add", name.as_str()];
     match link {
-        Link::Stdio(start) => {
+        ServerEndpoint::Stdio(start) => {
             let arguments = start.arguments.iter().map(String::as_str);
             let words = add.into_iter().chain(["--", &start.command]).chain(arguments);
-            Way::Entry { entry: Entry::starting(start), command: Some(command_line(words)) }
+            ConnectionMethod::SettingsEntry {
+                entry: ServerEntry::for_stdio(start),
+                command: Some(quote_command_line(words)),
+            }
         }
-        Link::Http { url, key } => {
-            let mut entry = Entry::of([("url", json!(url.as_str()))]);
+        ServerEndpoint::Http { url, key_variable: key } => {
+            let mut entry = ServerEntry::from_fields([("url", json!(url.as_str()))]);
             let mut words = [add.as_slice(), &["--url", url.as_str()]].concat();
-            // It refuses a key in the file, and reads the variable itself.
+            // Codex rejects a key in the file and reads the variable itself.
             if let Some(key) = key {
-                entry = entry.and("bearer_token_env_var", json!(key.as_str()));
+                entry = entry.with_field("bearer_token_env_var", json!(key.as_str()));
                 words.extend(["--bearer-token-env-var", key.as_str()]);
             }
-            Way::Entry { entry, command: Some(command_line(words)) }
+            ConnectionMethod::SettingsEntry { entry, command: Some(quote_command_line(words)) }
         }
     }
 }

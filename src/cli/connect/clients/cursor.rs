@@ -3,32 +3,35 @@
 use std::path::PathBuf;
 
 use super::super::{
-    client::{Client, Place, Way},
-    document::{Layout, Syntax},
-    entry::{Entry, EntryName},
-    link::Link,
+    client::{Client, ConnectionMethod, SettingsLocation},
+    document::{SettingsLayout, SettingsSyntax},
+    endpoint::ServerEndpoint,
+    entry::{EntryName, ServerEntry},
 };
 
-/// Cursor.
+/// Definition of Cursor.
 pub(in super::super) const CLIENT: Client = Client {
     title: "Cursor",
-    place: Some(Place { file, layout: Layout { syntax: Syntax::Jsonc, section: "mcpServers" } }),
-    way,
-    afterwards: "In Cursor, switch the server on under Settings > Tools & MCP.\n\
+    settings: Some(SettingsLocation {
+        file: settings_file,
+        layout: SettingsLayout { syntax: SettingsSyntax::Jsonc, section: "mcpServers" },
+    }),
+    connection_method,
+    next_steps: "In Cursor, switch the server on under Settings > Tools & MCP.\n\
                  For one project: --file .cursor/mcp.json in its folder.",
 };
 
-fn file() -> Option<PathBuf> {
+fn settings_file() -> Option<PathBuf> {
     Some(dirs::home_dir()?.join(".cursor").join("mcp.json"))
 }
 
-fn way(link: &Link, _: &EntryName) -> Way {
+fn connection_method(link: &ServerEndpoint, _: &EntryName) -> ConnectionMethod {
     let entry = match link {
-        Link::Stdio(start) => Entry::starting(start).of_type("stdio"),
-        // What has an address needs no type there.
-        Link::Http { url, key } => {
-            Entry::connecting(url, key.as_ref(), |variable| format!("${{env:{variable}}}"))
+        ServerEndpoint::Stdio(start) => ServerEntry::for_stdio(start).with_type("stdio"),
+        // Cursor needs no type for an entry with an address.
+        ServerEndpoint::Http { url, key_variable: key } => {
+            ServerEntry::for_http(url, key.as_ref(), |variable| format!("${{env:{variable}}}"))
         }
     };
-    Way::Entry { entry, command: None }
+    ConnectionMethod::SettingsEntry { entry, command: None }
 }

@@ -1,4 +1,4 @@
-//! One client a file: where its settings are, and what it needs.
+//! Client definitions, one file per client: settings location and connection method.
 
 pub(super) mod chatgpt;
 pub(super) mod claude_code;

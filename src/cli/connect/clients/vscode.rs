@@ -3,32 +3,35 @@
 use std::path::PathBuf;
 
 use super::super::{
-    client::{Client, Place, Way},
-    document::{Layout, Syntax},
-    entry::{Entry, EntryName},
-    link::Link,
+    client::{Client, ConnectionMethod, SettingsLocation},
+    document::{SettingsLayout, SettingsSyntax},
+    endpoint::ServerEndpoint,
+    entry::{EntryName, ServerEntry},
 };
 
-/// Visual Studio Code.
+/// Definition of Visual Studio Code.
 pub(in super::super) const CLIENT: Client = Client {
     title: "Visual Studio Code",
-    place: Some(Place { file, layout: Layout { syntax: Syntax::Jsonc, section: "servers" } }),
-    way,
-    afterwards: "In Visual Studio Code, run `MCP: List Servers` and start the server.\n\
+    settings: Some(SettingsLocation {
+        file: settings_file,
+        layout: SettingsLayout { syntax: SettingsSyntax::Jsonc, section: "servers" },
+    }),
+    connection_method,
+    next_steps: "In Visual Studio Code, run `MCP: List Servers` and start the server.\n\
                  For one workspace: --file .vscode/mcp.json in its folder.",
 };
 
-fn file() -> Option<PathBuf> {
+fn settings_file() -> Option<PathBuf> {
     Some(dirs::config_dir()?.join("Code").join("User").join("mcp.json"))
 }
 
-fn way(link: &Link, _: &EntryName) -> Way {
+fn connection_method(link: &ServerEndpoint, _: &EntryName) -> ConnectionMethod {
     let entry = match link {
-        Link::Stdio(start) => Entry::starting(start).of_type("stdio"),
-        Link::Http { url, key } => {
-            Entry::connecting(url, key.as_ref(), |variable| format!("${{env:{variable}}}"))
-                .of_type("http")
+        ServerEndpoint::Stdio(start) => ServerEntry::for_stdio(start).with_type("stdio"),
+        ServerEndpoint::Http { url, key_variable: key } => {
+            ServerEntry::for_http(url, key.as_ref(), |variable| format!("${{env:{variable}}}"))
+                .with_type("http")
         }
     };
-    Way::Entry { entry, command: None }
+    ConnectionMethod::SettingsEntry { entry, command: None }
 }

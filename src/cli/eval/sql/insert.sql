@@ -1,2 +1,2 @@
--- Adds the document that has this place in the corpus.
+-- Inserts the document at this position of the corpus.
 INSERT INTO f (rowid, title, text) VALUES (:place, :title, :text);

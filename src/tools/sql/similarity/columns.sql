@@ -1,4 +1,5 @@
--- The columns of the table $2 in the schema $1, or of the one that the search path finds.
+-- Lists the columns of the table $2 in the schema $1, or of the one on the search path if $1 is
+-- NULL.
 SELECT
     pg_namespace.nspname AS schema,
     pg_class.relkind::text AS kind,

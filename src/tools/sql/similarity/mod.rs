@@ -1,10 +1,10 @@
-//! `similarity_search`: a table with vectors of its own, searched by meaning and
-//! words. Start reading at `search`.
+//! `similarity_search`: searches a table by its own vector columns, then ranks chunks of the texts
+//! by words and vectors. Start reading at `search`.
 
-mod chunks;
-mod columns;
-mod nearest;
+mod chunk_selection;
+mod nearest_rows;
+mod render;
 mod search;
-mod told;
+mod vector_columns;
 
 pub use search::SimilaritySearch;

@@ -1,45 +1,45 @@
-//! The tool itself.
+//! The `similarity_search` tool.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vademecum_kit::retrieve::Lambda;
+use vademecum_kit::search::MmrLambda;
 
 use super::{
-    super::asked::{connect, while_wanted},
-    chunks::{Choice, Source},
-    columns::Table,
-    nearest::{DistanceMetric, nearest},
-    told,
+    super::sql_call::{connect_profile, run_until_cancelled},
+    chunk_selection::{ChunkSelection, SourceText},
+    nearest_rows::{DistanceMetric, find_nearest_rows},
+    render,
+    vector_columns::VectorTable,
 };
 use crate::{
     actors::CallError,
-    tools::{Contract, Replied, Toolbox},
+    tools::{Tool, ToolOutput, ToolRegistry},
 };
-use vademecum_mcp::{Call, Toolset};
+use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::Engine;
 
-/// Rows that are looked for: at most, and if nobody says.
-const MOST_ROWS: usize = 100;
-const ROWS: usize = 10;
-/// Tokens of a chunk, likewise.
-const MOST_SIZE: usize = 2_000;
-const SIZE: usize = 100;
-/// Tokens of an answer, likewise.
-const MOST_TOKENS: usize = 50_000;
-const TOKENS: usize = 1_000;
-/// How much relevance counts against novelty, if nobody says.
-const LAMBDA: f64 = 0.6;
+/// Number of rows to search for: maximum and default.
+const MAX_ROWS: usize = 100;
+const DEFAULT_ROWS: usize = 10;
+/// Size of a chunk, in tokens: maximum and default.
+const MAX_CHUNK_TOKENS: usize = 2_000;
+const DEFAULT_CHUNK_TOKENS: usize = 100;
+/// Size of the output, in tokens: maximum and default.
+const MAX_OUTPUT_TOKENS: usize = 50_000;
+const DEFAULT_OUTPUT_TOKENS: usize = 1_000;
+/// Default weight of relevance against novelty.
+const DEFAULT_LAMBDA: f64 = 0.6;
 
-/// Searches a table.
+/// Searches a table by meaning and words.
 #[derive(Debug)]
 pub struct SimilaritySearch;
 
-/// What is searched for, where and how.
+/// Arguments of `similarity_search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimilarityInput {
-    /// Perhaps with its schema.
+    /// Optionally with schema.
     table_name: String,
     /// A question.
     query_text: String,
@@ -61,92 +61,92 @@ pub struct SimilarityInput {
     profile: Option<String>,
 }
 
-/// How much of each result is shown.
+/// Amount of text returned with each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(super) enum OutputFormat {
-    /// All of it.
+    /// Full text.
     #[default]
     Full,
-    /// Its beginning.
+    /// Beginning of the text.
     Summary,
-    /// Its row.
+    /// No text, only the row.
     IdsOnly,
 }
 
-/// What was found.
+/// Result of `similarity_search`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SimilarityOutput {
-    /// Best first.
+    /// Chunks, best first.
     pub(super) results: Vec<SimilarityResult>,
-    /// How much each column counts.
+    /// Weights of the columns.
     pub(super) columns: Vec<ColumnWeight>,
-    /// About how many tokens all texts have.
+    /// Estimated number of tokens of all texts.
     pub(super) tokens: usize,
 }
 
 /// A chunk of a text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct SimilarityResult {
-    /// Table and column.
+    /// Table and column of the text.
     pub(super) source: String,
-    /// The primary key of the row.
+    /// Primary key of the row.
     pub(super) key: Map<String, Value>,
-    /// The place of the row among the nearest, counted from 1.
+    /// Rank of the row in the vector search, counted from 1.
     pub(super) rank: usize,
-    /// The place of the chunk in the text, counted from 1.
+    /// Number of the chunk within its text, counted from 1.
     pub(super) chunk: usize,
-    /// 0 to 1: half of it the words, half the place of the row.
+    /// Score from 0 to 1: half BM25, half vector rank of the row.
     pub(super) score: f64,
-    /// About how many tokens the text has.
+    /// Estimated number of tokens of the text.
     pub(super) tokens: usize,
-    /// The text, as far as it is asked for.
+    /// Text, depending on `output_format`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
 }
 
-/// How much a column counts.
+/// Weight of a column.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct ColumnWeight {
-    /// The texts.
+    /// Text column.
     text: String,
-    /// Their vectors.
+    /// Vector column.
     vector: String,
-    /// 0 to 1.
+    /// Weight from 0 to 1.
     weight: f64,
 }
 
-/// What is asked for, as far as it is right.
+/// Validated arguments.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct SimilarityRequest {
     pub(super) table_name: String,
     pub(super) query_text: String,
-    pub(super) rows: usize,
-    pub(super) choice: Choice,
+    pub(super) max_rows: usize,
+    pub(super) chunk_selection: ChunkSelection,
     pub(super) lambda: f64,
     pub(super) metric: DistanceMetric,
     pub(super) format: OutputFormat,
 }
 
-impl Contract for SimilaritySearch {
+impl Tool for SimilaritySearch {
     const NAME: &'static str = "similarity_search";
     const TITLE: &'static str = "Search a table by meaning";
     const DESCRIPTION: &'static str = "Search a PostgreSQL table that has pgvector columns, by \
-        meaning and words. Long texts are cut when they are found. get_schema_info with \
+        meaning and words. Long texts are returned in chunks. get_schema_info with \
         vector_tables_only=true lists such tables.";
     const TOOLSET: Toolset = Toolset::Databases;
     type Input = SimilarityInput;
     type Output = SimilarityOutput;
 
     async fn call(
-        toolbox: &Toolbox,
+        toolbox: &ToolRegistry,
         input: SimilarityInput,
-        call: &Call,
-    ) -> Result<Replied<SimilarityOutput>, CallError> {
+        call: &RequestContext,
+    ) -> Result<ToolOutput<SimilarityOutput>, CallError> {
         let profile = input.profile.clone();
-        let asked = Asked::read(input)?;
-        let connection = connect(toolbox, call, profile.as_deref()).await?;
+        let asked = SimilarityRequest::validate(input)?;
+        let connection = connect_profile(toolbox, call, profile.as_deref()).await?;
         if connection.engine() != Engine::Postgres {
             return Err(CallError::Refused(format!(
                 "similarity_search needs PostgreSQL with pgvector; `{}` is {}",
@@ -156,41 +156,41 @@ impl Contract for SimilaritySearch {
         }
         let embeddings = toolbox.embeddings().ok_or_else(|| {
             CallError::NotConfigured(
-                "similarity_search needs vectors of questions: set embeddings.provider to that \
-                 which made the vectors of the table"
+                "similarity_search needs an embedding provider: set embeddings.provider to the one \
+                 that made the vectors of the table"
                     .to_owned(),
             )
         })?;
-        let table = Table::find(&connection, &asked.table_name).await?;
-        let vector = embeddings.query(&asked.query_text).await.map_err(|error| {
+        let table = VectorTable::find_table(&connection, &asked.table_name).await?;
+        let vector = embeddings.embed_query(&asked.query_text).await.map_err(|error| {
             tracing::warn!(%error, "a query could not be embedded");
-            CallError::Refused(format!("the question has no vector: {error}"))
+            CallError::Refused(format!("the query could not be embedded: {error}"))
         })?;
-        for pair in &table.pairs {
+        for pair in &table.vector_columns {
             if pair.dimensions.is_some_and(|dimensions| dimensions != vector.len()) {
                 return Err(CallError::Refused(format!(
                     "the vectors in `{}` have {} dimensions, those of `{}` have {}: set \
                      embeddings.model to the model that made them",
-                    pair.vector,
+                    pair.vector_column,
                     pair.dimensions.unwrap_or_default(),
                     embeddings.model().name,
                     vector.len()
                 )));
             }
         }
-        let looking = nearest(&connection, &table, &vector, asked.metric, asked.rows);
-        let near = while_wanted(call, looking).await?;
+        let looking = find_nearest_rows(&connection, &table, &vector, asked.metric, asked.max_rows);
+        let near = run_until_cancelled(call, looking).await?;
         let mut sources = Vec::new();
         for (row, near) in near.iter().enumerate() {
-            for (column, text) in table.shown().into_iter().zip(&near.texts) {
-                sources.extend(text.clone().map(|text| Source {
+            for (column, text) in table.text_columns().into_iter().zip(&near.texts) {
+                sources.extend(text.clone().map(|text| SourceText {
                     row,
                     column: column.to_owned(),
                     text,
                 }));
             }
         }
-        let chosen = asked.choice.choose(&sources, near.len(), &asked.query_text);
+        let chosen = asked.chunk_selection.select_chunks(&sources, near.len(), &asked.query_text);
         let results: Vec<SimilarityResult> = chosen
             .into_iter()
             .filter_map(|chunk| {
@@ -202,13 +202,13 @@ impl Contract for SimilaritySearch {
                     chunk: chunk.number,
                     score: chunk.score,
                     tokens: chunk.tokens,
-                    text: asked.format.text(chunk.text),
+                    text: asked.format.shown_text(chunk.text),
                 })
             })
             .collect();
-        let columns = table.pairs.iter().map(|pair| ColumnWeight {
-            text: pair.text.clone(),
-            vector: pair.vector.clone(),
+        let columns = table.vector_columns.iter().map(|pair| ColumnWeight {
+            text: pair.text_column.clone(),
+            vector: pair.vector_column.clone(),
             weight: pair.weight,
         });
         let output = SimilarityOutput {
@@ -216,19 +216,19 @@ impl Contract for SimilaritySearch {
             results,
             columns: columns.collect(),
         };
-        let text = toolbox.text(|| told::page(&asked, &table, &output));
-        Ok(Replied { output, text, meta: None })
+        let text = toolbox.text(|| render::render_results(&asked, &table, &output));
+        Ok(ToolOutput { output, text, meta: None })
     }
 }
 
 impl OutputFormat {
-    /// Characters of a summary.
-    const SUMMARY: usize = 100;
+    /// Maximum length of a summary, in characters.
+    const MAX_SUMMARY_CHARS: usize = 100;
 
-    fn text(self, text: String) -> Option<String> {
+    fn shown_text(self, text: String) -> Option<String> {
         match self {
-            Self::Summary if text.chars().count() > Self::SUMMARY => {
-                Some(text.chars().take(Self::SUMMARY).chain(['…']).collect())
+            Self::Summary if text.chars().count() > Self::MAX_SUMMARY_CHARS => {
+                Some(text.chars().take(Self::MAX_SUMMARY_CHARS).chain(['…']).collect())
             }
             Self::Full | Self::Summary => Some(text),
             Self::IdsOnly => None,
@@ -236,8 +236,8 @@ impl OutputFormat {
     }
 }
 
-impl Asked {
-    fn read(input: SimilarityInput) -> Result<Self, CallError> {
+impl SimilarityRequest {
+    fn validate(input: SimilarityInput) -> Result<Self, CallError> {
         let within = |name: &str, value: Option<i64>, usual: usize, most: usize| match value {
             None => Ok(usual),
             Some(value) => {
@@ -247,18 +247,26 @@ impl Asked {
             }
         };
         if input.query_text.trim().is_empty() {
-            return Err(CallError::Invalid(
-                "query_text: is empty; say what to look for".to_owned(),
-            ));
+            return Err(CallError::Invalid("query_text: is empty; pass a question".to_owned()));
         }
-        let lambda = input.lambda.unwrap_or(LAMBDA);
+        let lambda = input.lambda.unwrap_or(DEFAULT_LAMBDA);
         let wrong = || CallError::Invalid(format!("lambda: expected 0 to 1, got {lambda}"));
         Ok(Self {
-            rows: within("top_n", input.top_n, ROWS, MOST_ROWS)?,
-            choice: Choice {
-                size: within("chunk_size_tokens", input.chunk_size_tokens, SIZE, MOST_SIZE)?,
-                lambda: Lambda::new(lambda).ok_or_else(wrong)?,
-                budget: within("max_output_tokens", input.max_output_tokens, TOKENS, MOST_TOKENS)?,
+            max_rows: within("top_n", input.top_n, DEFAULT_ROWS, MAX_ROWS)?,
+            chunk_selection: ChunkSelection {
+                chunk_tokens: within(
+                    "chunk_size_tokens",
+                    input.chunk_size_tokens,
+                    DEFAULT_CHUNK_TOKENS,
+                    MAX_CHUNK_TOKENS,
+                )?,
+                lambda: MmrLambda::new(lambda).ok_or_else(wrong)?,
+                max_tokens: within(
+                    "max_output_tokens",
+                    input.max_output_tokens,
+                    DEFAULT_OUTPUT_TOKENS,
+                    MAX_OUTPUT_TOKENS,
+                )?,
             },
             table_name: input.table_name,
             query_text: input.query_text,

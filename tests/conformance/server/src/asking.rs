@@ -1,7 +1,7 @@
 //! Tools that ask the client before they answer.
 
 use serde_json::{Map, Value, json};
-use vademecum_mcp::{Answer, Call, Failure};
+use vademecum_mcp::{CallToolResult, Failure, RequestContext};
 
 /// Asks for one text.
 pub(crate) fn text(message: &str, field: &str) -> Value {
@@ -32,24 +32,23 @@ fn named<const N: usize>(requests: [(&str, Value); N]) -> Map<String, Value> {
     requests.into_iter().map(|(name, request)| (name.to_owned(), request)).collect()
 }
 
-fn say(text: impl Into<String>) -> Answer {
-    Answer { text: Some(text.into()), ..Answer::default() }
+fn say(text: impl Into<String>) -> CallToolResult {
+    CallToolResult { text: Some(text.into()), ..CallToolResult::default() }
 }
 
 /// What the client answered to one question.
 fn object<'a>(answers: &'a Map<String, Value>, name: &str) -> Result<&'a Value, Failure> {
-    answers
-        .get(name)
-        .filter(|answer| answer.is_object())
-        .ok_or_else(|| Failure::parameters(format!("inputResponses.{name}: expected an object")))
+    answers.get(name).filter(|answer| answer.is_object()).ok_or_else(|| {
+        Failure::invalid_params(format!("inputResponses.{name}: expected an object"))
+    })
 }
 
 /// Calls a tool that asks; nothing if there is none of this name.
 pub(crate) async fn call(
     tool: &str,
     arguments: &Value,
-    call: &Call,
-) -> Option<Result<Answer, Failure>> {
+    call: &RequestContext,
+) -> Option<Result<CallToolResult, Failure>> {
     let argument = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     Some(match tool {
         "test_sampling" => sample(argument("prompt"), call).await,
@@ -88,39 +87,39 @@ pub(crate) async fn call(
 }
 
 async fn ask(
-    call: &Call,
+    call: &RequestContext,
     questions: Map<String, Value>,
     state: Option<Value>,
     done: &str,
-) -> Result<Answer, Failure> {
-    call.ask(questions, state).await?;
+) -> Result<CallToolResult, Failure> {
+    call.request_input(questions, state).await?;
     Ok(say(done))
 }
 
 async fn with_state(
-    call: &Call,
+    call: &RequestContext,
     questions: Map<String, Value>,
     done: &str,
-) -> Result<Answer, Failure> {
-    call.ask(questions, Some(json!("asked"))).await?;
+) -> Result<CallToolResult, Failure> {
+    call.request_input(questions, Some(json!("asked"))).await?;
     if call.input.state == Some(json!("asked")) {
         Ok(say(done))
     } else {
-        Err(Failure::parameters("requestState is missing"))
+        Err(Failure::invalid_params("requestState is missing"))
     }
 }
 
-async fn rounds(call: &Call) -> Result<Answer, Failure> {
+async fn rounds(call: &RequestContext) -> Result<CallToolResult, Failure> {
     if call.input.state.is_none() {
         let first = text("Step 1: what is your name?", "name");
-        call.ask(named([("step1", first)]), Some(json!("after step 1"))).await?;
+        call.request_input(named([("step1", first)]), Some(json!("after step 1"))).await?;
     }
     let second = text("Step 2: what is your colour?", "color");
-    call.ask(named([("step2", second)]), Some(json!("after step 2"))).await?;
+    call.request_input(named([("step2", second)]), Some(json!("after step 2"))).await?;
     Ok(say("Both steps are done."))
 }
 
-async fn what_it_can(call: &Call) -> Result<Answer, Failure> {
+async fn what_it_can(call: &RequestContext) -> Result<CallToolResult, Failure> {
     let mut questions = Map::new();
     if call.capabilities.sampling {
         questions.insert("question".to_owned(), sampling("What is 2 + 2?"));
@@ -131,21 +130,25 @@ async fn what_it_can(call: &Call) -> Result<Answer, Failure> {
     ask(call, questions, None, "The client did what it can.").await
 }
 
-async fn greet(call: &Call) -> Result<Answer, Failure> {
+async fn greet(call: &RequestContext) -> Result<CallToolResult, Failure> {
     let question = named([("user_name", text("What is your name?", "name"))]);
-    let answers = call.ask(question, None).await?;
+    let answers = call.request_input(question, None).await?;
     let name = object(&answers, "user_name")?.pointer("/content/name").and_then(Value::as_str);
     Ok(say(name.map_or("Hello!".to_owned(), |name| format!("Hello, {name}!"))))
 }
 
-async fn sample(prompt: &str, call: &Call) -> Result<Answer, Failure> {
-    let answers = call.ask(named([("sampling", sampling(prompt))]), None).await?;
+async fn sample(prompt: &str, call: &RequestContext) -> Result<CallToolResult, Failure> {
+    let answers = call.request_input(named([("sampling", sampling(prompt))]), None).await?;
     let text = object(&answers, "sampling")?.pointer("/content/text").and_then(Value::as_str);
     Ok(say(format!("LLM response: {}", text.unwrap_or("none"))))
 }
 
-async fn elicit(message: &str, schema: &Value, call: &Call) -> Result<Answer, Failure> {
-    let answers = call.ask(named([("form", form(message, schema))]), None).await?;
+async fn elicit(
+    message: &str,
+    schema: &Value,
+    call: &RequestContext,
+) -> Result<CallToolResult, Failure> {
+    let answers = call.request_input(named([("form", form(message, schema))]), None).await?;
     Ok(say(format!("User response: {}", object(&answers, "form")?)))
 }
 

@@ -12,13 +12,13 @@ mod tools;
 use std::{net::TcpListener, num::NonZeroU32, sync::Arc, time::Duration};
 
 use anyhow::Result;
-use vademecum::transport::{Connections, Door, serve};
+use vademecum::transport::{ConnectionCount, ServerState, serve};
 use vademecum_core::{
-    auth::{Authenticator, desktop},
+    auth::{Authenticator, local_principal},
     config::{Auth, Server},
     telemetry::Monitor,
 };
-use vademecum_mcp::{Options, Service, Sessions};
+use vademecum_mcp::{ProtocolSessions, Service, ServiceOptions};
 
 /// The picture that is handed out: one red dot, as PNG.
 pub(crate) const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
@@ -27,18 +27,20 @@ pub(crate) const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgA
 
 fn main() -> Result<()> {
     actix::System::new().block_on(async {
-        let sessions =
-            Sessions::new(Duration::from_mins(5), std::num::NonZeroUsize::MIN.saturating_add(99));
+        let sessions = ProtocolSessions::new(
+            Duration::from_mins(5),
+            std::num::NonZeroUsize::MIN.saturating_add(99),
+        );
         let offer = Arc::new(offer::Fixtures::new());
-        let service = Service::new(offer, Arc::new(sessions), Options::default());
-        let door = Door {
+        let service = Service::new(offer, Arc::new(sessions), ServiceOptions::default());
+        let door = ServerState {
             service,
-            authenticator: Arc::new(Authenticator::single(desktop("conformance".parse()?))),
+            authenticator: Arc::new(Authenticator::single(local_principal("conformance".parse()?))),
             auth: Auth::default(),
             server: Server::default(),
-            concurrent_calls: NonZeroU32::MIN.saturating_add(15),
-            longest_call: Duration::from_mins(2),
-            connections: Connections::default(),
+            max_concurrent_calls: NonZeroU32::MIN.saturating_add(15),
+            call_timeout: Duration::from_mins(2),
+            connection_count: ConnectionCount::default(),
             monitor: Monitor::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;

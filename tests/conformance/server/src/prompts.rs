@@ -1,8 +1,8 @@
 //! The prompts of the suite.
 
 use vademecum_mcp::{
-    Block, Call, Contents, Failure, Messages, Prompt, PromptArgument, PromptArguments,
-    PromptMessage, Role,
+    ContentBlock, Failure, GetPromptResult, Prompt, PromptArgument, PromptArguments, PromptMessage,
+    RequestContext, ResourceContents, Role,
 };
 
 use crate::{PICTURE, asking};
@@ -39,37 +39,38 @@ pub(crate) fn listed() -> Vec<Prompt> {
 pub(crate) async fn get(
     name: &str,
     arguments: &PromptArguments,
-    call: &Call,
-) -> Result<Messages, Failure> {
+    call: &RequestContext,
+) -> Result<GetPromptResult, Failure> {
     let argument = |name: &str| {
         arguments.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
     };
     let blocks = match name {
-        SIMPLE => vec![Block::text("This is a simple prompt for testing.")],
+        SIMPLE => vec![ContentBlock::text("This is a simple prompt for testing.")],
         WITH_ARGUMENTS => {
             let (one, two) = (argument("arg1"), argument("arg2"));
-            vec![Block::text(format!("Prompt with arguments: arg1='{one}', arg2='{two}'"))]
+            vec![ContentBlock::text(format!("Prompt with arguments: arg1='{one}', arg2='{two}'"))]
         }
         WITH_RESOURCE => {
             let text = "Embedded resource content for testing.".to_owned();
-            let resource = Contents::text(argument("resourceUri"), "text/plain", text);
+            let resource = ResourceContents::text(argument("resourceUri"), "text/plain", text);
             vec![
-                Block::Resource { resource },
-                Block::text("Please process the embedded resource above."),
+                ContentBlock::Resource { resource },
+                ContentBlock::text("Please process the embedded resource above."),
             ]
         }
         WITH_IMAGE => vec![
-            Block::Image { data: PICTURE.to_owned(), mime_type: "image/png".to_owned() },
-            Block::text("Please analyze the image above."),
+            ContentBlock::Image { data: PICTURE.to_owned(), mime_type: "image/png".to_owned() },
+            ContentBlock::text("Please analyze the image above."),
         ],
         ASKING => {
             let context = asking::text("Which context is this for?", "context");
-            call.ask([("user_context".to_owned(), context)].into_iter().collect(), None).await?;
-            vec![Block::text("This prompt was filled with what was asked.")]
+            call.request_input([("user_context".to_owned(), context)].into_iter().collect(), None)
+                .await?;
+            vec![ContentBlock::text("This prompt was filled with what was asked.")]
         }
-        other => return Err(Failure::parameters(format!("unknown prompt `{other}`"))),
+        other => return Err(Failure::invalid_params(format!("unknown prompt `{other}`"))),
     };
     let messages =
         blocks.into_iter().map(|content| PromptMessage { role: Role::User, content }).collect();
-    Ok(Messages { description: None, messages })
+    Ok(GetPromptResult { description: None, messages })
 }

@@ -1,6 +1,6 @@
 //! The resources of the suite.
 
-use vademecum_mcp::{Body, Contents, Failure, Resource, Template};
+use vademecum_mcp::{Failure, Resource, ResourceBody, ResourceContents, ResourceTemplate};
 
 use crate::PICTURE;
 
@@ -21,8 +21,8 @@ pub(crate) fn listed() -> Vec<Resource> {
     ]
 }
 
-pub(crate) fn templates() -> Vec<Template> {
-    vec![Template {
+pub(crate) fn templates() -> Vec<ResourceTemplate> {
+    vec![ResourceTemplate {
         uri_template: "test://template/{id}/data".to_owned(),
         name: "Template".to_owned(),
         title: "Template".to_owned(),
@@ -31,22 +31,22 @@ pub(crate) fn templates() -> Vec<Template> {
     }]
 }
 
-pub(crate) fn read(uri: &str) -> Result<Contents, Failure> {
+pub(crate) fn read(uri: &str) -> Result<ResourceContents, Failure> {
     let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
     match (uri, id) {
         (TEXT, _) => {
             let text = "This is the content of the static text resource.";
-            Ok(Contents::text(uri, "text/plain", text.to_owned()))
+            Ok(ResourceContents::text(uri, "text/plain", text.to_owned()))
         }
-        (BINARY, _) => Ok(Contents {
+        (BINARY, _) => Ok(ResourceContents {
             uri: uri.to_owned(),
             mime_type: "image/png".to_owned(),
-            body: Body::Blob(PICTURE.to_owned()),
+            body: ResourceBody::Blob(PICTURE.to_owned()),
         }),
         (_, Some(id)) => {
             let text = format!(r#"{{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}}"#);
-            Ok(Contents::text(uri, "application/json", text))
+            Ok(ResourceContents::text(uri, "application/json", text))
         }
-        (_, None) => Err(Failure::resource(format!("there is no resource `{uri}`"))),
+        (_, None) => Err(Failure::resource_not_found(format!("there is no resource `{uri}`"))),
     }
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vademecum_core::auth::Right;
 use vademecum_mcp::{
-    Answer, Block, Call, Contents, Effect, Entry, Failure, Level, Schemas, Toolset,
+    CallToolResult, ContentBlock, Failure, LogLevel, RequestContext, ResourceContents, ToolEffect,
+    ToolEntry, ToolSchemas, Toolset,
 };
 
 use crate::{PICTURE, SOUND, asking};
@@ -39,15 +40,15 @@ const PLAIN: [&str; 22] = [
     "test_trigger_tool_change",
 ];
 
-pub(crate) fn entries() -> Vec<Entry> {
-    let entry = |name, input| Entry {
+pub(crate) fn entries() -> Vec<ToolEntry> {
+    let entry = |name, input| ToolEntry {
         name,
         title: name,
         description: "A tool of the suite.",
         toolset: Toolset::Knowledge,
         right: Right::Read,
-        effect: Effect::Reads,
-        schemas: Schemas { input, output: None },
+        effect: ToolEffect::Reads,
+        schemas: ToolSchemas { input, output: None },
     };
     let plain = PLAIN.map(|name| entry(name, json!({ "type": "object", "properties": {} })));
     let texts = |names: &[&str]| {
@@ -92,22 +93,28 @@ fn newest_schema() -> Value {
     })
 }
 
-pub(crate) async fn call(tool: &str, arguments: Value, call: &Call) -> Result<Answer, Failure> {
+pub(crate) async fn call(
+    tool: &str,
+    arguments: Value,
+    call: &RequestContext,
+) -> Result<CallToolResult, Failure> {
     if let Some(answer) = asking::call(tool, &arguments, call).await {
         return answer;
     }
     let blocks = match tool {
-        "test_simple_text" => vec![Block::text("This is a simple text response for testing.")],
+        "test_simple_text" => {
+            vec![ContentBlock::text("This is a simple text response for testing.")]
+        }
         "test_image_content" => vec![picture()],
         "test_audio_content" => {
-            vec![Block::Audio { data: SOUND.to_owned(), mime_type: "audio/wav".to_owned() }]
+            vec![ContentBlock::Audio { data: SOUND.to_owned(), mime_type: "audio/wav".to_owned() }]
         }
         "test_embedded_resource" => {
             let text = "This is an embedded resource content.";
             vec![embedded("test://embedded-resource", "text/plain", text)]
         }
         "test_multiple_content_types" => vec![
-            Block::text("Multiple content types test:"),
+            ContentBlock::text("Multiple content types test:"),
             picture(),
             embedded(
                 "test://mixed-content-resource",
@@ -117,42 +124,42 @@ pub(crate) async fn call(tool: &str, arguments: Value, call: &Call) -> Result<An
         ],
         "test_error_handling" => {
             let text = "This tool intentionally returns an error for testing";
-            return Ok(Answer::refusal(text.to_owned()));
+            return Ok(CallToolResult::tool_error(text.to_owned()));
         }
         "test_tool_with_logging" | "test_logging_tool" => {
             for said in ["Tool execution started", "Tool processing data"] {
-                call.log(Level::Info, &said.into());
+                call.send_log(LogLevel::Info, &said.into());
                 tokio::time::sleep(REST).await;
             }
-            call.log(Level::Info, &"Tool execution completed".into());
-            vec![Block::text("The tool said what it did.")]
+            call.send_log(LogLevel::Info, &"Tool execution completed".into());
+            vec![ContentBlock::text("The tool said what it did.")]
         }
         "test_tool_with_progress" => {
             for done in [0.0, 50.0, 100.0] {
-                if let Some(progress) = call.progress() {
+                if let Some(progress) = call.progress_reporter() {
                     progress.report(done, Some(100.0), Some("going on"));
                 }
                 tokio::time::sleep(REST).await;
             }
-            vec![Block::text("The tool came to its end.")]
+            vec![ContentBlock::text("The tool came to its end.")]
         }
         "test_missing_capability" => {
-            call.capabilities.require("sampling/createMessage")?;
-            vec![Block::text("The client has what it takes.")]
+            call.capabilities.require_method("sampling/createMessage")?;
+            vec![ContentBlock::text("The client has what it takes.")]
         }
-        "test_trigger_tool_change" => vec![Block::text("The list of tools never changes.")],
+        "test_trigger_tool_change" => vec![ContentBlock::text("The list of tools never changes.")],
         "test_header_parameter" | "json_schema_2020_12_tool" => {
-            vec![Block::text(arguments.to_string())]
+            vec![ContentBlock::text(arguments.to_string())]
         }
-        other => return Err(Failure::internal(format!("`{other}` is listed and not there"))),
+        other => return Err(Failure::internal_error(format!("`{other}` is listed and not there"))),
     };
-    Ok(Answer { blocks, ..Answer::default() })
+    Ok(CallToolResult { blocks, ..CallToolResult::default() })
 }
 
-fn picture() -> Block {
-    Block::Image { data: PICTURE.to_owned(), mime_type: "image/png".to_owned() }
+fn picture() -> ContentBlock {
+    ContentBlock::Image { data: PICTURE.to_owned(), mime_type: "image/png".to_owned() }
 }
 
-fn embedded(uri: &str, kind: &str, text: &str) -> Block {
-    Block::Resource { resource: Contents::text(uri, kind, text.to_owned()) }
+fn embedded(uri: &str, kind: &str, text: &str) -> ContentBlock {
+    ContentBlock::Resource { resource: ResourceContents::text(uri, kind, text.to_owned()) }
 }

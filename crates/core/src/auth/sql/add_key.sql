@@ -1,3 +1,3 @@
--- Remembers a key by its digest.
+-- Inserts a key. Only its digest is stored.
 INSERT INTO api_keys (id, user, name, digest, scopes, delegating, created_at, expires_at)
 VALUES (:id, :user, :name, :digest, :scopes, :delegating, :now, :expires_at);

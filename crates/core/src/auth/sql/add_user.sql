@@ -1,4 +1,4 @@
--- Adds a user, unless there is one whose name differs in case at most.
+-- Inserts a user, unless the name exists in any letter case.
 INSERT INTO users (name, created_at)
 VALUES (:name, :now)
 ON CONFLICT DO NOTHING;

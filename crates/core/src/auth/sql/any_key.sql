@@ -1,4 +1,4 @@
--- Whether any key is in force.
+-- `found` is true if at least one key is valid.
 SELECT EXISTS (
     SELECT 1
     FROM api_keys

@@ -1,4 +1,4 @@
--- All keys, those of a user together, oldest first.
+-- Lists all keys by user, oldest first.
 SELECT id, user, name, scopes, delegating, created_at, expires_at, revoked_at
 FROM api_keys
 ORDER BY user, created_at, id;

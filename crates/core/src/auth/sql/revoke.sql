@@ -1,4 +1,4 @@
--- Revokes a key; one that was revoked before keeps its date.
+-- Revokes a key. A key that is already revoked keeps its revocation time.
 UPDATE api_keys
 SET revoked_at = coalesce(revoked_at, :now)
 WHERE id = :id;

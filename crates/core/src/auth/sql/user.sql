@@ -1,4 +1,4 @@
--- Whether there is a user of exactly that name.
+-- Returns a row if a user has exactly this name, in the same letter case.
 SELECT 1 AS known
 FROM users
 WHERE name = :name

@@ -1,4 +1,4 @@
--- All users by name, and how many of their keys are in force.
+-- Lists all users by name, with their numbers of valid keys.
 SELECT
     users.name,
     users.created_at,

@@ -1,4 +1,4 @@
--- What the present user could do, were it not for the guard.
+-- Reads the privileges of the current user, regardless of the guard.
 WITH granted AS (
     SELECT grantee, privilege_type FROM information_schema.user_privileges
     UNION ALL

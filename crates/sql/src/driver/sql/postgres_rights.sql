@@ -1,4 +1,4 @@
--- What the present user could do in this database, were it not for the guard.
+-- Reads the privileges of the current user in this database, regardless of the guard.
 WITH own_table AS (
     SELECT relation.oid, relation.relowner
     FROM pg_catalog.pg_class AS relation

@@ -1,6 +1,7 @@
--- The functions among those called (:schemas, :names; no schema is NULL) and among
--- :attributes that count as volatile. An attribute `t.f` is `f(t)` where f takes a row.
--- A function that is neither of the server nor of an extension may have any name.
+-- Finds the volatile functions among the called ones (:schemas and :names, with NULL for no schema)
+-- and among :attributes, since the attribute notation `t.f` calls `f(t)` if f takes a row.
+-- `is_known` marks functions of the server or an extension. User-defined functions may have any
+-- name.
 WITH called AS (
     SELECT schema, name, FALSE AS is_attribute
     FROM unnest($1::text[], $2::text[]) AS function (schema, name)

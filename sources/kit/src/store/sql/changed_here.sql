@@ -1,2 +1,2 @@
--- Remembers that :item was changed in the library since it was imported.
+-- Records that :item was changed in the library since its import.
 UPDATE imported SET changed_at = :now WHERE source = :source AND item = :item;

@@ -1,2 +1,2 @@
--- The first origin of each item of :source.
+-- Selects the first origin of each item of :source.
 SELECT item, MIN(origin) AS origin FROM imported WHERE source = :source GROUP BY item;

@@ -1,5 +1,5 @@
--- Forgets the fingerprint of :origin, so that it is read anew if it comes again.
--- What was changed in the library since stays as it is.
+-- Clears the fingerprint of :origin, so that a later import reads it again. Items changed in the
+-- library are kept.
 UPDATE imported
 SET digest = ''
 WHERE source = :source AND origin = :origin AND digest <> '' AND changed_at IS NULL

@@ -1,3 +1,3 @@
--- The item that was imported from :origin, the fingerprint it had then, and when
--- it was changed in the library since.
+-- Selects the item imported from :origin, its fingerprint, and the time of its last change in the
+-- library.
 SELECT item, digest, changed_at FROM imported WHERE source = :source AND origin = :origin;

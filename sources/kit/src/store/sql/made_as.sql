@@ -1,2 +1,2 @@
--- The statement that made the full-text table :table.
+-- Selects the statement that created the full-text table :table.
 SELECT sql FROM sqlite_schema WHERE name = :table AND sql LIKE 'CREATE VIRTUAL TABLE %';

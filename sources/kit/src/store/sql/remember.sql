@@ -1,4 +1,4 @@
--- Remembers that :origin became :item.
+-- Records that :origin was imported as :item.
 INSERT INTO imported (source, origin, digest, item, imported_at)
 VALUES (:source, :origin, :digest, :item, :now)
 ON CONFLICT (source, origin) DO UPDATE

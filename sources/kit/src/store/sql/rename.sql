@@ -1,5 +1,5 @@
--- What came from :from or a part of it, as in `file:a#1`, comes from :to from now
--- on. It is saved anew: its name may be part of it.
+-- Changes the origin :from, and its parts such as `file:a#1`, to :to. Clears the fingerprint,
+-- because the name may be part of the item.
 UPDATE OR REPLACE imported
 SET origin = :to || substr(origin, length(:from) + 1), digest = ''
 WHERE source = :source

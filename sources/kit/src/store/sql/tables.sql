@@ -1,4 +1,4 @@
--- All tables as `name`, and the full-text table that each is or is part of as `words`.
+-- Selects all tables as `name`, with the full-text table each belongs to as `words`.
 WITH words AS (
     SELECT name
     FROM sqlite_schema

@@ -1,0 +1,81 @@
+//! Reasons for a rejected authentication.
+
+use std::time::Duration;
+
+use super::{TagError, UserId, UserIdError};
+
+/// Reason for a rejected authentication. Messages help the caller and disclose nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthRejection {
+    /// No credential was sent.
+    #[error(
+        "authentication required: send `Authorization: Bearer` with an API key \
+         (`vademecum key create`) or a token of its authorization server"
+    )]
+    Missing,
+    /// The credential cannot be parsed.
+    #[error("{0}")]
+    Malformed(&'static str),
+    /// The header `x-user-id` is not a valid user name.
+    #[error("x-user-id: {0}")]
+    InvalidUserId(#[from] UserIdError),
+    /// The header `x-session-tags` is not a valid list of tags.
+    #[error("x-session-tags: {0}")]
+    InvalidTags(#[from] TagError),
+    /// The credential is unknown, altered or revoked.
+    #[error("this key or token is not valid here: it is unknown, altered or was revoked")]
+    Invalid,
+    /// The credential has expired.
+    #[error("this key or token has expired: request a new one")]
+    Expired,
+    /// The token is not valid yet.
+    #[error("this token is not valid yet")]
+    NotYetValid,
+    /// The token was issued for another server.
+    #[error("this token was issued for another server: request one whose audience is this server")]
+    WrongAudience,
+    /// The token names no valid user.
+    #[error("this token names no valid user of this server")]
+    NoUser,
+    /// The header is reserved for delegating keys.
+    #[error("only a delegating key may send `{0}`: leave it out")]
+    NotDelegating(&'static str),
+    /// The named user does not exist.
+    #[error("x-user-id: no user `{0}`; create it with `vademecum user add`")]
+    UnknownUser(UserId),
+    /// The address has too many failed attempts.
+    #[error("too many failed attempts from this address: wait {} seconds", seconds(*wait))]
+    TooManyAttempts {
+        /// Remaining waiting time.
+        wait: Duration,
+    },
+    /// The credential cannot be checked at the moment.
+    #[error("authentication is unavailable right now; see the server's log")]
+    Unavailable,
+}
+
+impl AuthRejection {
+    /// Returns true if the rejection counts towards the throttling of its address.
+    pub(super) fn counts_as_failure(&self) -> bool {
+        match self {
+            Self::Invalid
+            | Self::Expired
+            | Self::NotYetValid
+            | Self::WrongAudience
+            | Self::NoUser => true,
+            Self::Missing
+            | Self::Malformed(_)
+            | Self::InvalidUserId(_)
+            | Self::InvalidTags(_)
+            | Self::NotDelegating(_)
+            | Self::UnknownUser(_)
+            | Self::TooManyAttempts { .. }
+            | Self::Unavailable => false,
+        }
+    }
+}
+
+/// Returns whole seconds, rounded up, so that waiting that long is always enough.
+fn seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
+}

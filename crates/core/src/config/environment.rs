@@ -1,0 +1,43 @@
+//! Paths and variables from the environment of the process.
+
+use std::{env, io, path::PathBuf};
+
+/// Returns the path of the running executable.
+pub fn current_program() -> io::Result<PathBuf> {
+    env::current_exe()
+}
+
+/// Returns the operating system and the processor architecture of this build.
+pub fn platform() -> (&'static str, &'static str) {
+    (env::consts::OS, env::consts::ARCH)
+}
+
+/// Returns the folder of Codex, if `CODEX_HOME` is set.
+pub fn codex_home() -> Option<PathBuf> {
+    path_variable("CODEX_HOME")
+}
+
+/// Returns the settings folder of Claude Code, if `CLAUDE_CONFIG_DIR` is set.
+pub fn claude_code_folder() -> Option<PathBuf> {
+    path_variable("CLAUDE_CONFIG_DIR")
+}
+
+/// Returns the socket of the SSH agent, if `SSH_AUTH_SOCK` is set.
+pub fn ssh_agent_socket() -> Option<PathBuf> {
+    path_variable("SSH_AUTH_SOCK")
+}
+
+/// Returns the home folder of the user.
+pub(super) fn home_folder() -> Option<PathBuf> {
+    dirs::home_dir()
+}
+
+/// Returns the value of an environment variable, or `None` if it is unset, empty or not UTF-8.
+pub(super) fn text_variable(name: &str) -> Option<String> {
+    env::var_os(name)?.into_string().ok().filter(|text| !text.is_empty())
+}
+
+/// Returns the path in an environment variable, or `None` if it is unset or empty.
+fn path_variable(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}

@@ -1,0 +1,198 @@
+//! On-disk cache of document vectors, so that indexing an unchanged text sends no request.
+//!
+//! Failures of the cache are logged and otherwise ignored: the vectors are requested again.
+
+use std::{
+    path::Path,
+    sync::Mutex,
+    sync::PoisonError,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rusqlite::named_params;
+use vademecum_kit::{
+    model::Deadline,
+    store::{Database, Durability, Store, StoreError, Writer},
+};
+
+use super::{cache_key::VectorKey, vector};
+
+/// Timeout of a lookup.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Document vectors by key, in a database of bounded size.
+#[derive(Debug)]
+pub(super) struct DocumentCache {
+    store: Store,
+    max_bytes: i64,
+    /// Last error that was logged. Repetitions are not logged.
+    last_error: Mutex<Option<String>>,
+}
+
+impl DocumentCache {
+    /// Creates the cache in `folder`. The space in use is limited to `megabytes`.
+    pub(super) fn new(folder: &Path, megabytes: u32) -> Self {
+        let store = Store::new(Database::Embeddings, folder);
+        Self { store, max_bytes: i64::from(megabytes) << 20, last_error: Mutex::default() }
+    }
+
+    /// Returns the cached vectors, in the order of `keys`; `None` for those that are missing.
+    pub(super) fn find_vectors(&self, keys: &[VectorKey]) -> Vec<Option<Vec<f32>>> {
+        self.find_vectors_at(keys, unix_hours()).unwrap_or_else(|error| {
+            self.log_once(&error);
+            vec![None; keys.len()]
+        })
+    }
+
+    /// Stores vectors.
+    pub(super) fn store_vectors<'a>(
+        &self,
+        vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])>,
+    ) {
+        if let Err(error) = self.store_vectors_at(vectors, unix_hours()) {
+            self.log_once(&error);
+        }
+    }
+
+    fn find_vectors_at(
+        &self,
+        keys: &[VectorKey],
+        now: i64,
+    ) -> Result<Vec<Option<Vec<f32>>>, StoreError> {
+        if !self.store.path().exists() {
+            return Ok(vec![None; keys.len()]);
+        }
+        let mut used = Vec::new();
+        let found = self.store.read(Deadline::after(LOOKUP_TIMEOUT), |reader| {
+            let find = |key: &VectorKey| {
+                let parameters = named_params! { ":input": key.as_slice() };
+                let row = reader.query_first(include_str!("sql/find.sql"), parameters, |row| {
+                    Ok((row.get::<_, Vec<u8>>("vector")?, row.get::<_, i64>("used_at")?))
+                })?;
+                let Some((bytes, used_at)) = row else { return Ok(None) };
+                if used_at < now {
+                    used.push(*key);
+                }
+                Ok::<_, StoreError>(vector::from_bytes(&bytes))
+            };
+            keys.iter().map(find).collect::<Result<Vec<_>, _>>()
+        })?;
+        if !used.is_empty() {
+            self.store.write(Durability::Bulk, |writer| {
+                used.iter().try_for_each(|key| {
+                    let parameters = named_params! { ":input": key.as_slice(), ":now": now };
+                    writer.execute(include_str!("sql/touch.sql"), parameters).map(drop)
+                })
+            })?;
+        }
+        Ok(found)
+    }
+
+    fn store_vectors_at<'a>(
+        &self,
+        vectors: impl ExactSizeIterator<Item = (&'a VectorKey, &'a [f32])>,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let count = i64::try_from(vectors.len()).unwrap_or(i64::MAX);
+        self.store.write(Durability::Bulk, |writer| {
+            for (key, vector) in vectors {
+                let parameters = named_params! {
+                    ":input": key.as_slice(),
+                    ":vector": vector::to_bytes(vector),
+                    ":now": now,
+                };
+                writer.execute(include_str!("sql/keep.sql"), parameters)?;
+            }
+            while used_bytes(writer)? > self.max_bytes {
+                let parameters = named_params! { ":count": count.max(1) };
+                if writer.execute(include_str!("sql/forget.sql"), parameters)? == 0 {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn log_once(&self, error: &StoreError) {
+        let words = error.to_string();
+        let mut last = self.last_error.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref() != Some(&words) {
+            tracing::warn!(%error, "the embedding cache failed; vectors are requested again");
+            *last = Some(words);
+        }
+    }
+}
+
+/// Returns the size of the used pages of the database, in bytes.
+fn used_bytes(writer: &Writer<'_>) -> Result<i64, StoreError> {
+    let size = writer.query_first(include_str!("sql/size.sql"), &[], |row| row.get("bytes"))?;
+    Ok(size.unwrap_or(0))
+}
+
+/// Returns the current time in hours since 1970.
+fn unix_hours() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs() / 3_600).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered_key(number: u8) -> VectorKey {
+        [number; 32]
+    }
+
+    fn store_numbered(
+        cache: &DocumentCache,
+        numbers: impl IntoIterator<Item = u8>,
+        length: usize,
+        now: i64,
+    ) {
+        let vectors: Vec<_> = numbers
+            .into_iter()
+            .map(|it| (numbered_key(it), vec![f32::from(it) + 1.0; length]))
+            .collect();
+        let vectors = vectors.iter().map(|(key, vector)| (key, &vector[..]));
+        cache.store_vectors_at(vectors, now).unwrap();
+    }
+
+    #[test]
+    fn cache_keeps_vectors_across_processes() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = DocumentCache::new(folder.path(), 1);
+        assert_eq!(cache.find_vectors(&[numbered_key(1)]), [None]);
+        assert!(!folder.path().join("embeddings.db").exists(), "nothing to remember yet");
+        store_numbered(&cache, [1, 2], 3, 0);
+        drop(cache);
+        let cache = DocumentCache::new(folder.path(), 1);
+        let found = cache.find_vectors(&[numbered_key(2), numbered_key(7), numbered_key(1)]);
+        assert_eq!(found, [Some(vec![3.0; 3]), None, Some(vec![2.0; 3])]);
+    }
+
+    #[test]
+    fn cache_evicts_least_recently_used_vectors() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = DocumentCache::new(folder.path(), 1);
+        // A hundred vectors of 8 KB each take most of a megabyte.
+        store_numbered(&cache, 0..100, 2_000, 1);
+        cache.find_vectors_at(&[numbered_key(0), numbered_key(1)], 2).unwrap();
+        store_numbered(&cache, 100..150, 2_000, 3);
+        let found =
+            cache.find_vectors_at(&(0..150).map(numbered_key).collect::<Vec<_>>(), 3).unwrap();
+        assert!(found[0].is_some() && found[1].is_some(), "they were used since");
+        assert!(found[2].is_none() && found[100..].iter().all(Option::is_some));
+        let bytes = cache.store.write(Durability::Bulk, used_bytes).unwrap();
+        assert!(bytes <= 1 << 20, "{bytes}");
+    }
+
+    #[test]
+    fn broken_cache_returns_no_vectors() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("embeddings.db"), "no database at all, but text")
+            .unwrap();
+        let cache = DocumentCache::new(folder.path(), 1);
+        cache.store_vectors([(&numbered_key(1), &[1.0][..])].into_iter());
+        assert_eq!(cache.find_vectors(&[numbered_key(1)]), [None]);
+    }
+}

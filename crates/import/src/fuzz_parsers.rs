@@ -1,0 +1,173 @@
+//! Fuzz functions of all file parsers, by the name used by the fuzz target.
+
+use vademecum_kit::model::SourceName;
+
+use super::{
+    FileProbe, Importer, SourceFile, archive::Archive, characters::CharacterImporter,
+    charx::CharxImporter, chat_exports::ChatExportImporter, detect_importer, encoding::decode_text,
+    exported::ExportImporter, fabric_patterns::PatternImporter, google_keep::KeepImporter,
+    html_notes::HtmlNoteImporter, logseq::LogseqImporter, media, notes::NoteImporter,
+    notion::NotionImporter, org::OrgImporter, png_card::PngCardImporter,
+    prompts_csv::CsvPromptImporter, prompts_json::JsonPromptImporter, role_chats::RoleChatImporter,
+    silly_tavern::SillyTavernImporter,
+};
+
+/// The code that receives the fuzz input.
+enum FuzzedParser {
+    /// Importers, each with a file name that it accepts.
+    Importers(&'static [(&'static dyn Importer, &'static str)]),
+    /// A function shared by importers.
+    Function(fn(&[u8])),
+}
+
+use FuzzedParser::{Function, Importers};
+
+/// All parsers, by name.
+static FUZZED_PARSERS: [(&str, FuzzedParser); 32] = [
+    ("notes", Importers(&[(&NoteImporter, "/a.md"), (&NoteImporter, "/a.txt")])),
+    ("notion", Importers(&[(&NotionImporter, "/Rye 0123456789abcdef0123456789abcdef.md")])),
+    ("logseq", Importers(&[(&LogseqImporter, "/graph/pages/a___b%3A.md")])),
+    ("org", Importers(&[(&OrgImporter, "/a.org")])),
+    ("keep", Importers(&[(&KeepImporter, "/a.json")])),
+    ("html_notes", Importers(&[(&HtmlNoteImporter, "/a.html")])),
+    ("text", Importers(&[(&media::TextImporter, "/a.md"), (&media::TextImporter, "/a.txt")])),
+    ("rst", Importers(&[(&media::RstImporter, "/a.rst")])),
+    ("html", Importers(&[(&media::HtmlImporter, "/a.html")])),
+    (
+        "subtitles",
+        Importers(&[(&media::SubtitleImporter, "/a.srt"), (&media::SubtitleImporter, "/a.vtt")]),
+    ),
+    ("podcast", Importers(&[(&media::PodcastImporter, "/a.json")])),
+    ("pdf", Importers(&[(&media::PdfImporter, "/a.pdf")])),
+    ("epub", Importers(&[(&media::EpubImporter, "/a.epub")])),
+    (
+        "office",
+        Importers(&[(&media::OfficeImporter, "/a.docx"), (&media::OfficeImporter, "/a.xls")]),
+    ),
+    ("table", Importers(&[(&media::TableImporter, "/a.csv")])),
+    ("notebook", Importers(&[(&media::NotebookImporter, "/a.ipynb")])),
+    ("email", Importers(&[(&media::EmailImporter, "/a.eml")])),
+    ("outlook", Importers(&[(&media::OutlookImporter, "/a.msg")])),
+    ("feed", Importers(&[(&media::FeedImporter, "/a.xml")])),
+    ("chats", Importers(&[(&ChatExportImporter, "/conversations.json")])),
+    ("silly_tavern", Importers(&[(&SillyTavernImporter, "/a.jsonl")])),
+    ("role_chats", Importers(&[(&RoleChatImporter, "/a.jsonl"), (&RoleChatImporter, "/a.json")])),
+    ("card", Importers(&[(&CharacterImporter, "/a.json")])),
+    ("png", Importers(&[(&PngCardImporter, "/a.png")])),
+    ("charx", Importers(&[(&CharxImporter, "/a.charx")])),
+    ("prompts_csv", Importers(&[(&CsvPromptImporter, "/a.csv")])),
+    (
+        "prompts_json",
+        Importers(&[(&JsonPromptImporter, "/a.json"), (&JsonPromptImporter, "/a.jsonl")]),
+    ),
+    ("patterns", Importers(&[(&PatternImporter, "/nowhere/a.md")])),
+    (
+        "exported",
+        Importers(&[
+            (&ExportImporter(SourceName::Notes), "/nowhere/a.md"),
+            (&ExportImporter(SourceName::Media), "/nowhere/a.md"),
+            (&ExportImporter(SourceName::Chats), "/nowhere/a.json"),
+            (&ExportImporter(SourceName::Characters), "/nowhere/a.json"),
+            (&ExportImporter(SourceName::Prompts), "/nowhere/a.json"),
+        ]),
+    ),
+    ("archive", Function(fuzz_archive)),
+    ("encoding", Function(fuzz_decoding)),
+    ("recognise", Function(fuzz_detection)),
+];
+
+/// Runs the parser of this name on `bytes`. Returns `false` if there is none.
+pub fn run_parser(name: &str, bytes: &[u8]) -> bool {
+    match FUZZED_PARSERS.iter().find(|(it, _)| *it == name) {
+        Some((_, Importers(importers))) => {
+            for (importer, name) in *importers {
+                let file = SourceFile {
+                    path: name.into(),
+                    root: None,
+                    bytes: bytes.to_vec(),
+                    modified: None,
+                };
+                importer.parse(&file).ok();
+            }
+        }
+        Some((_, Function(parser))) => parser(bytes),
+        None => return false,
+    }
+    true
+}
+
+/// Names of all parsers.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FUZZED_PARSERS.iter().map(|(name, _)| *name)
+}
+
+fn fuzz_archive(bytes: &[u8]) {
+    let Ok(mut archive) = Archive::open(bytes) else { return };
+    archive.check_unpacked_size().ok();
+    for name in archive.file_names() {
+        archive.unpack_file(&name).ok();
+    }
+}
+
+fn fuzz_decoding(bytes: &[u8]) {
+    // The first line is used as the declared encoding.
+    let (label, rest) = bytes.split_at(bytes.iter().position(|it| *it == b'\n').unwrap_or(0));
+    decode_text(bytes, None).ok();
+    decode_text(rest, std::str::from_utf8(label).ok()).ok();
+}
+
+/// Detection needs a file on disk.
+fn fuzz_detection(bytes: &[u8]) {
+    const NAMES: [&str; 6] = ["a.json", "a.jsonl", "a.md", "a.png", "a.csv", "a.zip"];
+    let Ok(folder) = tempfile::tempdir() else { return };
+    let path = folder.path().join(NAMES[bytes.len() % NAMES.len()]);
+    if std::fs::write(&path, bytes).is_ok()
+        && let Ok(glance) = FileProbe::open(&path, Some(folder.path()))
+    {
+        detect_importer(None, &glance);
+        for source in SourceName::ALL {
+            detect_importer(Some(source), &glance);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use vademecum_testing::{for_each_mutated_seed, seeds};
+
+    use super::*;
+    use crate::importers_for;
+
+    #[test]
+    fn every_importer_reads_a_seed() {
+        let mut fed = BTreeSet::new();
+        for (name, parser) in &FUZZED_PARSERS {
+            let seeds = seeds(name);
+            let Importers(importers) = parser else { continue };
+            for (importer, path) in *importers {
+                fed.insert(importer.format_name());
+                // An accepted seed leads further into a parser than a rejected one.
+                let read = |seed: &Vec<u8>| {
+                    let file = SourceFile::in_memory(path, seed.as_slice());
+                    importer.parse(&file).is_ok_and(|reading| !reading.drafts.is_empty())
+                };
+                // There is no seed for Outlook, because its binary format cannot be written by
+                // hand.
+                let is_read = *name == "outlook" || seeds.iter().any(read);
+                assert!(is_read, "{name} has no seed that is read as {path}");
+            }
+        }
+        for importer in SourceName::ALL.into_iter().flat_map(importers_for) {
+            assert!(fed.contains(importer.format_name()), "{importer:?}");
+        }
+    }
+
+    #[test]
+    fn mutated_seeds_break_no_parser() {
+        for name in names() {
+            for_each_mutated_seed(name, |bytes| assert!(run_parser(name, bytes)));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Running of parsers that a crafted file may crash or keep busy forever.
+//!
+//! The parser runs on its own thread, whose stack is large enough for deep nesting. One that
+//! exceeds the time limit is abandoned: its thread ends at the next attempt to send a result, or
+//! with the process.
+
+use std::{
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc::{self, Sender},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Stack size of the thread, in bytes.
+const THREAD_STACK_BYTES: usize = 64 * 1_024 * 1_024;
+
+/// Reason why a parser did not finish.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ParserFailure {
+    /// The parser panicked.
+    #[error("the reader failed: {0}")]
+    Panicked(String),
+    /// The parser exceeded the time limit.
+    #[error("it takes more than {} seconds to read", .0.as_secs())]
+    TimedOut(Duration),
+    /// No thread could be started.
+    #[error("no thread could be started: {0}")]
+    SpawnFailed(#[from] io::Error),
+}
+
+/// Sender of partial results.
+#[derive(Debug)]
+pub(super) struct PartSender<T>(Sender<T>);
+
+impl<T> PartSender<T> {
+    /// Sends a partial result. Returns `false` if the receiver no longer waits.
+    pub(super) fn send(&self, part: T) -> bool {
+        self.0.send(part).is_ok()
+    }
+}
+
+/// Runs `work` on its own thread and returns the partial results that arrived within `limit`, and
+/// the reason if it did not finish.
+pub(super) fn run_collecting<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce(&PartSender<T>) + Send + 'static,
+) -> (Vec<T>, Option<ParserFailure>) {
+    let (sender, receiver) = mpsc::channel();
+    let begun = Instant::now();
+    let thread = thread::Builder::new()
+        .name("reader".to_owned())
+        .stack_size(THREAD_STACK_BYTES)
+        .spawn(move || catch_panic(|| work(&PartSender(sender))));
+    let thread = match thread {
+        Ok(thread) => thread,
+        Err(error) => return (Vec::new(), Some(error.into())),
+    };
+    let mut parts = Vec::new();
+    loop {
+        match receiver.recv_timeout(limit.saturating_sub(begun.elapsed())) {
+            Ok(part) => parts.push(part),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                return (parts, Some(ParserFailure::TimedOut(limit)));
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let ended = thread.join().unwrap_or_else(|_| Err(ParserFailure::Panicked(String::new())));
+    (parts, ended.err())
+}
+
+/// Runs `work` on its own thread and returns its only result.
+pub(super) fn run_single<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ParserFailure> {
+    let (parts, stopped) = run_collecting(limit, move |parts| {
+        parts.send(work());
+    });
+    let missing = || stopped.unwrap_or_else(|| ParserFailure::Panicked("no result".to_owned()));
+    parts.into_iter().next().ok_or_else(missing)
+}
+
+/// Runs `work` and converts a panic to an error.
+pub(super) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, ParserFailure> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+        ParserFailure::Panicked(said.unwrap_or("no panic message").to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG_LIMIT: Duration = Duration::from_mins(1);
+
+    #[test]
+    fn parts_arrive_in_order() {
+        let (found, stopped) = run_collecting(LONG_LIMIT, |parts| {
+            assert!(parts.send(1) && parts.send(2));
+        });
+        assert_eq!(found, [1, 2]);
+        assert!(stopped.is_none());
+        assert_eq!(run_single(LONG_LIMIT, || 3).unwrap(), 3);
+    }
+
+    #[test]
+    fn failing_parser_keeps_earlier_parts() {
+        let (found, stopped) = run_collecting(LONG_LIMIT, |parts| {
+            parts.send(1);
+            panic!("no more");
+        });
+        assert_eq!(found, [1]);
+        assert_eq!(stopped.unwrap().to_string(), "the reader failed: no more");
+    }
+
+    #[test]
+    fn endless_work_is_abandoned() {
+        let (open, wait) = mpsc::channel::<()>();
+        let (found, stopped) = run_collecting(Duration::from_millis(20), move |parts| {
+            parts.send(1);
+            assert!(wait.recv().is_err());
+        });
+        assert_eq!(found, [1]);
+        assert!(stopped.unwrap().to_string().starts_with("it takes more than"));
+        drop(open);
+    }
+}

@@ -1,0 +1,266 @@
+//! Observability of requests: metrics, one log line and one trace span per request. Arguments and
+//! results are never recorded.
+
+use std::{
+    cell::{Cell, OnceCell},
+    time::{Duration, SystemTime},
+};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sha2::{Digest as _, Sha256};
+use tracing::{Instrument as _, Span, field::Empty};
+
+use super::{Outbound, Peer, Reply, ReplyStatus, Service, SessionId, jsonrpc::Request};
+use vademecum_core::telemetry::{
+    CallOutcome, CallTimer, FinishedRequest, Metrics, SpanExporter, TraceContext,
+};
+
+/// Method names used as metric and log labels; all other methods are recorded as [`OTHER_METHOD`].
+const METHOD_LABELS: [&str; 16] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    OTHER_METHOD,
+];
+
+/// Label of unknown methods, because callers can invent any number of names.
+const OTHER_METHOD: &str = "other";
+
+/// Receivers of request observations. The default records nothing.
+#[derive(Clone, Debug, Default)]
+pub struct RequestObserver {
+    /// Counters and timers.
+    pub metrics: Metrics,
+    /// Exports one span per request to an OpenTelemetry collector.
+    pub exporter: Option<SpanExporter>,
+}
+
+impl RequestObserver {
+    /// Method labels of the metrics, including the one for unknown methods.
+    pub const METHOD_LABELS: &'static [&'static str] = &METHOD_LABELS;
+}
+
+/// Observation of one running request. Dropping it records the outcome.
+pub(super) struct RequestMetrics<'a> {
+    observer: &'a RequestObserver,
+    session: Option<&'a SessionId>,
+    method: &'static str,
+    method_timer: CallTimer,
+    tool_timer: OnceCell<(&'static str, CallTimer)>,
+    outcome: Cell<CallOutcome>,
+    started_at: SystemTime,
+    trace: Option<TraceContext>,
+    span: Span,
+}
+
+impl<'a> RequestMetrics<'a> {
+    fn begin(observer: &'a RequestObserver, peer: &'a Peer, request: &Request<'_>) -> Self {
+        let method = METHOD_LABELS
+            .into_iter()
+            .find(|known| *known == request.method)
+            .unwrap_or(OTHER_METHOD);
+        let in_header = || peer.headers.as_ref().and_then(|mirror| mirror.trace);
+        let said = trace_from_meta(request.params).or_else(in_header);
+        let trace = said.or_else(|| observer.exporter.as_ref().map(|_| TraceContext::new_root()));
+        let span =
+            tracing::error_span!("call", method, tool = Empty, trace.id = Empty, span.id = Empty);
+        if let Some(trace) = trace.filter(|_| !span.is_disabled()) {
+            span.record("trace.id", trace.trace_id()).record("span.id", trace.span_id());
+        }
+        Self {
+            observer,
+            session: peer.session.as_ref(),
+            method,
+            method_timer: CallTimer::start(observer.metrics.method_meter(method)),
+            tool_timer: OnceCell::new(),
+            // A request that is dropped before it finishes was cancelled.
+            outcome: Cell::new(CallOutcome::Cancelled),
+            started_at: SystemTime::now(),
+            trace,
+            span,
+        }
+    }
+
+    /// Records the tool that the request calls. The name is from the catalog.
+    pub(super) fn record_tool(&self, tool: &'static str) {
+        self.tool_timer
+            .get_or_init(|| (tool, CallTimer::start(self.observer.metrics.tool_meter(tool))));
+        self.span.record("tool", tool);
+    }
+
+    /// Records that the reply is a tool error (`isError: true`).
+    pub(super) fn record_tool_error(&self) {
+        self.outcome.set(CallOutcome::Refused);
+    }
+
+    /// Records that the reply is a JSON-RPC error.
+    pub(super) fn record_failure(&self) {
+        self.outcome.set(CallOutcome::Failed);
+    }
+
+    /// Records that processing finished with this reply.
+    fn record_reply(&self, reply: &Reply) {
+        let outcome = match reply.status {
+            // A reply with status `Ok` may still be an error that was recorded before.
+            ReplyStatus::Ok => match self.outcome.get() {
+                CallOutcome::Cancelled => CallOutcome::Ok,
+                said => said,
+            },
+            ReplyStatus::Accepted => CallOutcome::Cancelled,
+            ReplyStatus::BadRequest
+            | ReplyStatus::NotFound
+            | ReplyStatus::Forbidden(_)
+            | ReplyStatus::TooMany(_)
+            | ReplyStatus::Busy(_) => CallOutcome::Failed,
+        };
+        self.outcome.set(outcome);
+    }
+}
+
+impl Drop for RequestMetrics<'_> {
+    fn drop(&mut self) {
+        let outcome = self.outcome.get();
+        let took = self.method_timer.elapsed();
+        self.method_timer.set_outcome(outcome);
+        let tool = self.tool_timer.get_mut().map(|(tool, running)| {
+            running.set_outcome(outcome);
+            *tool
+        });
+        self.span.in_scope(|| {
+            tracing::info!(
+                outcome = outcome.as_str(),
+                duration_ms = milliseconds(took),
+                session.id = self.session.map(hash_session_id),
+                "`{}` has ended",
+                self.method
+            );
+        });
+        let exported = self.observer.exporter.as_ref().zip(self.trace);
+        if let Some((exporter, trace)) = exported.filter(|(_, trace)| trace.is_sampled()) {
+            let (method, begun) = (self.method, self.started_at);
+            exporter.queue_span(FinishedRequest {
+                trace,
+                method,
+                tool,
+                started_at: begun,
+                duration: took,
+                outcome,
+            });
+        }
+    }
+}
+
+impl Service {
+    /// Sets the observer of requests.
+    #[must_use]
+    pub fn with_observer(mut self, observer: RequestObserver) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// Handles a request and records metrics, log line and span.
+    pub(super) async fn observe_request(
+        &self,
+        peer: &Peer,
+        request: Request<'_>,
+        link: &Outbound,
+    ) -> Reply {
+        let observed = RequestMetrics::begin(&self.observer, peer, &request);
+        let span = observed.span.clone();
+        let reply = self.handle_request(peer, request, link, &observed).instrument(span).await;
+        observed.record_reply(&reply);
+        reply
+    }
+}
+
+/// Returns the trace context from `_meta.traceparent`.
+fn trace_from_meta(params: Option<&RawValue>) -> Option<TraceContext> {
+    #[derive(Deserialize)]
+    struct Said<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Meta<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow)]
+        traceparent: &'a str,
+    }
+    // Most requests have none, which saves parsing the parameters twice.
+    let params = params.map(RawValue::get).filter(|params| params.contains("\"traceparent\""))?;
+    let said: Said<'_> = serde_json::from_str(params).ok()?;
+    TraceContext::parse(said.meta.traceparent)
+}
+
+/// Returns the duration in milliseconds, rounded to the microsecond.
+fn milliseconds(took: Duration) -> f64 {
+    (took.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+}
+
+/// Returns a hash of the session id for logs, so that log readers cannot use the session.
+fn hash_session_id(session: &SessionId) -> String {
+    let digest = Sha256::digest(session.as_str());
+    digest.first_chunk().map_or_else(String::new, |it| format!("{:016x}", u64::from_be_bytes(*it)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ProtocolVersion;
+
+    #[test]
+    fn methods_that_differ_between_revisions_have_labels() {
+        let everywhere = |method: &&str| {
+            ProtocolVersion::NEWEST_WITH_SESSIONS.has_method(method)
+                && ProtocolVersion::V2026_07_28.has_method(method)
+        };
+        let both = METHOD_LABELS.iter().filter(|method| everywhere(method)).count();
+        assert_eq!(
+            METHOD_LABELS.len() - both,
+            7,
+            "five are of one kind of revision, two of the other"
+        );
+    }
+
+    #[test]
+    fn trace_is_read_from_meta() {
+        let of = |params: &str| {
+            let params: Box<RawValue> = serde_json::from_str(params).unwrap();
+            trace_from_meta(Some(&params)).map(|trace| trace.trace_id())
+        };
+        let (id, rest) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7-01");
+        let said =
+            of(&format!(r#"{{"name":"x","_meta":{{"a":1,"traceparent":"00-{id}-{rest}"}}}}"#));
+        assert_eq!(said.as_deref(), Some(id));
+        for params in [
+            "{}",
+            r#"{"_meta":{"traceparent":7}}"#,
+            r#"{"_meta":{"traceparent":"00-x"}}"#,
+            r#"{"arguments":{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}"#,
+            r#"["traceparent"]"#,
+        ] {
+            assert_eq!(of(params), None, "{params}");
+        }
+        assert_eq!(trace_from_meta(None), None);
+    }
+
+    #[test]
+    fn session_is_logged_as_hash() {
+        let session = SessionId::from_client("0123456789abcdef0123456789abcdef");
+        let hash = hash_session_id(&session);
+        assert_eq!(hash.len(), 16);
+        assert!(!session.as_str().contains(&hash));
+    }
+}

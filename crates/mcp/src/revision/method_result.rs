@@ -1,0 +1,126 @@
+//! Result of a method and its encoding for each protocol version.
+
+use serde_json::{Map, Value};
+
+use super::ProtocolVersion;
+use crate::{jsonrpc, server_info};
+
+/// Result of a method.
+#[derive(Clone, Debug)]
+pub(crate) struct MethodResult {
+    /// JSON object without `_meta`.
+    json: String,
+    meta: Option<Map<String, Value>>,
+    cache_hint: Option<CacheHint>,
+    input_required: bool,
+}
+
+/// How long the client may cache a result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CacheHint {
+    /// Time to live in milliseconds.
+    pub(crate) ttl_ms: u32,
+    /// The result is the same for every user.
+    pub(crate) is_public: bool,
+}
+
+impl MethodResult {
+    /// Creates a result from the text of a JSON object.
+    pub(crate) fn new(json: String) -> Self {
+        Self { json, meta: None, cache_hint: None, input_required: false }
+    }
+
+    /// Creates an empty result.
+    pub(crate) fn empty() -> Self {
+        Self::new("{}".to_owned())
+    }
+
+    /// Adds `_meta` fields.
+    pub(crate) fn with_meta(self, meta: Option<Map<String, Value>>) -> Self {
+        Self { meta, ..self }
+    }
+
+    /// Adds a cache hint.
+    pub(crate) fn with_cache_hint(self, caching: CacheHint) -> Self {
+        Self { cache_hint: Some(caching), ..self }
+    }
+
+    /// Marks the result as a request for client input.
+    pub(crate) fn wants_input(self) -> Self {
+        Self { input_required: true, ..self }
+    }
+
+    /// Returns the result as JSON text for this protocol version.
+    pub(crate) fn encode(self, revision: ProtocolVersion) -> String {
+        let mut meta = self.meta.unwrap_or_default();
+        let mut head = String::new();
+        if !revision.has_sessions() {
+            let kind = if self.input_required { "input_required" } else { "complete" };
+            let caching =
+                self.cache_hint.map_or_else(String::new, |CacheHint { ttl_ms, is_public }| {
+                    let scope = if is_public { "public" } else { "private" };
+                    format!(r#""ttlMs":{ttl_ms},"cacheScope":"{scope}","#)
+                });
+            head = format!(r#""resultType":"{kind}",{caching}"#);
+            meta.insert(
+                "io.modelcontextprotocol/serverInfo".to_owned(),
+                server_info::implementation(),
+            );
+        }
+        if !meta.is_empty() {
+            head.push_str(r#""_meta":"#);
+            head.push_str(&jsonrpc::to_json(&meta));
+            head.push(',');
+        }
+        if head.is_empty() {
+            return self.json;
+        }
+        let fields = self.json.strip_prefix('{').unwrap_or_default();
+        if fields == "}" {
+            head.pop();
+        }
+        format!("{{{head}{fields}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn encoded(outcome: MethodResult, revision: ProtocolVersion) -> Value {
+        serde_json::from_str(&outcome.encode(revision)).unwrap()
+    }
+
+    #[test]
+    fn result_has_fields_of_its_protocol_version() {
+        let caching = CacheHint { ttl_ms: 5, is_public: false };
+        let list = || MethodResult::new(r#"{"tools":[]}"#.to_owned()).with_cache_hint(caching);
+        assert_eq!(encoded(list(), ProtocolVersion::V2025_11_25), json!({ "tools": [] }));
+        let mut modern = encoded(list(), ProtocolVersion::V2026_07_28);
+        let meta = modern["_meta"].take();
+        assert_eq!(meta["io.modelcontextprotocol/serverInfo"]["name"], "vademecum");
+        let wanted = json!({ "tools": [], "resultType": "complete", "ttlMs": 5,
+            "cacheScope": "private", "_meta": null });
+        assert_eq!(modern, wanted);
+    }
+
+    #[test]
+    fn empty_result_is_valid_json() {
+        assert_eq!(encoded(MethodResult::empty(), ProtocolVersion::V2024_11_05), json!({}));
+        let modern = encoded(MethodResult::empty(), ProtocolVersion::V2026_07_28);
+        assert_eq!(modern["resultType"], "complete");
+    }
+
+    #[test]
+    fn meta_is_kept_in_every_version() {
+        let meta = json!({ "vademecum/restarted": true });
+        for revision in
+            ProtocolVersion::dates().map(|date| ProtocolVersion::from_date(date).unwrap())
+        {
+            let outcome = MethodResult::empty().with_meta(meta.as_object().cloned());
+            assert_eq!(encoded(outcome, revision)["_meta"]["vademecum/restarted"], true);
+        }
+    }
+}

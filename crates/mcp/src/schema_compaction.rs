@@ -1,0 +1,130 @@
+//! Compaction of the schemas in `tools/list`. Models read the complete list and pay for every
+//! token, so text that the list already contains is left out.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+/// Schema parts that the list already contains.
+#[derive(Debug, Default)]
+pub(crate) struct SchemaCompactor {
+    /// Object arguments, by name and schema, with the first tool that takes them.
+    objects: HashMap<(String, String), String>,
+    /// Argument names with their descriptions.
+    descriptions: HashSet<(String, String)>,
+}
+
+impl SchemaCompactor {
+    /// Compacts the input schema of the next tool in the list.
+    pub(crate) fn compact_input(&mut self, tool: &str, input: &mut Value) {
+        let arguments = input.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, argument) in arguments.into_iter().flatten() {
+            if argument.get("properties").is_some() {
+                let known = (name.clone(), argument.to_string());
+                if let Some(other) = self.objects.get(&known) {
+                    *argument =
+                        json!({ "type": "object", "description": format!("As in {other}.") });
+                    continue;
+                }
+                self.objects.insert(known, tool.to_owned());
+                summarize_nested_objects(argument);
+            }
+            self.deduplicate_descriptions(name, argument);
+        }
+    }
+
+    /// Compacts the output schema of a tool: removes `required` and the type of optional fields.
+    pub(crate) fn compact_output(output: &mut Value) {
+        let Value::Object(schema) = output else { return };
+        schema.remove("required");
+        let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for (_, field) in fields.into_iter().flatten() {
+            if field.get("type").is_some_and(Value::is_array) {
+                *field = json!({});
+            }
+        }
+    }
+
+    /// Removes descriptions that the list already contains, and the properties of nested objects.
+    fn deduplicate_descriptions(&mut self, name: &str, argument: &mut Value) {
+        let Value::Object(fields) = argument else { return };
+        if let Some(Value::String(words)) = fields.get("description")
+            && !self.descriptions.insert((name.to_owned(), words.clone()))
+        {
+            fields.remove("description");
+        }
+        let inner = fields.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, field) in inner.into_iter().flatten() {
+            if let Value::Object(fields) = field {
+                fields.remove("properties");
+            }
+            self.deduplicate_descriptions(name, field);
+        }
+    }
+}
+
+/// Replaces the properties of an object that holds only objects by their names in the description:
+/// `notes {keywords}`.
+fn summarize_nested_objects(argument: &mut Value) {
+    let Some(Value::Object(inner)) = argument.get("properties") else { return };
+    if inner.values().any(|field| field.get("type") != Some(&"object".into())) {
+        return;
+    }
+    let named = inner.iter().filter_map(|(name, object)| {
+        let fields: Vec<&str> =
+            object.get("properties")?.as_object()?.keys().map(String::as_str).collect();
+        Some(format!("{name} {{{}}}", fields.join(", ")))
+    });
+    let named = named.collect::<Vec<_>>().join(", ");
+    if let Some(fields) = argument.as_object_mut() {
+        let words = fields.get("description").and_then(Value::as_str).unwrap_or_default();
+        let words = format!("{words}: {named}");
+        fields.remove("properties");
+        fields.insert("description".to_owned(), words.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_descriptions_are_removed() {
+        let inner = json!({ "type": "object", "description": "c, d", "properties": { "c": {} } });
+        let input = json!({ "properties": {
+            "a": { "type": "string", "description": "What it is." },
+            "b": { "type": "object", "properties": { "inner": inner, "e": { "type": "integer" } } },
+        }});
+        let (mut brief, mut first, mut second) = (SchemaCompactor::default(), input.clone(), input);
+        brief.compact_input("one", &mut first);
+        brief.compact_input("two", &mut second);
+        assert_eq!(
+            first["properties"]["b"]["properties"]["inner"],
+            json!({ "type": "object", "description": "c, d" })
+        );
+        assert_eq!(first["properties"]["a"]["description"], "What it is.");
+        assert_eq!(
+            second["properties"],
+            json!({
+                "a": { "type": "string" },
+                "b": { "type": "object", "description": "As in one." },
+            })
+        );
+    }
+
+    #[test]
+    fn nested_objects_are_listed_by_name() {
+        let notes = json!({ "type": "object", "properties": { "keywords": {}, "tags": {} } });
+        let filters = json!({
+            "type": "object",
+            "description": "By source",
+            "properties": { "notes": notes, "prompts": { "type": "object" } },
+        });
+        let mut input = json!({ "properties": { "filters": filters } });
+        SchemaCompactor::default().compact_input("one", &mut input);
+        assert_eq!(
+            input["properties"]["filters"],
+            json!({ "type": "object", "description": "By source: notes {keywords, tags}" })
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! Server name, capabilities and instructions, as sent to clients.
+
+use serde_json::{Value, json};
+
+/// Server instructions for the model. Clients may truncate them after 512 characters, so the most
+/// important part comes first.
+pub(crate) const INSTRUCTIONS: &str = "The user's own library: notes, media, chats, characters \
+and prompts. Use knowledge.search with a natural question or a few words to find things, then \
+knowledge.get with a hit's source, id and loc to read there (retrieval.mode: chunk_with_siblings \
+for context, full for everything). Quote \"phrases\" that must occur, put - before words that must \
+not. Cite what you use by its uri. Within a session, repeating a search shows further results, \
+not the same ones again; next_offset pages on. Each source also has a search and a get of its own \
+with filters.";
+
+/// Returns the `serverInfo` object.
+pub(crate) fn implementation() -> Value {
+    json!({ "name": "vademecum", "title": "Vademecum", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Returns the server capabilities.
+pub(crate) fn capabilities() -> Value {
+    json!({
+        "tools": { "listChanged": false },
+        "resources": { "subscribe": true, "listChanged": false },
+        "prompts": { "listChanged": false },
+        "completions": {},
+        "logging": {},
+    })
+}

@@ -1,0 +1,146 @@
+//! Collector for incoming rows, up to the limits of a statement.
+
+use serde_json::Value;
+
+use crate::{Column, QueryCaps, Rows};
+
+/// Collected rows and remaining limits.
+pub(super) struct RowCollector {
+    rows: Rows,
+    bytes_left: usize,
+    max_rows: usize,
+    rows_to_skip: usize,
+}
+
+impl RowCollector {
+    /// Creates an empty collector.
+    pub(super) fn new(columns: Vec<Column>, caps: QueryCaps) -> Self {
+        let rows = Rows { columns, rows: Vec::new(), truncated: false };
+        Self {
+            rows,
+            bytes_left: caps.max_bytes,
+            max_rows: caps.max_rows,
+            rows_to_skip: caps.offset,
+        }
+    }
+
+    /// Returns true if the next row lies before the offset and need not be decoded.
+    pub(super) fn skip_row(&mut self) -> bool {
+        let passes = self.rows_to_skip > 0;
+        self.rows_to_skip = self.rows_to_skip.saturating_sub(1);
+        passes
+    }
+
+    /// Adds a row of `bytes` bytes of JSON. Returns false if a limit is reached; no further row is
+    /// needed then.
+    pub(super) fn push_row(&mut self, row: Vec<Value>, bytes: usize) -> bool {
+        if self.rows.rows.len() == self.max_rows || bytes > self.bytes_left {
+            return self.mark_truncated();
+        }
+        self.bytes_left -= bytes;
+        self.rows.rows.push(row);
+        true
+    }
+
+    /// Marks the result as truncated. Always returns false.
+    pub(super) fn mark_truncated(&mut self) -> bool {
+        self.rows.truncated = true;
+        false
+    }
+
+    /// Returns the collected rows.
+    pub(super) fn into_rows(self) -> Rows {
+        self.rows
+    }
+}
+
+/// Returns the size of a row in bytes of JSON.
+pub(super) fn json_length(row: &[Value]) -> usize {
+    row.iter().map(|value| value_json_length(value) + 1).sum::<usize>() + 1
+}
+
+fn value_json_length(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(true) => 4,
+        Value::Bool(false) => 5,
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => {
+                let digits = whole.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1;
+                digits + usize::from(whole < 0)
+            }
+            None => number.to_string().len(),
+        },
+        Value::String(text) => text_json_length(text),
+        Value::Array(items) => json_length(items).max(2),
+        Value::Object(members) => {
+            let inside = members.iter();
+            inside
+                .map(|(name, value)| text_json_length(name) + value_json_length(value) + 2)
+                .sum::<usize>()
+                + 1
+        }
+    }
+}
+
+fn text_json_length(text: &str) -> usize {
+    let extra = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 1,
+        0..=31 => 5,
+        32..=255 => 0,
+    };
+    text.len() + text.bytes().map(extra).sum::<usize>() + 2
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn query_caps(rows: usize, bytes: usize) -> QueryCaps {
+        QueryCaps { timeout: Duration::from_secs(1), offset: 0, max_rows: rows, max_bytes: bytes }
+    }
+
+    #[test]
+    fn json_length_matches_serialized_row() {
+        for row in [
+            json!([1, -20, 0, 1.5, null, true, false]),
+            json!(["a\"b\\c\n\u{1}", "ä"]),
+            json!([[1, [2, "x"]], {"a": 1, "b": {"c": null}}]),
+        ] {
+            let values = row.as_array().unwrap();
+            assert_eq!(json_length(values), row.to_string().len(), "{row}");
+        }
+    }
+
+    #[test]
+    fn collector_truncates_after_max_rows() {
+        let mut gathered = RowCollector::new(Vec::new(), query_caps(2, 100));
+        assert!(gathered.push_row(vec![json!(1)], 3));
+        assert!(gathered.push_row(vec![json!(2)], 3));
+        assert!(!gathered.rows.truncated);
+        assert!(!gathered.push_row(vec![json!(3)], 3));
+        assert!(gathered.rows.truncated);
+        assert_eq!(gathered.into_rows().rows.len(), 2);
+    }
+
+    #[test]
+    fn collector_skips_rows_before_offset() {
+        let mut gathered =
+            RowCollector::new(Vec::new(), QueryCaps { offset: 2, ..query_caps(2, 100) });
+        let passed: Vec<bool> = (0..4).map(|_| gathered.skip_row()).collect();
+        assert_eq!(passed, [true, true, false, false]);
+    }
+
+    #[test]
+    fn collector_drops_row_beyond_max_bytes() {
+        let mut gathered = RowCollector::new(Vec::new(), query_caps(10, 5));
+        assert!(gathered.push_row(vec![json!(1)], 3));
+        assert!(!gathered.push_row(vec![json!("long")], 8));
+        let rows = gathered.into_rows();
+        assert!(rows.truncated);
+        assert_eq!(rows.rows, [[json!(1)]]);
+    }
+}

@@ -1,0 +1,92 @@
+//! Full-text search over chunks.
+
+use rusqlite::{Row, ToSql, named_params};
+use vademecum_kit::{
+    model::{CorpusStatistics, Field, RankRequest, Ranking, Suggestions, Uri},
+    search::{FtsQuery, IdType, RankPlan, rank_table, suggest_items_with},
+    source::SourceError,
+    store::{DerivedFtsTable, FtsColumn, FtsTable, Reader},
+};
+
+use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
+
+/// The full-text table, with the ranking weight of each column.
+pub const FULL_TEXT_TABLE: FtsTable = FtsTable {
+    name: "rag_fts_chunks",
+    columns: &[
+        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
+        FtsColumn { name: "section", field: Field::Title, weight: 1.0 },
+        FtsColumn { name: "body", field: Field::Text, weight: 1.0 },
+    ],
+    state_sql: include_str!("../sql/state.sql"),
+    postings_sql: include_str!("../sql/postings.sql"),
+    lengths_sql: include_str!("../sql/lengths.sql"),
+    terms_sql: include_str!("../sql/words.sql"),
+};
+
+/// The statements that check and rebuild the full-text table from the chunks.
+pub const FULL_TEXT_REBUILD: DerivedFtsTable = DerivedFtsTable {
+    table: FULL_TEXT_TABLE.name,
+    count_differences_sql: include_str!("../sql/drift.sql"),
+    fill_sql: include_str!("../sql/fill.sql"),
+};
+
+impl Collection {
+    /// Ranks the chunks that match the query. Each key is the row of a chunk; the URIs have an
+    /// empty collection name, which the caller fills in. The filters in `ask` belong to libraries
+    /// and are ignored.
+    pub fn rank_matches(
+        &self,
+        reader: &Reader<'_>,
+        ask: &RankRequest,
+        scope: &Scope,
+    ) -> Result<Ranking, SourceError> {
+        let bound = scope.to_parameters();
+        let parameters = bound.parameters();
+        let filtered = bound.is_filtered || has_hidden_documents(reader, &parameters)?;
+        let plan = RankPlan {
+            table: &FULL_TEXT_TABLE,
+            columns: &[],
+            filter: filtered.then_some((of_counting!("../sql/passes.sql"), &parameters[..])),
+            identify_sql: include_str!("../sql/identify.sql"),
+            read_uri: uri,
+        };
+        Ok(rank_table(reader, ask, &plan)?)
+    }
+
+    /// Suggests documents whose identifier starts with `typed`, or whose title or headings have
+    /// words that start with it. An empty text matches all visible documents.
+    pub fn suggest_documents(
+        &self,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
+        access: &Access,
+    ) -> Result<Suggestions, SourceError> {
+        let bound = Scope::of(access.clone()).to_parameters();
+        let statement = (of_counting!("../sql/suggest.sql"), &bound.parameters()[..]);
+        Ok(suggest_items_with(reader, &FULL_TEXT_TABLE, IdType::Texts, statement, typed, most)?)
+    }
+
+    /// Returns the statistics of a query from memory, without I/O; `None` if they are not cached.
+    pub fn cached_statistics(&self, query: &FtsQuery) -> Option<CorpusStatistics> {
+        vademecum_kit::search::cached_table_statistics(self.store(), query, &FULL_TEXT_TABLE)
+    }
+}
+
+/// Returns `true` if some document is hidden even without filters: by a disabled source, a deletion
+/// or an access tag.
+pub(crate) fn has_hidden_documents(
+    reader: &Reader<'_>,
+    parameters: &[(&'static str, &dyn ToSql)],
+) -> Result<bool, SourceError> {
+    let access = parameters.iter().find(|(name, _)| *name == ":access");
+    let Some((_, access)) = access else { return Ok(true) };
+    let sql = include_str!("../sql/restricted.sql");
+    Ok(reader.query_one(sql, named_params! { ":access": access }, |row| row.get("restricted"))?)
+}
+
+fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
+    let id = ChunkId { doc_id: row.get("doc_id")?, index: row.get("chunk_index")? };
+    Ok(id.uri(""))
+}

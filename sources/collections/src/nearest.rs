@@ -1,0 +1,362 @@
+//! Nearest-neighbour search over the vectors of a collection.
+//!
+//! A scan over the 8-bit codes of all vectors, which are cached in memory, selects candidates; the
+//! full vectors of the candidates are then compared exactly.
+
+use std::{
+    cell::RefCell,
+    collections::HashSet,
+    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use rusqlite::{ToSql, named_params};
+use vademecum_kit::{
+    model::Timestamp,
+    search::{
+        QuantizedIndex, QuantizedVector, rescore_depth,
+        vector::{VectorError, decode_vector, encode_vector, exact_similarity, normalize},
+    },
+    source::SourceError,
+    store::{Reader, StoreError, Writer},
+};
+
+use crate::{
+    Collection, EmbeddingModel, Scope, document::join_embedding_input,
+    full_text::has_hidden_documents, scope::of_counting,
+};
+
+/// A chunk and its similarity to a query vector.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimilarChunk {
+    /// Row of the chunk.
+    pub key: i64,
+    /// Cosine similarity to the query, from -1 to 1.
+    pub similarity: f32,
+}
+
+/// The result of a nearest-neighbour search.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NearestChunks {
+    /// Chunks by descending similarity, then by row.
+    pub chunks: Vec<SimilarChunk>,
+    /// There are more chunks in scope.
+    pub has_more: bool,
+}
+
+/// Maximum number of chunks checked against the scope one by one; beyond that, loading all chunks
+/// in scope at once is faster.
+const MAX_SINGLE_CHECKS: usize = 1_000;
+
+/// The in-memory cache of a collection's vector codes.
+#[derive(Debug, Default)]
+pub(crate) struct CodeCache(RwLock<CachedCodes>);
+
+#[derive(Debug, Default)]
+struct CachedCodes {
+    /// Highest `changed` number contained in the cache.
+    changed: i64,
+    codes: Option<QuantizedIndex>,
+}
+
+impl CodeCache {
+    fn read(&self) -> RwLockReadGuard<'_, CachedCodes> {
+        // A panic cannot leave wrong codes behind: the writer advances `changed` after each code,
+        // so an interrupted refresh is repeated.
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, CachedCodes> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Collection {
+    /// Finds the chunks nearest to a query vector. Fails if its length differs from that of the
+    /// stored vectors. Chunks out of scope are skipped during the scan, so they take no place in
+    /// the result.
+    pub fn nearest(
+        &self,
+        reader: &Reader<'_>,
+        query: &[f32],
+        take: usize,
+        scope: &Scope,
+    ) -> Result<NearestChunks, SourceError> {
+        let Some(model) = self.embedding_model(reader)? else {
+            return Ok(NearestChunks::default());
+        };
+        if model.dimensions != query.len() {
+            return Err(SourceError::Refused(format!(
+                "the query has {} dimensions, the vectors of this collection have {} ({} `{}`)",
+                query.len(),
+                model.dimensions,
+                model.provider,
+                model.model
+            )));
+        }
+        self.refresh_codes(reader, model.dimensions)?;
+        let counting = ScopeChecker::new(reader, scope)?;
+        let candidates = {
+            let loaded = self.code_cache.read();
+            let Some(codes) = &loaded.codes else { return Ok(NearestChunks::default()) };
+            // One more than requested tells if there are more.
+            let looked_at = rescore_depth(take.saturating_add(1));
+            codes
+                .nearest(query, looked_at, |key| counting.is_in_scope(key))
+                .map_err(vector_error)?
+        };
+        counting.finish()?;
+        let keys: Vec<i64> = candidates.into_iter().map(|(key, _)| key).collect();
+        let mut found = self.similarities(reader, query, &keys)?;
+        let more = found.len() > take;
+        found.truncate(take);
+        Ok(NearestChunks { chunks: found, has_more: more })
+    }
+
+    /// Computes the exact similarities of these chunks, nearest first. Chunks without a vector are
+    /// left out.
+    pub fn similarities(
+        &self,
+        reader: &Reader<'_>,
+        query: &[f32],
+        keys: &[i64],
+    ) -> Result<Vec<SimilarChunk>, SourceError> {
+        let keys = keys.iter().map(|key| (*key, ()));
+        let found =
+            reader.query_each_key(include_str!("../sql/vector.sql"), keys, |key, (), row| {
+                // A vector of another length belongs to a former embedding model.
+                let similarity = exact_similarity(query, row.get_ref("vector")?.as_blob()?).ok();
+                Ok(similarity.map(|similarity| SimilarChunk { key, similarity }))
+            })?;
+        let mut found: Vec<SimilarChunk> = found.into_iter().flatten().collect();
+        found.sort_by(|one, other| {
+            other.similarity.total_cmp(&one.similarity).then_with(|| one.key.cmp(&other.key))
+        });
+        Ok(found)
+    }
+
+    /// Returns the vector of a chunk, or `None` if it has none.
+    pub fn chunk_vector(
+        &self,
+        reader: &Reader<'_>,
+        key: i64,
+    ) -> Result<Option<Vec<f32>>, SourceError> {
+        let found = reader.query_each_key(
+            include_str!("../sql/vector.sql"),
+            [(key, ())],
+            |_, (), row| {
+                let stored = row.get_ref("vector")?.as_blob()?;
+                Ok(decode_vector(stored, stored.len() / 4).ok())
+            },
+        )?;
+        Ok(found.into_iter().flatten().next())
+    }
+
+    /// Returns the normalised sum of the vectors of a document's chunks, or the vector of one chunk
+    /// with an `index`. `None` if there are no vectors.
+    pub fn mean_vector(
+        &self,
+        reader: &Reader<'_>,
+        doc_id: &str,
+        index: Option<u32>,
+    ) -> Result<Option<Vec<f32>>, SourceError> {
+        let mut sum: Vec<f32> = Vec::new();
+        for (key, place, _) in self.chunk_headings(reader, doc_id)? {
+            if index.is_some_and(|index| index != place) {
+                continue;
+            }
+            let Some(vector) = self.chunk_vector(reader, key)? else { continue };
+            sum.resize(vector.len(), 0.0);
+            sum.iter_mut().zip(&vector).for_each(|(sum, value)| *sum += value);
+        }
+        // Opposite vectors add up to zero, which has no direction.
+        Ok(normalize(&sum).ok())
+    }
+
+    /// Returns up to `most` chunks without a vector, from row `from` on: each row with its text to
+    /// embed.
+    pub fn chunks_without_vector(
+        &self,
+        reader: &Reader<'_>,
+        from: i64,
+        most: usize,
+    ) -> Result<Vec<(i64, String)>, SourceError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let parameters = named_params! { ":from": from, ":most": most };
+        Ok(reader.query_all(include_str!("../sql/without_vector.sql"), parameters, |row| {
+            let lines: [Option<String>; 3] =
+                [row.get("title")?, row.get("section")?, row.get("body")?];
+            Ok((row.get("id")?, join_embedding_input(lines.each_ref().map(Option::as_deref))))
+        })?)
+    }
+
+    /// Sets the embedding model of the collection. If it differs from the stored one, all vectors
+    /// are deleted.
+    pub fn put_model(
+        &self,
+        writer: &Writer<'_>,
+        model: &EmbeddingModel,
+    ) -> Result<(), SourceError> {
+        let dimensions = i64::try_from(model.dimensions).unwrap_or(i64::MAX);
+        let parameters = named_params! {
+            ":provider": model.provider, ":model": model.model, ":dimensions": dimensions,
+        };
+        let same = include_str!("../sql/same_model.sql");
+        if writer.query_first(same, parameters, |_| Ok(()))?.is_none() {
+            let gone: Vec<i64> =
+                writer.query_all(include_str!("../sql/with_vector.sql"), &[], |row| {
+                    row.get("chunk")
+                })?;
+            for key in gone {
+                delete_vector(writer, key)?;
+            }
+            writer.execute(include_str!("../sql/put_model.sql"), parameters)?;
+        }
+        Ok(())
+    }
+
+    /// Stores the vector of a chunk. It must have length 1 and come from the model set with
+    /// `put_model`. `input_hash` identifies the embedded text and the model.
+    pub fn put_vector(
+        &self,
+        writer: &Writer<'_>,
+        key: i64,
+        input_hash: &[u8],
+        vector: &[f32],
+    ) -> Result<(), SourceError> {
+        let code = QuantizedVector::quantize(vector).map_err(vector_error)?;
+        writer.execute(
+            include_str!("../sql/put_vector.sql"),
+            named_params! {
+                ":chunk": key, ":input_hash": input_hash, ":updated_at": Timestamp::now(),
+                ":vector": encode_vector(vector),
+            },
+        )?;
+        writer.execute(
+            include_str!("../sql/put_code.sql"),
+            named_params! { ":chunk": key, ":scale": code.scale(), ":code": code.bytes() },
+        )?;
+        Ok(())
+    }
+
+    /// Loads the codes that changed since the last refresh into the cache.
+    fn refresh_codes(&self, reader: &Reader<'_>, dimensions: usize) -> Result<(), SourceError> {
+        let newest: Option<i64> =
+            reader
+                .query_one(include_str!("../sql/newest_code.sql"), &[], |row| row.get("changed"))?;
+        let newest = newest.unwrap_or(0);
+        {
+            let loaded = self.code_cache.read();
+            // A reader on an older snapshot skips candidates that it cannot read.
+            if loaded.codes.as_ref().is_some_and(|codes| codes.dimensions() == dimensions)
+                && loaded.changed >= newest
+            {
+                return Ok(());
+            }
+        }
+        let mut loaded = self.code_cache.write();
+        if loaded.codes.as_ref().is_none_or(|codes| codes.dimensions() != dimensions) {
+            *loaded = CachedCodes { changed: 0, codes: Some(QuantizedIndex::new(dimensions)) };
+        }
+        let since = loaded.changed;
+        let known = named_params! { ":changed": since };
+        let CachedCodes { changed, codes: Some(codes) } = &mut *loaded else { return Ok(()) };
+        reader.for_each_row(include_str!("../sql/codes.sql"), known, |row| {
+            let key: i64 = row.get("chunk")?;
+            let code =
+                QuantizedVector::from_parts(row.get_ref("code")?.as_blob()?, row.get("scale")?);
+            // A deleted chunk has an empty code, which does not match the number of dimensions.
+            if code.and_then(|code| codes.insert(key, &code)).is_err() {
+                codes.remove(key);
+            }
+            *changed = row.get("changed")?;
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+/// Deletes the vector of a chunk and empties its code.
+pub(crate) fn delete_vector(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
+    let chunk = named_params! { ":chunk": key };
+    if writer.execute(include_str!("../sql/delete_vector.sql"), chunk)? > 0 {
+        writer.execute(include_str!("../sql/forget_code.sql"), chunk)?;
+    }
+    Ok(())
+}
+
+fn vector_error(error: VectorError) -> SourceError {
+    SourceError::Refused(error.to_string())
+}
+
+/// Checks which chunks are in scope: one by one at first, then against the set of all of them.
+struct ScopeChecker<'r, 's> {
+    reader: &'r Reader<'r>,
+    /// `None` if every chunk is in scope.
+    scope: Option<&'s Scope>,
+    progress: RefCell<ScopeCheckProgress>,
+}
+
+#[derive(Default)]
+struct ScopeCheckProgress {
+    checks: usize,
+    chunks_in_scope: Option<HashSet<i64>>,
+    error: Option<StoreError>,
+}
+
+impl<'r, 's> ScopeChecker<'r, 's> {
+    fn new(reader: &'r Reader<'r>, scope: &'s Scope) -> Result<Self, SourceError> {
+        let bound = scope.to_parameters();
+        let some = bound.is_filtered || has_hidden_documents(reader, &bound.parameters())?;
+        Ok(Self { reader, scope: some.then_some(scope), progress: RefCell::default() })
+    }
+
+    fn is_in_scope(&self, key: i64) -> bool {
+        let Some(scope) = self.scope else { return true };
+        let mut asked = self.progress.borrow_mut();
+        if asked.error.is_some() {
+            return false;
+        }
+        if let Some(all) = &asked.chunks_in_scope {
+            return all.contains(&key);
+        }
+        asked.checks += 1;
+        let answer = if asked.checks > MAX_SINGLE_CHECKS {
+            self.load_chunks_in_scope(scope)
+                .map(|all| asked.chunks_in_scope.insert(all).contains(&key))
+        } else {
+            self.check_chunk(scope, key)
+        };
+        answer.unwrap_or_else(|error| {
+            asked.error = Some(error);
+            false
+        })
+    }
+
+    fn check_chunk(&self, scope: &Scope, key: i64) -> Result<bool, StoreError> {
+        let bound = scope.to_parameters();
+        let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
+        parameters.extend(bound.parameters());
+        let found =
+            self.reader.query_first(of_counting!("../sql/passes.sql"), &parameters, |_| Ok(()))?;
+        Ok(found.is_some())
+    }
+
+    fn load_chunks_in_scope(&self, scope: &Scope) -> Result<HashSet<i64>, StoreError> {
+        let mut all = HashSet::new();
+        let bound = scope.to_parameters();
+        self.reader.for_each_row(
+            of_counting!("../sql/allowed.sql"),
+            &bound.parameters(),
+            |row| {
+                all.insert(row.get("id")?);
+                Ok(())
+            },
+        )?;
+        Ok(all)
+    }
+
+    /// Returns the first error of a check, if there was one.
+    fn finish(self) -> Result<(), SourceError> {
+        self.progress.into_inner().error.map_or(Ok(()), |error| Err(error.into()))
+    }
+}

@@ -1,0 +1,162 @@
+//! Storing documents in a collection and removing them.
+
+use std::collections::HashMap;
+
+use rusqlite::named_params;
+use serde_json::json;
+use vademecum_kit::{
+    model::Timestamp,
+    source::SourceError,
+    store::{Reader, Writer},
+};
+
+use crate::{
+    Collection, Document, PutOutcome, collection::CollectionIndexes, full_text::FULL_TEXT_TABLE,
+    nearest::delete_vector,
+};
+
+impl Collection {
+    /// Returns the content hash of each document of a source, by document identifier.
+    pub fn content_hashes(
+        &self,
+        reader: &Reader<'_>,
+        source_id: i64,
+    ) -> Result<HashMap<String, String>, SourceError> {
+        let mut found = HashMap::new();
+        let parameters = named_params! { ":source_id": source_id };
+        reader.for_each_row(include_str!("../sql/hashes.sql"), parameters, |row| {
+            found.insert(row.get("doc_id")?, row.get("content_hash")?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Stores a document, replacing the one with the same identifier. An unchanged one is not
+    /// written.
+    pub fn put_document(
+        &self,
+        writer: &Writer<'_>,
+        document: &Document,
+    ) -> Result<PutOutcome, SourceError> {
+        let name = named_params! { ":doc_id": document.doc_id };
+        let known = writer.query_first(include_str!("../sql/known.sql"), name, |row| {
+            Ok((
+                row.get::<_, i64>("id")?,
+                row.get::<_, String>("content_hash")?,
+                row.get("deleted")?,
+            ))
+        })?;
+        if let Some((_, hash, false)) = &known
+            && *hash == document.content_hash
+        {
+            return Ok(PutOutcome::Unchanged);
+        }
+        let before = known.map(|(id, ..)| id);
+        if let Some(id) = before {
+            self.delete_document_parts(writer, id)?;
+        }
+        let id = write_document_row(writer, before, document)?;
+        let mut chunks = Vec::with_capacity(document.chunks.len());
+        for (index, chunk) in document.chunks.iter().enumerate() {
+            let mut metadata = chunk.metadata.clone();
+            metadata.insert("chunk_index".to_owned(), index.into());
+            let key = writer.insert_row(
+                include_str!("../sql/insert_chunk.sql"),
+                named_params! {
+                    ":document": id,
+                    ":chunk_index": i64::try_from(index).unwrap_or(i64::MAX),
+                    ":section": chunk.section,
+                    ":start_char": i64::try_from(chunk.start).unwrap_or(i64::MAX),
+                    ":end_char": i64::try_from(chunk.end).unwrap_or(i64::MAX),
+                    ":metadata_json": json!(metadata).to_string(),
+                    ":body": chunk.body,
+                },
+            )?;
+            if self.indexes == CollectionIndexes::TextAndVectors {
+                let words = named_params! {
+                    ":id": key,
+                    ":title": document.title,
+                    ":section": chunk.section,
+                    ":body": chunk.body,
+                };
+                writer.index_row(&FULL_TEXT_TABLE, key, include_str!("../sql/index.sql"), words)?;
+            }
+            chunks.push(key);
+        }
+        Ok(if before.is_some() { PutOutcome::Updated(chunks) } else { PutOutcome::New(chunks) })
+    }
+
+    /// Removes a document. Returns `false` if there is none with this identifier.
+    pub fn remove_document(&self, writer: &Writer<'_>, doc_id: &str) -> Result<bool, SourceError> {
+        let name = named_params! { ":doc_id": doc_id };
+        let known = writer
+            .query_first(include_str!("../sql/known.sql"), name, |row| row.get::<_, i64>("id"))?;
+        let Some(id) = known else { return Ok(false) };
+        self.delete_document_parts(writer, id)?;
+        writer.execute(include_str!("../sql/delete_document.sql"), named_params! { ":id": id })?;
+        Ok(true)
+    }
+
+    /// Deletes the chunks of a document with their index entries and vectors, and its tags.
+    fn delete_document_parts(&self, writer: &Writer<'_>, document: i64) -> Result<(), SourceError> {
+        let parameters = named_params! { ":document": document };
+        let keys: Vec<i64> =
+            writer
+                .query_all(include_str!("../sql/chunks_of.sql"), parameters, |row| row.get("id"))?;
+        for key in keys {
+            if self.indexes == CollectionIndexes::TextAndVectors {
+                let row = named_params! { ":id": key };
+                writer.index_row(&FULL_TEXT_TABLE, key, include_str!("../sql/unindex.sql"), row)?;
+            }
+            delete_vector(writer, key)?;
+        }
+        writer.execute(include_str!("../sql/delete_chunks.sql"), parameters)?;
+        writer.execute(include_str!("../sql/delete_tags.sql"), parameters)?;
+        writer.execute(include_str!("../sql/delete_access.sql"), parameters)?;
+        Ok(())
+    }
+}
+
+/// Writes the row of a document and its tags. Returns the row.
+fn write_document_row(
+    writer: &Writer<'_>,
+    id: Option<i64>,
+    document: &Document,
+) -> Result<i64, SourceError> {
+    let hot = document.filter_values();
+    let project = document.project.as_ref();
+    let id = writer.query_first(
+        include_str!("../sql/put_document.sql"),
+        named_params! {
+            ":id": id,
+            ":doc_id": document.doc_id,
+            ":source_id": document.source_id,
+            ":pk_json": json!(document.primary_key).to_string(),
+            ":title": document.title,
+            ":metadata_json": json!(document.metadata).to_string(),
+            ":file_name": document.file_name,
+            ":file_type": document.file_type,
+            ":url": document.url,
+            ":project_name": project.map(|(name, _)| name),
+            ":project_version": project.map(|(_, version)| version),
+            ":score": hot.score,
+            ":post_type_id": hot.post_type_id,
+            ":created_at": hot.created_at,
+            ":content_hash": document.content_hash,
+            ":updated_at": Timestamp::now(),
+            ":body": document.body,
+        },
+        |row| row.get("id"),
+    )?;
+    // The statement always returns the row it wrote.
+    let id: i64 = id.ok_or_else(|| SourceError::not_found("document", &document.doc_id))?;
+    for tag in &hot.tags {
+        let row = named_params! { ":document": id, ":tag": tag };
+        writer.execute(include_str!("../sql/insert_tag.sql"), row)?;
+    }
+    for tag in &document.access {
+        let row = named_params! { ":document": id, ":tag": tag };
+        writer.execute(include_str!("../sql/insert_access.sql"), row)?;
+    }
+    Ok(id)
+}

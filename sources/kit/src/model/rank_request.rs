@@ -1,0 +1,188 @@
+//! Requests to rank and load matches of a source, and the resulting ranking.
+
+use std::{sync::Arc, time::Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{CancelFlag, CorpusStatistics, ScoreThreshold, Timestamp, Uri};
+use crate::search::FtsQuery;
+
+/// A request to rank a source's items.
+#[derive(Clone, Debug, Default)]
+pub struct RankRequest {
+    /// The query.
+    pub query: Arc<FtsQuery>,
+    /// Filters that items must pass.
+    pub filters: Filters,
+    /// Best first or newest first.
+    pub order: Order,
+    /// Maximum number of matches to return. 0 requests only the statistics.
+    pub limit: usize,
+    /// Sum of the statistics of all other searched sources. Scores are computed as if all sources
+    /// were one index.
+    pub other_statistics: CorpusStatistics,
+    /// Shared score threshold; matches below it may be omitted. Used for relevance order only.
+    pub threshold: Option<Arc<ScoreThreshold>>,
+}
+
+/// The order of search results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Best first.
+    #[default]
+    Relevance,
+    /// Newest first.
+    Recent,
+}
+
+/// Filters on the items of a source. Each source reads only the filters it supports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filters {
+    /// Notes: item has at least one of these keywords.
+    pub keywords: Vec<String>,
+    /// Media: item has one of these types.
+    pub media_types: Vec<String>,
+    /// Media: ingested at this time or later.
+    pub date_from: Option<Timestamp>,
+    /// Media: ingested at this time or earlier.
+    pub date_to: Option<Timestamp>,
+    /// Chats: parts of a conversation to match.
+    pub chat_scope: ChatMatchScope,
+    /// Chats: conversations with this character.
+    pub character_id: Option<i64>,
+    /// Chats: messages of this sender.
+    pub sender: Option<String>,
+    /// Prompts: fields to match; empty means all.
+    pub fields: Vec<PromptField>,
+}
+
+/// Parts of a conversation to match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChatMatchScope {
+    /// Titles and messages.
+    #[default]
+    Both,
+    /// Titles only.
+    Title,
+    /// Messages only.
+    Message,
+}
+
+/// Field of a prompt to match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptField {
+    /// The name.
+    Name,
+    /// The description.
+    Details,
+    /// The system prompt.
+    SystemPrompt,
+    /// The user prompt.
+    UserPrompt,
+    /// The author.
+    Author,
+    /// The keywords.
+    Keywords,
+}
+
+impl PromptField {
+    /// Returns the field name, which is also the column name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Details => "details",
+            Self::SystemPrompt => "system_prompt",
+            Self::UserPrompt => "user_prompt",
+            Self::Author => "author",
+            Self::Keywords => "keywords",
+        }
+    }
+}
+
+/// Matches of one source, best or newest first.
+#[derive(Clone, Debug, Default)]
+pub struct Ranking {
+    /// The first matches, up to the requested number.
+    pub ranked: Vec<RankedMatch>,
+    /// Total number of matches.
+    pub total: usize,
+    /// Highest score of all matches.
+    pub best_score: f64,
+    /// Statistics of this source alone.
+    pub statistics: CorpusStatistics,
+}
+
+impl Ranking {
+    /// Scales scores to the range 0 to 1 by dividing by `best` (`docs/adr/0008-one-ranking.md`). If
+    /// `best` is not positive, every score becomes 1.
+    pub fn normalise(&mut self, best: f64) {
+        for found in &mut self.ranked {
+            found.score = if best > 0.0 { (found.score / best).clamp(0.0, 1.0) } else { 1.0 };
+        }
+    }
+}
+
+/// A ranked match whose content is not loaded yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankedMatch {
+    /// Row in the source's full-text table.
+    pub key: i64,
+    /// URI of the match.
+    pub uri: Uri,
+    /// Score, higher is better: raw BM25 at first, 0 to 1 after normalisation.
+    pub score: f64,
+    /// Last modification time.
+    pub last_modified: Option<Timestamp>,
+}
+
+/// A request to load matches as hits for a result list.
+#[derive(Clone, Debug)]
+pub struct HitRequest {
+    /// The query, for choosing snippets.
+    pub query: Arc<FtsQuery>,
+    /// The filters of the search, for choosing snippets in the matched parts.
+    pub filters: Filters,
+    /// Weight of each phrase, in query order; rarer phrases weigh more. A missing weight means 1.
+    pub weights: Arc<[f64]>,
+    /// Maximum snippet length, in characters.
+    pub snippet_length: usize,
+    /// Whether hits include the matched ranges and words.
+    pub highlight: bool,
+    /// The matches to load.
+    pub matches: Vec<RankedMatch>,
+}
+
+/// Time limit of a request: a fixed instant, or earlier if the request is cancelled.
+#[derive(Clone, Debug)]
+pub struct Deadline {
+    /// Latest instant at which the work must stop.
+    pub expires_at: Instant,
+    cancel: Option<CancelFlag>,
+}
+
+impl Deadline {
+    /// Creates a deadline `patience` from now.
+    pub fn after(patience: std::time::Duration) -> Self {
+        Self { expires_at: Instant::now() + patience, cancel: None }
+    }
+
+    /// Adds a cancellation flag that can end the work before the deadline.
+    #[must_use]
+    pub fn with_cancellation(self, cancel: &CancelFlag) -> Self {
+        Self { cancel: Some(cancel.clone()), ..self }
+    }
+
+    /// Returns whether the deadline has passed or the request was cancelled.
+    pub fn has_passed(&self) -> bool {
+        self.is_cancelled() || Instant::now() >= self.expires_at
+    }
+
+    /// Returns whether the request was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(CancelFlag::is_cancelled)
+    }
+}

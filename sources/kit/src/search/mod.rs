@@ -1,0 +1,47 @@
+//! Search functions shared by all sources: query parsing, ranking, fusion, snippets and passages.
+
+mod bm25;
+mod chunk;
+mod diversify;
+mod highlighter;
+mod hybrid_fusion;
+mod int8_kernel;
+mod item_fields;
+mod markdown;
+mod passage;
+mod passage_budget;
+mod phrase;
+mod phrase_matcher;
+mod quantized_index;
+mod query;
+mod rank;
+mod rank_fusion;
+mod sentence_boundary;
+mod snippet;
+mod snippet_window;
+mod spelling;
+mod stop_words;
+mod suggest;
+mod top_k;
+pub mod vector;
+
+pub use chunk::{Chunk, ChunkSizes, split_into_chunks};
+pub use diversify::{MmrLambda, diversify};
+pub use highlighter::{Excerpt, Highlighter};
+pub use hybrid_fusion::{FUSION_DEPTH, fuse_by_support};
+pub use item_fields::{ItemExcerpt, ItemFields};
+pub use markdown::parse_headings;
+pub use passage::{ChunkSpan, Passage, read_passage};
+pub use passage_budget::PassageBudget;
+pub use quantized_index::{QuantizedIndex, QuantizedVector, rescore_depth};
+pub use query::FtsQuery;
+pub(crate) use rank::cached_statistics;
+pub use rank::{RankPlan, cached_table_statistics, rank_table};
+pub use rank_fusion::{FusedResult, Fusion, ListPosition, ReciprocalRank};
+pub use snippet::make_snippet;
+pub use snippet_window::TextMatches;
+pub use spelling::SimilarWord;
+pub(crate) use spelling::find_similar_words;
+pub use stop_words::is_stop_word;
+pub use suggest::{IdType, suggest_items, suggest_items_with, suggest_words};
+pub use vector::{DistanceMetric, VectorError};

@@ -1,0 +1,557 @@
+//! Parsing of search text into phrases that FTS5 always accepts.
+//!
+//! A match contains any of the words, best match first, because the typical query is a
+//! natural-language question. Quoted phrases must occur exactly as written. Words with a field name
+//! must occur in that field, as in `title:bread`. Words after a minus, as in `-rye`, must not
+//! occur. `knead*` matches every word that starts with `knead`. All other operators are treated as
+//! words, and so is everything in a text too long to be a query.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
+
+use vademecum_fts5::{
+    EXACT_MARK, Word, WordKind, exact_token, fold_word, for_each_word, with_stem,
+};
+
+use super::{phrase::Phrase, stop_words::StopWords};
+use crate::model::{CorpusStatistics, Field};
+
+/// Maximum number of phrases of one kind in a query. More words cost time and do not change the
+/// first results.
+const MAX_PHRASES: usize = 256;
+
+/// Quotation marks that delimit a phrase.
+const QUOTE_CHARS: [char; 4] = ['"', '“', '”', '„'];
+
+/// Maximum number of words in a query. A longer text is treated as prose without operators.
+const MAX_QUERY_WORDS: usize = 32;
+
+/// A parsed search query.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FtsQuery {
+    typed: String,
+    any: Vec<Phrase>,
+    required: Vec<Phrase>,
+    excluded: Vec<Phrase>,
+}
+
+impl FtsQuery {
+    /// Parses search text. Text without words gives an empty query, which matches nothing.
+    pub fn parse(text: &str) -> Self {
+        let mut query = Self { typed: text.to_owned(), ..Self::default() };
+        let stop_words = StopWords::detect(text);
+        let mut dropped = Vec::new();
+        let parts =
+            if is_prose(text) { split_plain_words(text).collect() } else { split_parts(text) };
+        for QueryPart { kind, field, text } in parts {
+            match (kind, field) {
+                (QueryPartKind::Words, None) => query.add_words(text, stop_words, &mut dropped),
+                (QueryPartKind::Words, Some(_)) => {
+                    let words = parse_phrase(text, to_stem).map(|words| Phrase { field, ..words });
+                    query.required.extend(words);
+                }
+                (QueryPartKind::Quoted, _) => {
+                    let words =
+                        parse_phrase(text, exact_token).map(|words| Phrase { field, ..words });
+                    query.required.extend(words);
+                }
+                (QueryPartKind::Excluded, _) => query.excluded.extend(parse_phrase(text, to_stem)),
+                (QueryPartKind::ExcludedQuoted, _) => {
+                    query.excluded.extend(parse_phrase(text, exact_token))
+                }
+            }
+        }
+        if query.is_empty() {
+            // Only stop words or only exclusions remain, so they are the search terms.
+            query.any = dropped;
+            if query.any.is_empty() {
+                query.any = std::mem::take(&mut query.excluded);
+            }
+        }
+        query.merge_repetitions();
+        query
+    }
+
+    /// Returns whether the query has no search terms.
+    pub fn is_empty(&self) -> bool {
+        self.any.is_empty() && self.required.is_empty()
+    }
+
+    /// Returns the text as typed.
+    pub fn typed(&self) -> &str {
+        &self.typed
+    }
+
+    /// Returns the query with required phrases made optional, or `None` if it has none.
+    #[must_use]
+    pub fn relaxed(&self) -> Option<Self> {
+        let mut relaxed = self.clone();
+        let required = relaxed.required.drain(..).flat_map(|phrase| {
+            let words = phrase.tokens.iter().filter(|_| phrase.tokens.len() > 1);
+            let words: Vec<Phrase> = words
+                .map(|word| Phrase::from_token(to_stem(word.trim_start_matches(EXACT_MARK))))
+                .collect();
+            words.into_iter().chain([phrase])
+        });
+        relaxed.any.extend(required);
+        relaxed.merge_repetitions();
+        (!self.required.is_empty()).then_some(relaxed)
+    }
+
+    /// Returns the folded words of the query that occur in no document.
+    pub fn unmatched_words(&self, statistics: &CorpusStatistics) -> Vec<String> {
+        let counts = self.phrases().zip(&statistics.document_frequencies);
+        let nowhere = counts.filter(|(phrase, matches)| **matches == 0 && !phrase.prefix);
+        let tokens: HashSet<&str> = nowhere
+            .filter_map(|(phrase, _)| match phrase.tokens.as_slice() {
+                [token] => Some(token.as_str()),
+                _ => None,
+            })
+            .collect();
+        let mut words = Vec::new();
+        for_each_word(&self.typed, |word| {
+            let nowhere = with_stem(word.folded, |stem| tokens.contains(stem))
+                || tokens.contains(exact_token(word.folded).as_str());
+            if nowhere && !words.iter().any(|known| known == word.folded) {
+                words.push(word.folded.to_owned());
+            }
+            ControlFlow::Continue(())
+        });
+        words
+    }
+
+    /// Returns the query with corrected spelling, or `None` if nothing changes. `corrections` maps
+    /// folded query words to folded stored words.
+    #[must_use]
+    pub fn with_corrections(&self, corrections: &HashMap<String, String>) -> Option<Self> {
+        let forms = |word: &str| [to_stem(word), exact_token(word)];
+        let tokens: HashMap<String, String> = corrections
+            .iter()
+            .flat_map(|(asked, stored)| forms(asked).into_iter().zip(forms(stored)))
+            .collect();
+        let mut corrected = self.clone();
+        for phrase in corrected.required.iter_mut().chain(&mut corrected.any) {
+            for token in &mut phrase.tokens {
+                if let Some(other) = tokens.get(token) {
+                    token.clone_from(other);
+                }
+            }
+        }
+        corrected.merge_repetitions();
+        (corrected != *self).then_some(corrected)
+    }
+
+    /// Returns the search terms in their stored form, separated by spaces.
+    pub fn stored_words(&self) -> String {
+        let words = self.phrases().map(|phrase| phrase.tokens.join(" "));
+        words.map(|words| words.replace(EXACT_MARK, "")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the whole query as one FTS5 expression over all columns. Used to compare the ranking
+    /// with FTS5's own `bm25()`.
+    pub fn expression(&self) -> String {
+        let list = |phrases: &[Phrase], operator: &str| {
+            let repeated = |phrase: &Phrase| vec![phrase.expression(); phrase.repetitions];
+            phrases.iter().flat_map(repeated).collect::<Vec<_>>().join(operator)
+        };
+        let required = list(&self.required, " AND ");
+        let wanted = match (self.required.is_empty(), self.any.is_empty()) {
+            (true, _) => format!("({})", list(&self.any, " OR ")),
+            (false, true) => required,
+            (false, false) => format!("{required} AND ({required} OR {})", list(&self.any, " OR ")),
+        };
+        if self.excluded.is_empty() {
+            return wanted;
+        }
+        format!("({wanted}) NOT ({})", list(&self.excluded, " OR "))
+    }
+
+    /// Returns all phrases that a match can contain, required ones first. Weights and statistics
+    /// use this order.
+    pub(crate) fn phrases(&self) -> impl Iterator<Item = &Phrase> {
+        self.required.iter().chain(&self.any)
+    }
+
+    /// Returns the number of required phrases.
+    pub(crate) fn required(&self) -> usize {
+        self.required.len()
+    }
+
+    /// Returns the phrases that a match must not contain.
+    pub(crate) fn excluded(&self) -> &[Phrase] {
+        &self.excluded
+    }
+
+    /// Adds the words of one space-separated token. Words joined by punctuation are added
+    /// separately; those of a compound name such as `foo_bar` are also added as one phrase.
+    fn add_words(&mut self, text: &str, stop_words: StopWords, dropped: &mut Vec<Phrase>) {
+        let pieces = TokenWords::split(text);
+        for piece in &pieces.0 {
+            match piece {
+                TokenWord::Word(folded) => {
+                    let list =
+                        if stop_words.contains(folded) { &mut *dropped } else { &mut self.any };
+                    list.push(match folded.strip_suffix('*') {
+                        Some(beginning) => Phrase { prefix: true, ..Phrase::from_token(beginning) },
+                        None => Phrase::from_token(to_stem(folded)),
+                    });
+                }
+                TokenWord::Name { name, parts } => {
+                    self.any.push(Phrase::from_token(to_stem(name)));
+                    if parts.len() > 1 {
+                        self.any.push(Phrase { tokens: parts.clone(), ..Phrase::default() });
+                    }
+                }
+                TokenWord::Run(run) => match run.as_slice() {
+                    [] => {}
+                    [single] => self.any.push(Phrase::from_token(single)),
+                    several => {
+                        let pairs =
+                            several.windows(2).map(|pair| Phrase::from_token(pair.concat()));
+                        self.any.extend(pairs);
+                    }
+                },
+            }
+        }
+        if pieces.0.len() > 1 && is_compound_name(text) {
+            self.any.extend(parse_phrase(text, to_stem));
+        }
+    }
+
+    /// Merges repeated phrases, counts the repetitions and truncates each list to the maximum.
+    fn merge_repetitions(&mut self) {
+        for phrases in [&mut self.required, &mut self.any, &mut self.excluded] {
+            let mut places: HashMap<Phrase, usize> = HashMap::new();
+            let mut kept: Vec<Phrase> = Vec::new();
+            for phrase in phrases.drain(..) {
+                let place = *places
+                    .entry(Phrase { repetitions: 1, ..phrase.clone() })
+                    .or_insert(kept.len());
+                match kept.get_mut(place) {
+                    Some(known) => known.repetitions += phrase.repetitions,
+                    None => kept.push(phrase),
+                }
+            }
+            kept.truncate(MAX_PHRASES);
+            *phrases = kept;
+        }
+    }
+}
+
+/// Returns whether words joined by punctuation are a compound name: an identifier, version, address
+/// or path. Hyphenated words, words joined by slashes, and abbreviations such as `e.g.` are not:
+/// treating them as phrases lowered result quality in every measurement.
+fn is_compound_name(text: &str) -> bool {
+    let inside = text.trim_matches(|letter: char| !letter.is_alphanumeric());
+    let abbreviated = |part: &str| part.len() < 2 && part.starts_with(char::is_alphabetic);
+    inside.contains(['_', '&', '@', '\\'])
+        || inside.contains("::")
+        || inside.contains("//")
+        || (inside.contains('.') && !inside.split('.').any(abbreviated))
+}
+
+/// Words of one space-separated token.
+struct TokenWords(Vec<TokenWord>);
+
+enum TokenWord {
+    /// A folded word; a trailing star marks a prefix.
+    Word(String),
+    /// A compound name and the stems of its parts.
+    Name { name: String, parts: Vec<String> },
+    /// Consecutive characters of a script without spaces.
+    Run(Vec<String>),
+}
+
+impl TokenWords {
+    fn split(text: &str) -> Self {
+        let mut pieces: Vec<TokenWord> = Vec::new();
+        let mut whole_until = 0;
+        for_each_word(text, |word| {
+            let inside = word.range.start < whole_until;
+            match (word.kind, pieces.last_mut()) {
+                (WordKind::Unspaced, Some(TokenWord::Run(run))) => run.push(word.folded.to_owned()),
+                (WordKind::Unspaced, _) => {
+                    pieces.push(TokenWord::Run(vec![word.folded.to_owned()]))
+                }
+                (WordKind::Name, Some(TokenWord::Name { .. })) if inside => {}
+                (WordKind::Name, _) => {
+                    whole_until = word.range.end;
+                    let name = word.folded.to_owned();
+                    pieces.push(TokenWord::Name { name, parts: Vec::new() });
+                }
+                (WordKind::Plain, Some(TokenWord::Name { parts, .. })) if inside => {
+                    parts.push(to_stem(word.folded));
+                }
+                (WordKind::Plain, _) => pieces.push(TokenWord::Word(folded_with_star(text, &word))),
+            }
+            ControlFlow::Continue(())
+        });
+        Self(pieces)
+    }
+}
+
+/// Returns the folded word, followed by a star if the text has one there and the word is longer
+/// than one character.
+fn folded_with_star(text: &str, word: &Word<'_>) -> String {
+    let rest = text.get(word.range.end..).unwrap_or_default();
+    let prefix = rest.starts_with('*') && word.folded.chars().count() > 1;
+    format!("{}{}", word.folded, if prefix { "*" } else { "" })
+}
+
+fn to_stem(folded: &str) -> String {
+    with_stem(folded, str::to_owned)
+}
+
+/// A part of the search text.
+struct QueryPart<'a> {
+    kind: QueryPartKind,
+    field: Option<Field>,
+    text: &'a str,
+}
+
+enum QueryPartKind {
+    Words,
+    Quoted,
+    Excluded,
+    ExcludedQuoted,
+}
+
+/// Returns whether a text is too long to be a typed query. Its operators are then treated as
+/// punctuation.
+fn is_prose(text: &str) -> bool {
+    text.split_whitespace().nth(MAX_QUERY_WORDS).is_some()
+}
+
+fn split_plain_words(text: &str) -> impl Iterator<Item = QueryPart<'_>> {
+    let words = text.split_whitespace();
+    words.map(|text| QueryPart { kind: QueryPartKind::Words, field: None, text })
+}
+
+/// Splits the text into quoted parts, exclusions and words.
+fn split_parts(text: &str) -> Vec<QueryPart<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some((before, quoted, after)) = split_at_quotes(rest) {
+        let (before, last) = match before.rsplit_once(char::is_whitespace) {
+            Some((before, last)) => (before, last),
+            None => ("", before),
+        };
+        parse_unquoted(before, &mut parts);
+        let field = last.strip_suffix(':').and_then(Field::from_name);
+        let kind = if last == "-" { QueryPartKind::ExcludedQuoted } else { QueryPartKind::Quoted };
+        if field.is_none() && last != "-" {
+            parse_unquoted(last, &mut parts);
+        }
+        parts.push(QueryPart { kind, field, text: quoted });
+        // Text adjacent to a closing quote is a word, never an operator: `"Model C"-schools`.
+        let end = after.find(|it: char| it.is_whitespace() || QUOTE_CHARS.contains(&it));
+        let (cling, after) = after.split_at_checked(end.unwrap_or(after.len())).unwrap_or_default();
+        parts.extend(split_plain_words(cling));
+        rest = after;
+    }
+    parse_unquoted(rest, &mut parts);
+    parts
+}
+
+/// Splits the text at the first pair of quotes into the text before, inside and after.
+fn split_at_quotes(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once(QUOTE_CHARS)?;
+    let (inside, after) = rest.split_once(QUOTE_CHARS)?;
+    Some((before, inside, after))
+}
+
+/// Parses space-separated words, exclusions and field names.
+fn parse_unquoted<'a>(text: &'a str, parts: &mut Vec<QueryPart<'a>>) {
+    for word in text.split_whitespace() {
+        if let Some(rest) =
+            word.strip_prefix('-').filter(|it| it.starts_with(char::is_alphanumeric))
+        {
+            parts.push(QueryPart { kind: QueryPartKind::Excluded, field: None, text: rest });
+            continue;
+        }
+        let named =
+            word.split_once(':').and_then(|(name, rest)| Some((Field::from_name(name)?, rest)));
+        let (field, text) = match named {
+            Some((field, rest)) if rest.contains(char::is_alphanumeric) => (Some(field), rest),
+            _ => (None, word),
+        };
+        parts.push(QueryPart { kind: QueryPartKind::Words, field, text });
+    }
+}
+
+/// Parses all words of a text as one phrase.
+fn parse_phrase(text: &str, token: impl Fn(&str) -> String) -> Option<Phrase> {
+    let mut found = Phrase::default();
+    let mut signs_until = 0;
+    for_each_word(text, |word| {
+        let signs = word.kind == WordKind::Name && fold_word(word.folded) != word.folded;
+        if signs {
+            signs_until = word.range.end;
+        }
+        // `C++` is kept as a whole; `fooBar` is replaced by its parts.
+        if signs || (word.kind != WordKind::Name && word.range.start >= signs_until) {
+            found.tokens.push(token(word.folded));
+            found.prefix = folded_with_star(text, &word).ends_with('*');
+        }
+        let more = found.tokens.len() < MAX_PHRASES;
+        if more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    if found.prefix && found.tokens.len() == 1 {
+        found.tokens = vec![fold_word(text)];
+    }
+    found.prefix &= found.tokens.len() == 1;
+    (!found.tokens.is_empty()).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::FtsColumn;
+
+    fn expression(text: &str) -> String {
+        FtsQuery::parse(text).expression()
+    }
+
+    #[test]
+    fn query_matches_any_word_except_stop_words() {
+        assert_eq!(expression("How do I knead the dough?"), r#"("knead" OR "dough")"#);
+        assert_eq!(
+            expression("to be or not to be"),
+            r#"("to" OR "to" OR "be" OR "be" OR "or" OR "not")"#
+        );
+        assert_eq!(
+            expression("Wie heißt der König von Spanien?"),
+            r#"("heisst" OR "konig" OR "spanien")"#
+        );
+        assert_eq!(expression("die hard"), r#"("die" OR "hard")"#);
+    }
+
+    #[test]
+    fn query_treats_unknown_operators_as_words() {
+        assert_eq!(expression("king AND"), r#"("king")"#);
+        assert_eq!(expression("OR"), r#"("or")"#);
+        assert_eq!(expression("a:b"), r#"("b")"#);
+        assert_eq!(expression("NEAR(x, 5)"), r#"("near" OR "x" OR "5")"#);
+        assert_eq!(expression("\"unbalanced"), r#"("unbalanc")"#);
+    }
+
+    #[test]
+    fn query_matches_compound_names_and_parts() {
+        assert_eq!(expression("foo-bar"), r#"("foo" OR "bar")"#);
+        assert_eq!(expression("foo_bar"), r#"("foo" OR "bar" OR "foo bar")"#);
+        assert_eq!(expression("readFiles"), r#"("readfil" OR "read file")"#);
+        assert_eq!(expression("C++ R&D"), r#"("c++" OR "r" OR "r d")"#);
+        assert_eq!(expression("v1.2.3"), r#"("v1" OR "2" OR "3" OR "v1 2 3")"#);
+        assert_eq!(expression("don't panic"), r#"("panic")"#);
+    }
+
+    #[test]
+    fn quoted_phrases_are_required_and_exclusions_forbidden() {
+        assert_eq!(
+            expression(r#""rye bread" starter -yeast"#),
+            r#"("=rye =bread" AND ("=rye =bread" OR "starter")) NOT ("yeast")"#
+        );
+        assert_eq!(expression(r#""rye breads""#), r#""=rye =breads""#);
+        assert_eq!(expression("-yeast"), r#"("yeast")"#);
+        assert_eq!(expression(r#"bread -"baking soda""#), r#"(("bread")) NOT ("=baking =soda")"#);
+        assert_eq!(expression("„Model C“-Schulen"), r#""=model c" AND ("=model c" OR "schulen")"#);
+        assert_eq!(expression(r#""C++ readFiles""#), r#""c++ =read =files""#);
+    }
+
+    #[test]
+    fn prefix_matches_plain_and_inflected_words() {
+        assert_eq!(expression("Knead* dough"), r#"(("knead" * OR "=knead" *) OR "dough")"#);
+        assert_eq!(expression("a* *"), r#"("a")"#);
+    }
+
+    #[test]
+    fn named_field_is_required() {
+        let columns = [
+            FtsColumn { name: "title", field: Field::Title, weight: 1.0 },
+            FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
+        ];
+        let within = |text: &str| {
+            let query = FtsQuery::parse(text);
+            let phrase = query.phrases().next().cloned();
+            (query.required(), phrase.and_then(|it| it.expression_for_columns(&columns, &[])))
+        };
+        assert_eq!(within("title:Baking"), (1, Some(r#"{title} : ("bake")"#.to_owned())));
+        assert_eq!(
+            within(r#"body:"Baking it""#),
+            (1, Some(r#"{content} : ("=baking it")"#.to_owned()))
+        );
+        assert_eq!(
+            within("name:knead*"),
+            (1, Some(r#"{title} : (("knead" * OR "=knead" *))"#.to_owned()))
+        );
+        assert_eq!(within("tags:x"), (1, None));
+        assert_eq!(within("recipe:x").0, 0);
+    }
+
+    #[test]
+    fn unspaced_text_matches_by_character_pairs() {
+        assert_eq!(expression("東京都"), r#"("東京" OR "京都")"#);
+        assert_eq!(expression("水"), r#"("水")"#);
+        assert_eq!(expression("\"東京都\""), r#""東 京 都""#);
+    }
+
+    #[test]
+    fn query_without_words_is_empty() {
+        for text in ["", "*", "  ", "🙂", "\"\"", "-", "\0", "()"] {
+            assert!(FtsQuery::parse(text).is_empty(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn query_truncates_excess_phrases() {
+        let long: Vec<_> = (0..5_000).map(|number| format!("word{number}")).collect();
+        assert_eq!(FtsQuery::parse(&long.join(" ")).any.len(), MAX_PHRASES);
+        assert!(FtsQuery::parse(&long.join("-")).any.len() <= MAX_PHRASES);
+    }
+
+    #[test]
+    fn fts5_accepts_every_parsed_query() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        vademecum_fts5::register(&connection).unwrap();
+        connection
+            .execute_batch("CREATE VIRTUAL TABLE f USING fts5 (title, b, tokenize = 'vademecum')")
+            .unwrap();
+        let long = "lorem \"ipsum ".repeat(700);
+        let awkward = [
+            "don't",
+            "C++",
+            "foo-bar",
+            "R&D",
+            "http://a.b/c?x=1#y",
+            "std::vec::Vec",
+            "OR",
+            "king AND",
+            "\"unbalanced",
+            "a:b",
+            "title:",
+            "title:x*",
+            "title:\"\"",
+            "東京",
+            "x\0y",
+            "NOT x",
+            "-x -y",
+            "^a",
+            "ab*",
+            "{a b}: c",
+            "'",
+            "=x",
+            long.as_str(),
+        ];
+        for text in awkward {
+            let query = FtsQuery::parse(text);
+            let count = connection.query_row(
+                "SELECT count(*) FROM f WHERE f MATCH ?1",
+                [query.expression()],
+                |row| row.get::<_, i64>(0),
+            );
+            assert!(query.is_empty() || count.is_ok(), "{text}: {query:?}: {count:?}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Ranking of the rows of a full-text table: raw scores, a total order and an exact match count.
+
+use std::sync::Arc;
+
+use rusqlite::{Row, ToSql};
+use vademecum_fts5::Postings;
+
+use super::{
+    FtsQuery,
+    bm25::Bm25Scorer,
+    phrase::Phrase,
+    top_k::{ScoredRow, TopK},
+};
+use crate::{
+    model::{CorpusStatistics, Order, RankRequest, RankedMatch, Ranking, Timestamp, Uri},
+    store::{FtsIndex, FtsTable, IndexCache, Parameters, Reader, Store, StoreError},
+};
+
+/// Instructions for finding and identifying the matches of a source.
+#[derive(Clone, Copy)]
+#[expect(missing_debug_implementations, reason = "parameters of a statement have none")]
+pub struct RankPlan<'a> {
+    /// Full-text table.
+    pub table: &'static FtsTable,
+    /// Columns to search; empty means all.
+    pub columns: &'a [&'static str],
+    /// Statement that returns a row if the match `:key` passes the filters, and its other
+    /// parameters. `None` accepts every match.
+    pub filter: Option<(&'static str, &'a Parameters<'a>)>,
+    /// Statement that returns `last_modified` and the URI columns of the match `:key`.
+    pub identify_sql: &'static str,
+    /// Reads the URI from a row of `identify_sql`.
+    pub read_uri: fn(&Row<'_>) -> rusqlite::Result<Uri>,
+}
+
+/// Returns the first matches of a table.
+///
+/// The best matches are kept together with those that tie with the last of them, so the order is
+/// total and consistent across pages.
+pub fn rank_table(
+    reader: &Reader<'_>,
+    ask: &RankRequest,
+    plan: &RankPlan<'_>,
+) -> Result<Ranking, StoreError> {
+    if ask.query.is_empty() {
+        return Ok(Ranking::default());
+    }
+    let index = reader.open_index(plan.table)?;
+    let phrases = load_postings(&index, ask.query.phrases(), plan)?;
+    let own = compute_statistics(index.memory(), &phrases);
+    if ask.limit == 0 {
+        return Ok(Ranking { statistics: own, ..Ranking::default() });
+    }
+    let mut all = own.clone();
+    all += &ask.other_statistics;
+    let excluded = load_postings(&index, ask.query.excluded().iter(), plan)?;
+    let times = ask.query.phrases().map(|phrase| phrase.repetitions);
+    let scored: Vec<_> = phrases.into_iter().zip(times).collect();
+    let lengths = index.lengths()?;
+    let scorer = Bm25Scorer::new(&scored, ask.query.required(), &excluded, &all, &lengths);
+    let best = select_top(reader, ask, plan, scorer)?;
+    let (kept, total, best) = best.into_parts();
+    let floor = ask.threshold.as_ref().filter(|_| ask.order == Order::Relevance);
+    let scores = || kept.iter().map(|found| found.score);
+    let lowest = floor.map_or(f64::NEG_INFINITY, |floor| floor.lowest_with(scores()));
+    let named = kept.iter().filter(|found| found.score >= lowest);
+    let keys = named.map(|found| (found.key, found.score));
+    let mut ranked = reader.query_each_key(plan.identify_sql, keys, |key, score, row| {
+        Ok(RankedMatch {
+            key,
+            uri: (plan.read_uri)(row)?,
+            score,
+            last_modified: row.get("last_modified")?,
+        })
+    })?;
+    // Only returned matches raise the threshold: a source that fails must not affect the others.
+    if let Some(floor) = floor {
+        floor.raise(scores());
+    }
+    sort_matches(&mut ranked, ask.order);
+    ranked.truncate(ask.limit);
+    Ok(Ranking { ranked, total, best_score: best, statistics: own })
+}
+
+/// Returns the cached statistics over all columns of a table, or `None` if any part is not cached.
+/// Reads no file.
+pub fn cached_table_statistics(
+    store: &Store,
+    query: &FtsQuery,
+    table: &FtsTable,
+) -> Option<CorpusStatistics> {
+    cached_statistics(&*store.index_cache(table)?, query, table, &[])
+}
+
+/// Returns the cached statistics of a query, or `None` if any part is not cached. Reads no file.
+pub(crate) fn cached_statistics(
+    memory: &IndexCache,
+    query: &FtsQuery,
+    table: &FtsTable,
+    columns: &[&str],
+) -> Option<CorpusStatistics> {
+    let remembered = |phrase: &Phrase| match phrase.expression_for_columns(table.columns, columns) {
+        Some(expression) => memory.postings(&expression),
+        None => Some(Arc::default()),
+    };
+    let phrases: Option<Vec<_>> = query.phrases().map(remembered).collect();
+    Some(compute_statistics(memory, &phrases?))
+}
+
+fn compute_statistics(memory: &IndexCache, phrases: &[Arc<Postings>]) -> CorpusStatistics {
+    let count = |postings: &Arc<Postings>| u64::try_from(postings.len()).unwrap_or(u64::MAX);
+    CorpusStatistics {
+        rows: memory.rows(),
+        tokens: memory.tokens(),
+        document_frequencies: phrases.iter().map(count).collect(),
+    }
+}
+
+fn load_postings<'p>(
+    index: &FtsIndex<'_>,
+    phrases: impl Iterator<Item = &'p Phrase>,
+    plan: &RankPlan<'_>,
+) -> Result<Vec<Arc<Postings>>, StoreError> {
+    phrases
+        .map(|phrase| match phrase.expression_for_columns(plan.table.columns, plan.columns) {
+            Some(expression) => index.postings(&expression),
+            None => Ok(Arc::default()),
+        })
+        .collect()
+}
+
+/// Scores every match and keeps the first ones.
+fn select_top(
+    reader: &Reader<'_>,
+    ask: &RankRequest,
+    plan: &RankPlan<'_>,
+    scorer: Bm25Scorer<'_>,
+) -> Result<TopK, StoreError> {
+    let mut best = TopK::new(ask.limit);
+    let mut identify = reader.prepare(plan.identify_sql)?;
+    let mut filter = match plan.filter {
+        Some((sql, parameters)) => Some((reader.prepare(sql)?, parameters)),
+        None => None,
+    };
+    let mut looked_at = 0_u32;
+    let pause = || reader.check_deadline();
+    scorer.for_each_match(pause, |key, score| {
+        looked_at = looked_at.wrapping_add(1);
+        if looked_at.is_multiple_of(MATCHES_PER_DEADLINE_CHECK) {
+            reader.check_deadline()?;
+        }
+        if let Some((statement, parameters)) = &mut filter {
+            let mut all: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
+            all.extend_from_slice(parameters);
+            if !statement.exists(all.as_slice())? {
+                return Ok(());
+            }
+        }
+        let place = match ask.order {
+            Order::Relevance => -score,
+            Order::Recent => {
+                let mut found = identify.query([key])?;
+                let row = found.next()?;
+                let moment: Option<Timestamp> =
+                    row.map(|row| row.get("last_modified")).transpose()?.flatten();
+                moment.map_or(f64::INFINITY, |moment| -moment.as_unix_milliseconds())
+            }
+        };
+        best.push(ScoredRow { sort_key: place, key, score });
+        Ok::<_, StoreError>(())
+    })?;
+    Ok(best)
+}
+
+/// Number of matches between two deadline checks.
+const MATCHES_PER_DEADLINE_CHECK: u32 = 256;
+
+fn sort_matches(ranked: &mut [RankedMatch], order: Order) {
+    ranked.sort_by(|one, other| {
+        let by_score = match order {
+            Order::Relevance => other.score.total_cmp(&one.score),
+            Order::Recent => std::cmp::Ordering::Equal,
+        };
+        by_score
+            .then_with(|| other.last_modified.cmp(&one.last_modified))
+            .then_with(|| one.uri.cmp(&other.uri))
+    });
+}

@@ -1,0 +1,70 @@
+//! Spelling suggestions: stored words similar to a query word that is not stored.
+
+use rusqlite::named_params;
+use strsim::osa_distance;
+use vademecum_fts5::{EXACT_MARK, exact_token};
+
+use crate::store::{FtsTable, Reader, StoreError};
+
+/// Minimum length of a word that is corrected, in characters. Shorter words resemble too many
+/// others.
+const MIN_CORRECTED_CHARS: usize = 4;
+/// Minimum length of a word that may differ by two edits, in characters. Shorter words may differ
+/// by one.
+const MIN_TWO_EDITS_CHARS: usize = 8;
+
+/// A stored word that resembles a query word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimilarWord {
+    /// The query word, folded.
+    pub query_word: String,
+    /// The stored word.
+    pub stored_word: String,
+    /// Optimal string alignment distance: the number of insertions, deletions, replacements and
+    /// swaps of neighbours.
+    pub distance: usize,
+    /// Number of rows that contain the stored word.
+    pub rows: u64,
+}
+
+/// Finds the words of a table that resemble the words in `asked`. Only words with the same first
+/// letter are compared, because the first letter is rarely mistyped.
+pub(crate) fn find_similar_words(
+    reader: &Reader<'_>,
+    table: &FtsTable,
+    asked: &[String],
+) -> Result<Vec<SimilarWord>, StoreError> {
+    let mut found = Vec::new();
+    for word in asked {
+        let length = word.chars().count();
+        let Some(first) = word.chars().next().filter(|_| length >= MIN_CORRECTED_CHARS) else {
+            continue;
+        };
+        let most = if length >= MIN_TWO_EDITS_CHARS { 2 } else { 1 };
+        // Words that may be inflected are stored with the exact mark, all others without.
+        let mark = exact_token(word).strip_suffix(word.as_str()).unwrap_or_default().to_owned();
+        let next = char::from_u32(u32::from(first) + 1).unwrap_or(char::MAX);
+        let (from, to) = (format!("{mark}{first}"), format!("{mark}{next}"));
+        reader.for_each_row(
+            table.terms_sql,
+            named_params! { ":from": from, ":to": to },
+            |row| {
+                let stored = row.get_ref("term")?.as_str()?.trim_start_matches(EXACT_MARK);
+                let near = stored.chars().count().abs_diff(length) <= most;
+                let distance = if near { osa_distance(word, stored) } else { usize::MAX };
+                if distance <= most {
+                    let rows = u64::try_from(row.get::<_, i64>("doc")?).unwrap_or(0);
+                    let (asked, stored) = (word.clone(), stored.to_owned());
+                    found.push(SimilarWord {
+                        query_word: asked,
+                        stored_word: stored,
+                        distance,
+                        rows,
+                    });
+                }
+                Ok(())
+            },
+        )?;
+    }
+    Ok(found)
+}

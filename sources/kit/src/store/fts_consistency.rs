@@ -1,0 +1,162 @@
+//! Consistency checks and rebuilds of full-text tables.
+
+use std::time::Duration;
+
+use rusqlite::named_params;
+
+use super::{
+    Store, StoreError,
+    file::{begin_immediate, open_connection},
+};
+use crate::model::Deadline;
+
+/// Maximum time to compare a full-text table with its rows.
+const CHECK_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// A full-text table and the statements that derive it from rows.
+#[derive(Clone, Copy, Debug)]
+pub struct DerivedFtsTable {
+    /// Name of the table.
+    pub table: &'static str,
+    /// Statement that counts the rows absent from the table as `missing`, and the table's entries
+    /// without a row as `stray`.
+    pub count_differences_sql: &'static str,
+    /// Statements that fill the empty table from all rows.
+    pub fill_sql: &'static str,
+}
+
+/// Differences between a full-text table and its rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FtsDifferences {
+    /// Number of rows that are not indexed.
+    pub missing: i64,
+    /// Number of index entries without a row.
+    pub stray: i64,
+}
+
+impl Store {
+    /// Counts the differences between a full-text table and its rows.
+    pub fn count_fts_differences(
+        &self,
+        derived: &DerivedFtsTable,
+    ) -> Result<FtsDifferences, StoreError> {
+        self.read(Deadline::after(CHECK_TIMEOUT), |reader| {
+            reader.query_one(derived.count_differences_sql, &[], |row| {
+                Ok(FtsDifferences { missing: row.get("missing")?, stray: row.get("stray")? })
+            })
+        })
+    }
+
+    /// Rebuilds a full-text table from its rows in one transaction, even if it is damaged. Other
+    /// connections can read meanwhile; writers wait.
+    ///
+    /// The old table is removed from the schema instead of dropped, because dropping would read its
+    /// damaged pages. Its pages stay unused until [`compact`](Self::compact) runs.
+    pub fn rebuild_fts_table(&self, derived: &DerivedFtsTable) -> Result<(), StoreError> {
+        // Refuses files that are not Vademecum databases.
+        self.open()?;
+        let failed = |source| StoreError::from_file(self.path(), source);
+        let mut connection = open_connection(self.path()).map_err(failed)?;
+        let transaction = begin_immediate(&mut connection)?;
+        let refilled = (|| {
+            let name = named_params! { ":table": derived.table };
+            let sql = include_str!("sql/made_as.sql");
+            let made_as: String = transaction.query_row(sql, name, |row| row.get("sql"))?;
+            transaction.pragma_update(None, "writable_schema", true)?;
+            transaction.execute(include_str!("sql/strike_out.sql"), name)?;
+            transaction.pragma_update(None, "writable_schema", "reset")?;
+            transaction.execute_batch(&made_as)?;
+            transaction.execute_batch(derived.fill_sql)
+        })();
+        refilled.and_then(|()| transaction.commit()).map_err(failed)?;
+        // The cache describes the old table.
+        self.close();
+        Ok(())
+    }
+
+    /// Rewrites the whole file without unused pages. Other connections can read meanwhile; writers
+    /// wait.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        self.open()?;
+        let failed = |source| StoreError::from_file(self.path(), source);
+        let connection = open_connection(self.path()).map_err(failed)?;
+        connection.execute_batch("VACUUM").map_err(failed)?;
+        // Readers can delay the checkpoint; it is then completed later.
+        connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::File,
+        io::{Seek, SeekFrom, Write},
+    };
+
+    use super::*;
+    use crate::store::{DamagedPart, Database, Durability, Parameters};
+
+    const PROMPTS: DerivedFtsTable = DerivedFtsTable {
+        table: "prompt_fts",
+        count_differences_sql: "SELECT (SELECT count(*) FROM Prompts WHERE id NOT IN (
+                    SELECT id FROM prompt_fts_docsize
+                )) AS missing, 0 AS stray",
+        fill_sql: "INSERT INTO prompt_fts (rowid, name) SELECT id, name FROM Prompts",
+    };
+
+    fn execute(store: &Store, sql: &str, parameters: &Parameters<'_>) {
+        let done: Result<_, StoreError> =
+            store.write(Durability::Full, |writer| writer.execute(sql, parameters));
+        done.unwrap();
+    }
+
+    /// Creates a store with prompts that are not indexed.
+    fn prompts(folder: &std::path::Path) -> Store {
+        let store = Store::new(Database::Prompts, folder);
+        let sql = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+                   INSERT INTO Prompts (id, name, uuid, last_modified)
+                   SELECT i, 'word' || i || ' ' || hex(randomblob(50)), i, '' FROM n";
+        execute(&store, sql, &[]);
+        store
+    }
+
+    #[test]
+    fn unindexed_rows_are_counted_and_indexed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = prompts(folder.path());
+        assert_eq!(
+            store.count_fts_differences(&PROMPTS).unwrap(),
+            FtsDifferences { missing: 500, stray: 0 }
+        );
+        store.rebuild_fts_table(&PROMPTS).unwrap();
+        assert_eq!(store.count_fts_differences(&PROMPTS).unwrap(), FtsDifferences::default());
+        store.compact().unwrap();
+        assert_eq!(store.check_integrity().unwrap().problems, []);
+    }
+
+    #[test]
+    fn damaged_fts_table_is_detected_and_rebuilt() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = prompts(folder.path());
+        store.rebuild_fts_table(&PROMPTS).unwrap();
+        store.compact().unwrap();
+        let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'prompt_fts_data'";
+        let page: i64 = store
+            .read(Deadline::after(CHECK_TIMEOUT), |reader| {
+                reader.query_one(sql, &[], |row| row.get("rootpage"))
+            })
+            .unwrap_or_else(|error: StoreError| panic!("{error}"));
+        store.close();
+        let mut file = File::options().write(true).open(store.path()).unwrap();
+        file.seek(SeekFrom::Start((page.unsigned_abs() - 1) * 4_096)).unwrap();
+        file.write_all(&[0xff; 4_096]).unwrap();
+        let problems = store.check_integrity().unwrap().problems;
+        let words = DamagedPart::FullText("prompt_fts".to_owned());
+        assert!(problems.iter().any(|problem| problem.part == words), "{problems:?}");
+        assert!(problems.iter().all(|problem| problem.part != DamagedPart::Rows), "{problems:?}");
+        store.rebuild_fts_table(&PROMPTS).unwrap();
+        store.compact().unwrap();
+        assert_eq!(store.check_integrity().unwrap().problems, []);
+        assert_eq!(store.count_fts_differences(&PROMPTS).unwrap(), FtsDifferences::default());
+    }
+}

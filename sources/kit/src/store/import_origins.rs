@@ -1,0 +1,175 @@
+//! Origins of items, so that a repeated import updates items instead of duplicating them.
+
+use std::{collections::HashMap, time::Duration};
+
+use rusqlite::{Row, named_params};
+
+use super::{Reader, Store, StoreError, Writer};
+use crate::{
+    model::{Deadline, Draft, SaveOutcome, SourceName, Timestamp, Uri},
+    source::SourceError,
+};
+
+/// Maximum time to read the list of all origins.
+const LIST_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// Saves a draft idempotently: the same origin updates its item, the same fingerprint changes
+/// nothing.
+///
+/// Returns an error if the item was changed in the library since its import.
+///
+/// `put` receives the identifier of the origin's existing item, if any, and returns the identifier
+/// of the item it has written.
+pub fn save_imported(
+    writer: &Writer<'_>,
+    source: SourceName,
+    draft: &Draft,
+    put: impl FnOnce(Option<&str>, Timestamp) -> Result<String, SourceError>,
+) -> Result<SaveOutcome, SourceError> {
+    let before = writer.query_first(
+        include_str!("sql/known.sql"),
+        named_params! { ":source": source.as_str(), ":origin": draft.origin },
+        |row| {
+            Ok((
+                row.get::<_, String>("item")?,
+                row.get::<_, String>("digest")?,
+                read_changed_flag(row)?,
+            ))
+        },
+    )?;
+    if let Some((item, digest, changed)) = &before {
+        let uri = Uri::item(source, item);
+        if *digest == draft.digest {
+            return Ok(SaveOutcome::Unchanged(uri));
+        }
+        if *changed {
+            return Err(SourceError::Refused(format!(
+                "`{uri}` was changed in the library since it was imported; it was not overwritten"
+            )));
+        }
+    }
+    let now = Timestamp::now();
+    let item = put(before.as_ref().map(|(item, ..)| item.as_str()), now)?;
+    record_origin(writer, source, &draft.origin, &draft.digest, &item, now)?;
+    let uri = Uri::item(source, item);
+    Ok(if before.is_some() { SaveOutcome::Updated(uri) } else { SaveOutcome::New(uri) })
+}
+
+/// Changes the origin of items after a file was renamed.
+pub fn rename_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    from: &str,
+    to: &str,
+) -> Result<(), StoreError> {
+    writer.execute(
+        include_str!("sql/rename.sql"),
+        named_params! { ":source": source.as_str(), ":from": from, ":to": to },
+    )?;
+    Ok(())
+}
+
+/// Clears the fingerprint of an origin and deletes its item with `take`. The origin stays linked to
+/// the item, so a later import restores it. Returns whether there was an item.
+pub fn remove_imported(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+    take: impl FnOnce(&str) -> Result<(), StoreError>,
+) -> Result<bool, SourceError> {
+    let item = writer.query_first(
+        include_str!("sql/forget.sql"),
+        named_params! { ":source": source.as_str(), ":origin": origin },
+        |row| row.get::<_, String>("item"),
+    )?;
+    let was_there = item.is_some();
+    item.as_deref().map(take).transpose()?;
+    Ok(was_there)
+}
+
+/// Records that an item was written in the library. Importing an export of it updates the same
+/// item.
+pub fn record_local_item(
+    writer: &Writer<'_>,
+    source: SourceName,
+    item: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    record_origin(writer, source, &Uri::item(source, item).to_string(), "written here", item, now)
+}
+
+fn record_origin(
+    writer: &Writer<'_>,
+    source: SourceName,
+    origin: &str,
+    digest: &str,
+    item: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.execute(
+        include_str!("sql/remember.sql"),
+        named_params! {
+            ":source": source.as_str(),
+            ":origin": origin,
+            ":digest": digest,
+            ":item": item,
+            ":now": now,
+        },
+    )?;
+    Ok(())
+}
+
+fn read_changed_flag(row: &Row<'_>) -> rusqlite::Result<bool> {
+    Ok(row.get::<_, Option<String>>("changed_at")?.is_some())
+}
+
+/// Records that an imported item was changed in the library, so that a later import does not
+/// overwrite it.
+pub fn record_local_change(
+    writer: &Writer<'_>,
+    source: SourceName,
+    item: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.execute(
+        include_str!("sql/changed_here.sql"),
+        named_params! { ":source": source.as_str(), ":item": item, ":now": now },
+    )?;
+    Ok(())
+}
+
+/// Returns the origin of each item of a source, by item identifier. Of several origins, the first
+/// in text order is returned.
+pub fn first_origins(
+    reader: &Reader<'_>,
+    source: SourceName,
+) -> Result<HashMap<String, String>, StoreError> {
+    let rows = reader.query_all(
+        include_str!("sql/first_origins.sql"),
+        named_params! { ":source": source.as_str() },
+        |row| Ok((row.get("item")?, row.get("origin")?)),
+    )?;
+    Ok(rows.into_iter().collect())
+}
+
+impl Store {
+    /// Returns the origins of a source that start with `prefix`, with their fingerprints.
+    pub fn list_origins(
+        &self,
+        source: SourceName,
+        prefix: &str,
+    ) -> Result<HashMap<String, String>, StoreError> {
+        let mut origins = HashMap::new();
+        self.read(Deadline::after(LIST_TIMEOUT), |reader| {
+            reader.for_each_row(
+                include_str!("sql/origins.sql"),
+                named_params! { ":source": source.as_str(), ":prefix": prefix },
+                |row| {
+                    origins.insert(row.get("origin")?, row.get("digest")?);
+                    Ok(())
+                },
+            )
+        })?;
+        Ok(origins)
+    }
+}

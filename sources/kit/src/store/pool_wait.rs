@@ -1,0 +1,28 @@
+//! Counter of waits for a pooled connection.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+/// Number of waits and their total duration.
+#[derive(Debug, Default)]
+pub(super) struct PoolWaits {
+    count: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl PoolWaits {
+    /// Records one wait.
+    pub(super) fn record(&self, waited: Duration) {
+        let waited = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.nanoseconds.fetch_add(waited, Ordering::Relaxed);
+    }
+
+    /// Returns the number of waits and their total duration.
+    pub(super) fn totals(&self) -> (u64, Duration) {
+        let waited = Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed));
+        (self.count.load(Ordering::Relaxed), waited)
+    }
+}

@@ -1,0 +1,185 @@
+//! Storing the chunks, the transcript and the analysis of a document.
+
+use std::collections::HashMap;
+
+use rusqlite::named_params;
+use uuid::Uuid;
+use vademecum_kit::{
+    model::{GeneratedMediaData, MediaDraft, StoredChunk, Timestamp, Transcription},
+    search::{ChunkSizes, split_into_chunks},
+    store::{StoreError, Writer},
+};
+
+use crate::{
+    sections::{SectionTracker, classify_chunk},
+    transcript,
+};
+
+/// Size of a stored chunk, in characters; about 500 tokens.
+const CHUNK_CHARS: usize = 2_000;
+
+/// Replaces the stored chunks, the transcript and the analysis.
+pub(crate) fn replace_parts(
+    writer: &Writer<'_>,
+    id: i64,
+    media: &MediaDraft,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.execute(include_str!("../sql/forget_chunks.sql"), named_params! { ":media_id": id })?;
+    let chunks = supplied_chunks(media).unwrap_or_else(|| chunk_media_text(media));
+    (0..)
+        .zip(&chunks)
+        .try_for_each(|(index, chunk)| insert_chunk(writer, id, index, chunk, now))?;
+    replace_transcript(writer, id, media, now)?;
+    replace_analysis(writer, id, media, now)
+}
+
+/// Returns the chunks supplied with a document, or `None` if there are none or they belong to a
+/// text of another length.
+fn supplied_chunks(media: &MediaDraft) -> Option<Vec<StoredChunk>> {
+    let GeneratedMediaData { chunks, length, .. } = media.kept.as_ref()?;
+    let is_of_text = || length.is_none_or(|length| length == media.content.chars().count());
+    (!chunks.is_empty() && is_of_text()).then(|| fill_chunk_texts(chunks.clone(), &media.content))
+}
+
+/// Fills in the text of chunks without one from their offsets in `content`.
+fn fill_chunk_texts(mut chunks: Vec<StoredChunk>, content: &str) -> Vec<StoredChunk> {
+    let texts = chunk_texts(&chunks, content);
+    for (chunk, text) in chunks.iter_mut().zip(texts) {
+        if chunk.text.is_empty() {
+            text.unwrap_or_default().clone_into(&mut chunk.text);
+        }
+    }
+    chunks
+}
+
+/// Returns the chunks to export: without texts that equal their span of `content`, and none at all
+/// if [`split_into_chunks`] produces the same ones.
+pub(crate) fn chunks_to_export(
+    mut chunks: Vec<StoredChunk>,
+    media: &MediaDraft,
+) -> Vec<StoredChunk> {
+    if chunks == chunk_media_text(media) {
+        return Vec::new();
+    }
+    let texts = chunk_texts(&chunks, &media.content);
+    for (chunk, text) in chunks.iter_mut().zip(texts) {
+        if text == Some(chunk.text.as_str()) {
+            chunk.text.clear();
+        }
+    }
+    chunks
+}
+
+/// Returns the span of `content` for each chunk, or `None` where its offsets are missing or out of
+/// range.
+fn chunk_texts<'c>(chunks: &[StoredChunk], content: &'c str) -> Vec<Option<&'c str>> {
+    let place = |offset: Option<i64>| offset.and_then(|offset| usize::try_from(offset).ok());
+    let ends = chunks.iter().flat_map(|chunk| [place(chunk.start), place(chunk.end)]);
+    let mut wanted: Vec<usize> = ends.flatten().collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut wanted = wanted.into_iter().peekable();
+    let letters = content.char_indices().map(|(at, _)| at).chain([content.len()]);
+    // One pass over the text resolves all offsets; one pass per chunk would be quadratic.
+    let bytes: HashMap<usize, usize> =
+        letters.enumerate().filter(|(offset, _)| wanted.next_if_eq(offset).is_some()).collect();
+    let text = |chunk: &StoredChunk| {
+        content.get(*bytes.get(&place(chunk.start)?)?..*bytes.get(&place(chunk.end)?)?)
+    };
+    chunks.iter().map(text).collect()
+}
+
+/// Splits the text into chunks of at most [`CHUNK_CHARS`] characters.
+fn chunk_media_text(media: &MediaDraft) -> Vec<StoredChunk> {
+    let sizes = ChunkSizes { chunk: CHUNK_CHARS, overlap: 0, max_block: CHUNK_CHARS };
+    let mut outline = SectionTracker::for_document(media);
+    let stored = split_into_chunks(&media.content, sizes).into_iter().map(|chunk| StoredChunk {
+        kind: Some(classify_chunk(chunk.text).to_owned()),
+        metadata: outline.advance(chunk.text),
+        text: chunk.text.to_owned(),
+        start: i64::try_from(chunk.start).ok(),
+        end: i64::try_from(chunk.end).ok(),
+    });
+    stored.collect()
+}
+
+fn insert_chunk(
+    writer: &Writer<'_>,
+    id: i64,
+    index: i64,
+    chunk: &StoredChunk,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.execute(
+        include_str!("../sql/add_chunk.sql"),
+        named_params! {
+            ":media_id": id,
+            ":text": chunk.text,
+            ":index": index,
+            ":start": chunk.start,
+            ":end": chunk.end,
+            ":type": chunk.kind,
+            ":metadata": chunk.metadata,
+            ":uuid": Uuid::new_v4().to_string(),
+            ":now": now,
+        },
+    )?;
+    Ok(())
+}
+
+/// Replaces the transcript.
+fn replace_transcript(
+    writer: &Writer<'_>,
+    id: i64,
+    media: &MediaDraft,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    writer.execute(
+        include_str!("../sql/forget_transcripts.sql"),
+        named_params! { ":media_id": id },
+    )?;
+    let kept = media.kept.as_ref().and_then(|kept| kept.transcription.clone());
+    let heard = || {
+        let text = transcript::serialize_transcript(media.transcript.as_ref()?);
+        Some(Transcription { text, ..Transcription::default() })
+    };
+    if let Some(Transcription { text, model, created_at }) = kept.or_else(heard) {
+        writer.execute(
+            include_str!("../sql/add_transcript.sql"),
+            named_params! {
+                ":media_id": id,
+                ":transcription": text,
+                ":model": model,
+                ":created_at": created_at.unwrap_or(now),
+                ":uuid": Uuid::new_v4().to_string(),
+                ":now": now,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// Replaces the analysis by the one in the draft, if the draft has stored parts.
+fn replace_analysis(
+    writer: &Writer<'_>,
+    id: i64,
+    media: &MediaDraft,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(kept) = &media.kept else { return Ok(()) };
+    writer
+        .execute(include_str!("../sql/forget_analysis.sql"), named_params! { ":media_id": id })?;
+    if let Some(analysis) = &kept.analysis {
+        writer.execute(
+            include_str!("../sql/add_analysis.sql"),
+            named_params! {
+                ":media_id": id,
+                ":analysis": analysis,
+                ":uuid": Uuid::new_v4().to_string(),
+                ":now": now,
+            },
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! Change notifications of a library, whichever process made the change.
+//!
+//! While there are subscribers, one task per library polls its stores twice a second. Without
+//! subscribers nothing is polled and no file is open.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::watch,
+    time::{MissedTickBehavior, interval},
+};
+use vademecum_kit::store::{ChangeDetector, Store};
+
+use super::replica::Replica;
+
+/// Polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Change notifier of a library.
+#[derive(Debug)]
+pub(crate) struct ChangeNotifier {
+    stores: Vec<Arc<Store>>,
+    replicas: Vec<Arc<Replica>>,
+    change_count: watch::Sender<u64>,
+    /// Set while the polling task runs.
+    polling: Mutex<bool>,
+}
+
+impl ChangeNotifier {
+    /// Creates a notifier for these stores and the replicas that feed some of them.
+    pub(crate) fn new(stores: Vec<Arc<Store>>, mirrors: Vec<Arc<Replica>>) -> Self {
+        Self {
+            stores,
+            replicas: mirrors,
+            change_count: watch::Sender::new(0),
+            polling: Mutex::new(false),
+        }
+    }
+
+    /// Returns a receiver that changes soon after a store may have changed, and once when polling
+    /// starts: data read before may be stale by then.
+    pub(crate) fn subscribe(self: &Arc<Self>) -> watch::Receiver<u64> {
+        let receiver = self.change_count.subscribe();
+        let mut looking = self.looking();
+        if !*looking {
+            *looking = true;
+            actix::spawn(Arc::clone(self).poll_stores());
+        }
+        receiver
+    }
+
+    /// Polls until there are no more subscribers.
+    async fn poll_stores(self: Arc<Self>) {
+        let mut watches: Vec<ChangeDetector> =
+            self.stores.iter().map(|store| ChangeDetector::new(store)).collect();
+        let mut rounds = interval(POLL_INTERVAL);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            rounds.tick().await;
+            let mirrors = self.replicas.clone();
+            let look = move || {
+                // A new change in a replica's database becomes a change of the store a moment
+                // later.
+                for mirror in &mirrors {
+                    mirror.check_for_changes();
+                }
+                // Poll every store, because each watch keeps its own counter.
+                let changed = watches
+                    .iter_mut()
+                    .fold(false, |changed, watch| watch.check_for_change() | changed);
+                (watches, changed)
+            };
+            let looked = tokio::task::spawn_blocking(look).await;
+            let mut looking = self.looking();
+            // The next subscriber finds no task running and starts one.
+            let Ok((looked, changed)) = looked else {
+                tracing::error!("change polling panicked and has stopped");
+                *looking = false;
+                return;
+            };
+            if self.change_count.receiver_count() == 0 {
+                *looking = false;
+                return;
+            }
+            watches = looked;
+            if changed {
+                self.change_count.send_modify(|count| *count += 1);
+            }
+        }
+    }
+
+    /// Locks the flag, ignoring poisoning: no code path leaves it half-changed.
+    fn looking(&self) -> MutexGuard<'_, bool> {
+        self.polling.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vademecum_kit::store::Database;
+
+    use super::*;
+
+    #[actix::test]
+    async fn change_reaches_receivers_polling_ends_with_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::new(Database::Prompts, folder.path()));
+        let changes = Arc::new(ChangeNotifier::new(vec![Arc::clone(&store)], Vec::new()));
+        let (mut one, mut other) = (changes.subscribe(), changes.subscribe());
+        assert!(*changes.looking());
+        store.check_integrity().unwrap();
+        one.changed().await.unwrap();
+        other.changed().await.unwrap();
+        drop((one, other));
+        // The polling task holds the only other reference.
+        while Arc::strong_count(&changes) > 1 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!*changes.looking());
+        let mut again = changes.subscribe();
+        again.changed().await.unwrap();
+    }
+}

@@ -1,0 +1,156 @@
+//! Messages of the source actor that write.
+
+use actix::prelude::*;
+use vademecum_kit::{
+    model::{Change, ChangedItem, Deadline, Draft, SaveOutcome, Uri},
+    source::{Source, SourceError},
+    store::{Durability, Store, StoreError, rename_origin},
+};
+
+use super::SourceActor;
+
+/// Saves drafts, or only tests saving them if `keep` is false.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<Result<SaveOutcome, SourceError>>, SourceError>")]
+pub(super) struct SaveDrafts {
+    pub(super) drafts: Vec<Draft>,
+    pub(super) commit: bool,
+}
+
+impl Handler<SaveDrafts> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<Result<SaveOutcome, SourceError>>, SourceError>>;
+
+    fn handle(
+        &mut self,
+        SaveDrafts { drafts, commit: keep }: SaveDrafts,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            if keep {
+                Ok(save_drafts(source, store, &drafts))
+            } else {
+                dry_run(source, store, &drafts)
+            }
+        })
+    }
+}
+
+/// Removes items whose origin was deleted.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<usize, SourceError>")]
+pub(super) struct RemoveOrigin {
+    pub(super) origin: String,
+}
+
+impl Handler<RemoveOrigin> for SourceActor {
+    type Result = ResponseFuture<Result<usize, SourceError>>;
+
+    fn handle(
+        &mut self,
+        RemoveOrigin { origin }: RemoveOrigin,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            let part = format!("{origin}#");
+            let origins = store.list_origins(source.name(), &origin)?;
+            store.write(Durability::Bulk, |writer| {
+                let meant = origins.keys().filter(|it| **it == origin || it.starts_with(&part));
+                let mut count = 0;
+                for origin in meant {
+                    count += usize::from(source.remove_origin(writer, origin)?);
+                }
+                Ok(count)
+            })
+        })
+    }
+}
+
+/// Changes the origin of items.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(), SourceError>")]
+pub(super) struct RenameOrigin {
+    pub(super) from: String,
+    pub(super) to: String,
+}
+
+impl Handler<RenameOrigin> for SourceActor {
+    type Result = ResponseFuture<Result<(), SourceError>>;
+
+    fn handle(
+        &mut self,
+        RenameOrigin { from, to }: RenameOrigin,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.write(Durability::Bulk, |writer| {
+                Ok(rename_origin(writer, source.name(), &from, &to)?)
+            })
+        })
+    }
+}
+
+/// Tests saving drafts in a transaction that is rolled back. A missing store is not created.
+fn dry_run(
+    source: &dyn Source,
+    store: &Store,
+    drafts: &[Draft],
+) -> Result<Vec<Result<SaveOutcome, SourceError>>, SourceError> {
+    if !store.path().exists() {
+        let new = |draft: &Draft| SaveOutcome::New(Uri::item(source.name(), draft.origin.as_str()));
+        return Ok(drafts.iter().map(|draft| Ok(new(draft))).collect());
+    }
+    store
+        .dry_run(|writer| Ok(drafts.iter().map(|draft| source.save_draft(writer, draft)).collect()))
+}
+
+/// Saves all drafts in one transaction. If that fails, saves each in its own, so that an invalid
+/// draft does not affect the others.
+fn save_drafts(
+    source: &dyn Source,
+    store: &Store,
+    drafts: &[Draft],
+) -> Vec<Result<SaveOutcome, SourceError>> {
+    let together: Result<Vec<SaveOutcome>, SourceError> = store.write(Durability::Bulk, |writer| {
+        drafts.iter().map(|draft| source.save_draft(writer, draft)).collect()
+    });
+    match together {
+        Ok(saved) => saved.into_iter().map(Ok).collect(),
+        Err(SourceError::Store(error)) if error.affects_whole_file() => {
+            // A failure of the file affects every draft, so it is reported once.
+            vec![Err(SourceError::Store(error))]
+        }
+        Err(_) => drafts
+            .iter()
+            .map(|draft| store.write(Durability::Bulk, |writer| source.save_draft(writer, draft)))
+            .collect(),
+    }
+}
+
+/// Applies a change.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<ChangedItem, SourceError>")]
+pub(super) struct ApplyChange {
+    pub(super) change: Change,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ApplyChange> for SourceActor {
+    type Result = ResponseFuture<Result<ChangedItem, SourceError>>;
+
+    fn handle(
+        &mut self,
+        ApplyChange { change, deadline }: ApplyChange,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.write(Durability::Full, |writer| {
+                // The request may have waited for other writers. An abandoned change is not
+                // started, so that a retry does not apply it twice.
+                if deadline.has_passed() {
+                    return Err(StoreError::DeadlineExceeded.into());
+                }
+                source.apply_change(writer, &change)
+            })
+        })
+    }
+}

@@ -1,0 +1,217 @@
+//! Imports the documents of a collection into the five sources, as items of their types.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+use vademecum_kit::model::{
+    CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
+    SaveOutcome, SourceName, Timestamp, Uri,
+};
+
+use super::judged_collection::CorpusDocument;
+use crate::{actors::Library, cli::import::progress_bar};
+use vademecum_import::digest;
+
+/// Version of the conversion from documents to drafts. Increment it when a document becomes a
+/// different draft.
+const DRAFT_VERSION: &str = "eval/1";
+/// Maximum number of drafts that are saved in one transaction.
+const MAX_BATCH_DRAFTS: usize = 500;
+/// Date of the first document, in seconds since the Unix epoch. Each further document is one second
+/// older, so that equal scores rank in corpus order.
+const FIRST_WRITTEN_SECONDS: f64 = 1.7e9;
+
+/// The imported corpus.
+#[derive(Debug, Default)]
+pub(super) struct ImportedCorpus {
+    /// Corpus position of every item.
+    pub(super) positions: HashMap<Uri, usize>,
+    /// Number of documents that were new or updated.
+    pub(super) imported: usize,
+}
+
+/// Saves all documents that are not in the library yet.
+pub(super) async fn import_corpus(
+    library: &Library,
+    documents: &[CorpusDocument],
+) -> Result<ImportedCorpus> {
+    let mut scattered = ImportedCorpus::default();
+    let bar = progress_bar(documents.len(), "documents");
+    for name in SourceName::ALL {
+        let source =
+            library.source(name).with_context(|| format!("source `{name}` is not available"))?;
+        let share: Vec<(usize, &CorpusDocument)> = (0..)
+            .zip(documents)
+            .filter(|(_, document)| assign_source(&document.id) == name)
+            .collect();
+        let titles = TitleCounts::count_titles(&share);
+        for batch in share.chunks(MAX_BATCH_DRAFTS) {
+            let drafts = batch.iter().map(|(place, it)| to_draft(name, *place, it, &titles));
+            let answers = source.save_drafts(drafts.collect()).await?;
+            for ((place, document), answer) in batch.iter().zip(answers) {
+                let saved =
+                    answer.with_context(|| format!("cannot save document `{}`", document.id))?;
+                scattered.record_saved(saved, *place);
+                bar.inc(1);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    for store in library.stores().iter().filter(|store| store.path().exists()) {
+        store.checkpoint()?;
+    }
+    Ok(scattered)
+}
+
+impl ImportedCorpus {
+    fn record_saved(&mut self, saved: SaveOutcome, place: usize) {
+        let (uri, is_new) = match saved {
+            SaveOutcome::New(uri) | SaveOutcome::Updated(uri) => (uri, true),
+            SaveOutcome::Unchanged(uri) => (uri, false),
+        };
+        self.imported += usize::from(is_new);
+        self.positions.insert(uri, place);
+    }
+}
+
+/// Returns the source of a document: the first eight bytes of the SHA-256 of its id as a big-endian
+/// number, modulo 5. The result is the same on every machine.
+fn assign_source(id: &str) -> SourceName {
+    let first = Sha256::digest(id).into_iter().take(8);
+    let number = first.fold(0_u64, |number, byte| number << 8 | u64::from(byte));
+    match number % 5 {
+        0 => SourceName::Notes,
+        1 => SourceName::Media,
+        2 => SourceName::Chats,
+        3 => SourceName::Characters,
+        _ => SourceName::Prompts,
+    }
+}
+
+/// Number of occurrences of each title among the documents of one source.
+struct TitleCounts<'a>(HashMap<&'a str, usize>);
+
+impl<'a> TitleCounts<'a> {
+    fn count_titles(share: &[(usize, &'a CorpusDocument)]) -> Self {
+        let mut counts = HashMap::new();
+        for (_, document) in share {
+            *counts.entry(document.title.as_str()).or_default() += 1;
+        }
+        Self(counts)
+    }
+
+    /// Returns a name that is unique within the source.
+    fn unique_name(&self, document: &CorpusDocument) -> String {
+        let CorpusDocument { id, title, text: _ } = document;
+        match self.0.get(title.as_str()) {
+            _ if title.is_empty() => id.clone(),
+            Some(1) | None => title.clone(),
+            Some(_) => format!("{title} {id}"),
+        }
+    }
+}
+
+/// Converts a document to a draft of a source.
+fn to_draft(
+    source: SourceName,
+    place: usize,
+    document: &CorpusDocument,
+    titles: &TitleCounts<'_>,
+) -> Draft {
+    let CorpusDocument { id, title, text } = document;
+    let written = written_at(place);
+    let (title, text) = (title.clone(), text.clone());
+    let name =
+        if source == SourceName::Prompts { titles.unique_name(document) } else { title.clone() };
+    let digest = digest(DRAFT_VERSION, [id, &name, &text].map(String::as_bytes));
+    let body = match source {
+        // No document is assigned to collections, which are not part of a library.
+        SourceName::Notes | SourceName::Collections => DraftBody::Note(NoteDraft {
+            title,
+            content: text,
+            created_at: written,
+            modified_at: written,
+            ..NoteDraft::default()
+        }),
+        SourceName::Media => DraftBody::Media(MediaDraft {
+            title,
+            media_type: "txt".to_owned(),
+            content: text,
+            modified_at: written,
+            ..MediaDraft::default()
+        }),
+        SourceName::Chats => DraftBody::Chat(ChatDraft {
+            title: Some(title).filter(|title| !title.is_empty()),
+            created_at: written,
+            modified_at: written,
+            messages: vec![MessageDraft {
+                origin: id.clone(),
+                sender: "user".to_owned(),
+                content: text,
+                sent_at: written,
+                ..MessageDraft::default()
+            }],
+            ..ChatDraft::default()
+        }),
+        SourceName::Characters => DraftBody::Character(Box::new(CharacterDraft {
+            name: if title.is_empty() { id.clone() } else { title },
+            description: Some(text),
+            created_at: written,
+            modified_at: written,
+            ..CharacterDraft::default()
+        })),
+        SourceName::Prompts => DraftBody::Prompt(PromptDraft {
+            name,
+            user_prompt: Some(text),
+            modified_at: written,
+            ..PromptDraft::default()
+        }),
+    };
+    Draft { origin: format!("eval:{id}"), digest, id: None, body }
+}
+
+fn written_at(place: usize) -> Option<Timestamp> {
+    let seconds = f64::from(u32::try_from(place).unwrap_or(u32::MAX));
+    Timestamp::from_unix_seconds(FIRST_WRITTEN_SECONDS - seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(id: &str, title: &str) -> CorpusDocument {
+        CorpusDocument { id: id.to_owned(), title: title.to_owned(), text: "text".to_owned() }
+    }
+
+    #[test]
+    fn document_source_is_stable() {
+        // By hand: `printf 1 | sha256sum` starts with 6b86b273ff34fce1.
+        assert_eq!(0x6b86_b273_ff34_fce1_u64 % 5, 3);
+        assert_eq!(assign_source("1"), SourceName::Characters);
+        for source in SourceName::ALL {
+            assert!((0..100).any(|id| assign_source(&id.to_string()) == source), "{source}");
+        }
+    }
+
+    #[test]
+    fn prompt_names_are_unique() {
+        let documents =
+            [document("1", "A"), document("2", "A"), document("3", "B"), document("4", "")];
+        let share: Vec<_> = (0..).zip(&documents).collect();
+        let titles = TitleCounts::count_titles(&share);
+        let names = documents.each_ref().map(|document| titles.unique_name(document));
+        assert_eq!(names, ["A 1", "A 2", "B", "4"]);
+    }
+
+    #[test]
+    fn draft_matches_source_and_keeps_corpus_order() {
+        let documents = [document("1", "A")];
+        let titles = TitleCounts::count_titles(&[(0, &documents[0])]);
+        for source in SourceName::ALL {
+            let draft = to_draft(source, 0, &documents[0], &titles);
+            assert_eq!((draft.body.source(), draft.origin.as_str()), (source, "eval:1"));
+        }
+        assert!(written_at(0) > written_at(1));
+    }
+}

@@ -1,0 +1,96 @@
+//! The baseline: a single plain FTS5 table with all documents.
+//!
+//! It uses its own in-memory connection instead of a store: it is filled in every run and measured
+//! in the same run as the library.
+
+use anyhow::Result;
+use rusqlite::{Connection, named_params};
+use vademecum_kit::search::is_stop_word;
+
+use super::{judged_collection::CorpusDocument, metrics::RECALL_DEPTH};
+
+/// A plain FTS5 table with all documents.
+#[derive(Debug)]
+pub(super) struct Fts5Baseline {
+    connection: Connection,
+}
+
+impl Fts5Baseline {
+    /// Creates the table with all documents.
+    pub(super) fn build(documents: &[CorpusDocument]) -> Result<Self> {
+        let mut connection = Connection::open_in_memory()?;
+        connection.execute_batch(include_str!("sql/table.sql"))?;
+        let transaction = connection.transaction()?;
+        {
+            let mut insert = transaction.prepare(include_str!("sql/insert.sql"))?;
+            for (place, document) in (0_i64..).zip(documents) {
+                insert.execute(named_params! {
+                    ":place": place,
+                    ":title": document.title,
+                    ":text": document.text,
+                })?;
+            }
+        }
+        transaction.commit()?;
+        Ok(Self { connection })
+    }
+
+    /// Returns the corpus positions of the documents that contain any word of the query, best
+    /// first.
+    pub(super) fn search(&self, question: &str) -> Result<Vec<usize>> {
+        let Some(query) = any_word_query(question) else { return Ok(Vec::new()) };
+        let mut search = self.connection.prepare_cached(include_str!("sql/search.sql"))?;
+        let limit = i64::try_from(RECALL_DEPTH)?;
+        let rows = search.query_map(named_params! { ":query": query, ":limit": limit }, |row| {
+            row.get::<_, i64>("place")
+        })?;
+        rows.map(|place| Ok(usize::try_from(place?)?)).collect()
+    }
+}
+
+/// Returns the words of a query as quoted strings joined by `OR`, or `None` if there are none. Stop
+/// words are dropped, unless there are no other words.
+fn any_word_query(question: &str) -> Option<String> {
+    let words: Vec<&str> = question
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|it| !it.is_empty())
+        .collect();
+    let telling: Vec<&str> =
+        words.iter().copied().filter(|word| !is_stop_word(&word.to_lowercase())).collect();
+    let asked = if telling.is_empty() { words } else { telling };
+    let quoted: Vec<String> = asked.iter().map(|word| format!("\"{word}\"")).collect();
+    (!quoted.is_empty()).then(|| quoted.join(" OR "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(title: &str, text: &str) -> CorpusDocument {
+        CorpusDocument { id: String::new(), title: title.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn any_word_query_drops_stop_words() {
+        assert_eq!(any_word_query("What's the DOUGH?").as_deref(), Some("\"DOUGH\""));
+        assert_eq!(any_word_query("To be, or").as_deref(), Some("\"To\" OR \"be\" OR \"or\""));
+        assert_eq!(
+            any_word_query("foo-bar \"NEAR").as_deref(),
+            Some("\"foo\" OR \"bar\" OR \"NEAR\"")
+        );
+        assert_eq!(any_word_query("?!"), None);
+    }
+
+    #[test]
+    fn baseline_weighs_title_and_stems_words() {
+        let documents = [
+            document("", "nothing of it"),
+            document("oven", "dough"),
+            document("kneading", "stone"),
+        ];
+        let plain = Fts5Baseline::build(&documents).unwrap();
+        assert_eq!(plain.search("who kneads doughs?").unwrap(), [2, 1]);
+        assert!(plain.search("zebra").unwrap().is_empty());
+        assert!(plain.search("?").unwrap().is_empty());
+    }
+}

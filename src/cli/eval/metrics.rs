@@ -1,0 +1,189 @@
+//! Retrieval metrics: pure functions of a ranking and its relevance grades.
+//!
+//! They are those of `trec_eval` (<https://github.com/usnistgov/trec_eval>, `m_ndcg_cut.c`,
+//! `m_recall.c`, `m_recip_rank.c`), which BEIR uses through `pytrec_eval`. Documents without a
+//! judgement are not relevant.
+
+use std::{collections::HashMap, time::Duration};
+
+use serde::Serialize;
+
+/// Number of results that nDCG and MRR consider.
+const NDCG_MRR_DEPTH: usize = 10;
+/// Number of results that recall considers.
+pub(super) const RECALL_DEPTH: usize = 100;
+
+/// Relevant documents of a query with their grades, which are above 0.
+pub(super) type RelevanceGrades = HashMap<String, u32>;
+
+/// Metrics of a search method, averaged over all queries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct RetrievalMetrics {
+    pub(super) ndcg_at_10: f64,
+    pub(super) recall_at_100: f64,
+    pub(super) mrr_at_10: f64,
+    /// Number of queries without results.
+    pub(super) empty: usize,
+    pub(super) p50_ms: f64,
+    pub(super) p99_ms: f64,
+}
+
+/// Accumulates the metrics of queries.
+#[derive(Debug, Default)]
+pub(super) struct MetricsAccumulator {
+    ndcg: f64,
+    recall: f64,
+    reciprocal_rank: f64,
+    empty: usize,
+    times: Vec<Duration>,
+}
+
+impl MetricsAccumulator {
+    /// Adds the ranking of a query: distinct documents, best first.
+    pub(super) fn add_ranking(&mut self, found: &[&str], grades: &RelevanceGrades, took: Duration) {
+        self.ndcg += ndcg(found, grades, NDCG_MRR_DEPTH);
+        self.recall += recall(found, grades, RECALL_DEPTH);
+        self.reciprocal_rank += reciprocal_rank(found, grades, NDCG_MRR_DEPTH);
+        self.empty += usize::from(found.is_empty());
+        self.times.push(took);
+    }
+
+    /// Returns the means over all queries and the percentiles of their durations.
+    pub(super) fn into_metrics(mut self) -> RetrievalMetrics {
+        self.times.sort_unstable();
+        let questions = count_as_f64(self.times.len().max(1));
+        RetrievalMetrics {
+            ndcg_at_10: self.ndcg / questions,
+            recall_at_100: self.recall / questions,
+            mrr_at_10: self.reciprocal_rank / questions,
+            empty: self.empty,
+            p50_ms: percentile(&self.times, 50).as_secs_f64() * 1e3,
+            p99_ms: percentile(&self.times, 99).as_secs_f64() * 1e3,
+        }
+    }
+}
+
+/// Normalised discounted cumulative gain (Järvelin and Kekäläinen 2002): the sum of grade /
+/// log2(rank + 1) over the first `depth` results, divided by that of the ideal ranking. The gain is
+/// the grade itself, as in `ndcg_cut` of `trec_eval`, and not 2^grade - 1.
+fn ndcg(found: &[&str], grades: &RelevanceGrades, depth: usize) -> f64 {
+    let mut ideal: Vec<u32> = grades.values().copied().collect();
+    ideal.sort_unstable_by(|one, other| other.cmp(one));
+    let best = discounted_gain(ideal.into_iter().take(depth));
+    let gains = found.iter().map(|id| grades.get(*id).copied().unwrap_or(0));
+    if best > 0.0 { discounted_gain(gains.take(depth)) / best } else { 0.0 }
+}
+
+/// Returns the sum of gain / log2(rank + 1), where the first rank is 1.
+fn discounted_gain(gains: impl Iterator<Item = u32>) -> f64 {
+    (2_u32..)
+        .zip(gains)
+        .fold(0.0, |sum, (place, gain)| sum + f64::from(gain) / f64::from(place).log2())
+}
+
+/// Fraction of the relevant documents that are among the first `depth` results (`recall.100` of
+/// `trec_eval`).
+fn recall(found: &[&str], grades: &RelevanceGrades, depth: usize) -> f64 {
+    let known = found.iter().take(depth).filter(|id| grades.contains_key(**id)).count();
+    if grades.is_empty() { 0.0 } else { count_as_f64(known) / count_as_f64(grades.len()) }
+}
+
+/// Reciprocal of the rank of the first relevant document, or 0 if none is among the first `depth`
+/// results (`recip_rank` of `trec_eval`, cut as in MS MARCO).
+fn reciprocal_rank(found: &[&str], grades: &RelevanceGrades, depth: usize) -> f64 {
+    let first = found.iter().take(depth).position(|id| grades.contains_key(*id));
+    first.map_or(0.0, |place| 1.0 / count_as_f64(place + 1))
+}
+
+/// Returns the percentile of sorted durations by the nearest-rank method: the smallest duration
+/// that `percent` of 100 do not exceed.
+fn percentile(times: &[Duration], percent: usize) -> Duration {
+    let rank = (times.len() * percent).div_ceil(100);
+    times.get(rank.saturating_sub(1)).copied().unwrap_or_default()
+}
+
+fn count_as_f64(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grades(judged: &[(&str, u32)]) -> RelevanceGrades {
+        judged.iter().map(|(id, grade)| ((*id).to_owned(), *grade)).collect()
+    }
+
+    fn assert_close(one: f64, other: f64) {
+        assert!((one - other).abs() < 1e-9, "{one} is not {other}");
+    }
+
+    #[test]
+    fn ndcg_ranges_from_zero_to_one() {
+        let judged = grades(&[("a", 3), ("b", 2), ("c", 1)]);
+        assert_close(ndcg(&["a", "b", "c", "x"], &judged, 10), 1.0);
+        assert_close(ndcg(&["x", "y"], &judged, 10), 0.0);
+        assert_close(ndcg(&[], &judged, 10), 0.0);
+        assert!(ndcg(&[], &judged, 10).is_sign_positive());
+    }
+
+    #[test]
+    fn ndcg_discounts_grade_by_rank() {
+        // By hand: (1/1 + 3/2) / (3/1 + 2/log2(3) + 1/2), where 2/log2(3) is 1.2618595071429148:
+        // 2.5 / 4.7618595071429148.
+        let judged = grades(&[("a", 3), ("b", 2), ("c", 1)]);
+        assert_close(ndcg(&["c", "x", "a"], &judged, 10), 0.525_004_989_384_910_1);
+        // Of two documents with equal grades, only the second rank: (1/log2(3)) / (1 + 1/log2(3)).
+        let judged = grades(&[("a", 1), ("b", 1)]);
+        assert_close(ndcg(&["x", "b"], &judged, 10), 0.386_852_807_234_541_63);
+    }
+
+    #[test]
+    fn ndcg_ignores_results_after_cutoff() {
+        let judged = grades(&[("a", 1), ("b", 1), ("c", 1)]);
+        assert_close(ndcg(&["x", "y", "a"], &judged, 2), 0.0);
+        // The ideal ranking is cut as well.
+        assert_close(ndcg(&["a", "b"], &judged, 2), 1.0);
+        assert_close(recall(&["x", "a"], &judged, 1), 0.0);
+        assert_close(reciprocal_rank(&["x", "a"], &judged, 1), 0.0);
+    }
+
+    #[test]
+    fn recall_is_fraction_of_relevant_documents() {
+        let judged = grades(&[("a", 1), ("b", 2), ("c", 1), ("d", 1)]);
+        assert_close(recall(&["x", "a", "y", "d", "b"], &judged, 100), 0.75);
+        assert_close(recall(&[], &judged, 100), 0.0);
+    }
+
+    #[test]
+    fn reciprocal_rank_uses_first_relevant_document() {
+        let judged = grades(&[("a", 1), ("b", 2)]);
+        assert_close(reciprocal_rank(&["x", "y", "b", "a"], &judged, 10), 1.0 / 3.0);
+        assert_close(reciprocal_rank(&["a"], &judged, 10), 1.0);
+    }
+
+    #[test]
+    fn percentile_is_a_measured_duration() {
+        let times: Vec<_> = (1..=200).map(Duration::from_millis).collect();
+        assert_eq!(percentile(&times, 50), Duration::from_millis(100));
+        assert_eq!(percentile(&times, 99), Duration::from_millis(198));
+        assert_eq!(percentile(&times[..1], 99), Duration::from_millis(1));
+        assert_eq!(percentile(&[], 50), Duration::ZERO);
+    }
+
+    #[test]
+    fn metrics_are_means_over_queries() {
+        let mut tally = MetricsAccumulator::default();
+        tally.add_ranking(&["a"], &grades(&[("a", 1)]), Duration::from_millis(2));
+        tally.add_ranking(&[], &grades(&[("a", 1)]), Duration::from_millis(4));
+        let expected = RetrievalMetrics {
+            ndcg_at_10: 0.5,
+            recall_at_100: 0.5,
+            mrr_at_10: 0.5,
+            empty: 1,
+            p50_ms: 2.0,
+            p99_ms: 4.0,
+        };
+        assert_eq!(tally.into_metrics(), expected);
+    }
+}

@@ -1,0 +1,139 @@
+//! Formats query results as text: table, CSV and TSV.
+
+use anyhow::Result;
+use console::measure_text_width;
+use serde_json::Value;
+
+use super::output::sanitize;
+
+/// Maximum width of a column, in terminal columns. Longer cells are truncated.
+const MAX_COLUMN_WIDTH: usize = 60;
+
+/// Formats rows as aligned columns with a header and a row count. Columns of numbers are
+/// right-aligned.
+pub(super) fn format_table(names: &[&str], rows: &[Vec<Value>]) -> String {
+    let header = names.iter().map(|name| format_cell(name)).collect::<Vec<_>>();
+    let is_number =
+        |column: usize| rows.iter().all(|row| !row.get(column).is_some_and(is_left_aligned));
+    let shown: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|value| format_cell(&value_text(value, "NULL"))).collect())
+        .collect();
+    let widths: Vec<usize> = (0..names.len())
+        .map(|column| {
+            let cells = [&header].into_iter().chain(&shown).filter_map(|row| row.get(column));
+            cells.map(|cell| measure_text_width(cell)).max().unwrap_or(0)
+        })
+        .collect();
+    let line = |row: &[String], may_lean: bool| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            let gap = " ".repeat(width - measure_text_width(cell));
+            if may_lean && is_number(column) {
+                format!("{gap}{cell}")
+            } else {
+                format!("{cell}{gap}")
+            }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
+    let mut lines = vec![line(&header, true), rule.join("  ")];
+    lines.extend(shown.iter().map(|row| line(row, true)));
+    let ending = if rows.len() == 1 { "" } else { "s" };
+    lines.push(format!("({} row{ending})", rows.len()));
+    lines.join("\n")
+}
+
+/// Formats rows as comma-separated values.
+pub(super) fn format_csv(names: &[&str], rows: &[Vec<Value>]) -> Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(names)?;
+    for row in rows {
+        writer.write_record(row.iter().map(|value| value_text(value, "")))?;
+    }
+    Ok(String::from_utf8(writer.into_inner()?)?)
+}
+
+/// Formats rows as tab-separated values, with tabs and line breaks escaped and NULL as `\N`.
+pub(super) fn format_tsv(names: &[&str], rows: &[Vec<Value>]) -> String {
+    let values = |row: &Vec<Value>| {
+        let cells = row.iter().map(|value| match value {
+            Value::Null => "\\N".to_owned(),
+            value => escape_tsv(&value_text(value, "")),
+        });
+        cells.collect::<Vec<_>>().join("\t")
+    };
+    let header = names.iter().map(|name| escape_tsv(name)).collect::<Vec<_>>().join("\t");
+    let lines: Vec<String> = [header].into_iter().chain(rows.iter().map(values)).collect();
+    lines.join("\n")
+}
+
+fn escape_tsv(text: &str) -> String {
+    let mut escaped = text.replace('\\', "\\\\");
+    for (sign, written) in [('\t', "\\t"), ('\n', "\\n"), ('\r', "\\r")] {
+        escaped = escaped.replace(sign, written);
+    }
+    escaped
+}
+
+/// Returns a value as text, with `null` for NULL.
+fn value_text(value: &Value, null: &str) -> String {
+    match value {
+        Value::Null => null.to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+/// Returns `true` if a value is left-aligned: it is neither a number nor NULL.
+fn is_left_aligned(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Number(_))
+}
+
+/// Returns a text as one line without control characters, truncated to the maximum width.
+fn format_cell(text: &str) -> String {
+    let line = sanitize(&text.replace(['\n', '\r', '\t'], " "));
+    if measure_text_width(&line) <= MAX_COLUMN_WIDTH {
+        return line;
+    }
+    console::truncate_str(&line, MAX_COLUMN_WIDTH, "…").into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn rows() -> Vec<Vec<Value>> {
+        vec![
+            vec![json!(1), json!("a\tb\n\"c\", \u{1b}[2J"), json!(null)],
+            vec![json!(20), json!("東京"), json!([1, "x"])],
+        ]
+    }
+
+    #[test]
+    fn table_is_aligned_and_sanitized() {
+        let table = format_table(&["id", "name", "id"], &rows());
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines[0], "id  name           id");
+        assert_eq!(lines[2], " 1  a b \"c\", \u{fffd}[2J  NULL");
+        assert_eq!(lines[3], "20  東京           [1,\"x\"]");
+        assert_eq!(lines[4], "(2 rows)");
+        let long = super::format_table(&["x"], &[vec![json!("x".repeat(200))]]);
+        assert!(
+            long.contains('…') && long.lines().all(|line| line.chars().count() <= MAX_COLUMN_WIDTH)
+        );
+    }
+
+    #[test]
+    fn separated_values_survive_round_trip() {
+        let written = format_csv(&["id", "name", "id"], &rows()).unwrap();
+        let mut reader = csv::Reader::from_reader(written.as_bytes());
+        let read: Vec<_> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(&read[0][1], "a\tb\n\"c\", \u{1b}[2J");
+        assert_eq!((&read[0][2], &read[1][2]), ("", "[1,\"x\"]"));
+        let tsv = format_tsv(&["id", "na\tme"], &[vec![json!(null), json!("a\tb\\\n")]]);
+        assert_eq!(tsv, "id\tna\\tme\n\\N\ta\\tb\\\\\\n");
+    }
+}

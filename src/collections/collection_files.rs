@@ -1,0 +1,278 @@
+//! Database files of collections: `<name>.<n>.db`, where `n` grows with each rebuild.
+//!
+//! A build holds the lock of the collection's name. Files that no catalogue record refers to were
+//! replaced or left by an aborted build; the next build removes them.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+use vademecum_kit::{
+    model::Timestamp,
+    store::{create_private_folder, database_files},
+};
+
+use super::{CollectionError, CollectionRecord};
+
+/// Time for which a replaced file is kept, in milliseconds, because it may still be in use.
+const REPLACED_FILE_TTL_MS: f64 = 60_000.0;
+
+/// The exclusive right to write the files of one collection. The operating system releases it when
+/// the process ends.
+#[derive(Debug)]
+pub(super) struct CollectionLock {
+    _file: File,
+}
+
+impl CollectionLock {
+    /// Acquires the lock of a collection. Fails with [`CollectionError::Busy`] if another holds it.
+    pub(super) fn acquire(folder: &Path, name: &str) -> Result<Self, CollectionError> {
+        create_private_folder(folder)?;
+        // The lock file is never removed, since otherwise two processes could hold locks of the
+        // same name.
+        let path = lock_path(folder, name);
+        let failed = |source| CollectionError::Files { path: path.clone(), source };
+        let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(CollectionError::Busy(name.to_owned())),
+            Err(TryLockError::Error(error)) => Err(failed(error)),
+        }
+    }
+}
+
+/// Returns the path of the lock file of a collection.
+fn lock_path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{}.lock", name.to_ascii_lowercase()))
+}
+
+/// A database file with the parts of its name.
+#[derive(Debug)]
+struct NumberedFile {
+    path: PathBuf,
+    name: String,
+    number: u64,
+}
+
+/// Returns the file name that a new collection has until its first build ends. The file is never
+/// written.
+pub(super) fn initial_file_name(name: &str) -> String {
+    file_name(name, 0)
+}
+
+/// Returns an unused file name for a collection, with a number greater than all before.
+pub(super) fn next_file_name(
+    folder: &Path,
+    record: &CollectionRecord,
+) -> Result<String, CollectionError> {
+    let taken =
+        list_numbered(folder)?.into_iter().filter(|file| is_same_name(&file.name, &record.name));
+    let greatest = taken.map(|file| file.number).max().unwrap_or(0);
+    let current = parse_file_name(&record.file).map_or(0, |(_, number)| number);
+    Ok(file_name(&record.name, greatest.max(current) + 1))
+}
+
+/// Removes the unused files of a collection: all of them if `record` is `None`. The caller must
+/// hold the lock.
+pub(super) fn remove_unused(
+    folder: &Path,
+    name: &str,
+    record: Option<&CollectionRecord>,
+    now: Timestamp,
+) -> Result<(), CollectionError> {
+    unused_files_of(folder, name, record, now)?.iter().for_each(|path| remove_database(path));
+    Ok(())
+}
+
+/// Returns the unused files of a collection: all of them if `record` is `None`.
+fn unused_files_of(
+    folder: &Path,
+    name: &str,
+    record: Option<&CollectionRecord>,
+    now: Timestamp,
+) -> Result<Vec<PathBuf>, CollectionError> {
+    let current = record.and_then(|record| parse_file_name(&record.file)).map(|(_, number)| number);
+    let swapped = record.and_then(|record| record.updated_at);
+    let is_fresh = swapped.is_some_and(|swapped| {
+        let age = now.as_unix_milliseconds() - swapped.as_unix_milliseconds();
+        // The absolute value tolerates a clock that was set back a little, and does not keep files
+        // for years after one that was far ahead.
+        age.abs() < REPLACED_FILE_TTL_MS
+    });
+    let in_use = |number: u64| {
+        current.is_some_and(|current| number == current || number < current && is_fresh)
+    };
+    let of_name = list_numbered(folder)?.into_iter().filter(|file| is_same_name(&file.name, name));
+    Ok(of_name.filter(|file| !in_use(file.number)).map(|file| file.path).collect())
+}
+
+/// Returns the files that no collection uses, except those of running builds.
+pub(super) fn unused_files(
+    folder: &Path,
+    records: &[CollectionRecord],
+    now: Timestamp,
+) -> Result<Vec<PathBuf>, CollectionError> {
+    let mut found = Vec::new();
+    for name in collection_names(folder)? {
+        // A read must not create a lock file.
+        let is_built =
+            lock_path(folder, &name).exists() && CollectionLock::acquire(folder, &name).is_err();
+        let record = records.iter().find(|record| is_same_name(&record.name, &name));
+        if !is_built {
+            found.extend(unused_files_of(folder, &name, record, now)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the names of the collections that have files, in lower case.
+fn collection_names(folder: &Path) -> Result<BTreeSet<String>, CollectionError> {
+    let lower = |file: NumberedFile| file.name.to_ascii_lowercase();
+    Ok(list_numbered(folder)?.into_iter().map(lower).collect())
+}
+
+/// Removes the files that no collection uses, except those of running builds.
+pub(super) fn remove_all_unused(
+    folder: &Path,
+    records: &[CollectionRecord],
+    now: Timestamp,
+) -> Result<(), CollectionError> {
+    for name in collection_names(folder)? {
+        let Ok(_lock) = CollectionLock::acquire(folder, &name) else { continue };
+        let record = records.iter().find(|record| is_same_name(&record.name, &name));
+        remove_unused(folder, &name, record, now)?;
+    }
+    Ok(())
+}
+
+/// Removes a database with its sidecar files. Failures are logged; the next build tries again.
+fn remove_database(path: &Path) {
+    for file in database_files(path) {
+        match fs::remove_file(&file) {
+            Ok(()) => tracing::info!(file = %path.display(), "a collection's old file was removed"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                tracing::warn!(file = %path.display(), %error, "cannot remove an old file");
+            }
+        }
+    }
+}
+
+fn list_numbered(folder: &Path) -> Result<Vec<NumberedFile>, CollectionError> {
+    let failed = |source| CollectionError::Files { path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let file = entry.file_name();
+        if let Some((name, number)) = file.to_str().and_then(parse_file_name) {
+            found.push(NumberedFile { path: entry.path(), name: name.to_owned(), number });
+        }
+    }
+    Ok(found)
+}
+
+fn file_name(name: &str, number: u64) -> String {
+    format!("{name}.{number}.db")
+}
+
+/// Splits a file name into the name of the collection and the number.
+fn parse_file_name(file: &str) -> Option<(&str, u64)> {
+    let (name, number) = file.strip_suffix(".db")?.rsplit_once('.')?;
+    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+    Some((name, number.parse().ok().filter(|_| digits)?))
+}
+
+fn is_same_name(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(file: &str, updated_at: &str) -> CollectionRecord {
+        CollectionRecord {
+            source_id: 1,
+            name: "Docs".to_owned(),
+            owner: None,
+            file: file.to_owned(),
+            plan: "{}".to_owned(),
+            updated_at: Timestamp::parse(updated_at).ok(),
+        }
+    }
+
+    fn folder_with(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            fs::write(folder.path().join(file), "").unwrap();
+        }
+        folder
+    }
+
+    fn file_names(folder: &tempfile::TempDir) -> Vec<String> {
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    const ALL: [&str; 8] = [
+        "Docs.1.db",
+        "Docs.1.db-wal",
+        "Docs.2.db",
+        "Docs.3.db",
+        "Docs.3.db-shm",
+        "docs.1.1.db",
+        "notes.db",
+        "x.1.db",
+    ];
+
+    #[test]
+    fn recently_replaced_file_is_kept() {
+        let (folder, record) = (folder_with(&ALL), record("Docs.2.db", "2026-01-01T00:00:00Z"));
+        let at = |text| Timestamp::parse(text).unwrap();
+        remove_unused(folder.path(), "docs", Some(&record), at("2026-01-01T00:00:30Z")).unwrap();
+        let kept = ["Docs.1.db", "Docs.1.db-wal", "Docs.2.db", "docs.1.1.db", "notes.db", "x.1.db"];
+        assert_eq!(file_names(&folder), kept, "what comes after it was never finished");
+        remove_unused(folder.path(), "docs", Some(&record), at("2026-01-01T00:02:00Z")).unwrap();
+        assert_eq!(file_names(&folder), ["Docs.2.db", "docs.1.1.db", "notes.db", "x.1.db"]);
+        remove_unused(folder.path(), "docs", None, Timestamp::now()).unwrap();
+        assert_eq!(file_names(&folder), ["docs.1.1.db", "notes.db", "x.1.db"]);
+    }
+
+    #[test]
+    fn running_build_keeps_its_files() {
+        let folder = folder_with(&["a.1.db", "b.1.db"]);
+        let lock = CollectionLock::acquire(folder.path(), "A").unwrap();
+        assert!(matches!(
+            CollectionLock::acquire(folder.path(), "a"),
+            Err(CollectionError::Busy(_))
+        ));
+        remove_all_unused(folder.path(), &[], Timestamp::now()).unwrap();
+        assert!(file_names(&folder).contains(&"a.1.db".to_owned()));
+        assert!(!file_names(&folder).contains(&"b.1.db".to_owned()));
+        drop(lock);
+        remove_all_unused(folder.path(), &[], Timestamp::now()).unwrap();
+        assert_eq!(file_names(&folder), ["a.lock", "b.lock"]);
+    }
+
+    #[test]
+    fn file_numbers_are_never_reused() {
+        let folder = folder_with(&ALL);
+        assert_eq!(next_file_name(folder.path(), &record("Docs.2.db", "")).unwrap(), "Docs.4.db");
+        assert_eq!(next_file_name(folder.path(), &record("Docs.9.db", "")).unwrap(), "Docs.10.db");
+        assert_eq!(initial_file_name("Docs"), "Docs.0.db");
+        for name in ["a.db", "a.1.db-wal", "a.+1.db", "a..db"] {
+            assert_eq!(parse_file_name(name), None, "{name}");
+        }
+    }
+}

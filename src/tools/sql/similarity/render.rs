@@ -1,0 +1,71 @@
+//! Renders a result of `similarity_search` as text.
+
+use std::fmt::Write;
+
+use super::{
+    search::{SimilarityOutput, SimilarityRequest},
+    vector_columns::VectorTable,
+};
+
+/// Renders the full result.
+pub(super) fn render_results(
+    asked: &SimilarityRequest,
+    table: &VectorTable,
+    output: &SimilarityOutput,
+) -> String {
+    let mut text = String::new();
+    // Writing to a `String` never fails.
+    let _written = write_results(&mut text, asked, table, output);
+    text
+}
+
+fn write_results(
+    out: &mut String,
+    asked: &SimilarityRequest,
+    table: &VectorTable,
+    output: &SimilarityOutput,
+) -> std::fmt::Result {
+    let (double, single) = ("=".repeat(80), "-".repeat(80));
+    let (size, overlap) =
+        (asked.chunk_selection.chunk_tokens, asked.chunk_selection.overlap_tokens());
+    let lambda = asked.lambda;
+    writeln!(out, "Similarity Search Results: \"{}\"\n{double}\n", asked.query_text)?;
+    writeln!(out, "Configuration:")?;
+    writeln!(out, "  - Vector Search: Top {} rows", asked.max_rows)?;
+    writeln!(out, "  - Chunking: {size} tokens per chunk, {overlap} token overlap")?;
+    writeln!(
+        out,
+        "  - Diversity: λ={lambda:.2} ({:.0}% relevance, {:.0}% diversity)",
+        lambda * 100.0,
+        (1.0 - lambda) * 100.0
+    )?;
+    writeln!(out, "  - Distance Metric: {}", asked.metric.wire_name())?;
+    writeln!(out, "  - Column Weights:")?;
+    for pair in &table.vector_columns {
+        let kind = if pair.is_title { "title" } else { "content" };
+        writeln!(out, "      {} ({:.1}%) [{kind}]", pair.text_column, pair.weight * 100.0)?;
+    }
+    writeln!(out)?;
+    if output.results.is_empty() {
+        writeln!(out, "Nothing was found: no row of the table has a vector and a text.")?;
+    }
+    let count = output.results.len();
+    for (number, result) in (1..).zip(&output.results) {
+        writeln!(out, "Result {number}/{count}")?;
+        writeln!(
+            out,
+            "Source: {} (vector search rank: #{}, chunk: {})",
+            result.source, result.rank, result.chunk
+        )?;
+        if !result.key.is_empty() {
+            writeln!(out, "Row: {}", serde_json::Value::from(result.key.clone()))?;
+        }
+        writeln!(out, "Relevance Score: {:.3}", result.score)?;
+        writeln!(out, "Tokens: ~{}", result.tokens)?;
+        if let Some(text) = &result.text {
+            writeln!(out, "\n{text}")?;
+        }
+        writeln!(out, "\n{single}\n")?;
+    }
+    write!(out, "Total: {count} chunks, ~{} tokens", output.tokens)
+}

@@ -1,0 +1,49 @@
+//! Connects tool calls to databases: profile lookup, cancellation and required arguments.
+
+use std::time::Duration;
+
+use crate::{actors::CallError, tools::ToolRegistry};
+use vademecum_mcp::RequestContext;
+use vademecum_sql::{ErrorCode, ProfileConnection, SqlError};
+
+/// Interval between checks for cancellation.
+const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Connects to the database of a profile that the caller may use. Without a name, to the only
+/// profile; fails if there are several.
+pub(super) async fn connect_profile(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    profile: Option<&str>,
+) -> Result<ProfileConnection, CallError> {
+    let connecting = toolbox.databases().connect(&call.principal, profile);
+    run_until_cancelled(call, connecting).await
+}
+
+/// Runs database work until it completes or the call is cancelled. Dropping the work also cancels
+/// the statement on the database server.
+pub(in crate::tools) async fn run_until_cancelled<T>(
+    call: &RequestContext,
+    work: impl Future<Output = Result<T, SqlError>>,
+) -> Result<T, CallError> {
+    let mut looks = tokio::time::interval(CANCEL_CHECK_INTERVAL);
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Ok(done?),
+            _ = looks.tick() => if call.cancel.is_cancelled() {
+                return Err(CallError::DeadlineExceeded);
+            },
+        }
+    }
+}
+
+/// Returns a required argument. Fails with `argument_required` if it is missing or blank.
+pub(super) fn require_argument(name: &str, value: Option<String>) -> Result<String, CallError> {
+    let value = value.filter(|value| !value.trim().is_empty());
+    let missing = || {
+        let reason = "argument_required";
+        SqlError::new(ErrorCode::XsqlCfgInvalid, format!("{name} is required")).with_reason(reason)
+    };
+    Ok(value.ok_or_else(missing)?)
+}

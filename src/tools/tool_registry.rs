@@ -1,0 +1,373 @@
+//! The registry of tools, resources and prompts: implements the MCP server handler and gives tools
+//! access to sessions, collections, databases and embeddings.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Value, json, value::RawValue};
+use tokio::sync::watch;
+use vademecum_kit::model::{Deadline, Item, SourceName};
+
+use super::{
+    ProfileShow, Query, RegisteredTool, Tool as _, ToolOutput, completion, documents, prompts,
+    render, resources,
+};
+use crate::{
+    actors::{self, CallContext, CallError, SearchPage, UserRegistry, WithContext},
+    collections::{Catalogue, SyncJobs},
+};
+use vademecum_core::{
+    auth::{Principal, Right, ServerKey},
+    config::{self, TextFormat},
+};
+use vademecum_embed::Embeddings;
+use vademecum_mcp::{
+    CallToolResult, Completion, CompletionRequest, DisableToolError, Failure, GetPromptResult,
+    LogLevel, Prompt, PromptArguments, RequestContext, Resource, ResourceContents,
+    ResourceTemplate, Scope, ServerHandler, ToolCatalog, ToolEffect, Toolset,
+};
+use vademecum_sql::Databases;
+
+/// All tools and the services they use.
+#[derive(Debug)]
+pub struct ToolRegistry {
+    roster: Arc<UserRegistry>,
+    catalog: ToolCatalog,
+    tools: HashMap<&'static str, RegisteredTool>,
+    embeddings: Option<Arc<Embeddings>>,
+    source_timeout: Duration,
+    text: TextFormat,
+    collections: Arc<Catalogue>,
+    syncs: SyncJobs,
+    /// Data folder that holds the server's secret, and the secret once it has been read.
+    server_secret: (PathBuf, OnceLock<ServerKey>),
+    segments: usize,
+    databases: Arc<Databases>,
+    writes_enabled: bool,
+}
+
+impl ToolRegistry {
+    /// Creates a registry that lists `tools` in this order. A source may take at most `patience` to
+    /// answer a call.
+    pub fn new(
+        roster: Arc<UserRegistry>,
+        collections: Arc<Catalogue>,
+        tools: Vec<RegisteredTool>,
+        patience: Duration,
+    ) -> Self {
+        let catalog = ToolCatalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
+        let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
+        let (embeddings, text) = (None, TextFormat::default());
+        let secret = (collections.data_folder().to_owned(), OnceLock::new());
+        let segments = usize::from(config::Tools::default().rag_search_segments.get());
+        let syncs = SyncJobs::new(Arc::clone(&collections));
+        Self {
+            roster,
+            catalog,
+            tools,
+            embeddings,
+            source_timeout: patience,
+            text,
+            collections,
+            syncs,
+            server_secret: secret,
+            segments,
+            databases: Arc::default(),
+            writes_enabled: false,
+        }
+    }
+
+    /// Sets the embedding provider; `None` disables vectors.
+    #[must_use]
+    pub fn with_embeddings(self, embeddings: Option<Arc<Embeddings>>) -> Self {
+        Self { embeddings, ..self }
+    }
+
+    /// Sets the collection sync service.
+    #[must_use]
+    pub fn with_syncs(self, syncs: SyncJobs) -> Self {
+        Self { syncs, ..self }
+    }
+
+    /// Removes the tools named in `disabled`. Fails if one of them is unknown.
+    pub fn without_tools(self, disabled: &[String]) -> Result<Self, DisableToolError> {
+        Ok(Self { catalog: self.catalog.without(disabled)?, ..self })
+    }
+
+    /// Sets the form of the text content.
+    #[must_use]
+    pub fn with_text_form(self, text: TextFormat) -> Self {
+        Self { text, ..self }
+    }
+
+    /// Renders the text content of a result, if text answers are configured.
+    pub(crate) fn text(&self, write: impl FnOnce() -> String) -> Option<String> {
+        self.wants_text().then(write)
+    }
+
+    /// Whether text answers are configured, not a copy of the JSON.
+    pub(crate) fn wants_text(&self) -> bool {
+        self.text == TextFormat::Lines
+    }
+
+    /// Returns the embedding provider, if one is configured.
+    pub(crate) fn embeddings(&self) -> Option<&Arc<Embeddings>> {
+        self.embeddings.as_ref()
+    }
+
+    /// Returns the user registry, which holds the sessions.
+    pub fn roster(&self) -> &Arc<UserRegistry> {
+        &self.roster
+    }
+
+    /// Returns the catalogue of collections.
+    pub fn collections(&self) -> &Arc<Catalogue> {
+        &self.collections
+    }
+
+    /// Returns the collection sync service.
+    pub(crate) fn syncs(&self) -> &SyncJobs {
+        &self.syncs
+    }
+
+    /// Sets the databases.
+    #[must_use]
+    pub fn with_databases(self, databases: Arc<Databases>) -> Self {
+        Self { databases, ..self }
+    }
+
+    /// Returns the databases.
+    pub(crate) fn databases(&self) -> &Databases {
+        &self.databases
+    }
+
+    /// Enables or disables writing tools.
+    #[must_use]
+    pub fn with_writes(self, write: bool) -> Self {
+        Self { writes_enabled: write, ..self }
+    }
+
+    /// Whether the server's settings and the caller's rights permit writing.
+    pub(crate) fn may_write(&self, call: &RequestContext) -> bool {
+        self.principal_may_write(&call.principal)
+    }
+
+    fn principal_may_write(&self, principal: &Principal) -> bool {
+        self.writes_enabled && principal.has_right(Right::Write)
+    }
+
+    /// Sets the maximum number of segments in a result of `rag_search`.
+    #[must_use]
+    pub fn with_segments(self, segments: usize) -> Self {
+        Self { segments, ..self }
+    }
+
+    /// Returns the maximum number of segments in a result of `rag_search`.
+    pub(crate) fn segments(&self) -> usize {
+        self.segments
+    }
+
+    /// Returns the server key, which seals segment identifiers. Reads it from disk on first use.
+    pub(crate) fn server_key(&self) -> Result<&ServerKey, CallError> {
+        let (folder, key) = &self.server_secret;
+        if let Some(key) = key.get() {
+            return Ok(key);
+        }
+        let opened = ServerKey::open(folder).map_err(|error| {
+            tracing::error!(%error, "server secret could not be read");
+            CallError::Unavailable
+        })?;
+        Ok(key.get_or_init(|| opened))
+    }
+
+    /// Runs blocking work of a call on the pool of the caller's library, so that one user never
+    /// occupies more threads than that pool has.
+    pub(crate) async fn run_blocking<T: Send + 'static>(
+        &self,
+        call: &RequestContext,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let done = self.roster.library(&call.principal).spawn_blocking(work).await;
+        done.ok_or(CallError::Unavailable)
+    }
+
+    /// Returns the deadline for the sources of a call; cancelling the call ends it early.
+    pub(crate) fn deadline(&self, call: &RequestContext) -> Deadline {
+        Deadline::after(self.source_timeout).with_cancellation(&call.cancel)
+    }
+
+    /// Searches within a session. Failed sources are reported as log notifications.
+    pub(crate) async fn search_session(
+        &self,
+        call: &RequestContext,
+        scope: Option<&Scope>,
+        search: actors::SearchRequest,
+    ) -> Result<SearchPage, CallError> {
+        let session = self.roster.open_session(&call.principal, scope)?;
+        let search = WithContext { request: search, context: CallContext::from_request(call) };
+        let page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
+        for failed in &page.failed {
+            call.send_log(LogLevel::Warning, &json!(failed));
+        }
+        Ok(page)
+    }
+
+    /// Reads an item within a session.
+    pub(crate) async fn read_item(
+        &self,
+        call: &RequestContext,
+        scope: Option<&Scope>,
+        read: actors::ReadRequest,
+    ) -> Result<Item, CallError> {
+        if read.source == SourceName::Collections {
+            return documents::read_document(self, call, read).await;
+        }
+        let session = self.roster.open_session(&call.principal, scope)?;
+        let read = WithContext { request: read, context: CallContext::from_request(call) };
+        session.send(read).await.unwrap_or(Err(CallError::Unavailable))
+    }
+
+    /// Reads an item and converts it to a tool output.
+    pub(crate) async fn read_item_output(
+        &self,
+        call: &RequestContext,
+        read: actors::ReadRequest,
+    ) -> Result<ToolOutput<Item>, CallError> {
+        let item = self.read_item(call, call.scope.as_ref(), read).await?;
+        let text = self.text(|| render::render_item(&item));
+        Ok(ToolOutput { output: item, text, meta: None })
+    }
+}
+
+impl ServerHandler for ToolRegistry {
+    fn tools(&self) -> &ToolCatalog {
+        &self.catalog
+    }
+
+    fn has_toolset(&self, toolset: Toolset, principal: &Principal) -> bool {
+        match toolset {
+            Toolset::Knowledge | Toolset::DeepResearch => true,
+            // Only agents with a delegating key use these tools; other clients have better ones.
+            Toolset::RagSearch => principal.is_spoken_for(),
+            Toolset::Embedding => self.embeddings.is_some(),
+            // Collections from the settings are built by a tool of this set.
+            Toolset::Rag => self.collections.has_collections() || self.syncs.has_configured(),
+            Toolset::Knowledgebase => self.collections.has_collections(),
+            Toolset::Databases => {
+                self.databases.profiles().visible_profiles(principal).next().is_some()
+            }
+        }
+    }
+
+    fn adapt_tool(&self, tool: &mut Value, principal: &Principal) {
+        let profiles = self.databases.profiles();
+        let names = profiles.visible_names(principal);
+        let name = tool["name"].as_str().and_then(|name| self.tools.get(name));
+        let Some(entry) = name.map(RegisteredTool::entry) else { return };
+        if entry.toolset != Toolset::Databases || names.is_empty() {
+            return;
+        }
+        let argument = if entry.name == ProfileShow::NAME { "name" } else { "profile" };
+        let property = format!("/inputSchema/properties/{argument}");
+        if let Some(property) = tool.pointer_mut(&property) {
+            property["enum"] = names.into();
+        }
+        let writes = profiles.visible_profiles(principal).any(|it| it.unsafe_allow_write());
+        if entry.name == Query::NAME && writes && self.principal_may_write(principal) {
+            tool["annotations"] = ToolEffect::Unbounded.annotations();
+        }
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: &'a RawValue,
+        call: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>> {
+        Box::pin(async move {
+            let Some(tool) = self.tools.get(tool) else {
+                return Err(Failure::invalid_params(format!("unknown tool `{tool}`")));
+            };
+            tool.call(self, arguments, call).await
+        })
+    }
+
+    fn list_resources(&self, principal: &Principal) -> Vec<Resource> {
+        resources::list_resources(self, principal)
+    }
+
+    fn resource_templates(&self) -> Vec<ResourceTemplate> {
+        resources::resource_templates(self.collections.has_collections())
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        uri: &'a str,
+        call: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
+        Box::pin(async move {
+            resources::read_resource(self, uri, call).await.map_err(|error| Failure::from(&error))
+        })
+    }
+
+    fn list_prompts<'a>(
+        &'a self,
+        call: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
+        Box::pin(prompts::list_prompts(self, call))
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a PromptArguments,
+        call: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
+        Box::pin(prompts::prompt_messages(self, name, arguments, call))
+    }
+
+    fn complete_argument<'a>(
+        &'a self,
+        unfinished: &'a CompletionRequest,
+        call: &'a RequestContext,
+    ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
+        Box::pin(async move {
+            completion::complete_argument(self, unfinished, call)
+                .await
+                .map_err(|error| Failure::from(&error))
+        })
+    }
+
+    fn subscribe_changes(&self, principal: &Principal) -> watch::Receiver<u64> {
+        self.roster.library(principal).changes()
+    }
+
+    fn forget_scope(&self, principal: &Principal, scope: &Scope) {
+        self.roster.remove_session(principal, scope);
+    }
+}
+
+/// The one place where a tool's error becomes a JSON-RPC error.
+impl From<&CallError> for Failure {
+    fn from(error: &CallError) -> Self {
+        let message = error.to_string();
+        match error {
+            CallError::NotFound(_) => Self::resource_not_found(message),
+            CallError::Invalid(_)
+            | CallError::LimitExceeded(_)
+            | CallError::Refused(_)
+            | CallError::Sql(_)
+            | CallError::NotConfigured(_)
+            | CallError::UnknownSession(_) => Self::invalid_params(message),
+            CallError::AllSourcesFailed(_)
+            | CallError::DeadlineExceeded
+            | CallError::Store(_)
+            | CallError::Unavailable => Self::internal_error(message),
+        }
+    }
+}
