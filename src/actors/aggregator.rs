@@ -72,13 +72,13 @@ impl Aggregator {
     pub(crate) fn new(
         sources: Vec<SourceHandle>,
         indexer: Option<Arc<VectorIndexer>>,
-        desk: Arc<BlockingPool>,
+        pool: Arc<BlockingPool>,
         patience: Duration,
     ) -> Self {
         Self {
             sources,
             indexer,
-            blocking_pool: desk,
+            blocking_pool: pool,
             timeout: patience,
             metrics: Metrics::default(),
         }
@@ -87,13 +87,6 @@ impl Aggregator {
     /// Adds metrics of collection calls.
     pub(crate) fn with_metrics(self, metrics: &Metrics) -> Self {
         Self { metrics: metrics.clone(), ..self }
-    }
-
-    /// Returns an aggregator whose source actors run on the current event loop.
-    pub(crate) fn on_current_loop(&self) -> Self {
-        let sources =
-            self.sources.iter().map(|source| source.on_current_loop(&self.blocking_pool)).collect();
-        Self { sources, ..self.clone() }
     }
 
     /// Returns the sources.
@@ -145,7 +138,7 @@ impl Handler<RankAll> for Aggregator {
             Some(SourceQuery { source, selection: wanted.clone(), cached_statistics: known })
         });
         let asked: Vec<SourceQuery> = found.collect();
-        let (indexer, patience, desk) =
+        let (indexer, patience, pool) =
             (self.indexer.clone(), self.timeout, Arc::clone(&self.blocking_pool));
         let span = message.context.span.clone();
         let ranked = async move {
@@ -159,7 +152,7 @@ impl Handler<RankAll> for Aggregator {
                 0 => MergedResults::default(),
                 depth => rank_all(asked, RankAll { take: depth, ..message }, patience).await,
             };
-            vectors.fuse(merged, spaces, take, &desk).await
+            vectors.fuse(merged, spaces, take, &pool).await
         };
         Box::pin(ranked.instrument(span))
     }
@@ -654,10 +647,10 @@ mod tests {
         let store = Arc::new(Store::new(Database::Prompts, folder.path()));
         // Opening the file must not count against the deadline.
         store.check_integrity().unwrap();
-        let desk = Arc::new(BlockingPool::default());
+        let pool = Arc::new(BlockingPool::default());
         let start = |name, way| {
             let source = Arc::new(EmptySource { name, way, cancel: cancel.clone() });
-            SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
+            SourceHandle::start(source, Arc::clone(&store), Arc::clone(&pool))
         };
         let sources = vec![
             start(SourceName::Notes, TestBehaviour::AfterTheDeadline),
@@ -687,10 +680,10 @@ mod tests {
     async fn panicking_source_fails_only_itself_each_time() {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::new(Database::Prompts, folder.path()));
-        let desk = Arc::new(BlockingPool::default());
+        let pool = Arc::new(BlockingPool::default());
         let start = |name, way| {
             let source = Arc::new(EmptySource { name, way, cancel: CancelFlag::default() });
-            SourceHandle::start(source, Arc::clone(&store), Arc::clone(&desk))
+            SourceHandle::start(source, Arc::clone(&store), Arc::clone(&pool))
         };
         let sources = vec![
             start(SourceName::Notes, TestBehaviour::Panicking),

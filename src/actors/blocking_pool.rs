@@ -1,34 +1,19 @@
-//! Bounded FIFO pool for the blocking work of one library.
-//!
-//! With five concurrent sources, a thread pool would wake five threads on two cores. Here few
-//! threads process the queue in order, which also limits what one user can occupy.
+//! Bounded use of the runtime's blocking threads by one library.
 
-use std::{
-    collections::VecDeque,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
+use tokio::{sync::Semaphore, task::spawn_blocking};
 use vademecum_kit::store::begin_work;
 
-/// Maximum number of worker threads per library. The second starts only when the first has been
-/// busy with one job for long, because waking a thread costs more than a few short jobs.
-const MAX_WORKERS: usize = 2;
-/// Duration after which a job counts as long.
-const LONG_JOB_THRESHOLD: Duration = Duration::from_micros(500);
-
-/// Maximum delay before results are delivered. They are delivered in batches, because waking the
-/// event loop costs more than a query of a rare word.
-const FLUSH_INTERVAL: Duration = Duration::from_micros(500);
+/// Maximum number of jobs of a library that run at the same time.
+const MAX_RUNNING: usize = 2;
 
 /// Maximum number of queued jobs. The calls of a user are limited before, and each creates few
-/// jobs; but an abandoned job stays queued until its turn.
+/// jobs.
 const MAX_QUEUE: usize = 4_096;
-
-/// Delivers the result of a job.
-type JobResult = Box<dyn FnOnce() + Send>;
-type Job = Box<dyn FnOnce() -> JobResult + Send>;
 
 /// Reason why a job has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,219 +24,147 @@ pub(crate) enum PoolError {
     QueueFull,
 }
 
-/// Blocking pool of one library.
-#[derive(Default)]
-pub(crate) struct BlockingPool(Mutex<PoolState>);
-
-#[derive(Default)]
-struct PoolState {
-    queue: VecDeque<Job>,
-    /// Results not delivered yet.
-    results: Vec<JobResult>,
-    workers: usize,
-    /// Time since when a worker has been busy without a break.
-    busy_since: Option<Instant>,
-    /// Start of the last job.
-    last_started: Option<Instant>,
+/// Blocking jobs of one library. They start in the order in which they were spawned.
+#[derive(Debug)]
+pub(crate) struct BlockingPool {
+    permits: Arc<Semaphore>,
+    queued: Arc<AtomicUsize>,
 }
 
-impl std::fmt::Debug for BlockingPool {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Desk").finish_non_exhaustive()
+/// Place in the queue; given up when it is dropped.
+struct QueueSlot(Arc<AtomicUsize>);
+
+impl Drop for QueueSlot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Default for BlockingPool {
+    fn default() -> Self {
+        Self { permits: Arc::new(Semaphore::new(MAX_RUNNING)), queued: Arc::default() }
     }
 }
 
 impl BlockingPool {
     /// Returns the number of queued jobs.
     pub(crate) fn queue_len(&self) -> usize {
-        self.lock().queue.len()
+        self.queued.load(Ordering::Relaxed)
     }
 
-    /// Runs `work` on the pool.
+    /// Returns the number of running jobs.
+    pub(crate) fn worker_count(&self) -> usize {
+        MAX_RUNNING - self.permits.available_permits().min(MAX_RUNNING)
+    }
+
+    /// Runs `work` on a blocking thread. If the future is dropped while the job is queued, the job
+    /// never starts.
     pub(crate) fn spawn<T, W>(
-        self: &Arc<Self>,
+        &self,
         work: W,
     ) -> impl Future<Output = Result<T, PoolError>> + 'static + use<T, W>
     where
         T: Send + 'static,
         W: FnOnce() -> T + Send + 'static,
     {
-        let (sender, mut receiver) = tokio::sync::oneshot::channel();
-        let taken = self.enqueue(Box::new(move || {
-            let done = work();
-            // The caller may have stopped waiting at its deadline.
-            Box::new(move || drop(sender.send(done)))
-        }));
-        let desk = Arc::clone(self);
+        let permits = Arc::clone(&self.permits);
+        let ahead = self.queued.fetch_add(1, Ordering::Relaxed);
+        let slot = QueueSlot(Arc::clone(&self.queued));
         async move {
-            taken?;
-            let mut patience = LONG_JOB_THRESHOLD;
-            loop {
-                if let Ok(done) = tokio::time::timeout(patience, &mut receiver).await {
-                    return done.map_err(|_| PoolError::Panicked);
-                }
-                // This caller may be the only one to notice that a job is stuck behind a long one,
-                // or that its result is not delivered yet.
-                desk.flush_results(None);
-                desk.add_worker(&mut desk.lock());
-                patience *= 2;
+            if ahead >= MAX_QUEUE {
+                return Err(PoolError::QueueFull);
             }
+            // The semaphore is never closed.
+            let permit = permits.acquire_owned().await.map_err(|_| PoolError::QueueFull)?;
+            drop(slot);
+            let job = move || {
+                begin_work(std::time::Instant::now());
+                let result = work();
+                drop(permit);
+                result
+            };
+            spawn_blocking(job).await.map_err(|error| {
+                tracing::error!(%error, "blocking job panicked");
+                PoolError::Panicked
+            })
         }
-    }
-
-    /// Returns the number of running workers.
-    pub(crate) fn worker_count(&self) -> usize {
-        self.lock().workers
-    }
-
-    fn enqueue(self: &Arc<Self>, job: Job) -> Result<(), PoolError> {
-        let mut state = self.lock();
-        if state.queue.len() >= MAX_QUEUE {
-            return Err(PoolError::QueueFull);
-        }
-        state.queue.push_back(job);
-        self.add_worker(&mut state);
-        Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PoolState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Starts a worker if there is none, or another one if the current job takes long.
-    fn add_worker(self: &Arc<Self>, state: &mut PoolState) {
-        let long = state.last_started.is_some_and(|taken| taken.elapsed() > LONG_JOB_THRESHOLD);
-        if !state.queue.is_empty() && (state.workers == 0 || (long && state.workers < MAX_WORKERS))
-        {
-            state.workers += 1;
-            state.last_started = Some(Instant::now());
-            let desk = Arc::clone(self);
-            tokio::task::spawn_blocking(move || desk.run_worker());
-        }
-    }
-
-    fn run_worker(self: Arc<Self>) {
-        let mut handed_over = Instant::now();
-        let mut done = None;
-        while let Some(job) = self.next_job(done.take()) {
-            done = catch_unwind(AssertUnwindSafe(job)).ok();
-            if done.is_none() {
-                tracing::error!("blocking job panicked");
-            }
-            if handed_over.elapsed() > FLUSH_INTERVAL {
-                self.flush_results(done.take());
-                handed_over = Instant::now();
-            }
-        }
-        self.flush_results(None);
-    }
-
-    /// Delivers all results.
-    fn flush_results(&self, last: Option<JobResult>) {
-        let done = std::mem::take(&mut self.lock().results);
-        done.into_iter().chain(last).for_each(|answer| answer());
-    }
-
-    /// Stores the last result and returns the next job; `None` ends the worker.
-    fn next_job(self: &Arc<Self>, done: Option<JobResult>) -> Option<Job> {
-        let mut state = self.lock();
-        state.results.extend(done);
-        let job = state.queue.pop_front();
-        if job.is_none() {
-            state.workers -= 1;
-            if state.workers == 0 {
-                state.busy_since = None;
-            }
-            return None;
-        }
-        // After a long job, the next ones are likely to be long as well.
-        self.add_worker(&mut state);
-        let now = Instant::now();
-        state.last_started = Some(now);
-        begin_work(*state.busy_since.get_or_insert(now));
-        job
     }
 }
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
 
     #[actix::test]
-    async fn pool_uses_bounded_number_of_threads() {
-        let desk = Arc::new(BlockingPool::default());
-        let answers: Vec<_> = (0..50)
-            .map(|number| desk.spawn(move || (number, std::thread::current().id())))
+    async fn pool_runs_bounded_number_of_jobs() {
+        let pool = BlockingPool::default();
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let jobs: Vec<_> = (0..50)
+            .map(|number| {
+                let (running, most) = (Arc::clone(&running), Arc::clone(&most));
+                actix::spawn(pool.spawn(move || {
+                    let now = running.fetch_add(1, Ordering::SeqCst) + 1;
+                    most.fetch_max(now, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    running.fetch_sub(1, Ordering::SeqCst);
+                    number
+                }))
+            })
             .collect();
-        let mut threads = std::collections::HashSet::new();
-        for (number, answer) in answers.into_iter().enumerate() {
-            let (done, thread) = answer.await.unwrap();
-            assert_eq!(done, number);
-            threads.insert(thread);
+        for (number, job) in jobs.into_iter().enumerate() {
+            assert_eq!(job.await.unwrap(), Ok(number));
         }
-        assert!(threads.len() <= MAX_WORKERS);
-        assert_eq!(desk.queue_len(), 0);
+        assert!(most.load(Ordering::SeqCst) <= MAX_RUNNING);
+        assert_eq!((pool.queue_len(), pool.worker_count()), (0, 0));
     }
 
     #[actix::test]
     async fn short_job_does_not_wait_for_long_job() {
-        let desk = Arc::new(BlockingPool::default());
+        let pool = BlockingPool::default();
         let (done, wait) = std::sync::mpsc::channel::<()>();
-        let before = desk.spawn(|| 6);
-        let long = desk.spawn(move || wait.recv());
-        let after = desk.spawn(|| 7);
-        assert_eq!((before.await, after.await), (Ok(6), Ok(7)));
+        let before = actix::spawn(pool.spawn(|| 6));
+        let long = actix::spawn(pool.spawn(move || wait.recv()));
+        let after = actix::spawn(pool.spawn(|| 7));
+        assert_eq!((before.await.unwrap(), after.await.unwrap()), (Ok(6), Ok(7)));
         drop(done);
-        assert!(long.await.unwrap().is_err());
-    }
-
-    #[actix::test]
-    async fn pool_is_busy_until_queue_is_empty() {
-        let desk = Arc::new(BlockingPool::default());
-        let (done, wait) = std::sync::mpsc::channel::<()>();
-        let long = desk.spawn(move || wait.recv());
-        let after = {
-            let desk = Arc::clone(&desk);
-            Arc::clone(&desk).spawn(move || desk.lock().busy_since).await
-        };
-        assert!(after.unwrap().is_some_and(|since| since.elapsed() >= LONG_JOB_THRESHOLD));
-        drop(done);
-        assert!(long.await.unwrap().is_err());
-        // The worker checks the queue once more before it ends.
-        while desk.worker_count() > 0 {
-            tokio::task::yield_now().await;
-        }
-        assert!(desk.lock().busy_since.is_none());
+        assert!(long.await.unwrap().unwrap().is_err());
     }
 
     #[actix::test]
     async fn panicking_job_fails_only_itself() {
-        let desk = Arc::new(BlockingPool::default());
-        for _ in 0..MAX_WORKERS * 2 {
-            let broken = desk.spawn(|| panic!("on purpose"));
-            assert_eq!(broken.await, Err(PoolError::Panicked));
+        let pool = BlockingPool::default();
+        for _ in 0..MAX_RUNNING * 2 {
+            let panicking = pool.spawn(|| panic!("on purpose"));
+            assert_eq!(panicking.await, Err(PoolError::Panicked));
         }
-        assert_eq!(desk.spawn(|| 7).await, Ok(7));
+        assert_eq!(pool.spawn(|| 7).await, Ok(7));
     }
 
     #[actix::test]
     async fn full_queue_rejects_jobs() {
-        let desk = Arc::new(BlockingPool::default());
+        let pool = BlockingPool::default();
         let (done, wait) = std::sync::mpsc::channel::<()>();
         let wait = Arc::new(Mutex::new(wait));
-        let given: Vec<_> = (0..=MAX_WORKERS + MAX_QUEUE)
+        let jobs: Vec<_> = (0..=MAX_QUEUE)
             .map(|_| {
                 let wait = Arc::clone(&wait);
-                desk.spawn(move || wait.lock().unwrap().recv())
+                pool.spawn(move || wait.lock().unwrap().recv())
             })
             .collect();
-        assert!(desk.queue_len() <= MAX_QUEUE);
         drop(done);
-        let mut refused = 0;
-        for answer in given {
-            refused += usize::from(answer.await == Err(PoolError::QueueFull));
+        let mut rejected = 0;
+        for job in jobs {
+            rejected += usize::from(job.await == Err(PoolError::QueueFull));
         }
-        // Up to as many jobs as there are workers may have started by then.
-        assert!((1..=MAX_WORKERS + 1).contains(&refused), "{refused}");
+        assert_eq!(rejected, 1);
+        assert_eq!(pool.queue_len(), 0);
+    }
+
+    #[actix::test]
+    async fn abandoned_job_leaves_the_queue() {
+        let pool = BlockingPool::default();
+        drop(pool.spawn(|| panic!("abandoned jobs do not run")));
+        assert_eq!(pool.queue_len(), 0);
     }
 }

@@ -27,8 +27,8 @@ impl UserRegistry {
                 sum.pool_waits += waits;
                 sum.pool_wait_time += waited;
             }
-            sum.queued_jobs += library.desk().queue_len();
-            sum.active_workers += library.desk().worker_count();
+            sum.queued_jobs += library.blocking_pool().queue_len();
+            sum.active_workers += library.blocking_pool().worker_count();
         }
         let waits = u32::try_from(sum.pool_waits).unwrap_or(u32::MAX);
         vec![

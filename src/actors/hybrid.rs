@@ -73,7 +73,7 @@ impl VectorQuery {
         mut merged: MergedResults,
         spaces: VectorIndexes,
         take: usize,
-        desk: &Arc<BlockingPool>,
+        pool: &Arc<BlockingPool>,
     ) -> MergedResults {
         let Some(vector) = &self.vector else { return merged };
         merged.missing_vectors = spaces.update_index().await;
@@ -95,7 +95,7 @@ impl VectorQuery {
             done.score_type = vectors.score_type();
             Ok::<_, SourceError>(done)
         };
-        match desk.spawn(work).await {
+        match pool.spawn(work).await {
             Ok(Ok(merged)) => merged,
             Ok(Err(error)) => {
                 tracing::warn!(error = %error_chain(&error), "vector search failed");

@@ -11,20 +11,26 @@ use vademecum_kit::{
 };
 
 use super::{
-    SourceHandle, TldwDirectory, aggregator::Aggregator, blocking_pool::BlockingPool,
-    change_notifier::ChangeNotifier, indexer::VectorIndexer,
+    SourceHandle, TldwDirectory,
+    aggregator::Aggregator,
+    blocking_pool::BlockingPool,
+    change_notifier::ChangeNotifier,
+    indexer::VectorIndexer,
+    session::{Session, SessionHome, SessionState},
 };
 use vademecum_core::telemetry::Metrics;
 use vademecum_embed::Embeddings;
 use vademecum_import::Ledger;
 
-/// Stores and actors of one user. Starting it opens no file; stores open on first use. Each store
-/// exists once, each actor once per event loop that serves the user (`docs/adr/0019-overload.md`).
+/// Stores and actors of one user. Starting it opens no file; stores open on first use. All actors,
+/// those of its sessions included, run on the event loop that started it: a request from another
+/// loop crosses to this one and back once.
 #[derive(Clone, Debug)]
 pub struct Library {
     stores: Vec<Arc<Store>>,
-    /// Value that aggregator actors are started from.
-    aggregator_template: Aggregator,
+    sources: Vec<SourceHandle>,
+    /// Event loop of the actors.
+    event_loop: ArbiterHandle,
     aggregator: Addr<Aggregator>,
     blocking_pool: Arc<BlockingPool>,
     change_notifier: Arc<ChangeNotifier>,
@@ -38,7 +44,7 @@ impl Library {
     pub(crate) fn start(
         folder: &Path,
         sources: &[Arc<dyn Source>],
-        patience: Duration,
+        source_timeout: Duration,
         tldw: Option<(&TldwDirectory, &str)>,
         embeddings: Option<&Arc<Embeddings>>,
         metrics: &Metrics,
@@ -47,11 +53,11 @@ impl Library {
             .into_iter()
             .map(|database| (database, Arc::new(Store::new(database, folder))))
             .collect();
-        let mirrors = tldw.map_or_else(Vec::new, |(tldw, id)| {
+        let replicas = tldw.map_or_else(Vec::new, |(tldw, id)| {
             let stores = stores.iter().map(|(database, store)| (*database, Arc::clone(store)));
-            tldw.mirrors(id, stores, sources)
+            tldw.replicas(id, stores, sources)
         });
-        let desk = Arc::new(BlockingPool::default());
+        let pool = Arc::new(BlockingPool::default());
         let indexer = embeddings.map(|embeddings| {
             let indexed = sources.iter().filter_map(|source| {
                 Some((Arc::clone(source), Arc::clone(stores.get(&source.database())?)))
@@ -62,43 +68,39 @@ impl Library {
             .iter()
             .filter_map(|source| Some((source, stores.get(&source.database())?)))
             .map(|(source, store)| {
-                let mirror = mirrors.iter().find(|mirror| mirror.feeds_store(store)).cloned();
-                SourceHandle::start(Arc::clone(source), Arc::clone(store), Arc::clone(&desk))
-                    .with_replica(mirror)
+                let replica = replicas.iter().find(|replica| replica.feeds_store(store)).cloned();
+                SourceHandle::start(Arc::clone(source), Arc::clone(store), Arc::clone(&pool))
+                    .with_replica(replica)
                     .with_metrics(metrics)
             })
             .collect();
         let ledger = Arc::new(Store::new(Database::Imports, folder));
-        let all = Aggregator::new(sources, indexer.clone(), Arc::clone(&desk), patience);
-        let all = all.with_metrics(metrics);
-        let aggregator = all.clone().start();
+        let aggregator =
+            Aggregator::new(sources, indexer.clone(), Arc::clone(&pool), source_timeout)
+                .with_metrics(metrics);
+        let sources = aggregator.sources().to_vec();
+        let aggregator = aggregator.start();
         let mut stores: Vec<_> = stores.into_values().collect();
         stores.sort_by(|one, other| one.path().cmp(other.path()));
-        let changes = Arc::new(ChangeNotifier::new(stores.clone(), mirrors));
+        let changes = Arc::new(ChangeNotifier::new(stores.clone(), replicas));
         // The ledger holds no items, so it is not watched for changes.
         stores.push(Arc::clone(&ledger));
         let ledger = Ledger::new(ledger);
         Self {
             stores,
-            aggregator_template: all,
+            sources,
+            event_loop: Arbiter::current(),
             aggregator,
-            blocking_pool: desk,
+            blocking_pool: pool,
             change_notifier: changes,
             ledger,
             indexer,
         }
     }
 
-    /// Returns the library with actors on the current event loop.
-    pub(crate) fn on_current_loop(&self) -> Self {
-        let all = self.aggregator_template.on_current_loop();
-        Self { aggregator: all.clone().start(), aggregator_template: all, ..self.clone() }
-    }
-
     /// Returns `true` while all actors run. A panic stops an actor.
     pub(crate) fn is_running(&self) -> bool {
-        self.aggregator.connected()
-            && self.aggregator_template.sources().iter().all(SourceHandle::is_running)
+        self.aggregator.connected() && self.sources.iter().all(SourceHandle::is_running)
     }
 
     /// Runs blocking work on the pool. Returns `None` if it panics or the queue is full.
@@ -111,7 +113,7 @@ impl Library {
     }
 
     /// Returns the blocking pool.
-    pub(crate) fn desk(&self) -> &Arc<BlockingPool> {
+    pub(crate) fn blocking_pool(&self) -> &Arc<BlockingPool> {
         &self.blocking_pool
     }
 
@@ -127,7 +129,7 @@ impl Library {
 
     /// Returns a source by name.
     pub fn source(&self, name: SourceName) -> Option<&SourceHandle> {
-        self.aggregator_template.sources().iter().find(|source| source.name() == name)
+        self.sources.iter().find(|source| source.name() == name)
     }
 
     /// Returns the import ledger.
@@ -178,6 +180,16 @@ impl Library {
     /// changed them.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.change_notifier.subscribe()
+    }
+
+    /// Starts a session actor on the library's event loop.
+    pub(super) fn start_session(
+        &self,
+        state: SessionState,
+        home: Option<SessionHome>,
+    ) -> Addr<Session> {
+        let session = Session::new(&self.aggregator, state, home);
+        Session::start_in_arbiter(&self.event_loop, |_| session)
     }
 
     pub(crate) fn aggregator(&self) -> &Addr<Aggregator> {

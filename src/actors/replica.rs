@@ -70,7 +70,7 @@ impl TldwDirectory {
     }
 
     /// Creates the replicas of the databases of user `id`.
-    pub(crate) fn mirrors(
+    pub(crate) fn replicas(
         &self,
         id: &str,
         stores: impl Iterator<Item = (Database, Arc<Store>)>,

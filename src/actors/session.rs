@@ -1,24 +1,31 @@
-//! Conversation of one principal: items shown and recent queries.
+//! Conversation of one principal: items shown, recent queries, and the course of a search.
 
 use std::{
     collections::{HashSet, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    rc::Rc,
+    sync::{Arc, Weak},
 };
 
-use actix::prelude::*;
+use actix::{
+    WeakAddr,
+    fut::{LocalBoxActorFuture, ready},
+    prelude::*,
+};
 use vademecum_kit::{
     model::{
-        GetRequest, Hit, Item, ItemId, Order, PageRequest, Preferences, Retrieval,
-        RetrievalOptions, SourceName,
+        CorpusStatistics, GetRequest, Hit, Item, ItemId, Order, PageRequest, Preferences,
+        Retrieval, RetrievalOptions, SourceName, Uri,
     },
     search::FtsQuery,
 };
 
 use super::{
-    CallError, SourceFailure, SourceSelection, VectorQuery, WithContext,
+    CallContext, CallError, SourceFailure, SourceSelection, VectorQuery, WithContext,
     aggregator::{Aggregator, CorrectWords, LoadAllHits, MergedResults, RankAll, ReadSourceItem},
     hybrid::apply_vector_hit,
+    mailbox::send,
     seen_uris::{HasMore, PageSelection, SeenUris},
+    session_store::{SessionKey, SessionStore},
 };
 
 /// Maximum length of a query, in bytes. Longer texts are documents.
@@ -27,48 +34,134 @@ const MAX_QUERY_BYTES: usize = 64 * 1_024;
 /// Maximum length of a remembered query, in bytes. It is kept as long as the conversation.
 const MAX_REMEMBERED_QUERY_BYTES: usize = 4 * 1_024;
 
-/// Actor of a conversation that exists while a request is processed. Its state is stored
-/// separately.
+/// Factor by which the requested ranking grows when too many of its matches were shown before.
+const DEEPER_FACTOR: usize = 4;
+
+/// Actor of one conversation. It owns the conversation's state for as long as it runs; while the
+/// conversation is idle, the state rests in the [`SessionStore`] and the actor is stopped.
 #[derive(Debug)]
 pub struct Session {
-    aggregator: Addr<Aggregator>,
-    state: SharedSessionState,
+    /// Weak, so that an idle session does not keep a library open.
+    aggregator: WeakAddr<Aggregator>,
+    state: SessionState,
+    /// Searches in progress. A session with any is not put to rest.
+    running_searches: usize,
+    home: Option<SessionHome>,
 }
 
-/// Shared state of a conversation; all that is kept while it is idle.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedSessionState(Arc<Mutex<SessionState>>);
-
+/// The store entry of a session.
 #[derive(Debug)]
-struct SessionState {
+pub(super) struct SessionHome {
+    pub(super) store: Weak<SessionStore>,
+    pub(super) key: SessionKey,
+}
+
+/// State of a conversation.
+#[derive(Debug)]
+pub(super) struct SessionState {
     seen: SeenUris,
     recent_queries: VecDeque<Arc<FtsQuery>>,
     max_recent_queries: usize,
 }
 
-impl SharedSessionState {
+impl SessionState {
     /// Creates an empty state with these limits.
-    pub(crate) fn new(seen_uris: usize, recent_queries: usize) -> Self {
-        Self(Arc::new(Mutex::new(SessionState {
-            seen: SeenUris::new(seen_uris),
-            recent_queries: VecDeque::new(),
-            max_recent_queries: recent_queries,
-        })))
+    pub(super) fn new(max_seen_uris: usize, max_recent_queries: usize) -> Self {
+        let seen = SeenUris::new(max_seen_uris);
+        Self { seen, recent_queries: VecDeque::new(), max_recent_queries }
     }
 
-    fn lock(&self) -> MutexGuard<'_, SessionState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn remember_query(&mut self, query: &Arc<FtsQuery>) {
+        // Queries that were typed differently but search for the same are one.
+        if query.typed().len() > MAX_REMEMBERED_QUERY_BYTES {
+            return;
+        }
+        let expression = query.expression();
+        self.recent_queries.retain(|known| known.expression() != expression);
+        self.recent_queries.push_front(Arc::clone(query));
+        self.recent_queries.truncate(self.max_recent_queries);
+    }
+
+    /// Selects the page of a ranking and records it as shown. Returns `None` if only a ranking of
+    /// more than `depth` matches can fill it.
+    fn take_page(
+        &mut self,
+        search: &SearchRequest,
+        merged: MergedResults,
+        depth: usize,
+    ) -> Option<RankedPage> {
+        let (ranked, total) = (&merged.ranked, merged.total);
+        if !search.skip_seen {
+            let selection =
+                SeenUris::new(0).select_page(ranked, total, search.offset, search.limit);
+            return Some(RankedPage { merged, selection, restarted: false });
+        }
+        let selection = self.seen.select_page(ranked, total, search.offset, search.limit);
+        if selection.has_more == HasMore::Unknown && ranked.len() >= depth {
+            return None;
+        }
+        let nothing_new = selection.shown.is_empty() && selection.skipped > 0;
+        let restarted = nothing_new && self.seen.covers_ranking(ranked);
+        let selection = if restarted {
+            self.seen.remove_all(ranked.iter().map(|match_| &match_.uri));
+            self.seen.select_page(ranked, total, search.offset, search.limit)
+        } else {
+            selection
+        };
+        selection.shown.iter().for_each(|match_| self.seen.insert(&match_.uri));
+        Some(RankedPage { merged, selection, restarted })
+    }
+
+    /// Forgets the matches among `selected` that were not returned.
+    fn forget_missing(&mut self, selected: &[Uri], hits: &[Hit]) {
+        let returned: HashSet<_> = hits.iter().map(|hit| &hit.uri).collect();
+        self.seen.remove_all(selected.iter().filter(|uri| !returned.contains(uri)));
     }
 }
 
 impl Session {
-    pub(crate) fn new(aggregator: Addr<Aggregator>, memory: SharedSessionState) -> Self {
-        Self { aggregator, state: memory }
+    /// Creates the actor of a conversation. Without a `home` its state ends with the actor.
+    pub(super) fn new(
+        aggregator: &Addr<Aggregator>,
+        state: SessionState,
+        home: Option<SessionHome>,
+    ) -> Self {
+        Self { aggregator: aggregator.downgrade(), state, running_searches: 0, home }
     }
 }
 
 impl Actor for Session {
     type Context = Context<Self>;
+}
+
+/// Replaces the aggregator, after the library was closed and opened again.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct UseAggregator(pub(super) WeakAddr<Aggregator>);
+
+impl Handler<UseAggregator> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: UseAggregator, _: &mut Self::Context) {
+        self.aggregator = message.0;
+    }
+}
+
+/// Moves the state to the store and stops the actor, unless the session is in use.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(super) struct RestIfIdle;
+
+impl Handler<RestIfIdle> for Session {
+    type Result = ();
+
+    fn handle(&mut self, _: RestIfIdle, context: &mut Self::Context) {
+        let Some(home) = self.home.as_ref().filter(|_| self.running_searches == 0) else { return };
+        let store = home.store.upgrade();
+        if store.is_some_and(|it| it.rest(&home.key, &context.address(), &mut self.state)) {
+            context.stop();
+        }
+    }
 }
 
 /// Searches the selected sources.
@@ -121,15 +214,30 @@ pub struct SearchPage {
 }
 
 impl Handler<WithContext<SearchRequest>> for Session {
-    type Result = ResponseFuture<Result<SearchPage, CallError>>;
+    type Result = SessionFuture<Result<SearchPage, CallError>>;
 
     fn handle(
         &mut self,
         search: WithContext<SearchRequest>,
         _: &mut Self::Context,
     ) -> Self::Result {
-        let (aggregator, memory) = (self.aggregator.clone(), self.state.clone());
-        Box::pin(async move { run_search(search, &aggregator, &memory).await })
+        let (query, aggregator) = match parse_query(&search.request.query) {
+            Ok(query) => (Arc::new(query), self.aggregator.upgrade()),
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let Some(aggregator) = aggregator else {
+            return Box::pin(ready(Err(CallError::Unavailable)));
+        };
+        self.state.remember_query(&query);
+        self.running_searches += 1;
+        let WithContext { request, context } = search;
+        let search = Rc::new(Search { request, context, aggregator });
+        let ranked = self.rank_with_corrections(Rc::clone(&search), query);
+        let page = ranked.then(move |ranked, session, _| session.load_page(&search, ranked));
+        Box::pin(page.map(|page, session, _| {
+            session.running_searches -= 1;
+            page
+        }))
     }
 }
 
@@ -155,118 +263,228 @@ impl Handler<WithContext<ReadRequest>> for Session {
     type Result = ResponseFuture<Result<Item, CallError>>;
 
     fn handle(&mut self, read: WithContext<ReadRequest>, _: &mut Self::Context) -> Self::Result {
-        let WithContext { request: read, context: waiting } = read;
-        let aggregator = self.aggregator.clone();
-        let about = self.state.lock().recent_queries.iter().cloned().collect();
-        let retrieval = Retrieval::resolve(read.options, &read.preferences);
+        let WithContext { request, context } = read;
+        let aggregator = self.aggregator.upgrade();
         let get = GetRequest {
-            id: read.id,
-            part: read.part,
-            retrieval,
-            page: read.page,
-            recent_queries: about,
+            id: request.id,
+            part: request.part,
+            retrieval: Retrieval::resolve(request.options, &request.preferences),
+            page: request.page,
+            recent_queries: self.state.recent_queries.iter().cloned().collect(),
         };
-        let message = ReadSourceItem { source: read.source, get, context: waiting };
-        Box::pin(
-            async move { aggregator.send(message).await.unwrap_or(Err(CallError::Unavailable)) },
-        )
+        let message = ReadSourceItem { source: request.source, get, context };
+        Box::pin(async move {
+            let aggregator = aggregator.ok_or(CallError::Unavailable)?;
+            send(&aggregator, message).await.unwrap_or(Err(CallError::Unavailable))
+        })
     }
 }
 
-async fn run_search(
-    asked: WithContext<SearchRequest>,
-    aggregator: &Addr<Aggregator>,
-    memory: &SharedSessionState,
-) -> Result<SearchPage, CallError> {
-    let mut query = Arc::new(parse_query(&asked.request.query)?);
-    memory.lock().remember_query(&query);
-    let mut chosen = rank_page(&asked, &query, aggregator, memory).await?;
-    let mut searched_for = None;
-    if chosen.0.is_empty()
-        && let Some((other, instead)) =
-            correct_query(&asked, &query, &chosen.0, aggregator, memory).await?
-    {
-        searched_for = Some(other.stored_words());
-        memory.lock().remember_query(&other);
-        (query, chosen) = (other, instead);
+/// A future that may use the session between its steps.
+type SessionFuture<T> = LocalBoxActorFuture<Session, T>;
+
+/// A search in progress.
+struct Search {
+    request: SearchRequest,
+    context: CallContext,
+    aggregator: Addr<Aggregator>,
+}
+
+/// A ranking and the part of it that is shown.
+struct RankedPage {
+    merged: MergedResults,
+    selection: PageSelection,
+    restarted: bool,
+}
+
+/// A ranked page, the query that found it, and its words if they are not those of the request.
+struct RankedQuery {
+    query: Arc<FtsQuery>,
+    page: RankedPage,
+    searched_for: Option<String>,
+}
+
+impl Session {
+    /// Ranks the matches of a query. If there are none, tries the words of its phrases, then
+    /// similar stored words.
+    fn rank_with_corrections(
+        &self,
+        search: Rc<Search>,
+        query: Arc<FtsQuery>,
+    ) -> SessionFuture<Result<RankedQuery, CallError>> {
+        let ranked = self.rank_page(&search, &query, self.initial_depth(&search.request));
+        Box::pin(ranked.then(move |page, session, _| {
+            let original = match page {
+                Ok(page) => RankedQuery { query, page, searched_for: None },
+                Err(error) => return Box::pin(ready(Err(error))) as SessionFuture<_>,
+            };
+            if !original.page.merged.is_empty() {
+                return Box::pin(ready(Ok(original)));
+            }
+            match original.query.relaxed() {
+                Some(relaxed) => session.rank_relaxed(search, original, Arc::new(relaxed)),
+                None => {
+                    let query = Arc::clone(&original.query);
+                    let statistics = original.page.merged.statistics.clone();
+                    session.rank_corrected(search, original, query, &statistics)
+                }
+            }
+        }))
     }
-    let (merged, pick, restarted) = chosen;
-    let WithContext { request: search, context: waiting } = asked;
-    let wish = search.snippet_length.or(search.preferences.snippet_length);
-    let shown: Vec<_> = pick.shown.iter().map(|match_| match_.uri.clone()).collect();
-    let (mut hits, failed) = if shown.is_empty() {
-        (Vec::new(), Vec::new())
-    } else {
-        let show = LoadAllHits {
+
+    /// Ranks the words of phrases that are found nowhere.
+    fn rank_relaxed(
+        &self,
+        search: Rc<Search>,
+        original: RankedQuery,
+        relaxed: Arc<FtsQuery>,
+    ) -> SessionFuture<Result<RankedQuery, CallError>> {
+        let ranked = self.rank_page(&search, &relaxed, self.initial_depth(&search.request));
+        Box::pin(ranked.then(move |page, session, _| match page {
+            Err(error) => Box::pin(ready(Err(error))) as SessionFuture<_>,
+            Ok(page) if page.merged.is_empty() => {
+                session.rank_corrected(search, original, relaxed, &page.merged.statistics)
+            }
+            Ok(page) => Box::pin(ready(Ok(session.accept_correction(relaxed, page)))),
+        }))
+    }
+
+    /// Ranks a query whose unmatched words are replaced by similar stored ones. Without any, the
+    /// result is `original`.
+    fn rank_corrected(
+        &self,
+        search: Rc<Search>,
+        original: RankedQuery,
+        query: Arc<FtsQuery>,
+        statistics: &CorpusStatistics,
+    ) -> SessionFuture<Result<RankedQuery, CallError>> {
+        let words = query.unmatched_words(statistics);
+        if words.is_empty() {
+            return Box::pin(ready(Ok(original)));
+        }
+        let selections = search.request.selections.clone();
+        let message = CorrectWords { words, selections, cancel: search.context.cancel.clone() };
+        let corrections = send(&search.aggregator, message).into_actor(self);
+        Box::pin(corrections.then(move |corrections, session, _| {
+            let Ok(corrections) = corrections else {
+                return Box::pin(ready(Err(CallError::Unavailable))) as SessionFuture<_>;
+            };
+            let Some(corrected) = query.with_corrections(&corrections).map(Arc::new) else {
+                return Box::pin(ready(Ok(original)));
+            };
+            let depth = session.initial_depth(&search.request);
+            let ranked = session.rank_page(&search, &corrected, depth);
+            Box::pin(ranked.map(move |page, session, _| {
+                let page = page?;
+                if page.merged.is_empty() {
+                    return Ok(original);
+                }
+                Ok(session.accept_correction(corrected, page))
+            }))
+        }))
+    }
+
+    fn accept_correction(&mut self, query: Arc<FtsQuery>, page: RankedPage) -> RankedQuery {
+        self.state.remember_query(&query);
+        let searched_for = Some(query.stored_words());
+        RankedQuery { query, page, searched_for }
+    }
+
+    /// Returns the number of matches to rank first: the page, and as many again if some of it may
+    /// have been shown.
+    fn initial_depth(&self, search: &SearchRequest) -> usize {
+        let page = search.offset.saturating_add(search.limit).saturating_add(1);
+        let seen_count = if search.skip_seen { self.state.seen.len() } else { 0 };
+        page.saturating_add(seen_count.min(search.limit))
+    }
+
+    /// Ranks `depth` matches, or more if those do not fill the page, and records the page as shown.
+    fn rank_page(
+        &self,
+        search: &Rc<Search>,
+        query: &Arc<FtsQuery>,
+        depth: usize,
+    ) -> SessionFuture<Result<RankedPage, CallError>> {
+        let request = &search.request;
+        let message = RankAll {
+            query: Arc::clone(query),
+            selections: request.selections.clone(),
+            order: request.order.or(request.preferences.order_by).unwrap_or_default(),
+            take: depth,
+            vectors: request.vector_query.clone(),
+            context: search.context.clone(),
+        };
+        let merged = send(&search.aggregator, message).into_actor(self);
+        let (search, query) = (Rc::clone(search), Arc::clone(query));
+        Box::pin(merged.then(move |merged, session, _| {
+            let checked = merged.map_err(|_| CallError::Unavailable).and_then(|merged| {
+                require_answer(&merged, &search.request.selections)?;
+                Ok(merged)
+            });
+            match checked.map(|it| session.state.take_page(&search.request, it, depth)) {
+                Err(error) => Box::pin(ready(Err(error))) as SessionFuture<_>,
+                Ok(Some(page)) => Box::pin(ready(Ok(page))),
+                Ok(None) => session.rank_page(&search, &query, depth.saturating_mul(DEEPER_FACTOR)),
+            }
+        }))
+    }
+
+    /// Loads the hits of a ranked page.
+    fn load_page(
+        &self,
+        search: &Rc<Search>,
+        ranked: Result<RankedQuery, CallError>,
+    ) -> SessionFuture<Result<SearchPage, CallError>> {
+        let RankedQuery { query, page: ranked, searched_for } = match ranked {
+            Ok(ranked) => ranked,
+            Err(error) => return Box::pin(ready(Err(error))),
+        };
+        let RankedPage { merged, selection, restarted } = ranked;
+        let request = &search.request;
+        let snippet_length = Retrieval::snippet_length(
+            request.snippet_length.or(request.preferences.snippet_length),
+        );
+        let selected: Vec<_> = selection.shown.iter().map(|match_| match_.uri.clone()).collect();
+        let message = (!selected.is_empty()).then(|| LoadAllHits {
             query,
-            selections: search.selections,
-            ranked: pick.shown,
+            selections: request.selections.clone(),
+            ranked: selection.shown,
             weights: merged.statistics.phrase_weights().into(),
-            snippet_length: Retrieval::snippet_length(wish),
-            highlight: search.highlight,
-            context: waiting,
+            snippet_length,
+            highlight: request.highlight,
+            context: search.context.clone(),
+        });
+        let (aggregator, fresh) = (search.aggregator.clone(), request.skip_seen);
+        let loaded = async move {
+            match message {
+                Some(message) => send(&aggregator, message).await,
+                None => Ok((Vec::new(), Vec::new())),
+            }
         };
-        aggregator.send(show).await.map_err(|_| CallError::Unavailable)?
-    };
-    let length = Retrieval::snippet_length(wish);
-    for hit in &mut hits {
-        hit.score_type = merged.score_type;
-        if let Some(near) = merged.vector_hits.get(&hit.uri) {
-            apply_vector_hit(hit, near, length);
-        }
+        Box::pin(loaded.into_actor(self).map(move |loaded, session, _| {
+            let (mut hits, failed) = loaded.map_err(|_| CallError::Unavailable)?;
+            for hit in &mut hits {
+                hit.score_type = merged.score_type;
+                if let Some(vector_hit) = merged.vector_hits.get(&hit.uri) {
+                    apply_vector_hit(hit, vector_hit, snippet_length);
+                }
+            }
+            if fresh && hits.len() < selected.len() {
+                session.state.forget_missing(&selected, &hits);
+            }
+            Ok(SearchPage {
+                hits,
+                next_offset: (selection.has_more == HasMore::Yes).then_some(selection.next_offset),
+                total: merged.total,
+                skipped: selection.skipped,
+                restarted,
+                searched_for,
+                failed: merged.failed.into_iter().chain(failed).collect(),
+                missing_vectors: merged.missing_vectors,
+                vectors_skipped_reason: merged.vectors_skipped_reason,
+            })
+        }))
     }
-    if search.skip_seen && hits.len() < shown.len() {
-        // Only returned hits count as shown.
-        let returned: HashSet<_> = hits.iter().map(|hit| &hit.uri).collect();
-        let missing = shown.iter().filter(|uri| !returned.contains(uri));
-        memory.lock().seen.remove_all(missing);
-    }
-    Ok(SearchPage {
-        hits,
-        next_offset: (pick.has_more == HasMore::Yes).then_some(pick.next_offset),
-        total: merged.total,
-        skipped: pick.skipped,
-        restarted,
-        searched_for,
-        failed: merged.failed.into_iter().chain(failed).collect(),
-        missing_vectors: merged.missing_vectors,
-        vectors_skipped_reason: merged.vectors_skipped_reason,
-    })
-}
-
-/// Ranked results, selected page and restart flag.
-type RankedPage = (MergedResults, PageSelection, bool);
-
-/// Corrects a query that finds nothing: relaxes a phrase that does not occur, or replaces words by
-/// similar stored ones.
-async fn correct_query(
-    asked: &WithContext<SearchRequest>,
-    query: &Arc<FtsQuery>,
-    merged: &MergedResults,
-    aggregator: &Addr<Aggregator>,
-    memory: &SharedSessionState,
-) -> Result<Option<(Arc<FtsQuery>, RankedPage)>, CallError> {
-    let mut statistics = merged.statistics.clone();
-    let mut query = Arc::clone(query);
-    if let Some(relaxed) = query.relaxed() {
-        query = Arc::new(relaxed);
-        let chosen = rank_page(asked, &query, aggregator, memory).await?;
-        if !chosen.0.is_empty() {
-            return Ok(Some((query, chosen)));
-        }
-        statistics = chosen.0.statistics;
-    }
-    let words = query.unmatched_words(&statistics);
-    if words.is_empty() {
-        return Ok(None);
-    }
-    let wanted = asked.request.selections.clone();
-    let message = CorrectWords { words, selections: wanted, cancel: asked.context.cancel.clone() };
-    let corrections = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
-    let Some(corrected) = query.with_corrections(&corrections) else { return Ok(None) };
-    let query = Arc::new(corrected);
-    let chosen = rank_page(asked, &query, aggregator, memory).await?;
-    Ok((!chosen.0.is_empty()).then_some((query, chosen)))
 }
 
 fn parse_query(text: &str) -> Result<FtsQuery, CallError> {
@@ -282,41 +500,6 @@ fn parse_query(text: &str) -> Result<FtsQuery, CallError> {
     Ok(FtsQuery::parse(text))
 }
 
-/// Ranks deep enough to fill the page and records the shown results.
-async fn rank_page(
-    WithContext { request: search, context: waiting }: &WithContext<SearchRequest>,
-    query: &Arc<FtsQuery>,
-    aggregator: &Addr<Aggregator>,
-    memory: &SharedSessionState,
-) -> Result<RankedPage, CallError> {
-    let nothing = SeenUris::new(0);
-    let page = search.offset.saturating_add(search.limit).saturating_add(1);
-    let seen_count = if search.skip_seen { memory.lock().seen.len() } else { 0 };
-    let mut take = page.saturating_add(seen_count.min(search.limit));
-    loop {
-        let message = RankAll {
-            query: Arc::clone(query),
-            selections: search.selections.clone(),
-            order: search.order.or(search.preferences.order_by).unwrap_or_default(),
-            take,
-            vectors: search.vector_query.clone(),
-            context: waiting.clone(),
-        };
-        let merged = aggregator.send(message).await.map_err(|_| CallError::Unavailable)?;
-        require_answer(&merged, &search.selections)?;
-        let mut memory = memory.lock();
-        let seen = if search.skip_seen { &memory.seen } else { &nothing };
-        let pick = seen.select_page(&merged.ranked, merged.total, search.offset, search.limit);
-        let deepest = merged.ranked.len() < take;
-        if pick.has_more == HasMore::Unknown && !deepest {
-            take = take.saturating_mul(4);
-            continue;
-        }
-        let (pick, restarted) = memory.record_shown(search, &merged, pick);
-        return Ok((merged, pick, restarted));
-    }
-}
-
 /// Fails if no source answered.
 fn require_answer(merged: &MergedResults, wanted: &[SourceSelection]) -> Result<(), CallError> {
     if merged.failed.is_empty() || merged.failed.len() < wanted.len() {
@@ -330,37 +513,116 @@ fn require_answer(merged: &MergedResults, wanted: &[SourceSelection]) -> Result<
     Err(CallError::AllSourcesFailed(reasons.join("; ")))
 }
 
-impl SessionState {
-    fn remember_query(&mut self, query: &Arc<FtsQuery>) {
-        // Remembered queries are compared by expression, so the typed text may be longer.
-        if query.typed().len() > MAX_REMEMBERED_QUERY_BYTES {
-            return;
-        }
-        let expression = query.expression();
-        self.recent_queries.retain(|known| known.expression() != expression);
-        self.recent_queries.push_front(Arc::clone(query));
-        self.recent_queries.truncate(self.max_recent_queries);
+#[cfg(test)]
+mod tests {
+    use std::{num::NonZeroUsize, time::Duration};
+
+    use vademecum_core::{
+        auth::local_principal,
+        config::{Limits, Sessions, Storage},
+    };
+    use vademecum_kit::model::{Draft, DraftBody, Filters, NoteDraft, PromptDraft};
+    use vademecum_mcp::Scope;
+
+    use super::*;
+    use crate::{
+        actors::{LibraryConfig, UserRegistry, mailbox::counter},
+        registry,
+    };
+
+    fn registry_in(folder: &tempfile::TempDir) -> UserRegistry {
+        UserRegistry::new(LibraryConfig {
+            users: folder.path().to_owned(),
+            tldw: None,
+            sources: registry::sources(),
+            embeddings: None,
+            max_open_libraries: Storage::default().open_libraries,
+            limits: Limits::default(),
+            sessions: Sessions { most: NonZeroUsize::MAX, ..Sessions::default() },
+        })
     }
 
-    /// Records the shown results. If all had been shown before, starts over and returns `true`.
-    fn record_shown(
-        &mut self,
-        search: &SearchRequest,
-        merged: &MergedResults,
-        pick: PageSelection,
-    ) -> (PageSelection, bool) {
-        if !search.skip_seen {
-            return (pick, false);
-        }
-        let nothing_new = pick.shown.is_empty() && pick.skipped > 0;
-        let restart = nothing_new && self.seen.covers_ranking(&merged.ranked);
-        let pick = if restart {
-            self.seen.remove_all(merged.ranked.iter().map(|match_| &match_.uri));
-            self.seen.select_page(&merged.ranked, merged.total, search.offset, search.limit)
-        } else {
-            pick
+    fn search_for(query: &str) -> WithContext<SearchRequest> {
+        let request = SearchRequest {
+            query: query.to_owned(),
+            selections: SourceName::ALL
+                .map(|source| SourceSelection::source(source, Filters::default()))
+                .to_vec(),
+            order: None,
+            limit: 10,
+            offset: 0,
+            snippet_length: None,
+            highlight: false,
+            preferences: Preferences::default(),
+            skip_seen: true,
+            vector_query: None,
         };
-        pick.shown.iter().for_each(|match_| self.seen.insert(&match_.uri));
-        (pick, restart)
+        WithContext { request, context: CallContext::default() }
+    }
+
+    async fn save_note_and_prompt(registry: &UserRegistry, user: &str) {
+        let library = registry.library(&local_principal(user.parse().unwrap()));
+        let note = NoteDraft { title: "Rye bread".to_owned(), ..NoteDraft::default() };
+        let prompt = PromptDraft { name: "Bread recipe".to_owned(), ..PromptDraft::default() };
+        for (source, body) in [
+            (SourceName::Notes, DraftBody::Note(note)),
+            (SourceName::Prompts, DraftBody::Prompt(prompt)),
+        ] {
+            let source = library.source(source).unwrap();
+            source.save_drafts(vec![Draft::from_stored("1", body)]).await.unwrap();
+        }
+    }
+
+    #[actix::test]
+    async fn search_sends_one_message_per_step() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = registry_in(&folder);
+        let ada = local_principal("ada".parse().unwrap());
+        save_note_and_prompt(&registry, "ada").await;
+        let first = registry.open_session(&ada, None).unwrap();
+        assert_eq!(first.send(search_for("bread")).await.unwrap().unwrap().hits.len(), 2);
+        // The statistics of all sources are cached now.
+        counter::take();
+        let session = registry.open_session(&ada, None).unwrap();
+        let page = send(&session, search_for("bread")).await.unwrap().unwrap();
+        assert_eq!(page.hits.len(), 2);
+        let (to_session, to_aggregator, ranks, loads) = (1, 2, SourceName::ALL.len(), 2);
+        assert_eq!(counter::take(), to_session + to_aggregator + ranks + loads);
+    }
+
+    #[actix::test]
+    async fn resting_session_keeps_its_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = registry_in(&folder);
+        let ada = local_principal("ada".parse().unwrap());
+        save_note_and_prompt(&registry, "ada").await;
+        let handle = Scope::Handle(registry.create_session(&ada));
+        let session = registry.open_session(&ada, Some(&handle)).unwrap();
+        assert_eq!(session.send(search_for("rye")).await.unwrap().unwrap().hits.len(), 1);
+        assert_eq!(registry.running_sessions(), 1);
+        registry.remove_idle();
+        session.send(RestIfIdle).await.unwrap();
+        assert_eq!(registry.running_sessions(), 1, "it was used a moment ago");
+        registry.age_sessions(Duration::from_secs(60));
+        registry.remove_idle();
+        while registry.running_sessions() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let session = registry.open_session(&ada, Some(&handle)).unwrap();
+        let page = session.send(search_for("bread")).await.unwrap().unwrap();
+        assert_eq!((page.hits.len(), page.skipped), (1, 1));
+    }
+
+    #[actix::test]
+    async fn session_follows_a_library_that_was_reopened() {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = registry_in(&folder);
+        let ada = local_principal("ada".parse().unwrap());
+        save_note_and_prompt(&registry, "ada").await;
+        let handle = Scope::Handle(registry.create_session(&ada));
+        registry.open_session(&ada, Some(&handle)).unwrap();
+        registry.close_libraries();
+        let session = registry.open_session(&ada, Some(&handle)).unwrap();
+        assert_eq!(session.send(search_for("rye")).await.unwrap().unwrap().hits.len(), 1);
     }
 }

@@ -23,6 +23,7 @@ use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, s
 use self::write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts};
 use super::{
     blocking_pool::{BlockingPool, PoolError},
+    mailbox::send,
     replica::Replica,
     source_call::SourceCall,
 };
@@ -46,21 +47,14 @@ impl SourceHandle {
     pub(crate) fn start(
         source: Arc<dyn Source>,
         store: Arc<Store>,
-        desk: Arc<BlockingPool>,
+        pool: Arc<BlockingPool>,
     ) -> Self {
         let actor = SourceActor {
             source: Arc::clone(&source),
             store: Arc::clone(&store),
-            blocking_pool: desk,
+            blocking_pool: pool,
         };
         Self { source, store, address: actor.start(), replica: None, meter: None }
-    }
-
-    /// Returns a handle with an actor on the current event loop.
-    pub(crate) fn on_current_loop(&self, desk: &Arc<BlockingPool>) -> Self {
-        let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
-        let actor = SourceActor { source, store, blocking_pool: Arc::clone(desk) };
-        Self { address: actor.start(), ..self.clone() }
     }
 
     /// Adds metrics of calls.
@@ -245,7 +239,7 @@ impl SourceHandle {
             if let Some(mirror) = &self.replica {
                 mirror.wait_until_synced().await?;
             }
-            self.address.send(message).await.unwrap_or_else(|_| Err(actor_stopped(self.name())))
+            send(&self.address, message).await.unwrap_or_else(|_| Err(actor_stopped(self.name())))
         };
         asked.finish(answer.await)
     }

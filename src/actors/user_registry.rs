@@ -3,21 +3,19 @@
 //! A session is found only by the principal that owns it, because the principal is part of its key.
 
 use std::{
-    collections::HashMap,
     fmt,
     num::NonZeroUsize,
     path::PathBuf,
     sync::Arc,
-    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
 use actix::prelude::*;
-use dashmap::{DashMap, Entry};
+use dashmap::DashMap;
 use uuid::Uuid;
 use vademecum_kit::source::Source;
 
-use super::{CallError, Library, Session, TldwDirectory, session::SharedSessionState};
+use super::{CallError, Library, Session, TldwDirectory, session_store::SessionStore};
 use vademecum_core::{
     auth::{Principal, UserId},
     config::{Limits, Sessions},
@@ -50,27 +48,19 @@ pub struct UserRegistry {
     config: LibraryConfig,
     metrics: Metrics,
     libraries: DashMap<UserId, OpenLibrary>,
-    sessions: DashMap<(Principal, Scope), SessionEntry>,
+    sessions: Arc<SessionStore>,
 }
 
 /// Open library. Dropping it closes its files once running work is done.
 struct OpenLibrary {
-    /// Actors on each event loop that has served the user. Messages to another loop would wake
-    /// another thread, as would the replies.
-    by_thread: HashMap<ThreadId, Library>,
-    last_used: Instant,
-}
-
-/// Active conversation.
-pub(super) struct SessionEntry {
-    state: SharedSessionState,
+    library: Library,
     last_used: Instant,
 }
 
 impl fmt::Debug for UserRegistry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Roster")
+            .debug_struct("UserRegistry")
             .field("libraries", &self.libraries.len())
             .field("sessions", &self.sessions.len())
             .finish_non_exhaustive()
@@ -79,9 +69,9 @@ impl fmt::Debug for UserRegistry {
 
 impl UserRegistry {
     /// Creates an empty registry.
-    pub fn new(shelf: LibraryConfig) -> Self {
-        let metrics = Metrics::default();
-        Self { config: shelf, metrics, libraries: DashMap::new(), sessions: DashMap::new() }
+    pub fn new(config: LibraryConfig) -> Self {
+        let sessions = Arc::new(SessionStore::new(config.sessions.clone()));
+        Self { config, metrics: Metrics::default(), libraries: DashMap::new(), sessions }
     }
 
     /// Sets the metrics that sources are counted in.
@@ -90,32 +80,24 @@ impl UserRegistry {
         Self { metrics, ..self }
     }
 
-    /// Returns the principal's library with actors on the current event loop.
+    /// Returns the principal's library. Its actors run on the event loop that opened it first.
     pub fn library(&self, principal: &Principal) -> Library {
         let user = principal.user();
-        let mut known = self.libraries.get_mut(user).unwrap_or_else(|| {
-            if self.libraries.len() >= self.config.max_open_libraries.get() {
-                self.evict_library();
+        if let Some(mut open) = self.libraries.get_mut(user) {
+            open.last_used = Instant::now();
+            if open.library.is_running() {
+                return open.library.clone();
             }
-            let nowhere = || OpenLibrary { by_thread: HashMap::new(), last_used: Instant::now() };
-            self.libraries.entry(user.clone()).or_insert_with(nowhere)
-        });
-        known.last_used = Instant::now();
-        let here = thread::current().id();
-        match known.by_thread.get(&here) {
-            Some(library) if library.is_running() => return library.clone(),
-            Some(_) => {
-                tracing::error!(user.id = %user, "library actor panicked and is restarted");
-                known.by_thread.clear();
-            }
-            None => {}
+            tracing::error!(user.id = %user, "library actor panicked and is restarted");
+            open.library = self.start_library(user);
+            return open.library.clone();
         }
-        let library = match known.by_thread.values().next() {
-            Some(elsewhere) => elsewhere.on_current_loop(),
-            None => self.start_library(user),
-        };
-        known.by_thread.insert(here, library.clone());
-        library
+        if self.libraries.len() >= self.config.max_open_libraries.get() {
+            self.evict_library();
+        }
+        // Another event loop may have opened it in between.
+        let start = || OpenLibrary { library: self.start_library(user), last_used: Instant::now() };
+        self.libraries.entry(user.clone()).or_insert_with(start).library.clone()
     }
 
     fn start_library(&self, user: &UserId) -> Library {
@@ -137,7 +119,7 @@ impl UserRegistry {
 
     /// Returns the open libraries.
     pub(super) fn open_library_list(&self) -> Vec<Library> {
-        self.libraries.iter().filter_map(|entry| entry.by_thread.values().next().cloned()).collect()
+        self.libraries.iter().map(|entry| entry.library.clone()).collect()
     }
 
     /// Closes the files of all libraries after a checkpoint.
@@ -151,36 +133,25 @@ impl UserRegistry {
         tldw.map_or_else(|| self.config.users.join(id), |tldw| tldw.replica_folder(id))
     }
 
-    /// Returns the principal's conversation. A handle must have been created before; other scopes
-    /// start a conversation when first used.
+    /// Returns the session actor of the principal's conversation. A handle must have been created
+    /// before; other scopes start a conversation when first used. Without a scope, nothing is kept
+    /// after the request.
     pub fn open_session(
         &self,
         principal: &Principal,
         scope: Option<&Scope>,
     ) -> Result<Addr<Session>, CallError> {
-        let Some(scope) = scope else {
-            return Ok(self.start_session_actor(principal, self.new_session_state()));
-        };
-        let idle = self.config.sessions.idle_timeout();
-        let key = (principal.clone(), scope.clone());
-        if let Some(mut seat) = self.sessions.get_mut(&key)
-            && seat.last_used.elapsed() <= idle
-        {
-            seat.last_used = Instant::now();
-            return Ok(self.start_session_actor(principal, seat.state.clone()));
-        }
+        let library = self.library(principal);
         match scope {
-            Scope::Handle(handle) => Err(CallError::UnknownSession(handle.clone())),
-            Scope::Session(_) | Scope::OpenAi(_) => {
-                Ok(self.start_session_actor(principal, self.insert_session(key)))
-            }
+            Some(scope) => self.sessions.open((principal.clone(), scope.clone()), &library),
+            None => Ok(library.start_session(self.sessions.new_state(), None)),
         }
     }
 
     /// Starts a conversation and returns its handle.
     pub fn create_session(&self, principal: &Principal) -> String {
         let handle = Uuid::new_v4().simple().to_string();
-        self.insert_session((principal.clone(), Scope::Handle(handle.clone())));
+        self.sessions.insert((principal.clone(), Scope::Handle(handle.clone())));
         handle
     }
 
@@ -189,56 +160,17 @@ impl UserRegistry {
         self.sessions.remove(&(principal.clone(), scope.clone()));
     }
 
-    /// Drops idle conversations and closes idle libraries.
+    /// Drops idle conversations, puts those without recent requests to rest, and closes idle
+    /// libraries.
     pub fn remove_idle(&self) {
-        let idle = self.config.sessions.idle_timeout();
-        self.sessions.retain(|_, seat| seat.last_used.elapsed() <= idle);
+        let idle = self.idle_timeout();
+        self.sessions.remove_idle();
         self.libraries.retain(|_, library| library.last_used.elapsed() <= idle);
     }
 
     /// Returns the idle timeout of conversations.
     pub fn idle_timeout(&self) -> Duration {
-        self.config.sessions.idle_timeout()
-    }
-
-    fn insert_session(&self, key: (Principal, Scope)) -> SharedSessionState {
-        let sessions = &self.config.sessions;
-        if self.sessions.len() >= sessions.most.min(sessions.most_per_user).get() {
-            self.evict(key.0.user());
-        }
-        let memory = self.new_session_state();
-        let seat = SessionEntry { state: memory.clone(), last_used: Instant::now() };
-        match self.sessions.entry(key) {
-            // Two requests may start the same conversation at once.
-            Entry::Occupied(mut taken)
-                if taken.get().last_used.elapsed() <= self.idle_timeout() =>
-            {
-                taken.get_mut().last_used = Instant::now();
-                taken.get().state.clone()
-            }
-            Entry::Occupied(mut taken) => {
-                taken.insert(seat);
-                memory
-            }
-            Entry::Vacant(free) => {
-                free.insert(seat);
-                memory
-            }
-        }
-    }
-
-    fn new_session_state(&self) -> SharedSessionState {
-        let sessions = &self.config.sessions;
-        SharedSessionState::new(sessions.seen_uris.get(), sessions.recent_queries)
-    }
-
-    /// Starts a session actor on the state of a conversation. It runs until its address is dropped.
-    fn start_session_actor(
-        &self,
-        principal: &Principal,
-        memory: SharedSessionState,
-    ) -> Addr<Session> {
-        Session::new(self.library(principal).aggregator().clone(), memory).start()
+        self.sessions.idle_timeout()
     }
 
     fn evict_library(&self) {
@@ -251,33 +183,23 @@ impl UserRegistry {
             self.libraries.remove(&user);
         }
     }
+}
 
-    /// Evicts the least recently used conversation: of this user if they reached their limit, or,
-    /// if the total limit is reached, of the user with the most conversations.
-    fn evict(&self, user: &UserId) {
-        let sessions = &self.config.sessions;
-        let mut counts: HashMap<UserId, usize> = HashMap::new();
-        for seat in &self.sessions {
-            *counts.entry(seat.key().0.user().clone()).or_default() += 1;
-        }
-        let own = counts.get(user).copied().unwrap_or(0);
-        let whose = if own >= sessions.most_per_user.get() {
-            user
-        } else if counts.values().sum::<usize>() >= sessions.most.get() {
-            let most = counts.iter().max_by_key(|(_, count)| **count);
-            most.map_or(user, |(user, _)| user)
-        } else {
-            return;
-        };
-        let longest_unused = self
-            .sessions
-            .iter()
-            .filter(|entry| entry.key().0.user() == whose)
-            .min_by_key(|entry| entry.value().last_used)
-            .map(|entry| entry.key().clone());
-        if let Some(key) = longest_unused {
-            self.sessions.remove(&key);
-        }
+#[cfg(test)]
+impl UserRegistry {
+    /// Makes the last use of all conversations that much older.
+    pub(super) fn age_sessions(&self, by: Duration) {
+        self.sessions.age(by);
+    }
+
+    /// Returns the number of running session actors.
+    pub(super) fn running_sessions(&self) -> usize {
+        self.sessions.running_actors()
+    }
+
+    /// Closes all libraries as if they had been idle.
+    pub(super) fn close_libraries(&self) {
+        self.libraries.clear();
     }
 }
 
@@ -320,20 +242,17 @@ mod tests {
     }
 
     #[actix::test]
-    async fn event_loops_share_stores_but_not_actors() {
+    async fn event_loops_share_one_set_of_actors() {
         let folder = tempfile::tempdir().unwrap();
-        let roster = Arc::new(registry(&folder, 2, 60));
+        let registry = Arc::new(registry(&folder, 2, 60));
         let ada = local_principal("ada".parse().unwrap());
-        let here = roster.library(&ada);
-        let (sender, there) = tokio::sync::oneshot::channel();
-        let (arbiter, other) = (Arbiter::new(), (Arc::clone(&roster), ada.clone()));
-        assert!(arbiter.spawn_fn(move || sender.send(other.0.library(&other.1)).unwrap()));
-        let there = there.await.unwrap();
-        assert!(here.aggregator() != there.aggregator());
-        assert!(here.aggregator() == roster.library(&ada).aggregator());
-        let mut stores = here.stores().iter().zip(there.stores());
-        assert!(stores.all(|(here, there)| Arc::ptr_eq(here, there)));
-        assert_eq!((roster.open_libraries(), here.stores().len()), (1, there.stores().len()));
+        let here = registry.library(&ada);
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let (arbiter, shared) = (Arbiter::new(), (Arc::clone(&registry), ada.clone()));
+        assert!(arbiter.spawn_fn(move || sender.send(shared.0.library(&shared.1)).unwrap()));
+        let there = receiver.await.unwrap();
+        assert!(here.aggregator() == there.aggregator());
+        assert_eq!(registry.open_libraries(), 1);
         arbiter.stop();
     }
 
