@@ -1,48 +1,48 @@
-# The commands of every day. `just` alone lists them.
+# Everyday commands. `just` alone lists them.
 
 [private]
 default:
     @just --list
 
-# Try it on the library that comes along
+# Try the program on the bundled demo library
 demo:
     cargo run --release -- demo
 
-# Everything that must hold
+# Run every check
 test:
     tests/run
 
-# The lints and the unit tests of one crate: just check vademecum-kit
+# Run the lints and unit tests of one crate: just check vademecum-kit
 check crate:
     cargo clippy -p {{ crate }} --all-targets -- -D warnings
     cargo test -p {{ crate }}
 
-# A minute of fuzzing for one reader or more, with nightly Rust and cargo-fuzz: just fuzz notes
+# Fuzz one or more readers for a minute each, with nightly Rust and cargo-fuzz: just fuzz notes
 fuzz *readers:
     tests/fuzz/run {{ readers }}
 
-# Write the schemas of the tools anew; the diff is part of the review
+# Regenerate the tool schemas; review the diff
 schemas:
     UPDATE_SCHEMAS=1 cargo test --test it schemas
 
-# What ranking and searching cost beside FTS5 and tantivy, and how soon the program answers
+# Benchmark ranking and searching against FTS5 and tantivy, and startup time
 bench:
     cargo build --release
     cargo bench -p vademecum-benches
 
-# The program without the paths of this machine: the same from the same sources and compiler
+# Build a reproducible binary without local paths
 release:
     CFLAGS="-ffile-prefix-map={{ justfile_directory() }}=." \
     RUSTFLAGS="--remap-path-prefix={{ justfile_directory() }}=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
         cargo build --release --locked --bin vademecum
     sha256sum target/release/vademecum
 
-# What the program is made of, as CycloneDX, with cargo-cyclonedx
+# Write a CycloneDX bill of materials, with cargo-cyclonedx
 sbom:
     cargo cyclonedx --format json --override-filename vademecum.cdx --manifest-path Cargo.toml
     mkdir -p target && mv vademecum.cdx.json target/
     find sources tests benches -name vademecum.cdx.json -delete
 
-# Licences, origins and advisories of all crates
+# Check licences, origins and advisories of all crates
 supply:
     tests/supply

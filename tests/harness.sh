@@ -1,6 +1,6 @@
-# What `clients/run`, `conformance/run` and `wire/run` stand on: packages by name
-# and exact version, kept in the target folder, and one server that ends with the
-# script. Meant to be sourced by a script that has set `-euo pipefail`.
+# Shared functions of `servers`, `minilm`, `supply` and the `*/run` scripts: packages pinned by name
+# and version, cached in the target folder, and servers that stop with the script. To be sourced by
+# a script that has set `-euo pipefail`.
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 target="${CARGO_TARGET_DIR:-$root/target}"
@@ -18,7 +18,7 @@ finish() {
 }
 trap finish EXIT
 
-# Installs what is missing, by Debian's name: debian COMMAND PACKAGE…
+# Installs Debian packages if a command fails: debian COMMAND PACKAGE…
 debian() {
     local command="$1"
     shift
@@ -29,8 +29,8 @@ debian() {
     $sudo apt-get install -qy --no-install-recommends "$@"
 }
 
-# Lays the packages of the lock file down, and names the Node to run them with:
-# the one among them where there is one for this machine, else this machine's.
+# Installs the packages of the lock file and sets `node`: the Node binary among them if there is one
+# for this machine, otherwise the system's.
 npm_packages() {
     local lock="$root/tests/npm/package-lock.json"
     debian "npm --version" nodejs npm
@@ -38,7 +38,7 @@ npm_packages() {
         mkdir -p "$npm"
         rm -f "$npm/installed.json"
         cp "$root/tests/npm/package.json" "$lock" "$npm/"
-        # Their install scripts would fetch more than the lock file says.
+        # Install scripts would download files that the lock file does not cover.
         npm ci --prefix "$npm" --ignore-scripts --no-audit --no-fund --loglevel=error
         cp "$lock" "$npm/installed.json"
     fi
@@ -46,7 +46,7 @@ npm_packages() {
     node="${node:-$(command -v node)}"
 }
 
-# An environment of its own for a file of requirements: python_packages NAME
+# Creates a virtual environment for a requirements file: python_packages NAME
 python_packages() {
     local folder="$packages/python/$1" requirements="$root/tests/clients/python/requirements"
     debian "python3 -c 'import ensurepip, venv'" python3 python3-venv
@@ -59,17 +59,17 @@ python_packages() {
     fi
 }
 
-# Serves until the script ends, and tells where: serve PROGRAM ARGUMENT…
+# Starts a server until the script ends and sets `address`: serve PROGRAM ARGUMENT…
 serve() {
     local program="$1" log line
     shift
     exec {log}< <(exec "$program" "$@" 2>&1 >/dev/null </dev/null)
     servers+=("$!")
     if ! read -r -t 60 line <&"$log"; then
-        echo "$program did not say where it listens" >&2
+        echo "$program did not print its address" >&2
         return 1
     fi
-    # Whoever logs must find somebody who reads.
+    # Keeps reading the log, so that the server never blocks on a full pipe.
     cat <&"$log" >> "$scratch/server.log" &
     address="${line#listening on http://}"
     address="${address%/mcp}"
@@ -79,7 +79,7 @@ serve() {
     fi
 }
 
-# A small library for the program to serve, in `$library`.
+# Imports the fixtures into a small library and sets `library` to its folder: import_library PROGRAM
 import_library() {
     local kind
     library="$scratch/data"

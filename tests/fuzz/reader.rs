@@ -1,4 +1,4 @@
-//! One reader, fed with bytes: which of them, says `FUZZ_READER`.
+//! Fuzz target that feeds bytes to one reader. `FUZZ_READER` selects it.
 #![no_main]
 
 use std::{
@@ -8,24 +8,24 @@ use std::{
 };
 
 static READER: LazyLock<String> =
-    LazyLock::new(|| env::var("FUZZ_READER").expect("FUZZ_READER is the name of a reader"));
+    LazyLock::new(|| env::var("FUZZ_READER").expect("FUZZ_READER must name a reader"));
 
 libfuzzer_sys::fuzz_target!(
     init: {
-        // A panic ends the run, also one that is caught. In other people's code it
-        // does so only if nobody catches it: then it costs the file and no more.
+        // A panic of our code aborts the run even if it is caught. A panic in a dependency aborts
+        // the run only if it is not caught, because it fails only the one file.
         let end = take_hook();
         set_hook(Box::new(move |panic| {
             let is_foreign =
                 |file: &str| file.contains("/registry/src/") || file.starts_with("/rustc/");
             if panic.location().is_some_and(|at| is_foreign(at.file())) {
-                eprintln!("in other people's code: {panic}");
+                eprintln!("panic in a dependency: {panic}");
             } else {
                 end(panic);
             }
         }));
     },
     |bytes: &[u8]| {
-        assert!(vademecum::fuzzing::feed(&READER, bytes), "no reader is called {}", *READER);
+        assert!(vademecum::fuzzing::feed(&READER, bytes), "no reader is named {}", *READER);
     }
 );

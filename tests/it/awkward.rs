@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::program::{Caller, Library, SOURCES};
+use crate::support::{Library, McpClient, SOURCES};
 
 fn awkward() -> Vec<String> {
     let mut queries: Vec<String> = [
@@ -56,29 +56,29 @@ fn awkward() -> Vec<String> {
 #[test]
 fn nothing_that_is_typed_is_an_error() {
     let text = "The king don't use C++, foo-bar, R&D, http://a.b/c or std::vec::Vec in 東京.";
-    let server = Library::with("King", text).serve();
+    let server = Library::with_item_per_source("King", text).serve();
     let client = server.client();
     for query in awkward() {
         let arguments = json!({ "query": query });
-        client.call("knowledge.search", &arguments);
-        client.call("search", &arguments);
+        client.call_tool("knowledge.search", &arguments);
+        client.call_tool("search", &arguments);
         for source in SOURCES {
-            client.call(&format!("{source}.search"), &arguments);
+            client.call_tool(&format!("{source}.search"), &arguments);
         }
         for fields in ["name", "details", "keywords"] {
-            client.call("prompts.search", &json!({ "query": query, "fields": [fields] }));
+            client.call_tool("prompts.search", &json!({ "query": query, "fields": [fields] }));
         }
         for by in ["title", "message"] {
-            client.call("chats.search", &json!({ "query": query, "by": by }));
+            client.call_tool("chats.search", &json!({ "query": query, "by": by }));
         }
     }
-    client.call("characters.search", &json!({ "query": awkward() }));
+    client.call_tool("characters.search", &json!({ "query": awkward() }));
 }
 
 #[test]
 fn awkward_words_are_found_where_they_stand() {
     let text = "He don't write C++ but std::vec::Vec; see http://a.b/c and foo-bar of R&D.";
-    let server = Library::with("Odd", text).serve();
+    let server = Library::with_item_per_source("Odd", text).serve();
     for query in [
         "don't write",
         "C++",
@@ -90,8 +90,9 @@ fn awkward_words_are_found_where_they_stand() {
         "foo AND",
     ] {
         for source in SOURCES {
-            let found =
-                server.client().uris(&format!("{source}.search"), &json!({ "query": query }));
+            let found = server
+                .client()
+                .search_uris(&format!("{source}.search"), &json!({ "query": query }));
             assert!(!found.is_empty(), "{query} in {source}");
         }
     }
@@ -99,39 +100,40 @@ fn awkward_words_are_found_where_they_stand() {
 
 #[test]
 fn a_text_without_words_finds_nothing() {
-    let server = Library::with("King", "The king.").serve();
+    let server = Library::with_item_per_source("King", "The king.").serve();
     for query in ["*", "\u{1f98a}", "\"\"", "-", "()", "\u{0}", "?!"] {
-        let found = server.client().call("knowledge.search", &json!({ "query": query }));
+        let found = server.client().call_tool("knowledge.search", &json!({ "query": query }));
         assert_eq!(found["total_estimated"], 0, "{query:?}");
     }
 }
 
 #[test]
 fn a_natural_question_finds_what_its_words_are_in() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     for (question, title) in [
         ("What did I do with my umbrella?", "Umbrella"),
         ("how often should the prisms be wiped", "The lighthouse at Skerry"),
         ("Which fuel came after whale oil?", "keeper"),
         ("who talks to his donkey", "Bram"),
     ] {
-        let found = server.client().call("knowledge.search", &json!({ "query": question }));
+        let found = server.client().call_tool("knowledge.search", &json!({ "query": question }));
         assert_eq!(found["results"][0]["title"], title, "{question}");
     }
 }
 
 #[test]
 fn a_word_is_found_inside_a_run_without_spaces() {
-    let server = Library::with("市役所", "明日は東京都庁へ行きます。").serve();
+    let server = Library::with_item_per_source("市役所", "明日は東京都庁へ行きます。").serve();
     for query in ["東京", "都庁", "東京都庁", "行きます"] {
         for source in SOURCES {
-            let found =
-                server.client().uris(&format!("{source}.search"), &json!({ "query": query }));
+            let found = server
+                .client()
+                .search_uris(&format!("{source}.search"), &json!({ "query": query }));
             assert!(!found.is_empty(), "{query} in {source}");
         }
     }
     for query in ["京東", "大阪", "庁都"] {
-        let found = server.client().call("knowledge.search", &json!({ "query": query }));
+        let found = server.client().call_tool("knowledge.search", &json!({ "query": query }));
         assert_eq!(found["total_estimated"], 0, "{query}");
     }
 }
@@ -140,14 +142,15 @@ fn a_word_is_found_inside_a_run_without_spaces() {
 fn case_accents_width_and_inflection_do_not_matter() {
     let text =
         "We were kneading slowly. Crème brûlée for the bakers of the Straße, ＦＵＬＬ width.";
-    let server = Library::with("Desserts", text).serve();
+    let server = Library::with_item_per_source("Desserts", text).serve();
     for query in [
         "KNEAD", "kneads", "kneaded", "creme", "BRULEE", "brûlée", "Baker", "strasse", "full",
         "dessert",
     ] {
         for source in SOURCES {
-            let found =
-                server.client().uris(&format!("{source}.search"), &json!({ "query": query }));
+            let found = server
+                .client()
+                .search_uris(&format!("{source}.search"), &json!({ "query": query }));
             assert!(!found.is_empty(), "{query} in {source}");
         }
     }
@@ -160,9 +163,9 @@ fn phrases_must_occur_and_excluded_words_must_not() {
         ("Two", "The rye and the bread are old."),
         ("Three", "Rye bread without anything."),
     ];
-    let server = Library::of_notes(notes).serve();
+    let server = Library::with_notes(notes).serve();
     let titles = |query: &str| {
-        let found = server.client().call("notes.search", &json!({ "query": query }));
+        let found = server.client().call_tool("notes.search", &json!({ "query": query }));
         let hits = found["results"].as_array().unwrap().clone();
         let mut titles: Vec<String> =
             hits.iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect();
@@ -178,8 +181,9 @@ fn phrases_must_occur_and_excluded_words_must_not() {
 
 #[test]
 fn a_document_is_no_query() {
-    let server = Library::with("King", "The king.").serve();
-    let problem =
-        server.client().refuses("knowledge.search", &json!({ "query": "king ".repeat(20_000) }));
+    let server = Library::with_item_per_source("King", "The king.").serve();
+    let problem = server
+        .client()
+        .expect_tool_error("knowledge.search", &json!({ "query": "king ".repeat(20_000) }));
     assert!(problem.contains("query") && problem.contains("65536"), "{problem}");
 }

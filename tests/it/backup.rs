@@ -4,19 +4,19 @@ use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Done, Library, SOURCES};
+use crate::support::{CommandOutput, Library, McpClient, SOURCES};
 
-fn backup(library: &Library, name: &str, more: &[&str]) -> Done {
-    library.run(&[&["backup", library.file(name).to_str().unwrap()], more].concat())
+fn backup(library: &Library, name: &str, more: &[&str]) -> CommandOutput {
+    library.run(&[&["backup", library.file_path(name).to_str().unwrap()], more].concat())
 }
 
-fn restore(library: &Library, backup: &Path, more: &[&str]) -> Done {
+fn restore(library: &Library, backup: &Path, more: &[&str]) -> CommandOutput {
     library.run(&[&["restore", backup.to_str().unwrap()], more].concat())
 }
 
 /// What a search finds, with all that is said of it.
 fn found(library: &Library, words: &str) -> Value {
-    library.run(&["search", words, "--json", "--limit", "50"]).json()["results"].clone()
+    library.run(&["search", words, "--json", "--limit", "50"]).parse_json()["results"].clone()
 }
 
 /// The names in a folder.
@@ -30,35 +30,35 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn a_restored_library_answers_as_it_did() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let done = backup(&library, "backup", &["--json"]);
     assert_eq!(done.code, 0, "{done:?}");
-    let manifest = done.json();
+    let manifest = done.parse_json();
     assert_eq!(manifest["files"].as_array().unwrap().len(), 3);
     for kind in SOURCES {
         assert!(manifest["items"]["local"][kind].as_u64().unwrap() > 0, "{kind}: {manifest}");
     }
     let other = Library::new();
-    let done = restore(&other, &library.file("backup"), &[]);
+    let done = restore(&other, &library.file_path("backup"), &[]);
     assert_eq!(done.code, 0, "{done:?}");
     assert_eq!(found(&other, "lantern"), found(&library, "lantern"));
     assert_eq!(other.run(&["check"]).code, 0);
-    assert_eq!(names(&other.data()), ["users"]);
+    assert_eq!(names(&other.data_folder()), ["users"]);
     // It can be written as well.
-    other.import("notes", "new.md", "A thimble.");
+    other.import_file("notes", "new.md", "A thimble.");
     assert_eq!(found(&other, "thimble").as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn a_backup_is_whole_while_a_server_serves_and_an_import_writes() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let server = library.serve();
     for number in 0..2_000 {
-        library.write(&format!("many/{number}.md"), format!("# Note {number}\nA thimble."));
+        library.write_file(&format!("many/{number}.md"), format!("# Note {number}\nA thimble."));
     }
-    let many = library.file("many");
+    let many = library.file_path("many");
     let made = std::thread::scope(|scope| {
-        let (data, many) = (library.data(), many.to_str().unwrap());
+        let (data, many) = (library.data_folder(), many.to_str().unwrap());
         let import = scope.spawn(move || {
             let program = env!("CARGO_BIN_EXE_vademecum");
             let arguments = ["import", "notes", many, "--data", data.to_str().unwrap()];
@@ -72,7 +72,7 @@ fn a_backup_is_whole_while_a_server_serves_and_an_import_writes() {
             assert!(
                 !server
                     .client()
-                    .uris("knowledge.search", &json!({ "query": "lantern" }))
+                    .search_uris("knowledge.search", &json!({ "query": "lantern" }))
                     .is_empty()
             );
             made += 1;
@@ -85,54 +85,56 @@ fn a_backup_is_whole_while_a_server_serves_and_an_import_writes() {
     });
     for number in 0..made {
         let other = Library::new();
-        let name = library.file(&format!("backup{number}"));
+        let name = library.file_path(&format!("backup{number}"));
         let done = restore(&other, &name, &[]);
         assert_eq!(done.code, 0, "{done:?}");
         let text = fs::read_to_string(name.join("manifest.json")).unwrap();
         let manifest: Value = serde_json::from_str(&text).unwrap();
-        let done = backup(&other, "again", &["--json"]).json();
+        let done = backup(&other, "again", &["--json"]).parse_json();
         assert_eq!(done["items"], manifest["items"], "what was counted is there");
     }
-    let all = backup(&library, "all", &["--json"]).json();
+    let all = backup(&library, "all", &["--json"]).parse_json();
     let before = all["items"]["local"]["notes"].as_u64().unwrap();
     assert!(before > 2_000, "{all}");
 }
 
 #[test]
 fn a_library_that_is_there_is_refused_or_put_aside() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     assert_eq!(backup(&library, "backup", &[]).code, 0);
-    library.import("notes", "new.md", "A thimble.");
+    library.import_file("notes", "new.md", "A thimble.");
     let before = found(&library, "thimble lantern");
-    let done = restore(&library, &library.file("backup"), &[]);
+    let done = restore(&library, &library.file_path("backup"), &[]);
     assert!(done.code == 1 && done.stderr.contains("--force"), "{done:?}");
     assert_eq!(found(&library, "thimble lantern"), before);
-    let done = restore(&library, &library.file("backup"), &["--force", "--json"]);
+    let done = restore(&library, &library.file_path("backup"), &["--force", "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert_eq!(found(&library, "thimble"), json!([]));
-    let kept = done.json()["kept"].as_str().unwrap().to_owned();
+    let kept = done.parse_json()["kept"].as_str().unwrap().to_owned();
     assert_eq!(names(&Path::new(&kept).join("users")), ["local"]);
     assert!(Path::new(&kept).join("users/local/chacha.db").exists());
 }
 
 #[test]
 fn a_library_that_is_served_is_not_put_aside() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     assert_eq!(backup(&library, "backup", &[]).code, 0);
     let server = library.serve();
-    assert!(!server.client().uris("knowledge.search", &json!({ "query": "lantern" })).is_empty());
-    let done = restore(&library, &library.file("backup"), &["--force"]);
+    assert!(
+        !server.client().search_uris("knowledge.search", &json!({ "query": "lantern" })).is_empty()
+    );
+    let done = restore(&library, &library.file_path("backup"), &["--force"]);
     assert!(done.code == 1 && done.stderr.contains("stop the server first"), "{done:?}");
     drop(server);
-    assert_eq!(restore(&library, &library.file("backup"), &["--force"]).code, 0);
+    assert_eq!(restore(&library, &library.file_path("backup"), &["--force"]).code, 0);
 }
 
 #[test]
 fn a_damaged_backup_is_refused_and_nothing_is_touched() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     assert_eq!(backup(&library, "backup", &[]).code, 0);
     let before = found(&library, "lantern");
-    let folder = library.file("backup");
+    let folder = library.file_path("backup");
     let damaged = folder.join("users/local/media.db");
     let whole = fs::read(&damaged).unwrap();
     let mut bytes = whole.clone();
@@ -142,10 +144,10 @@ fn a_damaged_backup_is_refused_and_nothing_is_touched() {
         let done = restore(&library, &folder, &["--force"]);
         assert!(done.code == 1 && done.stderr.contains(part), "{part}: {done:?}");
         assert_eq!(found(&library, "lantern"), before);
-        assert_eq!(names(&library.data()), ["users"]);
+        assert_eq!(names(&library.data_folder()), ["users"]);
         let other = Library::new();
         assert_eq!(restore(&other, &folder, &[]).code, 1);
-        assert!(!other.data().exists());
+        assert!(!other.data_folder().exists());
     };
     fs::write(&damaged, bytes).unwrap();
     refused("media.db is damaged");
@@ -166,32 +168,36 @@ fn a_damaged_backup_is_refused_and_nothing_is_touched() {
 
 #[test]
 fn a_backup_replaces_nothing() {
-    let library = Library::lanterns();
-    library.write("mine/letter.txt", "Dear Ada");
+    let library = Library::with_lanterns();
+    library.write_file("mine/letter.txt", "Dear Ada");
     let done = backup(&library, "mine", &[]);
     assert!(done.code == 1 && done.stderr.contains("is there already"), "{done:?}");
-    assert_eq!(names(&library.file("mine")), ["letter.txt"]);
+    assert_eq!(names(&library.file_path("mine")), ["letter.txt"]);
     let nothing = Library::new();
     let done = backup(&nothing, "backup", &[]);
     assert!(done.code == 1 && done.stderr.contains("nothing to back up"), "{done:?}");
-    assert!(!nothing.data().exists() && !nothing.file("backup").exists());
+    assert!(!nothing.data_folder().exists() && !nothing.file_path("backup").exists());
 }
 
 #[test]
 fn all_users_are_backed_up_with_their_keys() {
     let library = Library::new();
-    let keys = ["ada", "bob"].map(|user| library.key(user));
-    library.import_for("ada", "notes", "a.md", "A thimble.");
-    library.import_for("bob", "notes", "b.md", "An anvil.");
-    let one = backup(&library, "one", &["--user", "ada", "--json"]).json();
+    let keys = ["ada", "bob"].map(|user| library.create_key(user));
+    library.import_for_user("ada", "notes", "a.md", "A thimble.");
+    library.import_for_user("bob", "notes", "b.md", "An anvil.");
+    let one = backup(&library, "one", &["--user", "ada", "--json"]).parse_json();
     assert_eq!(one["items"].as_object().unwrap().len(), 1);
-    assert!(!library.file("one/server.db").exists(), "the keys are everybody's");
+    assert!(!library.file_path("one/server.db").exists(), "the keys are everybody's");
     assert_eq!(backup(&library, "all", &["--all-users"]).code, 0);
     let other = Library::new();
-    assert_eq!(restore(&other, &library.file("all"), &[]).code, 0);
-    let server = other.serve_many("");
+    assert_eq!(restore(&other, &library.file_path("all"), &[]).code, 0);
+    let server = other.serve_multi_user("");
     for (key, word) in keys.iter().zip(["thimble", "anvil"]) {
-        let client = server.client().bearing(key);
-        assert_eq!(client.uris("notes.search", &json!({ "query": word })).len(), 1, "{word}");
+        let client = server.client().with_bearer_token(key);
+        assert_eq!(
+            client.search_uris("notes.search", &json!({ "query": word })).len(),
+            1,
+            "{word}"
+        );
     }
 }

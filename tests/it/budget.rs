@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, card, conversation, prompts};
+use crate::support::{Library, McpClient, character_card, claude_conversation, prompts_csv};
 
 /// Most bytes of the result of `tools/list`.
 const LIST: usize = 12_288;
@@ -13,9 +13,12 @@ const TEN_HITS: usize = 4_096;
 #[test]
 fn a_list_of_all_tools_stays_within_its_budget() {
     let server = Library::new().serve();
-    for client in [server.client(), server.session_of("openai-mcp"), server.session_of("claude-ai")]
-    {
-        let listed = client.ask("tools/list", &json!({}));
+    for client in [
+        server.client(),
+        server.open_session_named("openai-mcp"),
+        server.open_session_named("claude-ai"),
+    ] {
+        let listed = client.call_method("tools/list", &json!({}));
         assert!(listed["tools"].as_array().unwrap().len() >= 13);
         let bytes = listed.to_string().len();
         assert!(bytes <= LIST, "{bytes} bytes of {LIST}");
@@ -43,21 +46,28 @@ fn text(number: usize) -> String {
 fn minutes() -> Library {
     let library = Library::new();
     for number in 0..12 {
-        library
-            .write(&format!("notes/{number}.md"), format!("# {}\n{}", title(number), text(number)));
-        library
-            .write(&format!("media/{number}.md"), format!("# {}\n{}", title(number), text(number)));
-        library.write(&format!("characters/{number}.json"), card(&title(number), &text(number)));
+        library.write_file(
+            &format!("notes/{number}.md"),
+            format!("# {}\n{}", title(number), text(number)),
+        );
+        library.write_file(
+            &format!("media/{number}.md"),
+            format!("# {}\n{}", title(number), text(number)),
+        );
+        library.write_file(
+            &format!("characters/{number}.json"),
+            character_card(&title(number), &text(number)),
+        );
     }
     let chats = (0..12).map(|number| {
         let said = ["What was agreed?".to_owned(), text(number)];
-        conversation(&title(number), ["human", "assistant"].into_iter().zip(said))
+        claude_conversation(&title(number), ["human", "assistant"].into_iter().zip(said))
     });
-    library.write("chats/chats.json", Value::from(chats.collect::<Vec<_>>()).to_string());
+    library.write_file("chats/chats.json", Value::from(chats.collect::<Vec<_>>()).to_string());
     let named: Vec<(String, String)> =
         (0..12).map(|number| (title(number), text(number))).collect();
     let named = named.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-    library.write("prompts/prompts.csv", prompts(named));
+    library.write_file("prompts/prompts.csv", prompts_csv(named));
     library.import_folders();
     library
 }
@@ -80,9 +90,9 @@ fn ten_hits_stay_within_their_budget_and_still_show_the_match() {
             let arguments = json!({
                 "query": "brackish lantern crust", "limit": 10, "highlight": highlight,
             });
-            let found = client.call(tool, &arguments);
+            let found = client.call_tool(tool, &arguments);
             assert_eq!(found["results"].as_array().unwrap().len(), 10, "{tool}");
-            let text = client.text(tool, &arguments);
+            let text = client.call_tool_text(tool, &arguments);
             assert!(text.len() <= TEN_HITS, "{tool}: {} bytes\n{text}", text.len());
             assert_eq!(text.matches("  ").count(), 10, "{text}");
             let snippets: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
@@ -100,7 +110,7 @@ fn a_long_page_is_told_like_a_short_one() {
     let client = server.client();
     let tell = |limit: usize| {
         let arguments = json!({ "query": "brackish lantern crust", "limit": limit });
-        client.text("knowledge.search", &arguments)
+        client.call_tool_text("knowledge.search", &arguments)
     };
     let hits = |text: &str| -> Vec<String> {
         let of_hits = |line: &&str| line.starts_with("- ") || line.starts_with("  ");
@@ -120,11 +130,11 @@ fn ten_hits_in_a_script_of_three_bytes_a_letter_stay_within_their_budget() {
             format!("# {}{number}\n{text}塩の結晶。{text}", "灯台の記録".repeat(20)),
         )
     });
-    let server = Library::of_notes(notes).serve();
+    let server = Library::with_notes(notes).serve();
     let arguments = json!({ "query": "塩の結晶", "limit": 10 });
-    let found = server.client().call("notes.search", &arguments);
+    let found = server.client().call_tool("notes.search", &arguments);
     assert_eq!(found["results"].as_array().unwrap().len(), 10);
-    let text = server.client().text("notes.search", &arguments);
+    let text = server.client().call_tool_text("notes.search", &arguments);
     assert!(text.len() <= TEN_HITS && !text.contains('\u{fffd}'), "{} bytes\n{text}", text.len());
     let shown = text.lines().filter(|line| line.starts_with("  ") && line.contains("結晶")).count();
     assert_eq!(shown, 10, "{text}");
@@ -137,7 +147,7 @@ fn a_model_that_reads_only_text_can_cite_a_hit_read_there_and_go_on() {
     let client = server.client();
     let query =
         json!({ "query": "brackish", "limit": 5, "sources": ["notes", "media"], "session": "new" });
-    let text = client.text("knowledge.search", &query);
+    let text = client.call_tool_text("knowledge.search", &query);
     let head = text.lines().find(|line| line.starts_with("- ")).unwrap();
     let (place, date) = head.rsplit_once(" — ").unwrap();
     let digits = date.bytes().filter(u8::is_ascii_digit).count();
@@ -145,25 +155,28 @@ fn a_model_that_reads_only_text_can_cite_a_hit_read_there_and_go_on() {
     let (uri, loc) = place.rsplit_once(" — ").unwrap().1.split_once(" loc ").unwrap();
     let loc: Value = serde_json::from_str(loc).unwrap();
     let there = json!({ "id": uri, "retrieval": { "mode": "snippet", "loc": loc } });
-    assert!(client.text("knowledge.get", &there).contains("brackish"), "{head}");
+    assert!(client.call_tool_text("knowledge.get", &there).contains("brackish"), "{head}");
     let last = text.lines().last().unwrap();
     assert!(last.starts_with("5 of 24 matches; for more pass offset 5."), "{last}");
     let (_, session) = last.rsplit_once("session: ").unwrap();
     let again = json!({ "query": "brackish", "limit": 5, "session": session });
-    assert!(!client.text("knowledge.search", &again).contains(uri), "{text}");
+    assert!(!client.call_tool_text("knowledge.search", &again).contains(uri), "{text}");
 }
 
 #[test]
 fn a_long_item_says_how_to_read_on_in_words_that_are_taken() {
     let words = "An endless tale of the sea. ".repeat(5_000);
-    let server = Library::of_notes([("tale", words)]).serve();
+    let server = Library::with_notes([("tale", words)]).serve();
     let client = server.client();
     let hit = client.only_hit("notes.search", &json!({ "query": "endless" }));
-    let text = client
-        .text("notes.get", &json!({ "note_id": hit["uri"], "retrieval": { "mode": "full" } }));
+    let text = client.call_tool_text(
+        "notes.get",
+        &json!({ "note_id": hit["uri"], "retrieval": { "mode": "full" } }),
+    );
     let (_, rest) = text.rsplit_once("read on with retrieval ").unwrap();
     let retrieval: Value = serde_json::from_str(rest.trim().strip_suffix(']').unwrap()).unwrap();
-    let more = client.call("notes.get", &json!({ "note_id": hit["uri"], "retrieval": retrieval }));
+    let more =
+        client.call_tool("notes.get", &json!({ "note_id": hit["uri"], "retrieval": retrieval }));
     assert_eq!(more["range"]["start"], 100_000, "{more}");
 }
 
@@ -172,9 +185,9 @@ fn what_is_nowhere_is_said_in_words() {
     let server = minutes().serve();
     let client = server.client();
     assert_eq!(
-        client.text("notes.search", &json!({ "query": "xylophone" })),
+        client.call_tool_text("notes.search", &json!({ "query": "xylophone" })),
         "Nothing was found.\n"
     );
-    let corrected = client.text("notes.search", &json!({ "query": "brakish" }));
+    let corrected = client.call_tool_text("notes.search", &json!({ "query": "brakish" }));
     assert!(corrected.contains("searched for: brackish"), "{corrected}");
 }

@@ -11,22 +11,22 @@ use std::{
 use serde_json::{Value, json};
 use zip::ZipArchive;
 
-use crate::program::{Home, Library};
+use crate::support::{Library, TempHome};
 
 /// A bundle as a client opens it.
 type Bundle = ZipArchive<Cursor<Vec<u8>>>;
 
 /// Makes a bundle.
-fn made(home: &Home, arguments: &[&str]) -> Vec<u8> {
+fn made(home: &TempHome, arguments: &[&str]) -> Vec<u8> {
     let done = home.run(&[&["bundle", "-o", "it.mcpb"][..], arguments].concat());
     assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
-    fs::read(home.file("it.mcpb")).unwrap()
+    fs::read(home.file_path("it.mcpb")).unwrap()
 }
 
 /// The bundle that is made when nothing else is said. It is made once: packing
 /// takes seconds.
 fn ordinary() -> &'static [u8] {
-    static BUNDLE: LazyLock<Vec<u8>> = LazyLock::new(|| made(&Home::new(), &[]));
+    static BUNDLE: LazyLock<Vec<u8>> = LazyLock::new(|| made(&TempHome::new(), &[]));
     &BUNDLE
 }
 
@@ -137,11 +137,11 @@ fn a_bundle_is_what_clients_install() {
 
 #[test]
 fn a_bundle_proposes_a_folder_and_builds_in_the_rest() {
-    let home = Home::new();
-    home.write("settings.toml", "");
+    let home = TempHome::new();
+    home.write_file("settings.toml", "");
     let options = ["--data", "mine", "--user", "anna", "--config", "settings.toml"];
     let manifest = manifest(&mut opened(&made(&home, &options)));
-    let settings = fs::canonicalize(home.file("settings.toml")).unwrap();
+    let settings = fs::canonicalize(home.file_path("settings.toml")).unwrap();
     let expected =
         json!(["mcp", "--user", "anna", "--config", settings, "--data", "${user_config.data}",]);
     assert_eq!(manifest["server"]["mcp_config"]["args"], expected);
@@ -154,17 +154,17 @@ fn a_bundle_proposes_a_folder_and_builds_in_the_rest() {
 
 #[test]
 fn a_client_that_starts_a_bundle_finds_the_library() {
-    let library = Library::lanterns();
-    let home = Home::new();
+    let library = Library::with_lanterns();
+    let home = TempHome::new();
     let mut bundle = opened(ordinary());
-    bundle.extract(home.file("installed")).unwrap();
+    bundle.extract(home.file_path("installed")).unwrap();
     let start = manifest(&mut bundle)["server"]["mcp_config"].take();
     let filled = |text: &Value| {
-        let installed = home.file("installed");
+        let installed = home.file_path("installed");
         text.as_str()
             .unwrap()
             .replace("${__dirname}", installed.to_str().unwrap())
-            .replace("${user_config.data}", library.data().to_str().unwrap())
+            .replace("${user_config.data}", library.data_folder().to_str().unwrap())
     };
     let mut server = Command::new(filled(&start["command"]))
         .args(start["args"].as_array().unwrap().iter().map(filled))
@@ -184,12 +184,12 @@ fn a_client_that_starts_a_bundle_finds_the_library() {
 
 #[test]
 fn the_same_program_makes_the_same_bundle() {
-    assert!(made(&Home::new(), &[]) == ordinary(), "two bundles of one program differ");
+    assert!(made(&TempHome::new(), &[]) == ordinary(), "two bundles of one program differ");
 }
 
 #[test]
 fn a_bundle_that_cannot_be_written_is_no_panic() {
-    let home = Home::new();
+    let home = TempHome::new();
     let done = home.run(&["bundle", "-o", "missing/it.mcpb"]);
     assert_eq!(done.code, 1, "{done:?}");
     assert!(done.stderr.contains("cannot write missing/it.mcpb"), "{done:?}");

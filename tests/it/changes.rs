@@ -3,7 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Client, Events, Library, Pipe, Server, Socket, with_meta};
+use crate::support::{
+    EventStream, HttpClient, Library, McpClient, Server, StdioClient, WebSocketClient,
+    with_client_meta,
+};
 
 /// Somebody who is told things without having asked.
 trait Listener {
@@ -18,21 +21,21 @@ trait Listener {
     }
 }
 
-impl Listener for Events {
+impl Listener for EventStream {
     fn next_message(&mut self) -> Value {
-        self.message()
+        self.expect_message()
     }
 }
 
-impl Listener for &Socket {
+impl Listener for &WebSocketClient {
     fn next_message(&mut self) -> Value {
-        self.message()
+        self.read_message()
     }
 }
 
-impl Listener for &Pipe {
+impl Listener for &StdioClient {
     fn next_message(&mut self) -> Value {
-        self.read()
+        self.read_message()
     }
 }
 
@@ -47,7 +50,7 @@ fn numbered(count: usize) -> Library {
 
 /// Writes the document of that number, or writes it anew.
 fn write(library: &Library, number: usize, text: &str) {
-    library.import("media", &format!("{number}.txt"), format!("Beach {number}: {text}"));
+    library.import_file("media", &format!("{number}.txt"), format!("Beach {number}: {text}"));
 }
 
 fn uri(number: usize) -> Value {
@@ -55,9 +58,9 @@ fn uri(number: usize) -> Value {
 }
 
 /// Subscribes to two documents of three, and hears what it should.
-fn hears(library: &Library, caller: &impl Caller, mut listener: impl Listener) {
+fn hears(library: &Library, caller: &impl McpClient, mut listener: impl Listener) {
     for number in [1, 3] {
-        assert_eq!(caller.ask("resources/subscribe", &uri(number)), json!({}));
+        assert_eq!(caller.call_method("resources/subscribe", &uri(number)), json!({}));
     }
     write(library, 1, "Sand.");
     assert_eq!(listener.changed(), "media://1");
@@ -66,7 +69,7 @@ fn hears(library: &Library, caller: &impl Caller, mut listener: impl Listener) {
     write(library, 1, "Sand.");
     write(library, 3, "Sand.");
     assert_eq!(listener.changed(), "media://3");
-    assert_eq!(caller.ask("resources/unsubscribe", &uri(1)), json!({}));
+    assert_eq!(caller.call_method("resources/unsubscribe", &uri(1)), json!({}));
     write(library, 1, "Water.");
     write(library, 3, "Water.");
     assert_eq!(listener.changed(), "media://3");
@@ -78,41 +81,41 @@ fn hears(library: &Library, caller: &impl Caller, mut listener: impl Listener) {
 fn a_session_hears_on_its_stream_of_what_it_subscribed_to() {
     let library = numbered(3);
     let server = library.serve();
-    let session = server.session();
-    hears(&library, &session, session.listen());
+    let session = server.open_session();
+    hears(&library, &session, session.open_notification_stream());
 }
 
 #[test]
 fn a_socket_hears_of_what_it_subscribed_to() {
     let library = numbered(3);
     let server = library.serve();
-    let socket = server.socket();
+    let socket = server.open_websocket();
     hears(&library, &socket, &socket);
 }
 
 #[test]
 fn a_pipe_hears_of_what_it_subscribed_to() {
     let library = numbered(3);
-    let pipe = library.pipe();
+    let pipe = library.open_stdio();
     hears(&library, &pipe, &pipe);
-    assert_eq!(pipe.hang_up(), (vec![], Some(0)));
+    assert_eq!(pipe.close_input(), (vec![], Some(0)));
 }
 
 #[test]
 fn what_comes_to_be_has_changed_and_so_have_the_lists_that_name_it() {
     let library = Library::new();
     let server = library.serve();
-    let session = server.session();
-    let mut news = session.listen();
-    session.ask("resources/subscribe", &uri(1));
-    session.ask("resources/subscribe", &json!({ "uri": "media://types" }));
+    let session = server.open_session();
+    let mut news = session.open_notification_stream();
+    session.call_method("resources/subscribe", &uri(1));
+    session.call_method("resources/subscribe", &json!({ "uri": "media://types" }));
     write(&library, 1, "A pebble.");
     let mut changed = [news.changed(), news.changed()];
     changed.sort();
     assert_eq!(changed, ["media://1", "media://types"]);
-    library.import("prompts", "one.csv", "act,prompt\n\"Beach\",\"A pebble.\"\n");
-    session.ask("resources/subscribe", &json!({ "uri": "prompts://1" }));
-    library.import("prompts", "one.csv", "act,prompt\n\"Beach\",\"Sand.\"\n");
+    library.import_file("prompts", "one.csv", "act,prompt\n\"Beach\",\"A pebble.\"\n");
+    session.call_method("resources/subscribe", &json!({ "uri": "prompts://1" }));
+    library.import_file("prompts", "one.csv", "act,prompt\n\"Beach\",\"Sand.\"\n");
     assert_eq!(news.changed(), "prompts://1");
 }
 
@@ -141,8 +144,8 @@ fn hears_alone(library: &Library, id: &str, mut listener: impl Listener) {
 fn who_listens_over_http_hears_of_what_it_named_until_it_hangs_up() {
     let library = numbered(2);
     let server = library.serve();
-    hears_alone(&library, "a", server.alone().stream(&listen("a", &[1])));
-    server.is_alive();
+    hears_alone(&library, "a", server.stateless_client().stream(&listen("a", &[1])));
+    server.assert_alive();
 }
 
 #[test]
@@ -152,19 +155,19 @@ fn who_listens_on_a_pipe_or_a_socket_hears_until_it_takes_that_back() {
         "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": "a" },
     });
     let ping = json!({ "jsonrpc": "2.0", "id": "b", "method": "tools/list", "params": {} });
-    let pipe = library.pipe();
-    pipe.write(&with_meta(&listen("a", &[1])).to_string());
+    let pipe = library.open_stdio();
+    pipe.write_line(&with_client_meta(&listen("a", &[1])).to_string());
     hears_alone(&library, "a", &pipe);
-    pipe.write(&cancelled.to_string());
+    pipe.write_line(&cancelled.to_string());
     write(&library, 1, "Wind.");
-    assert_eq!(pipe.exchange(&with_meta(&ping))["id"], "b");
+    assert_eq!(pipe.exchange(&with_client_meta(&ping))["id"], "b");
     let server: Server = library.serve();
-    let socket = server.socket();
-    socket.send(&with_meta(&listen("a", &[1])));
+    let socket = server.open_websocket();
+    socket.send_message(&with_client_meta(&listen("a", &[1])));
     hears_alone(&library, "a", &socket);
-    socket.send(&cancelled);
+    socket.send_message(&cancelled);
     write(&library, 1, "Rain.");
-    assert_eq!(socket.exchange(&with_meta(&ping))["id"], "b");
+    assert_eq!(socket.exchange(&with_client_meta(&ping))["id"], "b");
 }
 
 #[test]
@@ -172,28 +175,29 @@ fn no_user_hears_of_what_another_changes() {
     let library = Library::new();
     let (ada, eve) =
         (library.serve_with(&["--user", "ada"]), library.serve_with(&["--user", "eve"]));
-    hear_of_their_own(&library, &ada.session(), &eve.session());
+    hear_of_their_own(&library, &ada.open_session(), &eve.open_session());
 }
 
 #[test]
 fn no_user_of_one_server_hears_of_what_another_changes() {
     let library = Library::new();
-    let (ada, eve) = (library.key("ada"), library.key("eve"));
-    let server = library.serve_many("");
-    let session = |key: &str| server.client().bearing(key).shake_hands();
+    let (ada, eve) = (library.create_key("ada"), library.create_key("eve"));
+    let server = library.serve_multi_user("");
+    let session = |key: &str| server.client().with_bearer_token(key).initialize_session();
     hear_of_their_own(&library, &session(&ada), &session(&eve));
 }
 
 /// Two users change what has the same URI for both, and hear of their own.
-fn hear_of_their_own(library: &Library, ada: &Client<'_>, eve: &Client<'_>) {
-    let write = |user: &str, text: &str| library.import_for(user, "media", "one.txt", text);
-    let (mut adas, mut eves) = (ada.listen(), eve.listen());
+fn hear_of_their_own(library: &Library, ada: &HttpClient<'_>, eve: &HttpClient<'_>) {
+    let write = |user: &str, text: &str| library.import_for_user(user, "media", "one.txt", text);
+    let (mut adas, mut eves) = (ada.open_notification_stream(), eve.open_notification_stream());
     for session in [ada, eve] {
-        session.ask("resources/subscribe", &uri(1));
-        session.ask("resources/subscribe", &json!({ "uri": "media://types" }));
+        session.call_method("resources/subscribe", &uri(1));
+        session.call_method("resources/subscribe", &json!({ "uri": "media://types" }));
     }
-    let types =
-        |session: &Client<'_>| session.ask("resources/read", &json!({ "uri": "media://types" }));
+    let types = |session: &HttpClient<'_>| {
+        session.call_method("resources/read", &json!({ "uri": "media://types" }))
+    };
     let nothing = types(eve);
     write("ada", "A pebble.");
     let mut changed = [adas.changed(), adas.changed()];

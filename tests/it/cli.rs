@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::program::{Caller, Done, Library, Request, SOURCES};
+use crate::support::{CommandOutput, HttpRequest, Library, McpClient, SOURCES};
 
 #[test]
 fn a_demo_shows_hits_and_ends() {
@@ -32,7 +32,7 @@ fn a_demo_takes_a_free_port_if_its_own_is_taken() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let library = Library::new();
-    let settings = library.write("settings.toml", format!("[server]\nlisten = \"{address}\""));
+    let settings = library.write_file("settings.toml", format!("[server]\nlisten = \"{address}\""));
     let done = library.run(&["demo", "--once", "--config", settings.to_str().unwrap()]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(!done.stdout.contains(&format!("{address}/")), "{done:?}");
@@ -75,9 +75,10 @@ fn a_demo_without_a_folder_leaves_nothing_behind() {
 
 #[test]
 fn a_search_is_printed_for_people() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let done = library.run(&["search", "prisms"]);
-    let uri = library.run(&["search", "--json", "prisms"]).json()["results"][0]["uri"].clone();
+    let uri =
+        library.run(&["search", "--json", "prisms"]).parse_json()["results"][0]["uri"].clone();
     let expected = format!("1.00  The lighthouse at Skerry  [{}]\n", uri.as_str().unwrap());
     assert!(done.code == 0 && done.stdout.starts_with(&expected), "{done:?}");
     assert!(done.stdout.ends_with("1 of 1\n"), "{done:?}");
@@ -89,7 +90,7 @@ fn a_search_is_printed_for_people() {
 
 #[test]
 fn a_search_is_printed_as_the_server_answers() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let server = library.serve();
     for (arguments, same) in [
         (vec!["lantern"], json!({ "query": "lantern" })),
@@ -106,34 +107,35 @@ fn a_search_is_printed_as_the_server_answers() {
         (vec!["\"whale oil\" -tent"], json!({ "query": "\"whale oil\" -tent" })),
     ] {
         let done = library.run(&[vec!["search", "--json"], arguments].concat());
-        assert_eq!(done.json(), server.client().call("knowledge.search", &same));
+        assert_eq!(done.parse_json(), server.client().call_tool("knowledge.search", &same));
     }
 }
 
 #[test]
 fn an_item_is_printed_for_people_and_as_json() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let server = library.serve();
     for query in ["prisms", "clockwork", "donkey", "flickers", "burner"] {
         let hit = server.client().only_hit("knowledge.search", &json!({ "query": query }));
         let uri = hit["uri"].as_str().unwrap();
         let plain = library.run(&["get", uri]);
         assert!(plain.code == 0 && plain.stdout.contains(query), "{plain:?}");
-        let same = server.client().call(
+        let same = server.client().call_tool(
             "knowledge.get",
             &json!({
                 "source": hit["source"], "id": uri, "retrieval": { "mode": "full" },
             }),
         );
-        assert_eq!(library.run(&["get", "--json", uri]).json(), same);
+        assert_eq!(library.run(&["get", "--json", uri]).parse_json(), same);
     }
 }
 
 #[test]
 fn a_long_item_says_where_to_go_on() {
     let library = Library::new();
-    library.import("notes", "long.txt", "thimble ".repeat(20_000));
-    let uri = library.run(&["search", "--json", "thimble"]).json()["results"][0]["uri"].clone();
+    library.import_file("notes", "long.txt", "thimble ".repeat(20_000));
+    let uri =
+        library.run(&["search", "--json", "thimble"]).parse_json()["results"][0]["uri"].clone();
     let uri = uri.as_str().unwrap();
     let first = library.run(&["get", uri]);
     assert!(first.stdout.ends_with("… go on with --offset 100000\n"), "{}", first.stdout.len());
@@ -141,12 +143,12 @@ fn a_long_item_says_where_to_go_on() {
     assert!(!rest.stdout.contains("go on with"));
     let brief =
         library.run(&["get", uri, "--mode", "chunk_with_siblings", "--max-tokens", "10", "--json"]);
-    assert!(brief.json()["content"].as_str().unwrap().chars().count() <= 40);
+    assert!(brief.parse_json()["content"].as_str().unwrap().chars().count() <= 40);
 }
 
 #[test]
 fn what_is_not_there_is_a_failure() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     for (arguments, code, part) in [
         (vec!["get", "notes://gone"], 1, "note `gone` is not there"),
         (vec!["get", "gone"], 2, "gone"),
@@ -166,7 +168,7 @@ fn what_is_not_there_is_a_failure() {
 
 #[test]
 fn a_sound_library_is_sound() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let done = library.run(&["check"]);
     assert_eq!(done.code, 0, "{done:?}");
     for file in ["chacha.db", "media.db", "prompts.db"] {
@@ -181,11 +183,11 @@ fn a_library_that_does_not_exist_yet_is_sound_and_stays_so() {
     let library = Library::new();
     let done = library.run(&["check"]);
     assert!(done.code == 0 && done.stdout.contains("not there yet"), "{done:?}");
-    assert!(!library.data().exists());
+    assert!(!library.data_folder().exists());
 }
 
 fn media_of(library: &Library) -> PathBuf {
-    library.data().join("users/local/media.db")
+    library.data_folder().join("users/local/media.db")
 }
 
 /// Asserts that the library is told to be broken, and that everything but
@@ -199,7 +201,7 @@ fn costs_its_own_hits(library: &Library) {
 
     let server = library.serve();
     let found =
-        server.client().call("knowledge.search", &json!({ "query": "lantern", "limit": 100 }));
+        server.client().call_tool("knowledge.search", &json!({ "query": "lantern", "limit": 100 }));
     assert_eq!(found["total_estimated"], 11, "{found}");
     let failed = found["_meta"]["failed_sources"].as_array().unwrap();
     assert!(failed.len() == 1 && failed[0]["source"] == "media", "{failed:?}");
@@ -208,15 +210,18 @@ fn costs_its_own_hits(library: &Library) {
         assert!(
             !server
                 .client()
-                .uris(&format!("{source}.search"), &json!({ "query": "lantern" }))
+                .search_uris(&format!("{source}.search"), &json!({ "query": "lantern" }))
                 .is_empty()
         );
     }
     for (tool, arguments) in
         [("media.search", json!({ "query": "lantern" })), ("media.get", json!({ "media_id": 1 }))]
     {
-        let problem = server.client().refuses(tool, &arguments);
-        assert!(!problem.contains(library.data().to_str().unwrap()), "nothing leaks: {problem}");
+        let problem = server.client().expect_tool_error(tool, &arguments);
+        assert!(
+            !problem.contains(library.data_folder().to_str().unwrap()),
+            "nothing leaks: {problem}"
+        );
     }
     let said = library.run(&["search", "lantern"]);
     assert!(said.code == 0 && said.stdout.contains("No answer from media"), "{said:?}");
@@ -224,7 +229,7 @@ fn costs_its_own_hits(library: &Library) {
 
 #[test]
 fn a_file_that_is_no_database_costs_its_own_hits_and_is_named() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let mut bytes = fs::read(media_of(&library)).unwrap();
     bytes[..64].fill(b'x');
     fs::write(media_of(&library), bytes).unwrap();
@@ -233,7 +238,7 @@ fn a_file_that_is_no_database_costs_its_own_hits_and_is_named() {
 
 #[test]
 fn a_database_with_damaged_pages_costs_its_own_hits_and_is_named() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let mut bytes = fs::read(media_of(&library)).unwrap();
     bytes[4_096..].fill(0xff);
     fs::write(media_of(&library), bytes).unwrap();
@@ -243,7 +248,7 @@ fn a_database_with_damaged_pages_costs_its_own_hits_and_is_named() {
 #[test]
 fn an_unknown_setting_is_refused_by_name() {
     let library = Library::new();
-    let settings = library.write("settings.toml", "[server]\nlissen = \"127.0.0.1:1\"\n");
+    let settings = library.write_file("settings.toml", "[server]\nlissen = \"127.0.0.1:1\"\n");
     let file = settings.to_str().unwrap();
     for command in
         [vec!["serve"], vec!["mcp"], vec!["check"], vec!["search", "x"], vec!["demo", "--once"]]
@@ -266,7 +271,7 @@ fn settings_that_cannot_be_read_are_named() {
 
 #[test]
 fn a_server_that_others_could_reach_is_refused() {
-    let refused = |done: &Done| {
+    let refused = |done: &CommandOutput| {
         assert_eq!(done.code, 1, "{done:?}");
         assert!(done.stderr.contains("127.0.0.1") && done.stdout.is_empty(), "{done:?}");
     };
@@ -275,7 +280,7 @@ fn a_server_that_others_could_reach_is_refused() {
         refused(&library.run(&["serve", "--listen", address]));
         refused(&library.run(&["demo", "--once", "--listen", address]));
         let settings =
-            library.write("settings.toml", format!("[server]\nlisten = \"{address}\"\n"));
+            library.write_file("settings.toml", format!("[server]\nlisten = \"{address}\"\n"));
         refused(&library.run(&["serve", "--config", settings.to_str().unwrap()]));
     }
 }
@@ -309,16 +314,19 @@ fn every_command_explains_itself() {
 #[test]
 fn the_example_of_settings_starts_a_server() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("config.example.toml");
-    let server = Library::lanterns().serve_with(&["--config", example.to_str().unwrap()]);
-    assert_eq!(server.client().uris("knowledge.search", &json!({ "query": "lantern" })).len(), 14);
+    let server = Library::with_lanterns().serve_with(&["--config", example.to_str().unwrap()]);
+    assert_eq!(
+        server.client().search_uris("knowledge.search", &json!({ "query": "lantern" })).len(),
+        14
+    );
 }
 
 #[test]
 fn whoever_stops_reading_is_no_reason_to_fail() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let mut process = Command::new(env!("CARGO_BIN_EXE_vademecum"))
         .args(["search", "lantern", "--data"])
-        .arg(library.data())
+        .arg(library.data_folder())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -341,10 +349,10 @@ fn stamp(library: &Library, place: usize, value: u32) -> Vec<u8> {
 fn a_database_that_is_not_ours_is_left_alone() {
     // `application_id` of another program, `user_version` of a later one.
     for (place, value) in [(68, 7), (60, 999)] {
-        let library = Library::lanterns();
+        let library = Library::with_lanterns();
         let bytes = stamp(&library, place, value);
         costs_its_own_hits(&library);
-        let file = library.write("more.txt", "A lantern.");
+        let file = library.write_file("more.txt", "A lantern.");
         let done = library.run(&["import", "media", file.to_str().unwrap()]);
         assert!(done.code == 1 && done.stderr.contains("media.db"), "{done:?}");
         assert!(fs::read(media_of(&library)).unwrap() == bytes, "it was changed");
@@ -354,7 +362,7 @@ fn a_database_that_is_not_ours_is_left_alone() {
 #[test]
 fn what_is_searched_for_and_what_is_found_is_never_logged() {
     let library = Library::new();
-    let file = library.write("note.md", "# Attic\nA thimble and an anvil.");
+    let file = library.write_file("note.md", "# Attic\nA thimble and an anvil.");
     let import = library.run(&["import", "notes", file.to_str().unwrap(), "--log", "trace"]);
     let search = library.run(&["search", "thimble", "--log", "trace"]);
     assert!(search.stdout.contains("thimble") && search.stdout.contains("anvil"), "{search:?}");
@@ -376,7 +384,7 @@ fn a_demo_serves_until_it_is_stopped() {
     let library = Library::new();
     let mut demo = Command::new(env!("CARGO_BIN_EXE_vademecum"))
         .args(["demo", "--listen", "127.0.0.1:0", "--data"])
-        .arg(library.data())
+        .arg(library.data_folder())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -385,7 +393,7 @@ fn a_demo_serves_until_it_is_stopped() {
     let address = serving["Serving at http://".len()..].split('/').next().unwrap();
     lines.find(|line| line.contains("Serving until Ctrl-C")).unwrap();
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-    let answer = Request::new(address, "POST", "/mcp").json(&ping).send();
+    let answer = HttpRequest::new(address, "POST", "/mcp").json(&ping).send();
     assert_eq!(answer.json()["result"], json!({}));
     signal(demo.id(), "-INT");
     assert_eq!(lines.last().as_deref(), Some("Stopped."));
@@ -395,14 +403,14 @@ fn a_demo_serves_until_it_is_stopped() {
 #[test]
 fn a_server_that_is_told_to_stop_ends_well() {
     for name in ["-INT", "-TERM"] {
-        let library = Library::lanterns();
+        let library = Library::with_lanterns();
         let mut server = library.serve();
         assert_eq!(
-            server.client().uris("knowledge.search", &json!({ "query": "prisms" })).len(),
+            server.client().search_uris("knowledge.search", &json!({ "query": "prisms" })).len(),
             1
         );
         signal(server.process(), name);
-        assert_eq!(server.wait(), Some(0), "{name}");
+        assert_eq!(server.wait_for_exit(), Some(0), "{name}");
         assert_eq!(library.run(&["check"]).code, 0);
     }
 }

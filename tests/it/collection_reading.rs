@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use vademecum_collections::Document;
 
-use crate::program::{Caller, Client, Library, Server, shelf};
+use crate::support::{HttpClient, Library, McpClient, Server, collection_fixtures};
 
 const MANUAL: &str = "collections://kb/manual.md";
 /// A name with everything that means something in a URI.
@@ -26,24 +26,29 @@ fn library() -> Library {
     let mut manual = Document {
         url: Some("https://docs.example.com/manual".to_owned()),
         file_type: Some("md".to_owned()),
-        ..shelf::document("manual.md", "The manual", &about, &chunks)
+        ..collection_fixtures::chunked_document("manual.md", "The manual", &about, &chunks)
     };
     for (number, chunk) in manual.chunks.iter_mut().enumerate() {
         chunk.section = Some(format!("Guide › Part {number}"));
     }
-    let odd = shelf::document(ODD, "Odd", &json!({}), &["One. ", "Two."]);
+    let odd = collection_fixtures::chunked_document(ODD, "Odd", &json!({}), &["One. ", "Two."]);
     let gold = Document {
         access: vec!["premium".to_owned()],
-        ..shelf::document("gold.md", "Gold", &json!({}), &["It glitters."])
+        ..collection_fixtures::chunked_document("gold.md", "Gold", &json!({}), &["It glitters."])
     };
-    shelf::put(&library, "kb", None, &[manual, odd, gold]);
-    let secret = shelf::document("manual.md", "Secret", &json!({}), &["A secret of Bob."]);
-    shelf::put(&library, "bobs", Some("bob"), &[secret]);
+    collection_fixtures::insert_collection(&library, "kb", None, &[manual, odd, gold]);
+    let secret = collection_fixtures::chunked_document(
+        "manual.md",
+        "Secret",
+        &json!({}),
+        &["A secret of Bob."],
+    );
+    collection_fixtures::insert_collection(&library, "bobs", Some("bob"), &[secret]);
     library
 }
 
-fn get(client: &Client<'_>, uri: &str, retrieval: &Value) -> Value {
-    client.call("knowledge.get", &json!({ "id": uri, "retrieval": retrieval }))
+fn get(client: &HttpClient<'_>, uri: &str, retrieval: &Value) -> Value {
+    client.call_tool("knowledge.get", &json!({ "id": uri, "retrieval": retrieval }))
 }
 
 fn text(item: &Value) -> &str {
@@ -51,8 +56,8 @@ fn text(item: &Value) -> &str {
 }
 
 /// The text of a resource.
-fn resource(client: &impl Caller, uri: &str) -> String {
-    let read = client.ask("resources/read", &json!({ "uri": uri }));
+fn resource(client: &impl McpClient, uri: &str) -> String {
+    let read = client.call_method("resources/read", &json!({ "uri": uri }));
     let contents = &read["contents"][0];
     assert_eq!((&contents["uri"], &contents["mimeType"]), (&json!(uri), &json!("text/plain")));
     contents["text"].as_str().unwrap().to_owned()
@@ -152,7 +157,7 @@ fn what_is_known_of_a_document_stands_in_its_meta() {
 #[test]
 fn whatever_a_document_is_called_it_is_read_everywhere() {
     let library = library();
-    let (server, pipe) = (library.serve(), library.pipe());
+    let (server, pipe) = (library.serve(), library.open_stdio());
     let client = server.client();
     let uri = "collections://kb/a%23b%25c/%C3%BC%20x.md";
     for encoded in [uri, "collections://KB/a%23b%25c%2F%C3%BC%20x.md"] {
@@ -163,7 +168,7 @@ fn whatever_a_document_is_called_it_is_read_everywhere() {
         assert_eq!(text(&get(&client, &second, &json!({ "mode": "chunk" }))), "Two.");
         assert_eq!(resource(&client, encoded), "One. Two.");
         assert_eq!(resource(&pipe, &second), "One. Two.");
-        let fetched = client.call("fetch", &json!({ "id": second }));
+        let fetched = client.call_tool("fetch", &json!({ "id": second }));
         assert_eq!((&fetched["id"], &fetched["text"]), (&json!(second), &json!("One. Two.")));
         let done = library.run(&["get", "--mode", "chunk", &second]);
         assert_eq!((done.code, done.stdout.trim()), (0, "Two."), "{done:?}");
@@ -179,12 +184,12 @@ fn an_id_alone_is_read_from_the_first_collection_that_has_it() {
         (ODD.to_owned(), "collections://kb/a%23b%25c/%C3%BC%20x.md", "One. "),
         (format!("{ODD}#1"), "collections://kb/a%23b%25c/%C3%BC%20x.md#1", "Two."),
     ] {
-        let item = client.item("collections", &json!(id), &chunk);
+        let item = client.get_item("collections", &json!(id), &chunk);
         assert_eq!((text(&item), &item["meta"]["uri"]), (said, &json!(uri)), "{id}");
     }
     for id in ["no such thing", "manual.md#999", "7"] {
         let arguments = json!({ "source": "collections", "id": id });
-        let problem = client.refuses("knowledge.get", &arguments);
+        let problem = client.expect_tool_error("knowledge.get", &arguments);
         assert!(problem.contains(&format!("`{id}` is not there")), "{problem}");
     }
 }
@@ -192,16 +197,16 @@ fn an_id_alone_is_read_from_the_first_collection_that_has_it() {
 #[test]
 fn a_long_document_that_is_fetched_says_where_to_go_on() {
     let server = library().serve();
-    let fetched = server.client().call("fetch", &json!({ "id": MANUAL }));
+    let fetched = server.client().call_tool("fetch", &json!({ "id": MANUAL }));
     assert_eq!(fetched["metadata"]["truncated"], "true");
     assert_eq!(fetched["url"], "https://docs.example.com/manual");
 }
 
 /// How each way to read by URI says that something is not there.
-fn refusals(client: &Client<'_>, uri: &str) -> Vec<String> {
-    let (code, resource) = client.fails("resources/read", &json!({ "uri": uri }));
-    let got = client.refuses("knowledge.get", &json!({ "id": uri }));
-    vec![code.to_string(), resource, got, client.refuses("fetch", &json!({ "id": uri }))]
+fn refusals(client: &HttpClient<'_>, uri: &str) -> Vec<String> {
+    let (code, resource) = client.expect_error("resources/read", &json!({ "uri": uri }));
+    let got = client.expect_tool_error("knowledge.get", &json!({ "id": uri }));
+    vec![code.to_string(), resource, got, client.expect_tool_error("fetch", &json!({ "id": uri }))]
 }
 
 /// The same refusals with a name in the place of another.
@@ -212,9 +217,10 @@ fn with_name(refusals: &[String], from: &str, to: &str) -> Vec<String> {
 #[test]
 fn a_collection_of_somebody_else_is_refused_like_one_that_is_not_there() {
     let library = library();
-    let (ada, bob) = (library.key("ada"), library.key("bob"));
-    let server = library.serve_many("");
-    let (ada, bob) = (server.client().bearing(&ada), server.client().bearing(&bob));
+    let (ada, bob) = (library.create_key("ada"), library.create_key("bob"));
+    let server = library.serve_multi_user("");
+    let (ada, bob) =
+        (server.client().with_bearer_token(&ada), server.client().with_bearer_token(&bob));
     let uri = "collections://bobs/manual.md#0";
     assert_eq!(text(&get(&bob, uri, &json!({}))), "A secret of Bob.");
     let foreign = refusals(&ada, uri);
@@ -223,18 +229,18 @@ fn a_collection_of_somebody_else_is_refused_like_one_that_is_not_there() {
     assert_eq!(with_name(&foreign, "bobs", "none"), unknown);
     let arguments =
         json!({ "source": "collections", "id": "manual.md", "retrieval": { "mode": "full" } });
-    let first = ada.call("knowledge.get", &arguments);
+    let first = ada.call_tool("knowledge.get", &arguments);
     assert_eq!(first["meta"]["uri"], MANUAL);
 }
 
 #[test]
 fn a_document_that_is_closed_to_a_caller_is_refused_like_one_that_is_not_there() {
     let library = library();
-    let key = library.key_with("gateway", &["--delegating"]);
-    library.key("ada");
-    let server = library.serve_many("");
+    let key = library.create_key_with("gateway", &["--delegating"]);
+    library.create_key("ada");
+    let server = library.serve_multi_user("");
     let of = |tags: &str| {
-        let client = server.client().bearing(&key).with_header("x-user-id", "ada");
+        let client = server.client().with_bearer_token(&key).with_header("x-user-id", "ada");
         client.with_header("x-session-tags", tags)
     };
     let (with, without) = (of(r#"["premium"]"#), of("[]"));
@@ -244,8 +250,9 @@ fn a_document_that_is_closed_to_a_caller_is_refused_like_one_that_is_not_there()
     assert!(closed[1].contains("document `collections://kb/gold.md` is not there"), "{closed:?}");
     assert_eq!(with_name(&closed, "gold", "none"), refusals(&without, "collections://kb/none.md"));
     assert_eq!(refusals(&without, "collections://kb/gold.md#0").len(), 4);
-    let document =
-        |client: &Client<'_>| complete(client, "document", "go", &json!({ "collection": "kb" }));
+    let document = |client: &HttpClient<'_>| {
+        complete(client, "document", "go", &json!({ "collection": "kb" }))
+    };
     assert_eq!(document(&with)["values"], json!(["gold.md"]));
     assert_eq!(document(&without)["values"], json!([]));
 }
@@ -266,17 +273,17 @@ fn what_points_at_nothing_says_what_to_point_at() {
 }
 
 fn templates(server: &Server) -> Vec<Value> {
-    let listed = server.client().ask("resources/templates/list", &json!({}));
+    let listed = server.client().call_method("resources/templates/list", &json!({}));
     listed["resourceTemplates"].as_array().unwrap().clone()
 }
 
-fn complete(client: &Client<'_>, argument: &str, typed: &str, others: &Value) -> Value {
+fn complete(client: &HttpClient<'_>, argument: &str, typed: &str, others: &Value) -> Value {
     let params = json!({
         "ref": { "type": "ref/resource", "uri": "collections://{collection}/{document}" },
         "argument": { "name": argument, "value": typed },
         "context": { "arguments": others },
     });
-    client.ask("completion/complete", &params)["completion"].take()
+    client.call_method("completion/complete", &params)["completion"].take()
 }
 
 #[test]

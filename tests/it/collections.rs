@@ -20,7 +20,7 @@ use vademecum_kit::{
     search::FtsQuery,
 };
 
-use super::program::Library;
+use super::support::Library;
 
 const HTML: &str = "<!doctype html><html><head><title>Rye in the oven</title></head><body><nav>Home</nav>\
     <article><h1>Rye in the oven</h1><p>Bake it dark, for an hour and a half, and leave it alone for a \
@@ -45,12 +45,12 @@ fn everything() -> Scope {
 fn collection(library: &Library, arguments: &[&str]) -> Value {
     let done = library.run(&[&["collection"], arguments, &["--json"]].concat());
     assert_eq!(done.code, 0, "{done:?}");
-    done.json()
+    done.parse_json()
 }
 
 /// Builds the collection `kb` of the folder `docs`.
 fn build(library: &Library, more: &[&str]) -> Value {
-    let folder = library.file("docs");
+    let folder = library.file_path("docs");
     collection(library, &[&["build", "kb", folder.to_str().unwrap()], more].concat())
 }
 
@@ -60,7 +60,7 @@ fn counts(report: &Value) -> [u64; 4] {
 }
 
 fn open(library: &Library, name: &str) -> VisibleCollection {
-    Catalogue::new(&library.data()).find_visible(&user("local"), name).unwrap()
+    Catalogue::new(&library.data_folder()).find_visible(&user("local"), name).unwrap()
 }
 
 /// All chunks of a collection that may be seen, in order.
@@ -97,7 +97,7 @@ fn found(opened: &VisibleCollection, query: &str, scope: &Scope) -> Vec<String> 
 
 /// The files of the folder of collections that are databases, and their numbers.
 fn databases(library: &Library) -> Vec<u64> {
-    let entries = fs::read_dir(library.data().join("collections")).unwrap();
+    let entries = fs::read_dir(library.data_folder().join("collections")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut numbers: Vec<u64> = names.filter_map(|name| number(&name)).collect();
     numbers.sort_unstable();
@@ -111,14 +111,14 @@ fn number(file: &str) -> Option<u64> {
 #[test]
 fn a_folder_becomes_a_collection_with_all_that_is_known_of_it() {
     let library = Library::new();
-    library.write("docs/guide/bread.md", "# Bread\n\n## Dough\n\nKnead it for ten minutes.\n");
-    library.write("docs/oven.html", HTML);
-    library.write("docs/starter.rst", RST);
-    library.write("docs/plain.txt", "Salt comes last.");
-    library.write("docs/node_modules/x/readme.md", "# No");
-    library.write("docs/.git/y.md", "# No");
-    library.write("docs/program.bin", [0, 1, 2]);
-    library.write("docs/blank.md", " \n");
+    library.write_file("docs/guide/bread.md", "# Bread\n\n## Dough\n\nKnead it for ten minutes.\n");
+    library.write_file("docs/oven.html", HTML);
+    library.write_file("docs/starter.rst", RST);
+    library.write_file("docs/plain.txt", "Salt comes last.");
+    library.write_file("docs/node_modules/x/readme.md", "# No");
+    library.write_file("docs/.git/y.md", "# No");
+    library.write_file("docs/program.bin", [0, 1, 2]);
+    library.write_file("docs/blank.md", " \n");
     let report = build(&library, &["--project", "Bakery", "--version", "2.1"]);
     assert_eq!(counts(&report), [4, 0, 0, 0], "{report}");
     assert_eq!((&report["passed"], &report["documents"]), (&json!(1), &json!(4)));
@@ -155,7 +155,7 @@ fn a_folder_becomes_a_collection_with_all_that_is_known_of_it() {
 fn building_again_touches_only_what_has_changed() {
     let library = Library::new();
     for name in ["stays", "changes", "goes"] {
-        library.write(&format!("docs/{name}.md"), format!("# {name}\n\nA bight.\n"));
+        library.write_file(&format!("docs/{name}.md"), format!("# {name}\n\nA bight.\n"));
     }
     assert_eq!(counts(&build(&library, &[])), [3, 0, 0, 0]);
     let opened = open(&library, "kb");
@@ -165,28 +165,28 @@ fn building_again_touches_only_what_has_changed() {
     };
     let before = key("kb:stays.md").unwrap();
     assert_eq!(counts(&build(&library, &[])), [0, 0, 3, 0]);
-    fs::remove_file(library.file("docs/goes.md")).unwrap();
-    library.write("docs/changes.md", "# changes\n\nA hitch.\n");
-    library.write("docs/comes.md", "# comes\n\nA bend.\n");
+    fs::remove_file(library.file_path("docs/goes.md")).unwrap();
+    library.write_file("docs/changes.md", "# changes\n\nA hitch.\n");
+    library.write_file("docs/comes.md", "# comes\n\nA bend.\n");
     let report = build(&library, &[]);
     assert_eq!((counts(&report), &report["rebuilt"]), ([1, 1, 1, 1], &json!(false)));
     assert_eq!(key("kb:stays.md"), Some(before), "it was left alone");
     assert_eq!(key("kb:goes.md"), None);
     assert_eq!(found(&opened, "hitch", &everything()), ["kb:changes.md"]);
     assert_eq!(found(&opened, "bight", &everything()), ["kb:stays.md"]);
-    let kept = fs::read_to_string(library.file("docs/changes.md")).unwrap();
+    let kept = fs::read_to_string(library.file_path("docs/changes.md")).unwrap();
     assert_eq!(kept, "# changes\n\nA hitch.\n", "no file of the user is changed");
 }
 
 #[test]
 fn a_folder_that_is_gone_or_empty_takes_nothing_away() {
     let library = Library::new();
-    library.write("docs/a.md", "# A\n\nText.\n");
-    library.write("more/b.md", "# B\n\nText.\n");
-    let (docs, more) = (library.file("docs"), library.file("more"));
+    library.write_file("docs/a.md", "# A\n\nText.\n");
+    library.write_file("more/b.md", "# B\n\nText.\n");
+    let (docs, more) = (library.file_path("docs"), library.file_path("more"));
     let both = ["build", "kb", docs.to_str().unwrap(), more.to_str().unwrap()];
     assert_eq!(counts(&collection(&library, &both)), [2, 0, 0, 0]);
-    fs::remove_file(library.file("more/b.md")).unwrap();
+    fs::remove_file(library.file_path("more/b.md")).unwrap();
     let synced = collection(&library, &["sync", "kb"]);
     assert_eq!((counts(&synced[0]), &synced[0]["documents"]), ([0, 0, 1, 0], &json!(2)));
     assert!(synced[0]["skipped"][0]["reason"].as_str().unwrap().ends_with("more holds no files"));
@@ -205,11 +205,11 @@ fn a_folder_that_is_gone_or_empty_takes_nothing_away() {
 #[test]
 fn a_collection_is_its_owners_and_its_tags_are_kept() {
     let library = Library::new();
-    library.write("docs/a.md", "# A\n\nA lantern.\n");
+    library.write_file("docs/a.md", "# A\n\nA lantern.\n");
     build(&library, &["--owner", "ada", "--access-tag", "team:a"]);
-    library.write("docs/b.md", "# B\n\nA lantern.\n");
+    library.write_file("docs/b.md", "# B\n\nA lantern.\n");
     assert_eq!(counts(&build(&library, &[])), [1, 0, 1, 0], "owner and tags stay as they were");
-    let catalogue = Catalogue::new(&library.data());
+    let catalogue = Catalogue::new(&library.data_folder());
     assert!(catalogue.find_visible(&user("bob"), "kb").is_err());
     let opened = catalogue.find_visible(&user("ada"), "kb").unwrap();
     let with = |tags: &[&str]| {
@@ -222,14 +222,14 @@ fn a_collection_is_its_owners_and_its_tags_are_kept() {
     let done = library.run(&["collection", "remove", "KB"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(catalogue.find_visible(&user("ada"), "kb").is_err() && databases(&library).is_empty());
-    assert!(library.file("docs/a.md").exists());
+    assert!(library.file_path("docs/a.md").exists());
 }
 
 #[test]
 fn what_cannot_be_built_is_said_and_leaves_nothing() {
     let library = Library::new();
-    fs::create_dir_all(library.file("docs")).unwrap();
-    let docs = library.file("docs");
+    fs::create_dir_all(library.file_path("docs")).unwrap();
+    let docs = library.file_path("docs");
     let docs = docs.to_str().unwrap();
     for (arguments, reason) in [
         (["build", "../kb", docs], "cannot be a collection's name"),
@@ -245,8 +245,8 @@ fn what_cannot_be_built_is_said_and_leaves_nothing() {
     }
     assert_eq!(library.run(&["collection", "remove", "kb"]).code, 1);
     assert_eq!(collection(&library, &["list"]), json!([]));
-    library.write("docs/a.bin", [0, 1]);
-    library.write("docs/b.md", "");
+    library.write_file("docs/a.bin", [0, 1]);
+    library.write_file("docs/b.md", "");
     let done = library.run(&["collection", "build", "kb", docs]);
     assert_eq!(done.code, 1, "nothing could be read: {done:?}");
 }
@@ -254,11 +254,11 @@ fn what_cannot_be_built_is_said_and_leaves_nothing() {
 #[test]
 fn of_two_builds_at_once_the_second_says_so() {
     let library = Library::new();
-    library.write("docs/a.md", "# A\n\nText.\n");
+    library.write_file("docs/a.md", "# A\n\nText.\n");
     build(&library, &[]);
-    let lock = File::open(library.data().join("collections/kb.lock")).unwrap();
+    let lock = File::open(library.data_folder().join("collections/kb.lock")).unwrap();
     lock.try_lock().unwrap();
-    let docs = library.file("docs");
+    let docs = library.file_path("docs");
     for command in [vec!["build", "kb", docs.to_str().unwrap()], vec!["remove", "kb"]] {
         let done = library.run(&[vec!["collection"], command].concat());
         assert_eq!(done.code, 1, "{done:?}");
@@ -271,12 +271,12 @@ fn of_two_builds_at_once_the_second_says_so() {
 /// Settings with the collection `kb` of the folder `docs`, and the arguments that
 /// name them.
 fn settings(library: &Library, more: &str) -> [String; 2] {
-    let folder = library.file("docs");
+    let folder = library.file_path("docs");
     let text = format!(
         "{more}\n[[collections]]\nname = \"kb\"\nfolders = [{:?}]\n",
         folder.to_str().unwrap()
     );
-    let file = library.write("settings.toml", text);
+    let file = library.write_file("settings.toml", text);
     ["--config".to_owned(), file.to_str().unwrap().to_owned()]
 }
 
@@ -290,8 +290,8 @@ fn sync_with(library: &Library, settings: &str, chunking: &str) -> Value {
 #[test]
 fn what_the_settings_describe_is_cut_as_they_say() {
     let library = Library::new();
-    library.write("docs/run.txt", "x".repeat(7_700));
-    library.write("docs/umlaut.txt", "x".to_owned() + &"é".repeat(3_000));
+    library.write_file("docs/run.txt", "x".repeat(7_700));
+    library.write_file("docs/umlaut.txt", "x".to_owned() + &"é".repeat(3_000));
     let sizes = || -> Vec<usize> {
         let all = passages(&open(&library, "kb"), &everything());
         all.iter().map(|it| it.body.chars().count()).collect()
@@ -316,14 +316,14 @@ const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 32\n";
 fn vectors_come_as_soon_as_there_is_somebody_who_makes_them() {
     let library = Library::new();
     for name in ["a", "b", "c"] {
-        library.write(&format!("docs/{name}.md"), format!("# {name}\n\nA bight.\n"));
+        library.write_file(&format!("docs/{name}.md"), format!("# {name}\n\nA bight.\n"));
     }
     let report = sync_with(&library, "", "");
     assert_eq!((&report["chunks"], &report["vectors"]), (&json!(3), &json!(0)));
     // Nobody listens there, and nobody is asked twice.
     let nobody =
         "[embeddings]\nprovider = \"ollama\"\napi_base = \"http://127.0.0.1:9\"\nretries = 0\n";
-    library.write("docs/d.md", "# d\n\nA hitch.\n");
+    library.write_file("docs/d.md", "# d\n\nA hitch.\n");
     let report = sync_with(&library, nobody, "");
     assert_eq!((counts(&report), &report["vectors"]), ([1, 0, 3, 0], &json!(0)));
     assert!(report["embedding_error"].as_str().unwrap().contains("ollama"), "{report}");
@@ -333,7 +333,7 @@ fn vectors_come_as_soon_as_there_is_somebody_who_makes_them() {
     let report = sync_with(&library, STUB, "");
     assert_eq!((counts(&report), &report["rebuilt"]), ([0, 0, 4, 0], &json!(false)));
     assert_eq!((&report["vectors"], &report["embedding_error"]), (&json!(4), &Value::Null));
-    library.write("docs/e.md", "# e\n\nA bend.\n");
+    library.write_file("docs/e.md", "# e\n\nA bend.\n");
     assert_eq!(sync_with(&library, STUB, "")["vectors"], 5);
     let model = |opened: &VisibleCollection| {
         let collection = &opened.collection;
@@ -355,7 +355,7 @@ fn vectors_come_as_soon_as_there_is_somebody_who_makes_them() {
 fn write_documents(library: &Library, count: usize) {
     let text = "Knead the dough until it is smooth, and let it rest. ".repeat(40);
     for number in 0..count {
-        library.write(&format!("docs/{number}.md"), format!("# Part {number}\n\n{text}\n"));
+        library.write_file(&format!("docs/{number}.md"), format!("# Part {number}\n\n{text}\n"));
     }
 }
 
@@ -373,7 +373,7 @@ fn twenty_readers_see_the_old_or_the_new_collection_whole() {
     let library = Library::new();
     write_documents(&library, 60);
     build(&library, &["--project", "P", "--version", "0"]);
-    let catalogue = Catalogue::new(&library.data());
+    let catalogue = Catalogue::new(&library.data_folder());
     let [(_, chunks)] = versions(&catalogue)[..] else { panic!("one version") };
     assert!(chunks >= 60);
     let over = AtomicBool::new(false);

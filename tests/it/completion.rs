@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, conversation, prompts};
+use crate::support::{Library, McpClient, claude_conversation, prompts_csv};
 
-fn complete(caller: &impl Caller, reference: &Value, argument: &str, typed: &str) -> Value {
+fn complete(caller: &impl McpClient, reference: &Value, argument: &str, typed: &str) -> Value {
     let params = json!({ "ref": reference, "argument": { "name": argument, "value": typed } });
-    caller.ask("completion/complete", &params)["completion"].take()
+    caller.call_method("completion/complete", &params)["completion"].take()
 }
 
 fn prompt(name: &str) -> Value {
@@ -27,20 +27,24 @@ fn bakery() -> Library {
     for (name, tags) in
         [("Rye bread", "baking, daily"), ("Rye fields", "walks"), ("Oats", "baking")]
     {
-        library.import("notes", &format!("{name}.md"), format!("---\ntags: [{tags}]\n---\n{name}"));
+        library.import_file(
+            "notes",
+            &format!("{name}.md"),
+            format!("---\ntags: [{tags}]\n---\n{name}"),
+        );
     }
     for (name, text) in
         [("Rye.md", "# Rye\nGrain."), ("Oven.md", "# Oven\nHot."), ("Talk.txt", "Talk\nWords.")]
     {
-        library.import("media", name, text);
+        library.import_file("media", name, text);
     }
-    let talks =
-        ["Sour rye", "Sweet oats", "Rye whisky"].map(|it| conversation(it, [("human", "Hello.")]));
-    library.import("chats", "chats.json", json!(talks).to_string());
-    library.import(
+    let talks = ["Sour rye", "Sweet oats", "Rye whisky"]
+        .map(|it| claude_conversation(it, [("human", "Hello.")]));
+    library.import_file("chats", "chats.json", json!(talks).to_string());
+    library.import_file(
         "prompts",
         "prompts.csv",
-        prompts([("Baker", "Bake!"), ("Rye expert", "Know!")]),
+        prompts_csv([("Baker", "Bake!"), ("Rye expert", "Know!")]),
     );
     library
 }
@@ -48,7 +52,7 @@ fn bakery() -> Library {
 #[test]
 fn ids_of_every_source_are_completed_by_id_or_by_title_over_every_transport() {
     let library = bakery();
-    let (server, pipe) = (library.serve(), library.pipe());
+    let (server, pipe) = (library.serve(), library.open_stdio());
     for (source, typed, count) in
         [("notes", "ry", 2), ("media", "rye", 1), ("chats", "RYE", 2), ("prompts", "rye exp", 1)]
     {
@@ -58,12 +62,12 @@ fn ids_of_every_source_are_completed_by_id_or_by_title_over_every_transport() {
             (&json!(count), &json!(false)),
             "{source}"
         );
-        assert_eq!(complete(&server.socket(), &template(source), "id", typed), found);
-        assert_eq!(complete(&server.alone(), &template(source), "id", typed), found);
+        assert_eq!(complete(&server.open_websocket(), &template(source), "id", typed), found);
+        assert_eq!(complete(&server.stateless_client(), &template(source), "id", typed), found);
         assert_eq!(complete(&pipe, &template(source), "id", typed), found);
         for id in values(&found) {
             let uri = format!("{source}://{id}");
-            pipe.ask("resources/read", &json!({ "uri": uri }));
+            pipe.call_method("resources/read", &json!({ "uri": uri }));
             let begun: String = id.chars().take(4).collect();
             let by_id = complete(&pipe, &template(source), "id", &begun);
             assert!(values(&by_id).contains(&id), "{source} {begun}: {by_id}");
@@ -75,14 +79,14 @@ fn ids_of_every_source_are_completed_by_id_or_by_title_over_every_transport() {
 
 #[test]
 fn nothing_typed_is_the_newest_and_no_more_than_a_hundred() {
-    let library = Library::of_notes((0..120).map(|number| (format!("Note {number}"), "Text.")));
+    let library = Library::with_notes((0..120).map(|number| (format!("Note {number}"), "Text.")));
     let server = library.serve();
     let all = complete(&server.client(), &template("notes"), "id", "");
     assert_eq!(
         (values(&all).len(), &all["total"], &all["hasMore"]),
         (100, &json!(120), &json!(true))
     );
-    library.import("notes", "Newest.md", "Text.");
+    library.import_file("notes", "Newest.md", "Text.");
     let newest = server.client().only_hit("notes.search", &json!({ "query": "newest" }));
     let all = complete(&server.client(), &template("notes"), "id", "");
     assert_eq!((values(&all)[0], &all["total"]), (newest["id"].as_str().unwrap(), &json!(121)));
@@ -98,7 +102,7 @@ fn the_arguments_of_our_prompts_are_completed() {
         |name: &str, argument: &str, typed: &str| complete(&client, &prompt(name), argument, typed);
     let talks = found("summarize_conversation", "id", "sour");
     let [id] = values(&talks)[..] else { panic!("{talks}") };
-    let read = client.ask("resources/read", &json!({ "uri": format!("chats://{id}") }));
+    let read = client.call_method("resources/read", &json!({ "uri": format!("chats://{id}") }));
     assert!(read.to_string().contains("Sour rye"), "{read}");
     assert_eq!(values(&found("research", "keyword", "")), ["baking", "daily", "walks"]);
     assert_eq!(values(&found("research", "keyword", "DA")), ["daily"]);
@@ -122,5 +126,5 @@ fn what_is_not_known_has_no_completions() {
         assert_eq!(found, nothing, "{reference} {argument}");
     }
     let odd = json!({ "ref": { "type": "ref/odd" }, "argument": { "name": "a", "value": "" } });
-    assert_eq!(server.client().fails("completion/complete", &odd).0, -32_602);
+    assert_eq!(server.client().expect_error("completion/complete", &odd).0, -32_602);
 }

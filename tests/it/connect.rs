@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{Done, Home, Library};
+use crate::support::{CommandOutput, Library, TempHome};
 
 /// The clients that have a file of settings: how they are called, where the
 /// file is on Linux, and what the servers are listed in.
@@ -34,12 +34,12 @@ fn settings(name: &str, text: &str) -> Value {
     }
 }
 
-fn well(done: &Done) -> &Done {
+fn well(done: &CommandOutput) -> &CommandOutput {
     assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
     done
 }
 
-fn badly(done: &Done, parts: &[&str]) {
+fn badly(done: &CommandOutput, parts: &[&str]) {
     assert_eq!((done.code, done.stdout.as_str()), (1, ""), "{done:?}");
     for part in parts {
         assert!(done.stderr.contains(part), "{part}: {done:?}");
@@ -49,30 +49,30 @@ fn badly(done: &Done, parts: &[&str]) {
 #[test]
 fn nothing_is_written_unless_it_is_asked_for() {
     for (client, _, section) in WITH_A_FILE {
-        let home = Home::new();
+        let home = TempHome::new();
         let done = home.run(&["connect", client]);
         well(&done);
         assert!(done.stdout.contains(PROGRAM) && done.stdout.contains(section), "{done:?}");
         let file = done.stdout.lines().next().unwrap().split(" into ").nth(1).unwrap();
         assert!(Path::new(file).starts_with(home.path()), "{file}");
-        assert!(home.list("").is_empty(), "{:?}", home.list(""));
+        assert!(home.list_folder("").is_empty(), "{:?}", home.list_folder(""));
     }
 }
 
 #[test]
 fn what_is_shown_is_what_is_written() {
     for (client, _, _) in WITH_A_FILE {
-        let home = Home::new();
+        let home = TempHome::new();
         for more in [vec![], vec!["--http"], vec!["--http", "--key-env", "KEY", "--name", "other"]]
         {
             if client == "claude-desktop" && !more.is_empty() {
                 continue;
             }
-            let file = home.file("settings");
+            let file = home.file_path("settings");
             let line = [vec!["connect", client, "--file", file.to_str().unwrap()], more].concat();
             let shown = home.run(&line);
             well(&home.run(&[line, vec!["--write"]].concat()));
-            assert!(well(&shown).stdout.contains(&home.read("settings")), "{shown:?}");
+            assert!(well(&shown).stdout.contains(&home.read_file("settings")), "{shown:?}");
             fs::remove_file(file).unwrap();
         }
     }
@@ -82,9 +82,9 @@ fn what_is_shown_is_what_is_written() {
 #[test]
 fn every_client_finds_the_server_where_it_looks() {
     for (client, file, section) in WITH_A_FILE {
-        let home = Home::new();
+        let home = TempHome::new();
         well(&home.run(&["connect", client, "--write"]));
-        let entry = &settings(file, &home.read(file))[section]["vademecum"];
+        let entry = &settings(file, &home.read_file(file))[section]["vademecum"];
         assert_eq!((&entry["command"], &entry["args"]), (&json!(PROGRAM), &json!(["mcp"])));
         let typed = ["claude-code", "cursor", "vscode"].contains(&client);
         assert_eq!(entry.get("type"), typed.then_some(&json!("stdio")), "{client}");
@@ -97,19 +97,19 @@ fn the_environment_says_where_codex_and_claude_code_look() {
         ("codex", "CODEX_HOME", "config.toml"),
         ("claude-code", "CLAUDE_CONFIG_DIR", ".claude.json"),
     ] {
-        let home = Home::new();
-        let folder = home.file("elsewhere");
+        let home = TempHome::new();
+        let folder = home.file_path("elsewhere");
         well(&home.run_with(&["connect", client, "--write"], &[(variable, &folder)]));
-        assert_eq!(home.list("elsewhere"), [file]);
+        assert_eq!(home.list_folder("elsewhere"), [file]);
     }
 }
 
 #[test]
 fn a_client_that_starts_what_was_written_finds_the_library() {
-    let library = Library::lanterns();
-    let home = Home::new();
+    let library = Library::with_lanterns();
+    let home = TempHome::new();
     for (client, section) in [("cursor", "mcpServers"), ("codex", "mcp_servers")] {
-        let file = home.file(if client == "codex" { "new/it.toml" } else { "new/it.json" });
+        let file = home.file_path(if client == "codex" { "new/it.toml" } else { "new/it.json" });
         let file = file.to_str().unwrap();
         let done = library.run(&["connect", client, "--write", "--file", file]);
         well(&done);
@@ -117,7 +117,7 @@ fn a_client_that_starts_what_was_written_finds_the_library() {
         let arguments = entry["args"].as_array().unwrap();
         let mut server = Command::new(entry["command"].as_str().unwrap());
         let mut server = home
-            .furnish(&mut server)
+            .isolate_command(&mut server)
             .args(arguments.iter().map(|it| it.as_str().unwrap()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -136,8 +136,8 @@ fn a_client_that_starts_what_was_written_finds_the_library() {
 
 #[test]
 fn paths_on_the_command_line_are_written_from_the_root_on() {
-    let home = Home::new();
-    home.write("my settings.toml", "");
+    let home = TempHome::new();
+    home.write_file("my settings.toml", "");
     let options = ["--data", "here/data", "--user", "anna", "--config", "my settings.toml"];
     let line = [&["connect", "cursor", "--write", "--file", "it.json"][..], &options].concat();
     well(&home.run(&line));
@@ -145,7 +145,8 @@ fn paths_on_the_command_line_are_written_from_the_root_on() {
         let folder = fs::canonicalize(home.path()).unwrap();
         json!(folder.join(name).to_str().unwrap())
     };
-    let args = settings("it.json", &home.read("it.json"))["mcpServers"]["vademecum"]["args"].take();
+    let args =
+        settings("it.json", &home.read_file("it.json"))["mcpServers"]["vademecum"]["args"].take();
     let expected = json!([
         "mcp",
         "--data",
@@ -161,13 +162,13 @@ fn paths_on_the_command_line_are_written_from_the_root_on() {
 #[test]
 fn a_second_run_changes_nothing_and_says_so() {
     for (client, _, _) in WITH_A_FILE {
-        let home = Home::new();
+        let home = TempHome::new();
         let line = ["connect", client, "--write", "--file", "it"];
         well(&home.run(&line));
-        let first = home.read("it");
+        let first = home.read_file("it");
         let again = home.run(&line);
         assert!(well(&again).stdout.contains("Nothing to change"), "{again:?}");
-        assert_eq!((home.read("it"), home.list("")), (first, vec!["it".to_owned()]));
+        assert_eq!((home.read_file("it"), home.list_folder("")), (first, vec!["it".to_owned()]));
     }
 }
 
@@ -182,10 +183,10 @@ fn everything_else_in_the_file_stays_byte_for_byte() {
     for (client, before) in
         [("claude-desktop", json), ("claude-code", json), ("vscode", jsonc), ("codex", toml)]
     {
-        let home = Home::new();
-        home.write("it", before);
+        let home = TempHome::new();
+        home.write_file("it", before);
         well(&home.run(&["connect", client, "--write", "--file", "it"]));
-        let after = home.read("it");
+        let after = home.read_file("it");
         // What was there is still there, in its order: no line but those that
         // end in a comma now is missing.
         let mut lines = after.lines();
@@ -193,9 +194,9 @@ fn everything_else_in_the_file_stays_byte_for_byte() {
             let is_kept = lines.any(|it| it == line || it == format!("{line},"));
             assert!(is_kept, "{client}: {line}\n{after}");
         }
-        assert_eq!(home.read("it.vademecum-backup"), before);
+        assert_eq!(home.read_file("it.vademecum-backup"), before);
         well(&home.run(&["disconnect", client, "--file", "it"]));
-        assert_eq!(home.read("it"), before, "{client}");
+        assert_eq!(home.read_file("it"), before, "{client}");
     }
 }
 
@@ -203,12 +204,13 @@ fn everything_else_in_the_file_stays_byte_for_byte() {
 fn disconnecting_undoes_connecting() {
     for (client, _, _) in WITH_A_FILE {
         for before in ["", "{}", "{\"a\":1}", "{ \"mcpServers\": {}, \"servers\": {} }\r\n"] {
-            let (before, home) = (if client == "codex" { "a = 1" } else { before }, Home::new());
-            home.write("it", before);
+            let (before, home) =
+                (if client == "codex" { "a = 1" } else { before }, TempHome::new());
+            home.write_file("it", before);
             well(&home.run(&["connect", client, "--write", "--file", "it"]));
-            assert_ne!(home.read("it"), before);
+            assert_ne!(home.read_file("it"), before);
             well(&home.run(&["disconnect", client, "--file", "it"]));
-            assert_eq!(home.read("it"), before, "{client}");
+            assert_eq!(home.read_file("it"), before, "{client}");
         }
     }
 }
@@ -216,10 +218,10 @@ fn disconnecting_undoes_connecting() {
 #[test]
 fn a_file_that_was_made_for_the_entry_goes_with_it() {
     for (client, _, _) in WITH_A_FILE {
-        let home = Home::new();
+        let home = TempHome::new();
         well(&home.run(&["connect", client, "--write", "--file", "new/it"]));
         well(&home.run(&["disconnect", client, "--file", "new/it"]));
-        assert!(home.list("new").is_empty(), "{:?}", home.list("new"));
+        assert!(home.list_folder("new").is_empty(), "{:?}", home.list_folder("new"));
         let again = home.run(&["disconnect", client, "--file", "new/it"]);
         assert!(well(&again).stdout.contains("Nothing to change"), "{again:?}");
     }
@@ -227,46 +229,46 @@ fn a_file_that_was_made_for_the_entry_goes_with_it() {
 
 #[test]
 fn what_was_changed_since_is_not_undone() {
-    let home = Home::new();
-    home.write("it", "{\n  \"a\": 1\n}\n");
+    let home = TempHome::new();
+    home.write_file("it", "{\n  \"a\": 1\n}\n");
     well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
-    home.write("it", &home.read("it").replace("\"a\": 1", "\"a\": 2"));
+    home.write_file("it", &home.read_file("it").replace("\"a\": 1", "\"a\": 2"));
     well(&home.run(&["disconnect", "cursor", "--file", "it"]));
-    assert_eq!(home.read("it"), "{\n  \"a\": 2,\n  \"mcpServers\": {}\n}\n");
+    assert_eq!(home.read_file("it"), "{\n  \"a\": 2,\n  \"mcpServers\": {}\n}\n");
 }
 
 #[test]
 fn a_backup_is_what_was_there_first() {
-    let home = Home::new();
-    home.write("it", "{ \"first\": 1 }");
+    let home = TempHome::new();
+    home.write_file("it", "{ \"first\": 1 }");
     for data in ["one", "two"] {
         well(&home.run(&["connect", "cursor", "--write", "--file", "it", "--data", data]));
-        assert!(home.read("it").contains(data));
+        assert!(home.read_file("it").contains(data));
     }
-    assert_eq!(home.read("it.vademecum-backup"), "{ \"first\": 1 }");
-    assert_eq!(home.list(""), ["it", "it.vademecum-backup"]);
+    assert_eq!(home.read_file("it.vademecum-backup"), "{ \"first\": 1 }");
+    assert_eq!(home.list_folder(""), ["it", "it.vademecum-backup"]);
     // The second change was one of ours as well.
     well(&home.run(&["disconnect", "cursor", "--file", "it"]));
-    assert_eq!(home.read("it"), "{ \"first\": 1 }");
+    assert_eq!(home.read_file("it"), "{ \"first\": 1 }");
 }
 
 #[test]
 fn a_dry_run_shows_the_change_and_makes_none() {
-    let home = Home::new();
+    let home = TempHome::new();
     let before = "{\n  \"a\": 1\n}\n";
-    home.write("it", before);
+    home.write_file("it", before);
     for line in [vec!["--dry-run"], vec!["--dry-run", "--write"]] {
         let done = home.run(&[vec!["connect", "cursor", "--file", "it"], line].concat());
         for part in ["\n-  \"a\": 1\n", "\n+  \"a\": 1,\n", "+    \"vademecum\": {"] {
             assert!(well(&done).stdout.contains(part), "{part}: {done:?}");
         }
-        assert_eq!((home.read("it").as_str(), home.list("").len()), (before, 1));
+        assert_eq!((home.read_file("it").as_str(), home.list_folder("").len()), (before, 1));
     }
     well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
-    let connected = home.read("it");
+    let connected = home.read_file("it");
     let done = home.run(&["disconnect", "cursor", "--dry-run", "--file", "it"]);
     assert!(well(&done).stdout.contains("-    \"vademecum\": {"), "{done:?}");
-    assert_eq!(home.read("it"), connected);
+    assert_eq!(home.read_file("it"), connected);
 }
 
 #[test]
@@ -278,12 +280,12 @@ fn a_file_that_cannot_be_read_is_left_as_it_is() {
         ("vscode", "{ \"servers\": [] }", "`servers`"),
         ("codex", "a = 1\nb = \n", "line 2, column 5"),
     ] {
-        let home = Home::new();
-        home.write("it", text);
+        let home = TempHome::new();
+        home.write_file("it", text);
         for command in [vec!["connect", client, "--write"], vec!["disconnect", client]] {
             let done = home.run(&[command, vec!["--file", "it"]].concat());
             badly(&done, &[place, "left as it is", "it"]);
-            assert_eq!((home.read("it").as_str(), home.list("").len()), (text, 1));
+            assert_eq!((home.read_file("it").as_str(), home.list_folder("").len()), (text, 1));
         }
     }
 }
@@ -297,70 +299,71 @@ fn somebody_elses_entry_of_that_name_is_refused_unless_forced() {
         ),
         ("codex", "[mcp_servers.vademecum]\ncommand = \"npx\"\nargs = [\"-y\", \"x\"]\nenv = {}\n"),
     ] {
-        let home = Home::new();
-        home.write("it", text);
+        let home = TempHome::new();
+        home.write_file("it", text);
         badly(
             &home.run(&["connect", client, "--write", "--file", "it"]),
             &["`vademecum`", "starts `npx`", "--name", "--force"],
         );
         badly(&home.run(&["disconnect", client, "--file", "it"]), &["starts `npx`", "--force"]);
-        assert_eq!((home.read("it").as_str(), home.list("").len()), (text, 1));
+        assert_eq!((home.read_file("it").as_str(), home.list_folder("").len()), (text, 1));
         // Under another name there is room for both.
         well(&home.run(&["connect", client, "--write", "--file", "it", "--name", "mine"]));
-        assert!(home.read("it").contains("npx") && home.read("it").contains("mine"));
+        assert!(home.read_file("it").contains("npx") && home.read_file("it").contains("mine"));
         well(&home.run(&["connect", client, "--write", "--file", "it", "--force"]));
         for gone in ["npx", "env"] {
-            assert!(!home.read("it").contains(gone), "{gone}: {}", home.read("it"));
+            assert!(!home.read_file("it").contains(gone), "{gone}: {}", home.read_file("it"));
         }
     }
 }
 
 #[test]
 fn a_server_at_another_address_is_somebody_elses() {
-    let home = Home::new();
+    let home = TempHome::new();
     let to = |url: &'static str| ["connect", "cursor", "--write", "--file", "it", "--http", url];
     well(&home.run(&to("https://work.example/mcp")));
-    let before = home.read("it");
+    let before = home.read_file("it");
     for line in [&to("https://other.example/mcp")[..], &to("")[..5]] {
         badly(&home.run(line), &["connects to https://work.example/mcp", "--force"]);
-        assert_eq!(home.read("it"), before);
+        assert_eq!(home.read_file("it"), before);
     }
     well(&home.run(&["disconnect", "cursor", "--file", "it"]));
-    assert!(home.list("").is_empty());
+    assert!(home.list_folder("").is_empty());
 }
 
 #[test]
 fn only_what_is_meant_is_disconnected() {
-    let home = Home::new();
+    let home = TempHome::new();
     let text = r#"{"mcpServers": {"github": {"url": "https://github.example/mcp"}}}"#;
-    home.write("it", text);
+    home.write_file("it", text);
     let line = ["disconnect", "cursor", "--file", "it", "--name", "github"];
     badly(&home.run(&line), &["connects to https://github.example/mcp"]);
-    assert_eq!(home.read("it"), text);
+    assert_eq!(home.read_file("it"), text);
     let url = ["--http", "https://github.example/mcp"];
     well(&home.run(&[&line[..], &url].concat()));
-    assert_eq!(home.read("it"), r#"{"mcpServers": {}}"#);
+    assert_eq!(home.read_file("it"), r#"{"mcpServers": {}}"#);
 }
 
 #[test]
 fn what_somebody_added_to_our_entry_stays() {
-    let home = Home::new();
+    let home = TempHome::new();
     well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
-    let more = home.read("it").replace("[\"mcp\"]", "[\"mcp\"],\n      \"disabled\": true");
-    home.write("it", &more);
+    let more = home.read_file("it").replace("[\"mcp\"]", "[\"mcp\"],\n      \"disabled\": true");
+    home.write_file("it", &more);
     well(&home.run(&["connect", "cursor", "--write", "--file", "it", "--user", "anna"]));
-    let entry = &settings("it", &home.read("it"))["mcpServers"]["vademecum"];
+    let entry = &settings("it", &home.read_file("it"))["mcpServers"]["vademecum"];
     assert_eq!(entry["disabled"], true);
     assert_eq!(entry["args"], json!(["mcp", "--user", "anna"]));
 }
 
 #[test]
 fn a_server_that_runs_is_connected_by_its_address() {
-    let home = Home::new();
-    home.write("settings.toml", "[server]\nlisten = \"127.0.0.1:9000\"");
+    let home = TempHome::new();
+    home.write_file("settings.toml", "[server]\nlisten = \"127.0.0.1:9000\"");
     let line = ["connect", "vscode", "--write", "--file", "it", "--config", "settings.toml"];
     well(&home.run(&[&line[..], &["--http"]].concat()));
-    let entry = |home: &Home| settings("it", &home.read("it"))["servers"]["vademecum"].clone();
+    let entry =
+        |home: &TempHome| settings("it", &home.read_file("it"))["servers"]["vademecum"].clone();
     assert_eq!(entry(&home), json!({ "type": "http", "url": "http://127.0.0.1:9000/mcp" }));
     // And back: then nothing is left of the address.
     well(&home.run(&line));
@@ -375,18 +378,18 @@ fn a_key_is_named_and_never_written() {
         ("vscode", json!({ "Authorization": "Bearer ${env:THE_KEY}" })),
         ("codex", json!("THE_KEY")),
     ] {
-        let home = Home::new();
+        let home = TempHome::new();
         let file = if client == "codex" { "it.toml" } else { "it.json" };
         let line = ["connect", client, "--write", "--file", file, "--http", "https://a.example"];
         let key = ["--key-env", "THE_KEY"];
         let variables = [("THE_KEY", Path::new("secret"))];
         well(&home.run_with(&[&line[..], &key].concat(), &variables));
-        let all = settings(file, &home.read(file));
+        let all = settings(file, &home.read_file(file));
         let entry = &all.as_object().unwrap().values().next().unwrap()["vademecum"];
         assert_eq!(entry["url"], "https://a.example/mcp");
         let field = if client == "codex" { "bearer_token_env_var" } else { "headers" };
         assert_eq!(entry[field], expected);
-        assert!(!home.read(file).contains("secret"));
+        assert!(!home.read_file(file).contains("secret"));
         let refused = home.run(&[&line[..], &["--key-env", "sk-12345"]].concat());
         assert_eq!(refused.code, 2, "{refused:?}");
     }
@@ -394,7 +397,7 @@ fn a_key_is_named_and_never_written() {
 
 #[test]
 fn what_has_no_file_is_explained_and_not_written() {
-    let home = Home::new();
+    let home = TempHome::new();
     let url = "https://knowledge.example/mcp";
     for line in
         [["connect", "chatgpt", "--http", url], ["connect", "claude-desktop", "--http", url]]
@@ -407,12 +410,12 @@ fn what_has_no_file_is_explained_and_not_written() {
     let done = home.run(&["connect", "chatgpt"]);
     assert!(well(&done).stdout.contains("https://<your host>/mcp"), "{done:?}");
     badly(&home.run(&["disconnect", "chatgpt"]), &["in your account"]);
-    assert!(home.list("").is_empty());
+    assert!(home.list_folder("").is_empty());
 }
 
 #[test]
 fn what_no_client_would_accept_is_refused() {
-    let home = Home::new();
+    let home = TempHome::new();
     for line in [
         vec!["connect", "emacs"],
         vec!["connect", "cursor", "--name", "my server"],
@@ -423,7 +426,7 @@ fn what_no_client_would_accept_is_refused() {
         assert_eq!(done.code, 2, "{done:?}");
     }
     badly(&home.run(&["connect", "cursor", "--config", "missing.toml"]), &["missing.toml"]);
-    assert!(home.list("").is_empty());
+    assert!(home.list_folder("").is_empty());
 }
 
 #[cfg(unix)]
@@ -431,16 +434,16 @@ fn what_no_client_would_accept_is_refused() {
 fn rights_and_links_stay() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    let home = Home::new();
-    let real = home.write("dotfiles/mcp.json", "{}\n");
-    symlink("dotfiles/mcp.json", home.file("it")).unwrap();
+    let home = TempHome::new();
+    let real = home.write_file("dotfiles/mcp.json", "{}\n");
+    symlink("dotfiles/mcp.json", home.file_path("it")).unwrap();
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
-    assert!(fs::symlink_metadata(home.file("it")).unwrap().is_symlink());
-    assert!(home.read("dotfiles/mcp.json").contains("vademecum"));
+    assert!(fs::symlink_metadata(home.file_path("it")).unwrap().is_symlink());
+    assert!(home.read_file("dotfiles/mcp.json").contains("vademecum"));
     for file in ["dotfiles/mcp.json", "it.vademecum-backup"] {
-        let mode = fs::metadata(home.file(file)).unwrap().permissions().mode();
+        let mode = fs::metadata(home.file_path(file)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640, "{file}");
     }
-    assert_eq!(home.list("dotfiles"), ["mcp.json"]);
+    assert_eq!(home.list_folder("dotfiles"), ["mcp.json"]);
 }

@@ -2,13 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, conversation};
+use crate::support::{Library, McpClient, claude_conversation};
 
 /// A conversation of 450 messages, and its id.
 fn long_talk() -> (Library, Value) {
     let library = Library::new();
     let messages = (0..450).map(|number| ("human", format!("message number {number}")));
-    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
+    library.import_file(
+        "chats",
+        "talk.json",
+        claude_conversation("Long talk", messages).to_string(),
+    );
     let server = library.serve();
     let hit = server.client().only_hit("chats.search", &json!({ "query": "\"long talk\"" }));
     (library, hit["conversation_id"].clone())
@@ -31,7 +35,7 @@ fn a_conversation_is_read_page_by_page() {
         if !size.is_null() {
             arguments["page_size"] = size;
         }
-        server.client().call("chats.get", &arguments)
+        server.client().call_tool("chats.get", &arguments)
     };
     let first = page(Value::Null, Value::Null);
     assert_eq!(indexes(&first), (0..50).collect::<Vec<_>>());
@@ -66,7 +70,7 @@ fn a_conversation_is_read_around_a_message() {
     let client = server.client();
     let hit = client.only_hit("chats.search", &json!({ "query": "\"number 300\"" }));
     let around = |retrieval: Value| {
-        client.call("chats.get", &json!({ "conversation_id": id, "retrieval": retrieval }))
+        client.call_tool("chats.get", &json!({ "conversation_id": id, "retrieval": retrieval }))
     };
     let loc = &hit["loc"];
     assert_eq!(loc["message_index"], 300);
@@ -83,20 +87,20 @@ fn a_conversation_is_read_around_a_message() {
     assert_eq!(indexes(&around(tight)), [299, 300, 301]);
     let by_index = json!({ "mode": "chunk", "loc": { "message_index": 7 } });
     assert_eq!(indexes(&around(by_index)), [7]);
-    let full = client.call(
+    let full = client.call_tool(
         "chats.get",
         &json!({
             "conversation_id": id, "page": 2, "page_size": 10, "retrieval": { "mode": "full" },
         }),
     );
     assert_eq!(indexes(&full), (10..20).collect::<Vec<_>>());
-    let by_uri = client.item("chats", &hit["uri"], &json!({ "mode": "chunk" }));
+    let by_uri = client.get_item("chats", &hit["uri"], &json!({ "mode": "chunk" }));
     assert_eq!(indexes(&by_uri), [300]);
 }
 
 #[test]
 fn an_opening_message_is_found_with_the_conversation_or_by_itself() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let found = |arguments: Value| client.only_hit("chats.search", &arguments);
     let whole = found(json!({ "query": "brass light", "highlight": true }));
@@ -111,10 +115,10 @@ fn an_opening_message_is_found_with_the_conversation_or_by_itself() {
     assert_eq!((&message["uri"], &message["loc"]), (&json!(uri), &whole["loc"]));
     assert_eq!(message["loc"]["message_index"], 0);
     for retrieval in [json!({ "mode": "chunk", "loc": whole["loc"] }), json!({ "mode": "chunk" })] {
-        assert_eq!(indexes(&client.item("chats", &message["uri"], &retrieval)), [0]);
+        assert_eq!(indexes(&client.get_item("chats", &message["uri"], &retrieval)), [0]);
     }
     assert_eq!(
-        indexes(&client.item("chats", &whole["uri"], &json!({ "mode": "full" }))),
+        indexes(&client.get_item("chats", &whole["uri"], &json!({ "mode": "full" }))),
         [0, 1, 2]
     );
 }
@@ -125,7 +129,8 @@ fn the_pages_of_a_long_conversation_make_it_whole_again() {
     let server = library.serve();
     let (mut shown, mut offset) = (Vec::new(), json!(0));
     while !offset.is_null() {
-        let page = server.client().item("chats", &id, &json!({ "mode": "full", "offset": offset }));
+        let page =
+            server.client().get_item("chats", &id, &json!({ "mode": "full", "offset": offset }));
         shown.extend(indexes(&page));
         offset = page["range"]["next_offset"].clone();
     }
@@ -137,13 +142,18 @@ fn the_pages_of_a_conversation_of_long_messages_show_each_message() {
     let library = Library::new();
     let messages =
         (0..60).map(|number| ("human", format!("thimble {number} {}", "hay ".repeat(1_250))));
-    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
+    library.import_file(
+        "chats",
+        "talk.json",
+        claude_conversation("Long talk", messages).to_string(),
+    );
     let server = library.serve();
     let client = server.client();
     let hit = client.only_hit("chats.search", &json!({ "query": "\"long talk\"" }));
     let mut shown = Vec::new();
     for page in 1.. {
-        let item = client.call("chats.get", &json!({ "conversation_id": hit["id"], "page": page }));
+        let item =
+            client.call_tool("chats.get", &json!({ "conversation_id": hit["id"], "page": page }));
         shown.extend(indexes(&item));
         if item["content"]["has_more"] == false {
             break;

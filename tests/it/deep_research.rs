@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, conversation};
+use crate::support::{Library, McpClient, claude_conversation};
 
-fn listed(client: &impl Caller) -> Vec<Value> {
-    let tools = client.ask("tools/list", &json!({}));
+fn listed(client: &impl McpClient) -> Vec<Value> {
+    let tools = client.call_method("tools/list", &json!({}));
     let is_ours = |tool: &&Value| tool["name"] == "search" || tool["name"] == "fetch";
     tools["tools"].as_array().unwrap().iter().filter(is_ours).cloned().collect()
 }
@@ -35,9 +35,9 @@ fn each_takes_exactly_one_argument() {
 
 #[test]
 fn a_search_answers_with_results_and_nothing_else() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     // `call` sees to it that the one block of text is the same JSON.
-    let found = server.client().call("search", &json!({ "query": "lantern" }));
+    let found = server.client().call_tool("search", &json!({ "query": "lantern" }));
     assert_eq!(keys(&found), ["results"]);
     let results = found["results"].as_array().unwrap();
     assert!(results.len() >= 10);
@@ -53,11 +53,11 @@ fn a_search_answers_with_results_and_nothing_else() {
 
 #[test]
 fn what_was_found_can_be_fetched_in_full() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
-    let found = client.call("search", &json!({ "query": "lantern" }));
+    let found = client.call_tool("search", &json!({ "query": "lantern" }));
     for result in found["results"].as_array().unwrap() {
-        let document = client.call("fetch", &json!({ "id": result["id"] }));
+        let document = client.call_tool("fetch", &json!({ "id": result["id"] }));
         assert_eq!(keys(&document), DOCUMENT);
         assert_eq!((&document["id"], &document["title"]), (&result["id"], &result["title"]));
         assert_eq!(document["url"], result["url"]);
@@ -71,7 +71,7 @@ fn what_was_found_can_be_fetched_in_full() {
 
 #[test]
 fn a_document_of_any_source_is_fetched_as_plain_text() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     for (query, words) in [
         ("prisms", vec!["trim the wick", "Seals sleep"]),
@@ -83,9 +83,9 @@ fn a_document_of_any_source_is_fetched_as_plain_text() {
         ("donkey", vec!["Bram", "Market day.", "What is broken?"]),
         ("flickers", vec!["Lamp doctor", "You repair lamps.", "Ask me two questions"]),
     ] {
-        let found = client.call("search", &json!({ "query": query }));
+        let found = client.call_tool("search", &json!({ "query": query }));
         let text =
-            client.call("fetch", &json!({ "id": found["results"][0]["id"] }))["text"].clone();
+            client.call_tool("fetch", &json!({ "id": found["results"][0]["id"] }))["text"].clone();
         let text = text.as_str().unwrap();
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
         assert!(!text.starts_with('{'), "{text}");
@@ -94,14 +94,14 @@ fn a_document_of_any_source_is_fetched_as_plain_text() {
 
 #[test]
 fn an_address_is_given_only_where_a_browser_can_open_it() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     for (name, url) in [("ftp", "ftp://files.example/a"), ("odd", "javascript://%0aalert(1)")] {
         let text = format!("---\nurl: \"{url}\"\n---\nA thimble from {name}.");
-        library.import("media", &format!("{name}.md"), text);
+        library.import_file("media", &format!("{name}.md"), text);
     }
     let server = library.serve();
     let url = |query: &str| {
-        server.client().call("search", &json!({ "query": query }))["results"][0]["url"].clone()
+        server.client().call_tool("search", &json!({ "query": query }))["results"][0]["url"].clone()
     };
     assert_eq!(url("clockwork"), "https://optics.example/fresnel");
     assert_eq!(url("prisms"), "");
@@ -112,10 +112,10 @@ fn an_address_is_given_only_where_a_browser_can_open_it() {
 #[test]
 fn what_is_too_long_to_fetch_says_so() {
     let library = Library::new();
-    library.import("media", "long.txt", format!("thimble {}", "hay ".repeat(40_000)));
+    library.import_file("media", "long.txt", format!("thimble {}", "hay ".repeat(40_000)));
     let server = library.serve();
-    let found = server.client().call("search", &json!({ "query": "thimble" }));
-    let document = server.client().call("fetch", &json!({ "id": found["results"][0]["id"] }));
+    let found = server.client().call_tool("search", &json!({ "query": "thimble" }));
+    let document = server.client().call_tool("fetch", &json!({ "id": found["results"][0]["id"] }));
     assert_eq!(document["text"].as_str().unwrap().chars().count(), 100_000);
     assert_eq!(document["metadata"]["truncated"], "true");
     assert_eq!(document["metadata"]["next_offset"], "100000");
@@ -125,39 +125,43 @@ fn what_is_too_long_to_fetch_says_so() {
 fn a_message_deep_in_a_conversation_is_in_what_is_fetched() {
     let library = Library::new();
     let messages = (0..500).map(|number| ("human", format!("message number {number}")));
-    library.import("chats", "talk.json", conversation("Long talk", messages).to_string());
+    library.import_file(
+        "chats",
+        "talk.json",
+        claude_conversation("Long talk", messages).to_string(),
+    );
     let server = library.serve();
-    let found = server.client().call("search", &json!({ "query": "\"number 444\"" }));
-    let document = server.client().call("fetch", &json!({ "id": found["results"][0]["id"] }));
+    let found = server.client().call_tool("search", &json!({ "query": "\"number 444\"" }));
+    let document = server.client().call_tool("fetch", &json!({ "id": found["results"][0]["id"] }));
     assert!(document["text"].as_str().unwrap().contains("message number 444"), "{document}");
 }
 
 #[test]
 fn nothing_but_the_one_argument_is_taken() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
-    let problem = client.refuses("search", &json!({ "query": "lantern", "limit": 3 }));
+    let problem = client.expect_tool_error("search", &json!({ "query": "lantern", "limit": 3 }));
     assert!(problem.contains("limit"), "{problem}");
-    let problem = client.refuses("fetch", &json!({ "id": "notes://1", "mode": "full" }));
+    let problem = client.expect_tool_error("fetch", &json!({ "id": "notes://1", "mode": "full" }));
     assert!(problem.contains("mode"), "{problem}");
     for id in ["1", "nowhere://1", "notes://", "notes://gone"] {
-        let problem = client.refuses("fetch", &json!({ "id": id }));
+        let problem = client.expect_tool_error("fetch", &json!({ "id": id }));
         assert!(!problem.is_empty(), "{id}");
     }
-    assert!(client.refuses("search", &json!({ "query": " " })).contains("query"));
+    assert!(client.expect_tool_error("search", &json!({ "query": " " })).contains("query"));
 }
 
 #[test]
 fn clients_that_have_no_use_for_them_are_not_shown_them() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     for name in ["claude-code", "cursor-vscode", "codex-mcp-client", "Visual Studio Code"] {
-        let session = server.session_of(name);
+        let session = server.open_session_named(name);
         assert_eq!(listed(&session).len(), 0, "{name}");
         for (tool, arguments) in
             [("search", json!({ "query": "lantern" })), ("fetch", json!({ "id": "notes://1" }))]
         {
-            let (code, message) =
-                session.fails("tools/call", &json!({ "name": tool, "arguments": arguments }));
+            let (code, message) = session
+                .expect_error("tools/call", &json!({ "name": tool, "arguments": arguments }));
             assert!(
                 code == -32_602 && message.contains(&format!("unknown tool `{tool}`")),
                 "{message}"
@@ -165,15 +169,15 @@ fn clients_that_have_no_use_for_them_are_not_shown_them() {
         }
     }
     for name in ["openai-mcp", "test", ""] {
-        assert_eq!(listed(&server.session_of(name)).len(), 2, "{name}");
+        assert_eq!(listed(&server.open_session_named(name)).len(), 2, "{name}");
     }
 }
 
 #[test]
 fn a_refused_tool_is_not_offered_in_the_same_breath() {
-    let server = Library::new().serve_set("[tools]\ndeep_research = \"off\"");
+    let server = Library::new().serve_with_settings("[tools]\ndeep_research = \"off\"");
     let (_, message) =
-        server.client().fails("tools/call", &json!({ "name": "fetch", "arguments": {} }));
+        server.client().expect_error("tools/call", &json!({ "name": "fetch", "arguments": {} }));
     let (_, offered) = message.split_once("expected one of").unwrap();
     assert!(
         offered.split(", ").all(|name| name.trim() != "fetch" && name.trim() != "search"),
@@ -183,18 +187,18 @@ fn a_refused_tool_is_not_offered_in_the_same_breath() {
 
 #[test]
 fn the_settings_show_or_hide_them_for_everybody() {
-    let library = Library::lanterns();
-    let off = library.serve_set("[tools]\ndeep_research = \"off\"");
-    for client in [off.client(), off.session_of("openai-mcp")] {
+    let library = Library::with_lanterns();
+    let off = library.serve_with_settings("[tools]\ndeep_research = \"off\"");
+    for client in [off.client(), off.open_session_named("openai-mcp")] {
         assert_eq!(listed(&client).len(), 0);
         let params = json!({ "name": "search", "arguments": { "query": "lantern" } });
-        assert_eq!(client.fails("tools/call", &params).0, -32_602);
+        assert_eq!(client.expect_error("tools/call", &params).0, -32_602);
     }
-    let on = library.serve_set("[tools]\ndeep_research = \"on\"");
-    let session = on.session_of("claude-code");
+    let on = library.serve_with_settings("[tools]\ndeep_research = \"on\"");
+    let session = on.open_session_named("claude-code");
     assert_eq!(listed(&session).len(), 2);
     assert!(
-        !session.call("search", &json!({ "query": "lantern" }))["results"]
+        !session.call_tool("search", &json!({ "query": "lantern" }))["results"]
             .as_array()
             .unwrap()
             .is_empty()

@@ -8,13 +8,15 @@ use tempfile::TempDir;
 use vademecum_core::config::{ApiBase, EmbeddingProvider as Kind, Embeddings as Settings};
 use vademecum_embed::{EmbedError, Embeddings};
 
-use crate::program::{Caller, Library, Provider, Question, Reply, Server, program};
+use crate::support::{
+    FakeProvider, Library, McpClient, ProviderReply, ProviderRequest, Server, vademecum_command,
+};
 
 const TOOL: &str = "generate_embedding";
 
 /// Settings for a provider, with a key in a file of the library and more.
 fn settings(library: &Library, kind: &str, base: &str, more: &str) -> String {
-    let key = library.write_private("provider.key", "sk-s3cret\n");
+    let key = library.write_private_file("provider.key", "sk-s3cret\n");
     format!(
         "[embeddings]\nprovider = \"{kind}\"\napi_base = \"{base}\"\napi_key = \"file:{}\"\n{more}",
         key.display()
@@ -24,29 +26,33 @@ fn settings(library: &Library, kind: &str, base: &str, more: &str) -> String {
 /// A server that has its vectors from there.
 fn serve(kind: &str, base: &str, more: &str) -> Server {
     let library = Library::new();
-    library.serve_set(&settings(&library, kind, base, more))
+    library.serve_with_settings(&settings(&library, kind, base, more))
 }
 
 fn embed(server: &Server, text: &str) -> Value {
-    server.client().call(TOOL, &json!({ "text": text }))
+    server.client().call_tool(TOOL, &json!({ "text": text }))
 }
 
 fn refusal(server: &Server, text: &str) -> String {
-    server.client().refuses(TOOL, &json!({ "text": text }))
+    server.client().expect_tool_error(TOOL, &json!({ "text": text }))
 }
 
 /// A vector for each text of a question, which tells its length.
-fn measured(question: &Question) -> Vec<Vec<f32>> {
+fn measured(question: &ProviderRequest) -> Vec<Vec<f32>> {
     let vector = |text: &&str| vec![f32::from(u8::try_from(text.len()).unwrap()), 1.0];
-    question.texts().iter().map(vector).collect()
+    question.input_texts().iter().map(vector).collect()
 }
 
-fn says(status: u16, body: &Value) -> Reply {
-    Reply::Says(status, "", body.to_string())
+fn says(status: u16, body: &Value) -> ProviderReply {
+    ProviderReply::Respond(status, "", body.to_string())
 }
 
 /// Vectors from a provider, remembered in a folder.
-fn documents(provider: &Provider, folder: &Path, change: impl FnOnce(&mut Settings)) -> Embeddings {
+fn documents(
+    provider: &FakeProvider,
+    folder: &Path,
+    change: impl FnOnce(&mut Settings),
+) -> Embeddings {
     let mut settings = Settings {
         provider: Kind::OpenAi,
         api_base: Some(ApiBase::from(provider.url("/v1").as_str())),
@@ -68,26 +74,27 @@ fn folder() -> TempDir {
 fn without_a_provider_there_is_no_such_tool() {
     let server = Library::new().serve();
     let client = server.client();
-    assert!(!client.ask("tools/list", &json!({})).to_string().contains(TOOL));
+    assert!(!client.call_method("tools/list", &json!({})).to_string().contains(TOOL));
     let call = json!({ "name": TOOL, "arguments": { "text": "bread" } });
-    let (code, message) = client.fails("tools/call", &call);
+    let (code, message) = client.expect_error("tools/call", &call);
     assert!(code == -32_602 && message.contains("not enabled"), "{message}");
     assert!(message.contains("embeddings.provider"), "{message}");
 }
 
 #[test]
 fn the_vector_of_a_text_is_shown_and_handed_out() {
-    let server = Library::new().serve_set("[embeddings]\nprovider = \"stub\"\ndimensions = 12");
+    let server =
+        Library::new().serve_with_settings("[embeddings]\nprovider = \"stub\"\ndimensions = 12");
     let client = server.client();
-    assert!(client.ask("tools/list", &json!({})).to_string().contains(TOOL));
+    assert!(client.call_method("tools/list", &json!({})).to_string().contains(TOOL));
     let arguments = json!({ "text": "What is vector similarity search?" });
-    let made = client.call(TOOL, &arguments);
+    let made = client.call_tool(TOOL, &arguments);
     assert_eq!((&made["provider"], &made["model"]), (&json!("stub"), &json!("stub")));
     assert_eq!((&made["dimensions"], &made["text_length"]), (&json!(12), &json!(33)));
     let vector: Vec<f64> = serde_json::from_value(made["embedding"].clone()).unwrap();
     let length = vector.iter().map(|value| value * value).sum::<f64>().sqrt();
     assert!(vector.len() == 12 && (length - 1.0).abs() < 1e-6, "{made}");
-    let text = client.text(TOOL, &arguments);
+    let text = client.call_tool_text(TOOL, &arguments);
     let head = "Generated Embedding:\nProvider: stub\nModel: stub\nDimensions: 12\n\
                 Text Length: 33 characters\n\nEmbedding Vector (first 10 dimensions):\n[";
     assert!(text.starts_with(head), "{text}");
@@ -99,17 +106,18 @@ fn the_vector_of_a_text_is_shown_and_handed_out() {
 
 #[test]
 fn a_text_that_is_blank_or_missing_is_refused() {
-    let server = Library::new().serve_set("[embeddings]\nprovider = \"stub\"");
+    let server = Library::new().serve_with_settings("[embeddings]\nprovider = \"stub\"");
     let client = server.client();
     for arguments in [json!({ "text": "" }), json!({ "text": " \n " }), json!({})] {
-        let message = client.refuses(TOOL, &arguments);
+        let message = client.expect_tool_error(TOOL, &arguments);
         assert!(message.contains("text"), "{arguments}: {message}");
     }
 }
 
 #[test]
 fn openai_is_asked_in_its_form() {
-    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let provider =
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
     let more = "model = \"mine\"\ndimensions = 2";
     let server = serve("openai", &provider.url("/v1"), more);
     let made = embed(&server, "bread");
@@ -125,7 +133,8 @@ fn openai_is_asked_in_its_form() {
 
 #[test]
 fn voyage_is_asked_in_its_form() {
-    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let provider =
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
     let server = serve("voyage", &provider.url(""), "model = \"mine\"\ndimensions = 2");
     assert_eq!(embed(&server, "bread")["provider"], "voyage");
     let asked = &provider.asked()[0];
@@ -149,14 +158,15 @@ fn voyage_is_asked_in_its_form() {
 
 #[test]
 fn ollama_is_asked_in_its_form_and_needs_no_key() {
-    let provider =
-        Provider::new(|question| Reply::ok(&json!({ "embeddings": measured(question) })));
+    let provider = FakeProvider::new(|question| {
+        ProviderReply::ok(&json!({ "embeddings": measured(question) }))
+    });
     let library = Library::new();
     let settings = format!(
         "[embeddings]\nprovider = \"ollama\"\nmodel = \"mine\"\napi_base = \"{}\"",
         provider.url("/")
     );
-    let server = library.serve_set(&settings);
+    let server = library.serve_with_settings(&settings);
     assert_eq!(embed(&server, "bread")["provider"], "ollama");
     let asked = &provider.asked()[0];
     assert_eq!((asked.path.as_str(), &asked.authorization), ("/api/embed", &None));
@@ -169,7 +179,7 @@ fn a_model_that_ollama_has_not_is_named() {
         says(200, &json!({ "embeddings": [] })),
         says(404, &json!({ "error": "model \"mine\" not found, try pulling it first" })),
     ];
-    let provider = Provider::saying(replies);
+    let provider = FakeProvider::with_replies(replies);
     let server = serve("ollama", &provider.url(""), "model = \"mine\"");
     let message = refusal(&server, "bread");
     assert!(message.contains("ollama pull mine"), "{message}");
@@ -179,7 +189,8 @@ fn a_model_that_ollama_has_not_is_named() {
 
 #[test]
 fn vectors_belong_to_their_texts_however_the_answer_is_ordered() {
-    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let provider =
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
     let folder = folder();
     let embeddings = documents(&provider, folder.path(), |settings| {
         settings.model = Some("mine".to_owned());
@@ -196,13 +207,14 @@ fn vectors_belong_to_their_texts_however_the_answer_is_ordered() {
     }
     assert_eq!(made.len(), 4);
     let asked = provider.asked();
-    let batches: Vec<_> = asked.iter().map(Question::texts).collect();
+    let batches: Vec<_> = asked.iter().map(ProviderRequest::input_texts).collect();
     assert_eq!(batches, [vec!["a", "bbb"], vec!["bb"]], "what is the same is asked once");
 }
 
 #[test]
 fn what_was_embedded_once_is_remembered_by_the_next_process() {
-    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let provider =
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
     let folder = folder();
     let mine = |settings: &mut Settings| settings.model = Some("mine".to_owned());
     let first = documents(&provider, folder.path(), mine);
@@ -217,7 +229,7 @@ fn what_was_embedded_once_is_remembered_by_the_next_process() {
     assert_eq!(next.dimensions(), Some(2));
     assert_eq!(provider.asked().len(), 1);
     next.embed_documents(&texts(&["a", "ccc"])).unwrap();
-    assert_eq!(provider.asked()[1].texts(), ["ccc"]);
+    assert_eq!(provider.asked()[1].input_texts(), ["ccc"]);
     let other = documents(&provider, folder.path(), |settings| {
         settings.model = Some("other".to_owned());
     });
@@ -233,9 +245,9 @@ fn what_was_embedded_once_is_remembered_by_the_next_process() {
 
 #[test]
 fn what_was_made_before_a_failure_is_remembered() {
-    let provider = Provider::new(|question| match question.texts()[..] {
+    let provider = FakeProvider::new(|question| match question.input_texts()[..] {
         ["bb"] => says(400, &json!({ "error": { "message": "too long" } })),
-        _ => Reply::numbered(&measured(question)),
+        _ => ProviderReply::indexed_embeddings(&measured(question)),
     });
     let folder = folder();
     let embeddings = documents(&provider, folder.path(), |settings| {
@@ -246,13 +258,14 @@ fn what_was_made_before_a_failure_is_remembered() {
     assert!(matches!(error, EmbedError::Refused { status: 400, .. }), "{error}");
     embeddings.embed_documents(&texts(&["a", "ccc"])).unwrap();
     let asked = provider.asked();
-    let batches: Vec<_> = asked.iter().map(Question::texts).collect();
+    let batches: Vec<_> = asked.iter().map(ProviderRequest::input_texts).collect();
     assert_eq!(batches, [["a"], ["bb"], ["ccc"]]);
 }
 
 #[test]
 fn the_same_query_is_not_asked_again() {
-    let provider = Provider::new(|question| Reply::numbered(&measured(question)));
+    let provider =
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
     let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
     let first = embed(&server, "bread");
     assert_eq!(embed(&server, "bread"), first);
@@ -263,9 +276,13 @@ fn the_same_query_is_not_asked_again() {
 
 #[test]
 fn a_busy_provider_is_asked_again_when_it_says() {
-    let again = Reply::Says(429, "retry-after: 0\r\n", String::new());
-    let broken = Reply::Says(503, "retry-after: 0\r\n", String::new());
-    let provider = Provider::saying([again, broken, Reply::numbered(&[vec![1.0, 0.0]])]);
+    let again = ProviderReply::Respond(429, "retry-after: 0\r\n", String::new());
+    let broken = ProviderReply::Respond(503, "retry-after: 0\r\n", String::new());
+    let provider = FakeProvider::with_replies([
+        again,
+        broken,
+        ProviderReply::indexed_embeddings(&[vec![1.0, 0.0]]),
+    ]);
     let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
     assert_eq!(embed(&server, "bread")["embedding"], json!([1.0, 0.0]));
     assert_eq!(provider.asked().len(), 3);
@@ -273,7 +290,11 @@ fn a_busy_provider_is_asked_again_when_it_says() {
 
 #[test]
 fn a_provider_that_wants_too_much_patience_is_not_waited_for() {
-    let provider = Provider::saying([Reply::Says(429, "retry-after: 3600\r\n", String::new())]);
+    let provider = FakeProvider::with_replies([ProviderReply::Respond(
+        429,
+        "retry-after: 3600\r\n",
+        String::new(),
+    )]);
     let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
     let message = refusal(&server, "bread");
     assert!(message.contains("429"), "{message}");
@@ -283,14 +304,14 @@ fn a_provider_that_wants_too_much_patience_is_not_waited_for() {
 #[test]
 fn a_key_that_is_refused_is_not_tried_again_and_never_shown() {
     let said = json!({ "error": { "message": "Incorrect API key provided: sk-s3cret" } });
-    let provider = Provider::saying([says(401, &said), says(400, &said)]);
+    let provider = FakeProvider::with_replies([says(401, &said), says(400, &said)]);
     let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
     let message = refusal(&server, "bread");
     assert!(message.contains("401") && message.contains("embeddings.api_key"), "{message}");
     assert_eq!(provider.asked().len(), 1);
     let repeated = refusal(&server, "bread");
     assert!(repeated.contains("Incorrect API key provided: ***"), "{repeated}");
-    let log = server.stop();
+    let log = server.kill_and_read_log();
     for said in [message, repeated, log] {
         assert!(!said.contains("s3cret") && !said.contains("127.0.0.1"), "{said}");
     }
@@ -298,10 +319,14 @@ fn a_key_that_is_refused_is_not_tried_again_and_never_shown() {
 
 #[test]
 fn a_provider_that_redirects_gets_no_key_elsewhere() {
-    let other = Provider::saying([Reply::numbered(&[vec![1.0]])]);
+    let other = FakeProvider::with_replies([ProviderReply::indexed_embeddings(&[vec![1.0]])]);
     for status in [302, 307] {
         let headers = format!("location: {}\r\n", other.url("/v1/embeddings"));
-        let provider = Provider::saying([Reply::Says(status, headers.leak(), String::new())]);
+        let provider = FakeProvider::with_replies([ProviderReply::Respond(
+            status,
+            headers.leak(),
+            String::new(),
+        )]);
         let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
         let message = refusal(&server, "bread");
         assert!(message.contains("embeddings.api_base"), "{message}");
@@ -311,7 +336,7 @@ fn a_provider_that_redirects_gets_no_key_elsewhere() {
 
 #[test]
 fn nobody_waits_for_a_provider_that_says_nothing() {
-    let provider = Provider::saying([Reply::Silence]);
+    let provider = FakeProvider::with_replies([ProviderReply::NoResponse]);
     let more = "query_timeout_ms = 50\nmodel = \"mine\"";
     let server = serve("openai", &provider.url("/v1"), more);
     let message = refusal(&server, "bread");
@@ -329,7 +354,8 @@ fn nobody_there_is_said_without_the_address() {
 
 #[test]
 fn a_vector_of_another_length_is_refused() {
-    let provider = Provider::saying([Reply::numbered(&[vec![1.0, 0.0, 0.0]])]);
+    let provider =
+        FakeProvider::with_replies([ProviderReply::indexed_embeddings(&[vec![1.0, 0.0, 0.0]])]);
     let server = serve("openai", &provider.url("/v1"), "model = \"mine\"\ndimensions = 2");
     let message = refusal(&server, "bread");
     assert!(message.contains("3 dimensions") && message.contains("`mine`"), "{message}");
@@ -353,7 +379,7 @@ fn an_answer_that_is_no_vector_is_refused() {
         "<html>".to_owned(),
     ];
     for body in bodies {
-        let provider = Provider::saying([Reply::Says(200, "", body.clone())]);
+        let provider = FakeProvider::with_replies([ProviderReply::Respond(200, "", body.clone())]);
         let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
         let message = refusal(&server, "bread");
         assert!(message.contains("the answer of openai cannot be used"), "{body}: {message}");
@@ -364,7 +390,7 @@ fn an_answer_that_is_no_vector_is_refused() {
 
 #[test]
 fn a_provider_that_fails_and_fails_is_left_alone() {
-    let provider = Provider::saying([says(500, &json!({}))]);
+    let provider = FakeProvider::with_replies([says(500, &json!({}))]);
     let more = "model = \"mine\"\nretries = 0\nbreaker_failures = 2";
     let server = serve("openai", &provider.url("/v1"), more);
     for _ in 0..2 {
@@ -378,13 +404,13 @@ fn a_provider_that_fails_and_fails_is_left_alone() {
 #[test]
 fn a_provider_that_was_left_alone_is_tried_again() {
     let broken = says(500, &json!({}));
-    let good = Reply::numbered(&[vec![1.0]]);
-    let provider = Provider::saying([broken.clone(), broken, good]);
+    let good = ProviderReply::indexed_embeddings(&[vec![1.0]]);
+    let provider = FakeProvider::with_replies([broken.clone(), broken, good]);
     let more = "model = \"mine\"\nretries = 0\nbreaker_failures = 1\nbreaker_pause_ms = 1";
     let server = serve("openai", &provider.url("/v1"), more);
     let client = server.client();
     let answered = (0..10_000).any(|_| {
-        let result = client.result_of(TOOL, &json!({ "text": "bread" }));
+        let result = client.tool_result(TOOL, &json!({ "text": "bread" }));
         result["isError"] == false
     });
     assert!(answered);
@@ -393,7 +419,7 @@ fn a_provider_that_was_left_alone_is_tried_again() {
 
 #[test]
 fn a_breaker_holds_for_documents_too() {
-    let provider = Provider::saying([says(500, &json!({}))]);
+    let provider = FakeProvider::with_replies([says(500, &json!({}))]);
     let folder = folder();
     let embeddings = documents(&provider, folder.path(), |settings| {
         settings.retries = 0;
@@ -416,12 +442,12 @@ fn settings_that_cannot_work_are_named_before_anything_is_served() {
         ("provider = \"local\"", "embeddings.folder"),
     ] {
         let library = Library::new();
-        let file = library.write("settings.toml", format!("[embeddings]\n{settings}"));
-        let done = program()
+        let file = library.write_file("settings.toml", format!("[embeddings]\n{settings}"));
+        let done = vademecum_command()
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(file)
             .arg("--data")
-            .arg(library.data())
+            .arg(library.data_folder())
             .env_remove("OPENAI_API_KEY")
             .env_remove("VOYAGE_API_KEY")
             .output()

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Client, Library, SOURCES};
+use crate::support::{HttpClient, Library, McpClient, SOURCES};
 
 /// A wrong call: the tool, its arguments, and what the answer must name.
 type WrongCall = (&'static str, Value, Vec<&'static str>);
@@ -171,20 +171,22 @@ fn wrong_reads() -> Vec<WrongCall> {
 }
 
 /// What a client sees of a library.
-fn glance(client: &Client<'_>) -> Vec<Value> {
+fn glance(client: &HttpClient<'_>) -> Vec<Value> {
     let tools = SOURCES.iter().map(|source| format!("{source}.search"));
     let tools = tools.chain(["knowledge.search".to_owned()]);
-    tools.map(|tool| client.call(&tool, &json!({ "query": "lantern", "limit": 100 }))).collect()
+    tools
+        .map(|tool| client.call_tool(&tool, &json!({ "query": "lantern", "limit": 100 })))
+        .collect()
 }
 
 #[test]
 fn a_wrong_call_says_what_is_wrong_and_where_and_changes_nothing() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let server = library.serve();
     let client = server.client();
     let before = glance(&client);
     for (tool, arguments, parts) in wrong_calls() {
-        let problem = client.refuses(tool, &arguments);
+        let problem = client.expect_tool_error(tool, &arguments);
         for part in &parts {
             assert!(problem.contains(part), "{tool} {arguments}: `{part}` is not in: {problem}");
         }
@@ -203,7 +205,7 @@ fn an_unknown_tool_is_named_together_with_those_there_are() {
     let server = Library::new().serve();
     for tool in ["notes.serach", "", "NOTES.SEARCH", "knowledge", "notes__search"] {
         let params = json!({ "name": tool, "arguments": {} });
-        let (code, message) = server.client().fails("tools/call", &params);
+        let (code, message) = server.client().expect_error("tools/call", &params);
         assert_eq!(code, -32_602);
         assert!(
             message.contains(&format!("`{tool}`")) && message.contains("notes.search"),
@@ -218,14 +220,14 @@ fn parameters_that_are_no_call_are_refused() {
     for (params, part) in
         [(json!({}), "name"), (json!({ "name": 7 }), "name"), (json!([]), "params")]
     {
-        let (code, message) = server.client().fails("tools/call", &params);
+        let (code, message) = server.client().expect_error("tools/call", &params);
         assert!(code == -32_602 && message.contains(part), "{params}: {message}");
     }
 }
 
 #[test]
 fn a_resource_that_is_not_there_is_named() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     for uri in [
         "",
         "notes",
@@ -241,37 +243,38 @@ fn a_resource_that_is_not_there_is_named() {
         "file:///etc/passwd",
         "notes://../../etc/passwd",
     ] {
-        let (code, message) = server.client().fails("resources/read", &json!({ "uri": uri }));
+        let (code, message) =
+            server.client().expect_error("resources/read", &json!({ "uri": uri }));
         assert_eq!(code, -32_002, "{uri}: {message}");
         let id = uri.split("://").last().unwrap().split('#').next_back().unwrap();
         assert!(message.contains(id), "{uri}: {message}");
     }
-    let (code, message) = server.client().fails("resources/read", &json!({}));
+    let (code, message) = server.client().expect_error("resources/read", &json!({}));
     assert!(code == -32_602 && message.contains("uri"), "{message}");
 }
 
 #[test]
 fn a_call_without_arguments_is_one_with_none() {
     let server = Library::new().serve();
-    let result = server.client().ask("tools/call", &json!({ "name": "notes.search" }));
+    let result = server.client().call_method("tools/call", &json!({ "name": "notes.search" }));
     assert_eq!(result["isError"], true);
     assert!(result["content"][0]["text"].as_str().unwrap().contains("query"), "{result}");
 }
 
 #[test]
 fn every_client_is_told_the_same() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let server = library.serve();
     let arguments = json!({ "query": "lantern", "limit": 0 });
-    let told = server.client().refuses("notes.search", &arguments);
-    assert_eq!(server.session().refuses("notes.search", &arguments), told);
-    assert_eq!(server.socket().refuses("notes.search", &arguments), told);
-    assert_eq!(library.pipe().refuses("notes.search", &arguments), told);
+    let told = server.client().expect_tool_error("notes.search", &arguments);
+    assert_eq!(server.open_session().expect_tool_error("notes.search", &arguments), told);
+    assert_eq!(server.open_websocket().expect_tool_error("notes.search", &arguments), told);
+    assert_eq!(library.open_stdio().expect_tool_error("notes.search", &arguments), told);
 }
 
 #[test]
 fn arguments_are_an_object_and_never_a_list() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     for (tool, arguments) in [
         ("search", json!(["lantern"])),
         ("fetch", json!(["media://1"])),
@@ -281,7 +284,7 @@ fn arguments_are_an_object_and_never_a_list() {
         ("knowledge.search", json!({ "query": "lantern", "filters": { "notes": [["coast"]] } })),
         ("knowledge.search", json!({ "query": "lantern", "filters": [] })),
     ] {
-        let problem = server.client().refuses(tool, &arguments);
+        let problem = server.client().expect_tool_error(tool, &arguments);
         assert!(!problem.contains("is not there"), "{tool} {arguments}: {problem}");
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write, fs, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::program::{Library, SOURCES};
+use crate::support::{Library, SOURCES};
 
 /// Titles and texts. Their ids are their places, counted from 1.
 const DOCUMENTS: [(&str, &str); 15] = [
@@ -51,10 +51,10 @@ fn collection(library: &Library) -> String {
             writeln!(judgements, "q{id}\t{document}\t{grade}").unwrap();
         }
     }
-    library.write("judged/corpus.jsonl", lines(documents.collect()));
-    library.write("judged/queries.jsonl", lines(questions.collect()));
-    library.write("judged/qrels/test.tsv", judgements);
-    library.file("judged").to_str().unwrap().to_owned()
+    library.write_file("judged/corpus.jsonl", lines(documents.collect()));
+    library.write_file("judged/queries.jsonl", lines(questions.collect()));
+    library.write_file("judged/qrels/test.tsv", judgements);
+    library.file_path("judged").to_str().unwrap().to_owned()
 }
 
 /// Asserts the four judged questions' figures: three are answered perfectly,
@@ -76,7 +76,7 @@ fn a_judged_collection_is_measured_next_to_one_plain_table() {
     let folder = collection(&library);
     let done = library.run(&["eval", "--json", &folder]);
     assert!(done.code == 0 && done.stderr.is_empty(), "{done:?}");
-    let report = done.json();
+    let report = done.parse_json();
     let keys = |value: &Value| -> BTreeSet<String> {
         value.as_object().unwrap().keys().cloned().collect()
     };
@@ -101,15 +101,15 @@ fn a_collection_is_scattered_over_all_sources_and_imported_once() {
     }
     // Every text holds one of these, and nothing is there twice.
     let words = "a the of when ice spring worms";
-    let found = library.run(&["search", "--json", "--limit", "100", words]).json();
+    let found = library.run(&["search", "--json", "--limit", "100", words]).parse_json();
     for source in SOURCES {
         let done = library.run(&["search", "--json", "--source", source, "a the is by in with"]);
-        assert!(done.json()["total_estimated"].as_u64() > Some(0), "{source}: {done:?}");
+        assert!(done.parse_json()["total_estimated"].as_u64() > Some(0), "{source}: {done:?}");
     }
     let again = library.run(&["eval", &folder]);
     let head = "15 documents, 0 imported, 15 there before; 4 questions\n";
     assert!(again.stdout.starts_with(head), "{again:?}");
-    let same = library.run(&["search", "--json", "--limit", "100", words]).json();
+    let same = library.run(&["search", "--json", "--limit", "100", words]).parse_json();
     assert_eq!(same, found);
 }
 
@@ -117,16 +117,16 @@ fn a_collection_is_scattered_over_all_sources_and_imported_once() {
 fn a_folder_that_holds_something_else_is_left_alone() {
     let library = Library::new();
     let folder = collection(&library);
-    library.import("notes", "own.md", "A note of my own.");
+    library.import_file("notes", "own.md", "A note of my own.");
     let done = library.run(&["eval", &folder]);
     assert!(done.code == 1 && done.stdout.is_empty(), "{done:?}");
     assert!(done.stderr.contains("holds something else"), "{done:?}");
-    assert_eq!(fs::read_dir(library.data()).unwrap().count(), 1, "nothing was added");
+    assert_eq!(fs::read_dir(library.data_folder()).unwrap().count(), 1, "nothing was added");
 
     let library = Library::new();
     let folder = collection(&library);
     assert_eq!(library.run(&["eval", &folder]).code, 0);
-    library.write("judged/corpus.jsonl", r#"{ "_id": "1", "text": "Another one." }"#);
+    library.write_file("judged/corpus.jsonl", r#"{ "_id": "1", "text": "Another one." }"#);
     let done = library.run(&["eval", &folder]);
     assert!(done.code == 1 && done.stderr.contains("holds another collection"), "{done:?}");
 }
@@ -136,7 +136,7 @@ fn what_was_added_to_a_collection_by_hand_is_told() {
     let library = Library::new();
     let folder = collection(&library);
     assert_eq!(library.run(&["eval", &folder]).code, 0);
-    library.import("notes", "own.md", "Rye dough of my own.");
+    library.import_file("notes", "own.md", "Rye dough of my own.");
     let done = library.run(&["eval", &folder]);
     assert!(done.code == 1 && done.stderr.contains("is not of this collection"), "{done:?}");
 }
@@ -153,10 +153,10 @@ fn a_broken_collection_is_told_with_file_and_line() {
     ] {
         let library = Library::new();
         let folder = collection(&library);
-        library.write(&format!("judged/{file}"), content);
+        library.write_file(&format!("judged/{file}"), content);
         let done = library.run(&["eval", &folder]);
         assert!(done.code == 1 && done.stderr.contains(part), "{done:?}");
-        assert!(done.stdout.is_empty() && !library.data().exists(), "{done:?}");
+        assert!(done.stdout.is_empty() && !library.data_folder().exists(), "{done:?}");
     }
     let done = Library::new().run(&["eval", "/nowhere"]);
     assert!(
@@ -185,9 +185,9 @@ fn without_a_folder_nothing_is_left_behind() {
 fn with_a_provider_meaning_is_measured_beside_words() {
     let library = Library::new();
     let folder = collection(&library);
-    let file = library.write("s.toml", "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n");
+    let file = library.write_file("s.toml", "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n");
     let arguments = ["eval", "--json", "--config", file.to_str().unwrap(), &folder];
-    let done = crate::program::program().args(arguments).output().unwrap();
+    let done = crate::support::vademecum_command().args(arguments).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let report: Value = serde_json::from_slice(&done.stdout).unwrap();
     for mode in ["vector", "hybrid"] {
@@ -200,11 +200,12 @@ fn with_a_provider_meaning_is_measured_beside_words() {
 fn several_collections_are_measured_apart_and_compared() {
     let library = Library::new();
     let folder = collection(&library);
-    let other = library.write("judged2/corpus.jsonl", r#"{ "_id": "1", "text": "Rye bread." }"#);
-    library.write("judged2/queries.jsonl", r#"{ "_id": "q", "text": "rye" }"#);
-    library.write("judged2/qrels/test.tsv", "q\t1\t1\n");
+    let other =
+        library.write_file("judged2/corpus.jsonl", r#"{ "_id": "1", "text": "Rye bread." }"#);
+    library.write_file("judged2/queries.jsonl", r#"{ "_id": "q", "text": "rye" }"#);
+    library.write_file("judged2/qrels/test.tsv", "q\t1\t1\n");
     let other = other.parent().unwrap().to_str().unwrap();
-    let told = library.run(&["eval", "--json", &folder, other]).json();
+    let told = library.run(&["eval", "--json", &folder, other]).parse_json();
     as_expected(&told["collections"]["judged"]);
     assert_eq!(told["collections"]["judged2"]["ndcg_at_10"], 1.0, "{told}");
     assert_eq!(told["mean"], json!({ "ndcg_at_10": 0.875, "plain": 0.875 }));

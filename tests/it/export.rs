@@ -9,13 +9,16 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    notes_and_chats::branched,
-    program::{Caller, Done, Generation, Library, SOURCES, Tldw, card, picture},
+    support::{
+        CommandOutput, Library, McpClient, SOURCES, TldwDirectory, TldwVariant, character_card,
+        png_card,
+    },
+    third_party_exports::branched_chatgpt_export,
 };
 
 /// Exports to a folder beside the library.
-fn export(library: &Library, name: &str) -> Done {
-    library.run(&["export", library.file(name).to_str().unwrap()])
+fn export(library: &Library, name: &str) -> CommandOutput {
+    library.run(&["export", library.file_path(name).to_str().unwrap()])
 }
 
 /// Every file below a folder, by its path from there.
@@ -38,15 +41,19 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// A library with something awkward in each source, exported to `out`.
 fn exported() -> (Library, BTreeMap<PathBuf, Vec<u8>>) {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let note = "---\ntitle: \"A: b\"\ntags: [x, y]\ncreated: 2026-01-02\n---\n\n---\nThe end.\r\n";
-    library.import("notes", "odd/note.md", note);
-    library.import("media", "odd/page.md", "# Page\n---\ntitle: no\n---\n");
-    library.import("characters", "odd/ida.png", picture("chara", &card("Ida", "Has a thimble.")));
-    library.import("prompts", "odd/list.csv", "act,prompt,tags\nB,\"One\n\"\"two\"\"\",z\n");
+    library.import_file("notes", "odd/note.md", note);
+    library.import_file("media", "odd/page.md", "# Page\n---\ntitle: no\n---\n");
+    library.import_file(
+        "characters",
+        "odd/ida.png",
+        png_card("chara", &character_card("Ida", "Has a thimble.")),
+    );
+    library.import_file("prompts", "odd/list.csv", "act,prompt,tags\nB,\"One\n\"\"two\"\"\",z\n");
     let done = export(&library, "out");
     assert_eq!(done.code, 0, "{done:?}");
-    let files = files(&library.file("out"));
+    let files = files(&library.file_path("out"));
     (library, files)
 }
 
@@ -54,13 +61,13 @@ fn exported() -> (Library, BTreeMap<PathBuf, Vec<u8>>) {
 fn again(files: &BTreeMap<PathBuf, Vec<u8>>) -> Library {
     let library = Library::new();
     for (name, bytes) in files {
-        library.write(&format!("in/{}", name.to_str().unwrap()), bytes);
+        library.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
     }
     for kind in SOURCES {
-        let folder = library.file("in").join(kind);
+        let folder = library.file_path("in").join(kind);
         let done = library.run(&["import", kind, folder.to_str().unwrap(), "--json"]);
         assert_eq!(done.code, 0, "{done:?}");
-        let summary = done.json();
+        let summary = done.parse_json();
         let sheets = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let sheets = sheets.filter(|path| path.extension().is_some_and(|it| it != "png")).count();
         assert_eq!(summary["new"], sheets, "{kind}: {summary}");
@@ -74,7 +81,7 @@ fn an_export_makes_the_same_library_and_the_same_export_again() {
     let (first, files_of_first) = exported();
     let second = again(&files_of_first);
     assert_eq!(export(&second, "out").code, 0);
-    let files_of_second = files(&second.file("out"));
+    let files_of_second = files(&second.file_path("out"));
     let names = |files: &BTreeMap<PathBuf, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&files_of_first), names(&files_of_second));
     for (name, bytes) in &files_of_first {
@@ -84,7 +91,7 @@ fn an_export_makes_the_same_library_and_the_same_export_again() {
     }
     let found = |library: &Library| {
         let done = library.run(&["search", "lantern thimble", "--json"]);
-        let mut found = done.json();
+        let mut found = done.parse_json();
         // Versions count the changes that a library has seen.
         for hit in found["results"].as_array_mut().unwrap() {
             hit["version"] = Value::Null;
@@ -99,8 +106,8 @@ fn importing_an_export_twice_changes_nothing() {
     let (_, files) = exported();
     let library = again(&files);
     for kind in SOURCES {
-        let folder = library.file("in").join(kind);
-        let done = library.run(&["import", kind, folder.to_str().unwrap(), "--json"]).json();
+        let folder = library.file_path("in").join(kind);
+        let done = library.run(&["import", kind, folder.to_str().unwrap(), "--json"]).parse_json();
         assert_eq!((&done["new"], &done["updated"]), (&json!(0), &json!(0)), "{kind}: {done}");
     }
 }
@@ -108,10 +115,10 @@ fn importing_an_export_twice_changes_nothing() {
 #[test]
 fn an_export_goes_back_into_its_own_library_without_doubles() {
     let (library, _) = exported();
-    let count = || library.run(&["export", library.file("count").to_str().unwrap()]).stdout;
+    let count = || library.run(&["export", library.file_path("count").to_str().unwrap()]).stdout;
     let before = count();
     for kind in SOURCES {
-        let folder = library.file("out").join(kind);
+        let folder = library.file_path("out").join(kind);
         assert_eq!(library.run(&["import", kind, folder.to_str().unwrap()]).code, 0);
     }
     assert_eq!(count(), before);
@@ -120,34 +127,34 @@ fn an_export_goes_back_into_its_own_library_without_doubles() {
 #[test]
 fn a_whole_export_is_imported_at_once_with_branches_and_what_was_written_here() {
     let (library, _) = exported();
-    library.import("chats", "odd/conversations.json", branched("one"));
-    let server = library.serve_set("[tools]\nwrite = true");
+    library.import_file("chats", "odd/conversations.json", branched_chatgpt_export("one"));
+    let server = library.serve_with_settings("[tools]\nwrite = true");
     let note = json!({ "title": "Written", "content": "By hand.", "tags": ["x"] });
-    server.client().call("notes.create", &note);
+    server.client().call_tool("notes.create", &note);
     let document = json!({ "title": "Added", "content": "By hand, too." });
-    server.client().call("media.add", &document);
+    server.client().call_tool("media.add", &document);
     drop(server);
     assert_eq!(export(&library, "out").code, 0);
-    let whole = files(&library.file("out"));
+    let whole = files(&library.file_path("out"));
     assert!(whole.keys().any(|name| name.starts_with("chats-branches")), "{:?}", whole.keys());
     let import = |library: &Library, folder: &str| {
-        let folder = library.file(folder);
+        let folder = library.file_path(folder);
         let done = library.run(&["import", folder.to_str().unwrap(), "--json"]);
         assert_eq!(done.code, 0, "{done:?}");
-        done.json()
+        done.parse_json()
     };
     let back = import(&library, "out");
     assert_eq!((&back["new"], &back["skipped"]), (&json!(0), &json!([])), "{back}");
     assert_eq!(export(&library, "out").code, 0);
-    assert_eq!(files(&library.file("out")).len(), whole.len());
+    assert_eq!(files(&library.file_path("out")).len(), whole.len());
     let other = Library::new();
     for (name, bytes) in &whole {
-        other.write(&format!("in/{}", name.to_str().unwrap()), bytes);
+        other.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
     }
     let new = import(&other, "in");
     assert_eq!(new["skipped"], json!([]), "{new}");
     assert_eq!(export(&other, "out").code, 0);
-    let again = files(&other.file("out"));
+    let again = files(&other.file_path("out"));
     for (name, bytes) in &whole {
         let (text, again) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&again[name]));
         assert_eq!(text, again, "{}", name.display());
@@ -179,14 +186,15 @@ fn bush() -> String {
 #[test]
 fn a_branch_of_a_branch_still_leaves_it_after_an_export() {
     let library = Library::new();
-    library.import("chats", "bush.json", bush());
+    library.import_file("chats", "bush.json", bush());
     assert_eq!(export(&library, "out").code, 0);
-    let whole = files(&library.file("out"));
+    let whole = files(&library.file_path("out"));
     let other = Library::new();
     for (name, bytes) in &whole {
-        other.write(&format!("in/{}", name.to_str().unwrap()), bytes);
+        other.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
     }
-    let done = other.run(&["import", other.file("in").to_str().unwrap(), "--json"]).json();
+    let done =
+        other.run(&["import", other.file_path("in").to_str().unwrap(), "--json"]).parse_json();
     assert_eq!(done["skipped"], json!([]), "{done}");
     let parents = |library: &Library| -> Vec<Value> {
         let server = library.serve();
@@ -194,7 +202,7 @@ fn a_branch_of_a_branch_still_leaves_it_after_an_export() {
         let talk = |word: &str| {
             let hit = client.only_hit("chats.search", &json!({ "query": word }));
             let id = json!({ "conversation_id": hit["conversation_id"] });
-            let content = client.call("chats.get", &id)["content"].clone();
+            let content = client.call_tool("chats.get", &id)["content"].clone();
             json!([id, content["parent_conversation_id"], content["forked_from_message_id"]])
         };
         ["needle", "thread", "button", "buckle", "ribbon", "velvet"].map(talk).into()
@@ -203,27 +211,27 @@ fn a_branch_of_a_branch_still_leaves_it_after_an_export() {
     assert_eq!(before, after);
     assert_eq!(before.iter().filter(|talk| talk[1].is_string()).count(), 5, "{before:?}");
     assert_eq!(export(&other, "out").code, 0);
-    assert_eq!(files(&other.file("out")), whole);
+    assert_eq!(files(&other.file_path("out")), whole);
 }
 
 #[test]
 fn what_another_program_made_of_a_document_is_in_an_export() {
-    let (library, tldw) = (Library::new(), Tldw::new(Generation::Server, &["1"]));
-    assert_eq!(library.run(&["import", "tldw", tldw.name()]).code, 0);
+    let (library, tldw) = (Library::new(), TldwDirectory::new(TldwVariant::Server, &["1"]));
+    assert_eq!(library.run(&["import", "tldw", tldw.path_str()]).code, 0);
     assert_eq!(export(&library, "out").code, 0);
-    let whole = files(&library.file("out"));
+    let whole = files(&library.file_path("out"));
     let other = Library::new();
     for (name, bytes) in &whole {
-        other.write(&format!("in/{}", name.to_str().unwrap()), bytes);
+        other.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
     }
-    assert_eq!(other.run(&["import", other.file("in").to_str().unwrap()]).code, 0);
+    assert_eq!(other.run(&["import", other.file_path("in").to_str().unwrap()]).code, 0);
     let read = |library: &Library| {
         let server = library.serve();
         let client = server.client();
         let hit = client.only_hit("media.search", &json!({ "query": "東京" }));
         let chunk = json!({ "mode": "chunk", "loc": hit["loc"] });
-        let chunk = client.item("media", &hit["id"], &chunk);
-        let full = client.item("media", &hit["id"], &json!({ "mode": "full" }));
+        let chunk = client.get_item("media", &hit["id"], &chunk);
+        let full = client.get_item("media", &hit["id"], &json!({ "mode": "full" }));
         let attached = full["attachments"].as_array().unwrap().clone();
         let analysis = attached.into_iter().find(|it| it["type"] == "analysis").unwrap();
         json!([hit["loc"], chunk["content"], chunk["attachments"][0], analysis["content"]])
@@ -236,22 +244,22 @@ fn what_another_program_made_of_a_document_is_in_an_export() {
 #[test]
 fn the_same_library_is_exported_as_the_same_bytes_and_an_export_is_replaced() {
     let (library, first) = exported();
-    library.write("out/stray.txt", "left over");
+    library.write_file("out/stray.txt", "left over");
     assert_eq!(export(&library, "out").code, 0);
-    assert_eq!(files(&library.file("out")), first);
-    let beside = fs::read_dir(library.file("")).unwrap();
+    assert_eq!(files(&library.file_path("out")), first);
+    let beside = fs::read_dir(library.file_path("")).unwrap();
     let names: Vec<_> = beside.map(|it| it.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().starts_with('.')), "{names:?}");
 }
 
 #[test]
 fn a_folder_with_something_else_is_left_as_it_is() {
-    let library = Library::lanterns();
-    library.write("mine/letter.txt", "Dear Ada");
+    let library = Library::with_lanterns();
+    library.write_file("mine/letter.txt", "Dear Ada");
     let done = export(&library, "mine");
     assert!(done.code == 1 && done.stderr.contains("neither empty nor an export"), "{done:?}");
-    assert_eq!(files(&library.file("mine")).len(), 1);
-    let file = library.write("file", "text");
+    assert_eq!(files(&library.file_path("mine")).len(), 1);
+    let file = library.write_file("file", "text");
     let done = export(&library, "file");
     assert!(done.code == 1 && fs::read(file).unwrap() == b"text", "{done:?}");
 }
@@ -261,13 +269,13 @@ fn files_of_an_export_become_what_they_were_and_nothing_else() {
     let (library, _) = exported();
     let other = Library::new();
     for (kind, wrong) in [("media", "notes"), ("prompts", "characters"), ("chats", "prompts")] {
-        let folder = library.file("out").join(kind);
-        let done = other.run(&["import", wrong, folder.to_str().unwrap(), "--json"]).json();
+        let folder = library.file_path("out").join(kind);
+        let done = other.run(&["import", wrong, folder.to_str().unwrap(), "--json"]).parse_json();
         assert_eq!(done["new"], 0, "{kind} as {wrong}: {done}");
     }
     // The marker and the pictures beside characters are no items.
-    let whole = library.file("out");
-    let done = other.run(&["import", "characters", whole.to_str().unwrap(), "--json"]).json();
+    let whole = library.file_path("out");
+    let done = other.run(&["import", "characters", whole.to_str().unwrap(), "--json"]).parse_json();
     let count = fs::read_dir(whole.join("characters")).unwrap().count() - 1;
     assert_eq!((&done["new"], &done["skipped"]), (&json!(count), &json!([])), "{done}");
 }
@@ -283,8 +291,9 @@ fn an_export_can_be_read_by_people_and_other_programs() {
     let is_card = |text: &String| text.contains("\"spec\": \"chara_card_v3\"");
     assert!(texts("characters").iter().any(is_card));
     let picture = files.iter().find(|(name, _)| name.extension().is_some_and(|it| it == "png"));
-    assert_eq!(picture.unwrap().1, &fs::read(library.file("odd/ida.png")).unwrap());
-    let done = library.run(&["export", library.file("out").to_str().unwrap(), "--json"]).json();
+    assert_eq!(picture.unwrap().1, &fs::read(library.file_path("odd/ida.png")).unwrap());
+    let done =
+        library.run(&["export", library.file_path("out").to_str().unwrap(), "--json"]).parse_json();
     assert_eq!(done["items"]["characters"], texts("characters").len() - 1);
 }
 
@@ -293,7 +302,7 @@ fn what_was_never_brought_in_is_an_empty_export_and_makes_no_database() {
     let library = Library::new();
     let done = export(&library, "out");
     assert!(done.code == 0 && done.stdout.contains("0 notes"), "{done:?}");
-    assert!(!library.data().exists());
+    assert!(!library.data_folder().exists());
 }
 
 #[test]
@@ -302,7 +311,7 @@ fn messages_keep_their_identifiers() {
     let second = again(&files);
     let message = |library: &Library| {
         let server = library.serve();
-        let found = server.client().call("chats.search", &json!({ "query": "lantern" }));
+        let found = server.client().call_tool("chats.search", &json!({ "query": "lantern" }));
         let uris = found["results"].as_array().unwrap().iter().map(|hit| hit["uri"].clone());
         uris.collect::<Vec<_>>()
     };

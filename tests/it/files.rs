@@ -11,16 +11,18 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, card, conversation, program, prompts};
+use crate::support::{
+    Library, McpClient, character_card, claude_conversation, prompts_csv, vademecum_command,
+};
 
 fn import(library: &Library, arguments: &[&str]) -> Value {
     let done = library.run(&[&["import", "--json"], arguments].concat());
     assert_eq!(done.code, 0, "{done:?}");
-    done.json()
+    done.parse_json()
 }
 
 fn sources(library: &Library) -> Vec<(String, String)> {
-    let told = library.run(&["sources", "--json"]).json();
+    let told = library.run(&["sources", "--json"]).parse_json();
     let name = |file: &Value| {
         let path = Path::new(file["path"].as_str().unwrap()).to_owned();
         path.file_name().unwrap().to_str().unwrap().to_owned()
@@ -41,18 +43,18 @@ fn rest(path: &Path) {
 
 /// A folder with a file for each source, one for nobody and one that is broken.
 fn mixed(library: &Library) -> String {
-    library.write("in/Bread.md", "Rye with a thimble.");
-    library.write("in/talk.srt", "1\n00:00:01,000 --> 00:00:02,000\nA thimble.\n");
-    let talk = conversation("Sewing", [("human", "A thimble.")]);
-    library.write("in/chats.json", json!([talk]).to_string());
-    library.write("in/card.json", card("Ida", "Has a thimble."));
-    library.write("in/prompts.csv", prompts([("Tailor", "Find the thimble.")]));
-    library.write("in/picture.bin", "no text");
-    library.write("in/broken.srt", "no cues");
-    for file in fs::read_dir(library.file("in")).unwrap() {
+    library.write_file("in/Bread.md", "Rye with a thimble.");
+    library.write_file("in/talk.srt", "1\n00:00:01,000 --> 00:00:02,000\nA thimble.\n");
+    let talk = claude_conversation("Sewing", [("human", "A thimble.")]);
+    library.write_file("in/chats.json", json!([talk]).to_string());
+    library.write_file("in/card.json", character_card("Ida", "Has a thimble."));
+    library.write_file("in/prompts.csv", prompts_csv([("Tailor", "Find the thimble.")]));
+    library.write_file("in/picture.bin", "no text");
+    library.write_file("in/broken.srt", "no cues");
+    for file in fs::read_dir(library.file_path("in")).unwrap() {
         rest(&file.unwrap().path());
     }
-    library.file("in").to_str().unwrap().to_owned()
+    library.file_path("in").to_str().unwrap().to_owned()
 }
 
 #[test]
@@ -68,7 +70,7 @@ fn files_become_what_their_content_says_and_each_is_accounted_for() {
     }
     let skipped = &summary["skipped"];
     assert!(skipped[0]["path"].as_str().unwrap().ends_with("broken.srt"), "{skipped}");
-    let found = library.run(&["search", "thimble", "--json"]).json();
+    let found = library.run(&["search", "thimble", "--json"]).parse_json();
     assert_eq!(found["total_estimated"], 5, "{found}");
     let expected = [
         ("Bread.md", "imported"),
@@ -88,10 +90,10 @@ fn files_become_what_their_content_says_and_each_is_accounted_for() {
 #[test]
 fn json_that_is_passed_by_says_why() {
     let library = Library::new();
-    library.write("in/Bread.md", "Rye.");
-    library.write("in/settings.json", r#"{"theme": "dark"}"#);
-    library.write("in/torn.json", "{\n  \"theme\": \n}");
-    let folder = library.file("in").to_str().unwrap().to_owned();
+    library.write_file("in/Bread.md", "Rye.");
+    library.write_file("in/settings.json", r#"{"theme": "dark"}"#);
+    library.write_file("in/torn.json", "{\n  \"theme\": \n}");
+    let folder = library.file_path("in").to_str().unwrap().to_owned();
     for _ in 0..2 {
         let summary = import(&library, &[&folder]);
         assert_eq!((&summary["passed"], &summary["skipped"]), (&json!(2), &json!([])), "{summary}");
@@ -106,22 +108,23 @@ fn json_that_is_passed_by_says_why() {
 #[test]
 fn a_summary_counts_one_as_one_and_names_no_source_with_nothing() {
     let library = Library::new();
-    let note = library.write("in/Bread.md", "Rye.");
+    let note = library.write_file("in/Bread.md", "Rye.");
     let done = library.run(&["import", note.to_str().unwrap()]);
     assert!(done.stdout.contains("\n1 file, 0 skipped; "), "{done:?}");
-    library.write("in/broken.srt", "no cues");
-    let done = library.run(&["import", library.file("in").to_str().unwrap()]);
+    library.write_file("in/broken.srt", "no cues");
+    let done = library.run(&["import", library.file_path("in").to_str().unwrap()]);
     assert!(done.stdout.contains("notes: ") && !done.stdout.contains("media"), "{done:?}");
     assert!(done.stdout.contains("\n2 files, 1 skipped; "), "{done:?}");
-    let said =
-        |command: &str| library.run(&[command, library.file(command).to_str().unwrap()]).stdout;
+    let said = |command: &str| {
+        library.run(&[command, library.file_path(command).to_str().unwrap()]).stdout
+    };
     assert!(said("export").contains("1 note, 0 media documents, 0 chats"), "{}", said("export"));
     let said = said("backup");
     assert!(
         said.contains(": 1 note, 0 chats") && said.contains("backed up 1 database to"),
         "{said}"
     );
-    let backup = library.file("backup");
+    let backup = library.file_path("backup");
     let said = library.run(&["restore", backup.to_str().unwrap(), "--force"]).stdout;
     assert!(said.contains("restored 1 database to"), "{said}");
 }
@@ -138,7 +141,7 @@ fn the_same_again_changes_nothing_and_says_the_same() {
         assert_eq!(again[field], first[field], "{field}");
     }
     // A file that was changed in place is read again, however long it is.
-    let note = library.write("in/Bread.md", "Rye with a thumble.");
+    let note = library.write_file("in/Bread.md", "Rye with a thumble.");
     rest(&note);
     fs::write(&note, "Rye with a thamble.").unwrap();
     let changed = import(&library, &[&folder]);
@@ -151,14 +154,14 @@ fn a_rehearsal_tells_the_truth_and_saves_nothing() {
     let folder = mixed(&library);
     let told = import(&library, &["--dry-run", &folder]);
     assert_eq!((&told["dry_run"], &told["new"]), (&json!(true), &json!(5)), "{told}");
-    assert!(!library.data().join("users").exists(), "nothing is made");
+    assert!(!library.data_folder().join("users").exists(), "nothing is made");
     import(&library, &[&folder]);
-    library.write("in/Bread.md", "Oats now.");
-    library.write("in/New.md", "A new one.");
+    library.write_file("in/Bread.md", "Oats now.");
+    library.write_file("in/New.md", "A new one.");
     let told = import(&library, &["--dry-run", &folder]);
     let counts = ["new", "updated", "unchanged"].map(|name| told[name].as_u64().unwrap());
     assert_eq!(counts, [1, 1, 4], "{told}");
-    let found = library.run(&["search", "oats", "--json"]).json();
+    let found = library.run(&["search", "oats", "--json"]).parse_json();
     assert_eq!(found["total_estimated"], 0);
     let really = import(&library, &[&folder]);
     let counts = ["new", "updated", "unchanged"].map(|name| really[name].as_u64().unwrap());
@@ -168,10 +171,11 @@ fn a_rehearsal_tells_the_truth_and_saves_nothing() {
 #[test]
 fn a_file_that_is_renamed_stays_the_same_item() {
     let library = Library::new();
-    let note = library.import("notes", "vault/Bread.md", "Rye with a thimble.");
+    let note = library.import_file("notes", "vault/Bread.md", "Rye with a thimble.");
     let folder = note.parent().unwrap().to_str().unwrap().to_owned();
     import(&library, &["notes", &folder]);
-    let hit = |query: &str| library.run(&["search", query, "--json"]).json()["results"][0].clone();
+    let hit =
+        |query: &str| library.run(&["search", query, "--json"]).parse_json()["results"][0].clone();
     let before = hit("thimble");
     fs::create_dir(note.with_file_name("deep")).unwrap();
     fs::rename(&note, note.with_file_name("deep").join("Loaf.md")).unwrap();
@@ -189,7 +193,7 @@ fn a_file_that_is_gone_is_named_and_its_item_stays() {
     let folder = mixed(&library);
     import(&library, &[&folder]);
     for name in ["Bread.md", "picture.bin", "broken.srt"] {
-        fs::remove_file(library.file("in").join(name)).unwrap();
+        fs::remove_file(library.file_path("in").join(name)).unwrap();
     }
     for _ in 0..2 {
         let summary = import(&library, &[&folder]);
@@ -199,11 +203,11 @@ fn a_file_that_is_gone_is_named_and_its_item_stays() {
     }
     let said = library.run(&["import", &folder]);
     assert!(said.stderr.contains("Bread.md") && said.stderr.contains("missing"), "{said:?}");
-    assert_eq!(library.run(&["search", "rye", "--json"]).json()["total_estimated"], 1);
+    assert_eq!(library.run(&["search", "rye", "--json"]).parse_json()["total_estimated"], 1);
     let missing = library.run(&["sources", "--only", "missing"]).stdout;
     assert!(missing.contains("Bread.md") && missing.lines().count() == 1, "{missing}");
     // It comes back as what it was.
-    library.write("in/Bread.md", "Rye with a thimble.");
+    library.write_file("in/Bread.md", "Rye with a thimble.");
     let back = import(&library, &[&folder]);
     assert_eq!((&back["new"], &back["missing"]), (&json!(0), &json!([])), "{back}");
 }
@@ -214,17 +218,17 @@ fn an_import_that_was_interrupted_goes_on() {
     let library = Library::new();
     for number in 0..1_500 {
         let text = format!("Note {number} about thimbles. {}", "Word after word. ".repeat(20));
-        rest(&library.write(&format!("in/{number}.md"), text));
+        rest(&library.write_file(&format!("in/{number}.md"), text));
     }
-    let folder = library.file("in").to_str().unwrap().to_owned();
-    let mut process = program()
-        .args(["import", "notes", &folder, "--data", library.data().to_str().unwrap()])
+    let folder = library.file_path("in").to_str().unwrap().to_owned();
+    let mut process = vademecum_command()
+        .args(["import", "notes", &folder, "--data", library.data_folder().to_str().unwrap()])
         .stderr(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     // As soon as something is in, it is ended the hard way.
-    let begun = || library.data().join("users/local/imports.db-wal").exists();
+    let begun = || library.data_folder().join("users/local/imports.db-wal").exists();
     while !begun() && process.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
@@ -236,7 +240,7 @@ fn an_import_that_was_interrupted_goes_on() {
     let again = import(&library, &["notes", &folder]);
     assert_eq!((&again["unchanged"], &again["bytes"]), (&json!(1_500), &json!(0)), "{again}");
     let server = library.serve();
-    let found = server.client().call("notes.search", &json!({ "query": "thimbles" }));
+    let found = server.client().call_tool("notes.search", &json!({ "query": "thimbles" }));
     assert_eq!(found["total_estimated"], 1_500);
 }
 
@@ -252,8 +256,8 @@ impl Watching {
     }
 
     fn start_with(library: &Library, arguments: &[&str]) -> Self {
-        let data = library.data();
-        let mut process = program()
+        let data = library.data_folder();
+        let mut process = vademecum_command()
             .args(["import", "notes", "--watch"])
             .args(arguments)
             .arg("--data")
@@ -285,17 +289,17 @@ impl Drop for Watching {
 #[test]
 fn a_folder_that_is_watched_is_kept_in_step() {
     let library = Library::new();
-    let first = library.write("in/First.md", "A thimble.");
+    let first = library.write_file("in/First.md", "A thimble.");
     let folder = first.parent().unwrap().to_str().unwrap().to_owned();
     let mut watching = Watching::start(&library, &folder);
     assert_eq!(watching.next(), [1, 0, 0]);
     let server = library.serve();
     let client = server.client();
     let hits = |query: &str| {
-        let found = client.call("notes.search", &json!({ "query": query }));
+        let found = client.call_tool("notes.search", &json!({ "query": query }));
         found["results"].as_array().unwrap().clone()
     };
-    let second = library.write("in/deep/Second.md", "A needle.");
+    let second = library.write_file("in/deep/Second.md", "A needle.");
     assert_eq!(watching.next(), [1, 0, 0]);
     let needle = hits("needle").remove(0);
     fs::write(&second, "A needle and thread.").unwrap();
@@ -311,7 +315,7 @@ fn a_folder_that_is_watched_is_kept_in_step() {
     assert_eq!(sources(&library), pairs([("Third.md", "imported")]));
     // A folder that is empty all of a sudden is most likely not mounted.
     drop(watching);
-    fs::remove_file(library.file("in/Third.md")).unwrap();
+    fs::remove_file(library.file_path("in/Third.md")).unwrap();
     assert_eq!(Watching::start(&library, &folder).next(), [0, 0, 0]);
     assert_eq!(sources(&library), pairs([("Third.md", "missing")]));
     assert_eq!(hits("thread").len(), 1);
@@ -320,7 +324,7 @@ fn a_folder_that_is_watched_is_kept_in_step() {
 #[test]
 fn a_folder_that_is_watched_names_the_files_that_change() {
     let library = Library::new();
-    let first = library.write("in/First.md", "A thimble.");
+    let first = library.write_file("in/First.md", "A thimble.");
     let folder = first.parent().unwrap().to_str().unwrap().to_owned();
     let mut watching = Watching::start_with(&library, &[&folder]);
     // All that is told of one look at the files: its last line counts them.
@@ -332,7 +336,7 @@ fn a_folder_that_is_watched_names_the_files_that_change() {
         lines
     };
     assert!(told()[0].starts_with("notes: 1 new"));
-    let second = library.write("in/Second.md", "A needle.");
+    let second = library.write_file("in/Second.md", "A needle.");
     assert_eq!(told()[0], format!("new {}", second.display()));
     fs::write(&second, "A needle and thread.").unwrap();
     let said = told();
@@ -344,7 +348,7 @@ fn a_folder_that_is_watched_names_the_files_that_change() {
 fn no_file_is_changed_and_a_name_cannot_upset_the_terminal() {
     let library = Library::new();
     let name = "in/a\u{202e}dm.srt";
-    let path = library.write(name, "no cues");
+    let path = library.write_file(name, "no cues");
     rest(&path);
     let before = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
     let done = library.run(&["import", path.parent().unwrap().to_str().unwrap()]);
@@ -359,11 +363,11 @@ fn no_file_is_changed_and_a_name_cannot_upset_the_terminal() {
 #[test]
 fn what_another_user_brought_in_is_nobody_elses_business() {
     let library = Library::new();
-    let note = library.write("Bread.md", "Rye.");
+    let note = library.write_file("Bread.md", "Rye.");
     let path = note.to_str().unwrap();
     library.run(&["import", "notes", path, "--user", "ada"]);
-    let told = library.run(&["sources", "--json", "--user", "eve"]).json();
+    let told = library.run(&["sources", "--json", "--user", "eve"]).parse_json();
     assert_eq!(told, json!([]));
-    let told = library.run(&["sources", "--json", "--user", "ada"]).json();
+    let told = library.run(&["sources", "--json", "--user", "ada"]).parse_json();
     assert_eq!(told[0]["items"].as_array().unwrap().len(), 1, "{told}");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use vademecum_kit::store::{Database, Durability, Store, StoreError};
 
-use crate::program::{Caller, Library, SOURCES};
+use crate::support::{Library, McpClient, SOURCES};
 
 fn results(found: &Value) -> &Vec<Value> {
     found["results"].as_array().unwrap()
@@ -25,12 +25,12 @@ fn title_set(found: &Value) -> BTreeSet<String> {
 
 #[test]
 fn notes_are_kept_by_any_of_the_keywords() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let with = |keywords: Value| {
         let direct = server
             .client()
-            .call("notes.search", &json!({ "query": "lantern", "keywords": keywords }));
-        let through = server.client().call("knowledge.search", &json!({
+            .call_tool("notes.search", &json!({ "query": "lantern", "keywords": keywords }));
+        let through = server.client().call_tool("knowledge.search", &json!({
             "query": "lantern", "sources": ["notes"], "filters": { "notes": { "keywords": keywords } },
         }));
         assert_eq!(direct, through);
@@ -45,12 +45,12 @@ fn notes_are_kept_by_any_of_the_keywords() {
 
 #[test]
 fn media_are_kept_by_type() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let of = |types: Value| {
         let direct = server
             .client()
-            .call("media.search", &json!({ "query": "lantern", "media_types": types }));
-        let through = server.client().call("knowledge.search", &json!({
+            .call_tool("media.search", &json!({ "query": "lantern", "media_types": types }));
+        let through = server.client().call_tool("knowledge.search", &json!({
             "query": "lantern", "sources": ["media"], "filters": { "media": { "media_types": types } },
         }));
         assert_eq!(direct, through);
@@ -64,15 +64,15 @@ fn media_are_kept_by_type() {
 
 #[test]
 fn media_are_kept_by_the_day_they_were_added() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let between = |from: &str, to: &str| {
         let dates = json!({ "date_from": from, "date_to": to });
         let direct = json!({ "query": "lantern", "date_from": from, "date_to": to });
         let through =
             json!({ "query": "lantern", "sources": ["media"], "filters": { "media": dates } });
-        let found = client.uris("media.search", &direct);
-        assert_eq!(found, client.uris("knowledge.search", &through));
+        let found = client.search_uris("media.search", &direct);
+        assert_eq!(found, client.search_uris("knowledge.search", &through));
         found.len()
     };
     let hit = client.only_hit("media.search", &json!({ "query": "clockwork" }));
@@ -87,10 +87,11 @@ fn media_are_kept_by_the_day_they_were_added() {
 
 #[test]
 fn chats_are_matched_by_title_by_message_or_by_both() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let by = |by: &str| {
-        let direct = server.client().call("chats.search", &json!({ "query": "lantern", "by": by }));
-        let through = server.client().call(
+        let direct =
+            server.client().call_tool("chats.search", &json!({ "query": "lantern", "by": by }));
+        let through = server.client().call_tool(
             "knowledge.search",
             &json!({
                 "query": "lantern", "sources": ["chats"], "filters": { "chats": { "by": by } },
@@ -107,11 +108,12 @@ fn chats_are_matched_by_title_by_message_or_by_both() {
 
 #[test]
 fn messages_are_kept_by_their_sender() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let from = |sender: &str| {
-        let direct =
-            server.client().call("chats.search", &json!({ "query": "lantern", "sender": sender }));
-        let through = server.client().call("knowledge.search", &json!({
+        let direct = server
+            .client()
+            .call_tool("chats.search", &json!({ "query": "lantern", "sender": sender }));
+        let through = server.client().call_tool("knowledge.search", &json!({
             "query": "lantern", "sources": ["chats"], "filters": { "chats": { "sender": sender } },
         }));
         assert_eq!(direct, through);
@@ -127,15 +129,15 @@ fn messages_are_kept_by_their_sender() {
 
 #[test]
 fn conversations_are_kept_by_their_character() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     give_character(&library, "Names for a boat", "Bram").unwrap();
     let server = library.serve();
     let bram = server.client().only_hit("characters.search", &json!({ "query": "donkey" }));
     let with = |id: &Value| {
         let direct = server
             .client()
-            .call("chats.search", &json!({ "query": "lantern boat", "character_id": id }));
-        let through = server.client().call("knowledge.search", &json!({
+            .call_tool("chats.search", &json!({ "query": "lantern boat", "character_id": id }));
+        let through = server.client().call_tool("knowledge.search", &json!({
             "query": "lantern boat", "sources": ["chats"], "filters": { "chats": { "character_id": id } },
         }));
         assert_eq!(direct, through);
@@ -147,7 +149,7 @@ fn conversations_are_kept_by_their_character() {
 
 /// No export says whom a conversation was with; other programs' libraries do.
 fn give_character(library: &Library, title: &str, name: &str) -> Result<(), StoreError> {
-    let store = Store::new(Database::Chacha, &library.data().join("users/local"));
+    let store = Store::new(Database::Chacha, &library.data_folder().join("users/local"));
     let changed = store.write(Durability::Full, |writer| {
         let sql = "UPDATE conversations SET character_id = (SELECT id FROM character_cards WHERE name = :name) WHERE title = :title";
         writer.execute(sql, &[(":name", &name), (":title", &title)])
@@ -158,11 +160,12 @@ fn give_character(library: &Library, title: &str, name: &str) -> Result<(), Stor
 
 #[test]
 fn prompts_are_matched_in_the_named_fields() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let within = |query: &str, fields: Value| {
-        let direct =
-            server.client().call("prompts.search", &json!({ "query": query, "fields": fields }));
-        let through = server.client().call("knowledge.search", &json!({
+        let direct = server
+            .client()
+            .call_tool("prompts.search", &json!({ "query": query, "fields": fields }));
+        let through = server.client().call_tool("knowledge.search", &json!({
             "query": query, "sources": ["prompts"], "filters": { "prompts": { "fields": fields } },
         }));
         assert_eq!(direct, through);
@@ -182,22 +185,23 @@ fn prompts_are_matched_in_the_named_fields() {
 
 #[test]
 fn characters_are_found_by_text_and_by_a_list_of_tags() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     for query in
         [json!("island"), json!("keeper, island"), json!(["island"]), json!(["keeper", "island"])]
     {
-        let found = server.client().call("characters.search", &json!({ "query": query }));
+        let found = server.client().call_tool("characters.search", &json!({ "query": query }));
         assert_eq!(titles(&found), ["Orla"], "{query}");
     }
-    let both = server.client().call("characters.search", &json!({ "query": ["island", "donkey"] }));
+    let both =
+        server.client().call_tool("characters.search", &json!({ "query": ["island", "donkey"] }));
     assert_eq!(title_set(&both), set(&["Orla", "Bram"]));
 }
 
 #[test]
 fn only_the_named_sources_are_searched() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let of = |arguments: Value| {
-        let found = server.client().call("knowledge.search", &arguments);
+        let found = server.client().call_tool("knowledge.search", &arguments);
         results(&found)
             .iter()
             .map(|hit| hit["source"].as_str().unwrap().to_owned())
@@ -215,8 +219,8 @@ fn only_the_named_sources_are_searched() {
 
 #[test]
 fn a_filter_concerns_its_source_only() {
-    let server = Library::lanterns().serve();
-    let found = server.client().call(
+    let server = Library::with_lanterns().serve();
+    let found = server.client().call_tool(
         "knowledge.search",
         &json!({
             "query": "lantern",

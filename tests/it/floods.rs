@@ -10,8 +10,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{
-    Caller, Library, Opcode, Raw, Server, frame, request, resident_mb, with_meta,
+use crate::support::{
+    Library, McpClient, Opcode, RawWebSocket, Server, encode_frame, json_rpc_request, resident_mb,
+    with_client_meta,
 };
 
 /// How much a server may grow by what is done to it here, in MB.
@@ -23,10 +24,10 @@ const HASTY: &str = "[server]\nhead_seconds = 1\nbody_seconds = 1\nwrite_seconds
 
 /// Does something to a server, and asserts that it grows little and goes on.
 fn withstands<T>(server: &Server, attack: impl FnOnce() -> T) -> T {
-    server.is_alive();
+    server.assert_alive();
     let before = resident_mb(server.process());
     let done = attack();
-    server.is_alive();
+    server.assert_alive();
     let after = resident_mb(server.process());
     assert!(after < before + GROWTH_MB, "it had {before} MB, and has {after} MB");
     done
@@ -51,7 +52,7 @@ fn last_words(mut stream: TcpStream) -> String {
 
 #[test]
 fn heads_that_never_end_are_cut_off() {
-    let server = Library::new().serve_set(HASTY);
+    let server = Library::new().serve_with_settings(HASTY);
     withstands(&server, || {
         let streams: Vec<TcpStream> = (0..200)
             .map(|_| {
@@ -60,7 +61,7 @@ fn heads_that_never_end_are_cut_off() {
                 stream
             })
             .collect();
-        server.is_alive();
+        server.assert_alive();
         for stream in streams {
             let said = last_words(stream);
             assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
@@ -70,7 +71,7 @@ fn heads_that_never_end_are_cut_off() {
 
 #[test]
 fn bodies_that_never_end_are_cut_off() {
-    let server = Library::new().serve_set(HASTY);
+    let server = Library::new().serve_with_settings(HASTY);
     withstands(&server, || {
         let streams: Vec<TcpStream> = (0..200)
             .map(|_| {
@@ -80,7 +81,7 @@ fn bodies_that_never_end_are_cut_off() {
                 stream
             })
             .collect();
-        server.is_alive();
+        server.assert_alive();
         for stream in streams {
             let said = last_words(stream);
             assert!(said.starts_with("HTTP/1.1 408") && said.contains("body_seconds"), "{said}");
@@ -91,9 +92,9 @@ fn bodies_that_never_end_are_cut_off() {
 #[test]
 fn a_connection_on_which_nothing_moves_any_more_is_cut_off() {
     let hasty = "[server]\nwrite_seconds = 1\n[limits]\ncall_ms = 1000";
-    let server = Library::new().serve_set(hasty);
+    let server = Library::new().serve_with_settings(hasty);
     let mut stream = connect(&server);
-    let ping = request("ping", &json!({})).to_string();
+    let ping = json_rpc_request("ping", &json!({})).to_string();
     let length = ping.len();
     let whole =
         format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{ping}");
@@ -121,7 +122,7 @@ fn a_connection_is_kept_for_longer_than_clients_keep_theirs() {
 
 #[test]
 fn heads_that_are_too_large_are_refused() {
-    let server = Library::new().serve_set(HASTY);
+    let server = Library::new().serve_with_settings(HASTY);
     withstands(&server, || {
         let large = format!("x-large: {}\r\n", "x".repeat(300_000));
         let many = "x-many: x\r\n".repeat(2_000);
@@ -142,7 +143,7 @@ fn heads_that_are_too_large_are_refused() {
 
 #[test]
 fn json_that_is_deep_is_refused_wherever_it_stands() {
-    let server = Library::lanterns().serve_set(HASTY);
+    let server = Library::with_lanterns().serve_with_settings(HASTY);
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let messages = [
         deep.clone(),
@@ -156,47 +157,50 @@ fn json_that_is_deep_is_refused_wherever_it_stands() {
         ),
     ];
     withstands(&server, || {
-        let mut raw = Raw::open(&server);
+        let mut raw = RawWebSocket::open(&server);
         for message in &messages {
             let response = server.request("POST", "/mcp").body(message.as_bytes()).send();
             assert!([200, 400].contains(&response.status), "{}", response.status);
             response.json();
-            raw.send(&frame(Opcode::Text, true, message.as_bytes())).unwrap();
-            raw.message();
+            raw.send_bytes(&encode_frame(Opcode::Text, true, message.as_bytes())).unwrap();
+            raw.read_message();
         }
     });
 }
 
 /// A library with a note that is long to read, and what reads it.
 fn long_read() -> (Library, Value) {
-    let library = Library::of_notes([("Long", "A pebble and sand. ".repeat(5_000))]);
+    let library = Library::with_notes([("Long", "A pebble and sand. ".repeat(5_000))]);
     let server = library.serve();
     let hit = server.client().only_hit("notes.search", &json!({ "query": "pebble" }));
     let read = json!({ "source": "notes", "id": hit["id"], "retrieval": { "mode": "full" } });
     let read = json!({ "name": "knowledge.get", "arguments": read });
-    (library, request("tools/call", &read))
+    (library, json_rpc_request("tools/call", &read))
 }
 
 #[test]
 fn requests_without_end_on_one_socket_that_reads_nothing_cost_nobody_else() {
     let (library, read) = long_read();
-    let server = library.serve_set(HASTY);
-    let listen = with_meta(&request("subscriptions/listen", &json!({ "notifications": {} })));
-    let ping = request("ping", &json!({}));
+    let server = library.serve_with_settings(HASTY);
+    let listen = with_client_meta(&json_rpc_request(
+        "subscriptions/listen",
+        &json!({ "notifications": {} }),
+    ));
+    let ping = json_rpc_request("ping", &json!({}));
     withstands(&server, || {
-        let mut raw = Raw::open(&server);
+        let mut raw = RawWebSocket::open(&server);
         let mut messages = [read, ping, listen];
         let mut sent = 0_usize;
         // Until no more is taken.
         let error = loop {
             let message = &mut messages[sent % 3];
             message["id"] = json!(sent);
-            if let Err(error) = raw.say(message) {
+            if let Err(error) = raw.send_message(message) {
                 break error;
             }
             sent += 1;
             if sent.is_multiple_of(100) {
-                server.is_alive();
+                server.assert_alive();
             }
         };
         let cut_off = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
@@ -207,13 +211,13 @@ fn requests_without_end_on_one_socket_that_reads_nothing_cost_nobody_else() {
 #[test]
 fn a_connection_has_only_so_many_subscriptions() {
     let server = Library::new().serve();
-    let mut raw = Raw::open(&server);
+    let mut raw = RawWebSocket::open(&server);
     let mut refused = 0;
     for id in 0..20 {
-        let mut listen = request("subscriptions/listen", &json!({ "notifications": {} }));
+        let mut listen = json_rpc_request("subscriptions/listen", &json!({ "notifications": {} }));
         listen["id"] = json!(id);
-        raw.say(&with_meta(&listen)).unwrap();
-        let answer = raw.message();
+        raw.send_message(&with_client_meta(&listen)).unwrap();
+        let answer = raw.read_message();
         refused += u32::from(answer["id"] == id && answer["error"]["code"] == -32_004);
     }
     assert_eq!(refused, 4);
@@ -222,7 +226,7 @@ fn a_connection_has_only_so_many_subscriptions() {
 #[test]
 fn who_takes_no_answer_over_http_is_cut_off() {
     let (library, read) = long_read();
-    let server = library.serve_set(HASTY);
+    let server = library.serve_with_settings(HASTY);
     withstands(&server, || {
         let body = read.to_string();
         let length = body.len();
@@ -245,53 +249,53 @@ fn who_takes_no_answer_over_http_is_cut_off() {
 
 #[test]
 fn pings_without_end_and_pongs_that_nobody_asked_for_are_borne() {
-    let server = Library::new().serve_set(HASTY);
+    let server = Library::new().serve_with_settings(HASTY);
     withstands(&server, || {
-        let mut raw = Raw::open(&server);
-        let pings = frame(Opcode::Ping, true, &[7; 125]).repeat(100);
-        let pongs = frame(Opcode::Pong, true, b"").repeat(1_000);
+        let mut raw = RawWebSocket::open(&server);
+        let pings = encode_frame(Opcode::Ping, true, &[7; 125]).repeat(100);
+        let pongs = encode_frame(Opcode::Pong, true, b"").repeat(1_000);
         for _ in 0..200 {
-            if raw.send(&pings).and_then(|()| raw.send(&pongs)).is_err() {
+            if raw.send_bytes(&pings).and_then(|()| raw.send_bytes(&pongs)).is_err() {
                 // Its pongs were not taken.
                 return;
             }
-            server.is_alive();
+            server.assert_alive();
         }
     });
 }
 
 #[test]
 fn a_message_in_pieces_of_one_byte_is_put_together() {
-    let server = Library::new().serve_set(HASTY);
+    let server = Library::new().serve_with_settings(HASTY);
     withstands(&server, || {
-        let mut raws: Vec<Raw> = (0..2).map(|_| Raw::open(&server)).collect();
-        let message = request("ping", &json!({ "_meta": { "x": "x".repeat(100_000) } }));
+        let mut raws: Vec<RawWebSocket> = (0..2).map(|_| RawWebSocket::open(&server)).collect();
+        let message = json_rpc_request("ping", &json!({ "_meta": { "x": "x".repeat(100_000) } }));
         let bytes = message.to_string().into_bytes();
-        let mut pieces = frame(Opcode::Text, false, &bytes[..1]);
+        let mut pieces = encode_frame(Opcode::Text, false, &bytes[..1]);
         for byte in &bytes[1..bytes.len() - 1] {
-            pieces.extend(frame(Opcode::Continuation, false, &[*byte]));
+            pieces.extend(encode_frame(Opcode::Continuation, false, &[*byte]));
             // Empty ones may come in between.
-            pieces.extend(frame(Opcode::Continuation, false, &[]));
+            pieces.extend(encode_frame(Opcode::Continuation, false, &[]));
         }
         for raw in &mut raws {
-            raw.send(&pieces).unwrap();
+            raw.send_bytes(&pieces).unwrap();
         }
-        server.is_alive();
-        let last = frame(Opcode::Continuation, true, &bytes[bytes.len() - 1..]);
+        server.assert_alive();
+        let last = encode_frame(Opcode::Continuation, true, &bytes[bytes.len() - 1..]);
         for raw in &mut raws {
-            raw.send(&last).unwrap();
-            assert_eq!(raw.message()["result"], json!({}));
+            raw.send_bytes(&last).unwrap();
+            assert_eq!(raw.read_message()["result"], json!({}));
         }
     });
 }
 
 #[test]
 fn many_sockets_are_opened_and_let_go() {
-    let server = Library::new().serve_set(HASTY);
+    let server = Library::new().serve_with_settings(HASTY);
     withstands(&server, || {
         for _ in 0..4 {
-            let raws: Vec<Raw> = (0..100).map(|_| Raw::open(&server)).collect();
-            server.is_alive();
+            let raws: Vec<RawWebSocket> = (0..100).map(|_| RawWebSocket::open(&server)).collect();
+            server.assert_alive();
             drop(raws);
         }
     });
@@ -299,25 +303,25 @@ fn many_sockets_are_opened_and_let_go() {
 
 #[test]
 fn sessions_without_end_leave_a_bounded_number() {
-    let server = Library::new().serve_set(HASTY);
+    let server = Library::new().serve_with_settings(HASTY);
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "x".repeat(10_000), "version": "1" } });
     let kept = withstands(&server, || {
-        let first = server.session_with(&hello);
+        let first = server.open_session_with(&hello);
         for _ in 0..1_200 {
-            server.session_with(&hello);
+            server.open_session_with(&hello);
         }
         first.session_id().to_owned()
     });
-    let first = server.client().in_session(&kept).send(&request("ping", &json!({})));
+    let first = server.client().in_session(&kept).send(&json_rpc_request("ping", &json!({})));
     assert_eq!(first.status, 404, "it was the longest unused one");
 }
 
 #[test]
 fn a_batch_has_a_bounded_size() {
-    let server = Library::new().serve_set(HASTY);
+    let server = Library::new().serve_with_settings(HASTY);
     withstands(&server, || {
-        let batch = vec![request("ping", &json!({})); 10_000];
+        let batch = vec![json_rpc_request("ping", &json!({})); 10_000];
         let sent = server.request("POST", "/mcp").header("mcp-protocol-version", "2025-03-26");
         let refused = sent.json(&Value::from(batch)).send();
         assert_eq!(refused.status, 400, "{refused:?}");

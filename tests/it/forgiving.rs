@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, SOURCES};
+use crate::support::{Library, McpClient, SOURCES};
 
 #[test]
 fn another_name_or_form_means_the_same_for_every_search() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let meant = json!({ "query": "lantern", "limit": 2, "offset": 1, "snippet_length": 40, "highlight": true });
     let ways = [
@@ -17,17 +17,17 @@ fn another_name_or_form_means_the_same_for_every_search() {
     ];
     let tools = SOURCES.iter().map(|source| format!("{source}.search"));
     for tool in tools.chain(["knowledge.search".to_owned()]) {
-        let found = client.call(&tool, &meant);
+        let found = client.call_tool(&tool, &meant);
         assert!(!found["results"].as_array().unwrap().is_empty(), "{tool}");
         for way in &ways {
-            assert_eq!(client.call(&tool, way), found, "{tool} {way}");
+            assert_eq!(client.call_tool(&tool, way), found, "{tool} {way}");
         }
     }
 }
 
 #[test]
 fn one_text_is_a_list_of_one() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     for (tool, meant, ways) in [
         (
@@ -56,10 +56,10 @@ fn one_text_is_a_list_of_one() {
             ],
         ),
     ] {
-        let found = client.uris(tool, &meant);
+        let found = client.search_uris(tool, &meant);
         assert!(!found.is_empty(), "{tool} {meant}");
         for way in ways {
-            assert_eq!(client.uris(tool, &way), found, "{tool} {way}");
+            assert_eq!(client.search_uris(tool, &way), found, "{tool} {way}");
         }
     }
 }
@@ -67,42 +67,42 @@ fn one_text_is_a_list_of_one() {
 /// What is cited is what can be read: the URI of a hit is its id everywhere.
 #[test]
 fn a_uri_is_an_id_for_every_get() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
-    let found = client.call("knowledge.search", &json!({ "query": "lantern", "limit": 100 }));
+    let found = client.call_tool("knowledge.search", &json!({ "query": "lantern", "limit": 100 }));
     let hits = found["results"].as_array().unwrap();
     for source in SOURCES {
         let uri = &hits.iter().find(|hit| hit["source"] == source).unwrap()["uri"];
         let whole = |item: Value| item["meta"]["source"].as_str().unwrap().to_owned();
-        assert_eq!(whole(client.call("knowledge.get", &json!({ "id": uri }))), source);
+        assert_eq!(whole(client.call_tool("knowledge.get", &json!({ "id": uri }))), source);
         assert_eq!(
-            whole(client.call("knowledge.get", &json!({ "uri": uri, "source": source }))),
+            whole(client.call_tool("knowledge.get", &json!({ "uri": uri, "source": source }))),
             source
         );
         let tool = format!("{source}.get");
         for name in ["id", "uri"] {
-            assert_eq!(whole(client.call(&tool, &json!({ name: uri }))), source, "{uri}");
+            assert_eq!(whole(client.call_tool(&tool, &json!({ name: uri }))), source, "{uri}");
         }
     }
     let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
     for id in [&talk["uri"], &talk["id"]] {
-        assert!(client.call("media.transcript", &json!({ "id": id }))["content"].is_string());
+        assert!(client.call_tool("media.transcript", &json!({ "id": id }))["content"].is_string());
     }
 }
 
 #[test]
 fn a_number_is_an_id_where_ids_are_texts_and_the_other_way_round() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     for (source, argument, query) in
         [("prompts", "prompt_id_or_name", "flickers"), ("characters", "character_id", "donkey")]
     {
         let hit = client.only_hit(&format!("{source}.search"), &json!({ "query": query }));
         let tool = format!("{source}.get");
-        let item = client.call(&tool, &json!({ argument: hit["uri"] }));
-        assert_eq!(client.call(&tool, &json!({ argument: hit["id"] })), item, "{source}");
+        let item = client.call_tool(&tool, &json!({ argument: hit["uri"] }));
+        assert_eq!(client.call_tool(&tool, &json!({ argument: hit["id"] })), item, "{source}");
         assert_eq!(
-            client.call(&tool, &json!({ argument: hit["id"].to_string() })),
+            client.call_tool(&tool, &json!({ argument: hit["id"].to_string() })),
             item,
             "{source}"
         );
@@ -111,20 +111,20 @@ fn a_number_is_an_id_where_ids_are_texts_and_the_other_way_round() {
 
 #[test]
 fn two_names_for_the_same_thing_are_refused_by_both() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     for (arguments, names) in [
         (json!({ "query": "lantern", "q": "lamp" }), ["`q`", "`query`"]),
         (json!({ "query": "lantern", "k": 1, "top_k": 1 }), ["`k`", "`top_k`"]),
         (json!({ "query": "lantern", "limit": 1, "Limit": 1 }), ["`Limit`", "`limit`"]),
     ] {
-        let problem = server.client().refuses("knowledge.search", &arguments);
+        let problem = server.client().expect_tool_error("knowledge.search", &arguments);
         assert!(names.iter().all(|name| problem.contains(name)), "{problem}");
     }
 }
 
 #[test]
 fn an_unknown_argument_is_refused_with_where_it_stands_and_what_was_meant() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     for (tool, arguments, said) in [
         ("knowledge.search", json!({ "query": "x", "limti": 1 }), "`limti`, did you mean `limit`?"),
         (
@@ -149,7 +149,7 @@ fn an_unknown_argument_is_refused_with_where_it_stands_and_what_was_meant() {
         ),
         ("fetch", json!({ "id": "notes://x", "mode": "full" }), "unknown field `mode`"),
     ] {
-        let problem = server.client().refuses(tool, &arguments);
+        let problem = server.client().expect_tool_error(tool, &arguments);
         assert!(problem.contains(said), "{tool} {arguments}: {problem}");
     }
 }
@@ -157,7 +157,7 @@ fn an_unknown_argument_is_refused_with_where_it_stands_and_what_was_meant() {
 #[test]
 fn what_is_understood_is_not_listed() {
     let server = Library::new().serve();
-    let listed = server.client().ask("tools/list", &json!({})).to_string();
+    let listed = server.client().call_method("tools/list", &json!({})).to_string();
     for alias in ["top_k", "max_results", "\"q\"", "skip"] {
         assert!(!listed.contains(alias), "{alias}");
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Client, Library, SOURCES};
+use crate::support::{HttpClient, Library, McpClient, SOURCES};
 
 /// A long text with one `thimble` deep in it. Its sentences differ, and some
 /// of its letters are longer than a byte.
@@ -40,56 +40,63 @@ fn characters(item: &Value) -> usize {
     text(item).chars().count()
 }
 
-fn thimble(client: &Client<'_>, source: &str) -> Value {
+fn thimble(client: &HttpClient<'_>, source: &str) -> Value {
     client.only_hit(&format!("{source}.search"), &json!({ "query": "thimble" }))
 }
 
 #[test]
 fn a_snippet_is_what_one_gets_if_nobody_says() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     for source in SOURCES {
         let hit = thimble(&client, source);
         let loc = &hit["loc"];
-        let there = client.item(source, &hit["id"], &json!({ "loc": loc }));
+        let there = client.get_item(source, &hit["id"], &json!({ "loc": loc }));
         assert!((200..=300).contains(&characters(&there)), "{source}: {there}");
         assert_eq!(
-            client.item(source, &hit["id"], &json!({ "loc": loc, "mode": "snippet" })),
+            client.get_item(source, &hit["id"], &json!({ "loc": loc, "mode": "snippet" })),
             there
         );
-        assert_eq!(client.item(source, &hit["id"], &json!({ "loc": loc, "mode": "auto" })), there);
-        let short = client.item(source, &hit["id"], &json!({ "loc": loc, "snippet_length": 50 }));
+        assert_eq!(
+            client.get_item(source, &hit["id"], &json!({ "loc": loc, "mode": "auto" })),
+            there
+        );
+        let short =
+            client.get_item(source, &hit["id"], &json!({ "loc": loc, "snippet_length": 50 }));
         assert!((25..=50).contains(&characters(&short)), "{source}: {short}");
-        let most = client.item(source, &hit["id"], &json!({ "loc": loc, "snippet_length": 5_000 }));
+        let most =
+            client.get_item(source, &hit["id"], &json!({ "loc": loc, "snippet_length": 5_000 }));
         assert!((900..=1_000).contains(&characters(&most)), "{source}: {most}");
     }
 }
 
 #[test]
 fn the_loc_of_a_hit_is_read_in_every_mode() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     for source in ["notes", "media", "characters", "prompts"] {
         let hit = thimble(&client, source);
         for mode in ["snippet", "chunk", "chunk_with_siblings", "auto"] {
-            let item = client.item(source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
+            let item =
+                client.get_item(source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
             assert!(text(&item).contains("thimble"), "{source}, {mode}: {item}");
             assert!(characters(&item) < story().chars().count() / 2, "{source}, {mode}");
             assert_eq!(item["meta"]["uri"], hit["uri"]);
         }
-        let full = client.item(source, &hit["id"], &json!({ "mode": "full", "loc": hit["loc"] }));
+        let full =
+            client.get_item(source, &hit["id"], &json!({ "mode": "full", "loc": hit["loc"] }));
         assert!(full["content"].to_string().contains("thimble"), "{source}");
     }
 }
 
 #[test]
 fn without_a_loc_one_reads_from_the_beginning() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     for source in ["notes", "media", "characters", "prompts"] {
         let hit = thimble(&client, source);
         for mode in ["snippet", "chunk", "chunk_with_siblings"] {
-            let item = client.item(source, &hit["id"], &json!({ "mode": mode }));
+            let item = client.get_item(source, &hit["id"], &json!({ "mode": mode }));
             assert_eq!(item["range"]["start"], 0, "{source}, {mode}: {item}");
         }
     }
@@ -97,7 +104,7 @@ fn without_a_loc_one_reads_from_the_beginning() {
 
 #[test]
 fn each_source_is_read_by_its_own_tool_as_well() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     for source in SOURCES {
         let hit = thimble(&client, source);
@@ -106,12 +113,12 @@ fn each_source_is_read_by_its_own_tool_as_well() {
             "prompts" => json!(hit["id"].to_string()),
             _ => hit["id"].clone(),
         };
-        let own = client.call(&tool, &json!({ argument: id }));
+        let own = client.call_tool(&tool, &json!({ argument: id }));
         let options = match source {
             "notes" | "media" => json!({}),
             _ => json!({ "mode": "full" }),
         };
-        let mut same = client.item(source, &hit["id"], &options);
+        let mut same = client.get_item(source, &hit["id"], &options);
         if source == "chats" {
             same["content"]["page"] = json!(1);
             same["content"]["page_size"] = json!(50);
@@ -123,30 +130,34 @@ fn each_source_is_read_by_its_own_tool_as_well() {
 
 #[test]
 fn an_item_is_named_by_its_id_or_by_its_uri() {
-    let server = Library::with("Attic", "A single thimble.").serve();
+    let server = Library::with_item_per_source("Attic", "A single thimble.").serve();
     let client = server.client();
     for source in SOURCES {
         let hit = thimble(&client, source);
-        let by_id = client.item(source, &hit["id"], &json!({ "mode": "full" }));
-        assert_eq!(client.item(source, &hit["uri"], &json!({ "mode": "full" })), by_id, "{source}");
+        let by_id = client.get_item(source, &hit["id"], &json!({ "mode": "full" }));
+        assert_eq!(
+            client.get_item(source, &hit["uri"], &json!({ "mode": "full" })),
+            by_id,
+            "{source}"
+        );
         assert!(by_id["content"].to_string().contains("thimble"), "{source}");
     }
     let media = thimble(&client, "media");
     let text = json!(media["id"].to_string());
     assert_eq!(
-        client.call("media.get", &json!({ "media_id": text })),
-        client.call("media.get", &json!({ "media_id": media["id"] })),
+        client.call_tool("media.get", &json!({ "media_id": text })),
+        client.call_tool("media.get", &json!({ "media_id": media["id"] })),
     );
 }
 
 #[test]
 fn what_an_item_is_stands_in_its_meta() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     for query in ["prisms", "paraffin", "clockwork", "donkey", "flickers"] {
         let hit = client.only_hit("knowledge.search", &json!({ "query": query }));
         let source = hit["source"].as_str().unwrap();
-        let item = client.item(source, &hit["id"], &json!({ "mode": "full" }));
+        let item = client.get_item(source, &hit["id"], &json!({ "mode": "full" }));
         for field in [
             "id",
             "source",
@@ -167,7 +178,7 @@ fn what_an_item_is_stands_in_its_meta() {
 
 #[test]
 fn siblings_stay_within_the_budget() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     for source in SOURCES {
         let hit = thimble(&client, source);
@@ -175,7 +186,7 @@ fn siblings_stay_within_the_budget() {
             [(1, 4), (10, 4), (100, 4), (777, 4), (3_000, 4), (100, 1), (100, 20)]
         {
             for prechunked in [true, false] {
-                let item = client.item(
+                let item = client.get_item(
                     source,
                     &hit["id"],
                     &json!({
@@ -194,12 +205,12 @@ fn siblings_stay_within_the_budget() {
 
 #[test]
 fn a_larger_budget_reads_more_around_the_anchor() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     for source in ["notes", "characters", "prompts"] {
         let hit = thimble(&client, source);
         let with = |tokens: usize| {
-            client.item(
+            client.get_item(
                 source,
                 &hit["id"],
                 &json!({
@@ -219,12 +230,12 @@ fn a_larger_budget_reads_more_around_the_anchor() {
 
 #[test]
 fn auto_reads_siblings_if_there_is_a_budget() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     for source in SOURCES {
         let hit = thimble(&client, source);
         let with = |mode: &str| {
-            client.item(
+            client.get_item(
                 source,
                 &hit["id"],
                 &json!({ "mode": mode, "loc": hit["loc"], "max_tokens": 800 }),
@@ -236,13 +247,13 @@ fn auto_reads_siblings_if_there_is_a_budget() {
 
 #[test]
 fn stored_chunks_are_preferred_and_can_be_named() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     let hit = thimble(&client, "media");
     let index = hit["loc"]["chunk_index"].as_u64().unwrap();
     assert!(index > 3, "{hit}");
     let named =
-        |loc: Value| client.item("media", &hit["id"], &json!({ "mode": "chunk", "loc": loc }));
+        |loc: Value| client.get_item("media", &hit["id"], &json!({ "mode": "chunk", "loc": loc }));
     let chunk = named(json!({ "chunk_index": index }));
     assert!(text(&chunk).contains("thimble") && characters(&chunk) <= 2_000, "{chunk}");
     assert_eq!(chunk["meta"]["loc"]["chunk_index"], index);
@@ -253,13 +264,13 @@ fn stored_chunks_are_preferred_and_can_be_named() {
 
 #[test]
 fn the_loc_of_a_hit_is_read_there_without_stored_chunks_too() {
-    let server = Library::with("Attic", &story()).serve();
+    let server = Library::with_item_per_source("Attic", &story()).serve();
     let client = server.client();
     let hit = thimble(&client, "media");
     for (mode, chunk_size_tokens, longest) in
         [("chunk", 20, 80), ("chunk", 200, 800), ("chunk_with_siblings", 100, 1_200)]
     {
-        let item = client.item(
+        let item = client.get_item(
             "media",
             &hit["id"],
             &json!({
@@ -278,8 +289,8 @@ fn the_pages_of_a_long_document_make_it_whole_again() {
     let text: String = text.chars().take(250_000).collect();
     assert_eq!(text.chars().count(), 250_000);
     let library = Library::new();
-    library.import("notes", "long.txt", &text);
-    library.import("media", "long.txt", &text);
+    library.import_file("notes", "long.txt", &text);
+    library.import_file("media", "long.txt", &text);
     let server = library.serve();
     for (source, tool, argument) in
         [("notes", "notes.get", "note_id"), ("media", "media.get", "media_id")]
@@ -288,7 +299,7 @@ fn the_pages_of_a_long_document_make_it_whole_again() {
             server.client().only_hit(&format!("{source}.search"), &json!({ "query": "línie" }));
         let (mut whole, mut pages, mut offset) = (String::new(), 0, json!(0));
         while !offset.is_null() {
-            let page = server.client().call(
+            let page = server.client().call_tool(
                 tool,
                 &json!({ argument: hit["id"], "retrieval": { "mode": "full", "offset": offset } }),
             );
@@ -307,21 +318,21 @@ fn the_pages_of_a_long_document_make_it_whole_again() {
 fn a_note_is_read_whole_as_it_was_written() {
     let library = Library::new();
     let text = "---\ntags: [a]\n---\n# Odd\r\n\r\n\ttabs,  spaces, \u{1f9f5} and ｗｉｄｅ letters thimble\n\n\n";
-    library.import("notes", "odd.md", text);
+    library.import_file("notes", "odd.md", text);
     let server = library.serve();
     let hit = thimble(&server.client(), "notes");
     assert_eq!(
-        server.client().item("notes", &hit["id"], &json!({ "mode": "full" }))["content"],
+        server.client().get_item("notes", &hit["id"], &json!({ "mode": "full" }))["content"],
         text
     );
 }
 
 #[test]
 fn a_character_is_read_with_all_its_fields() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let hit = client.only_hit("characters.search", &json!({ "query": "Orla" }));
-    let item = client.call("characters.get", &json!({ "character_id": hit["id"] }));
+    let item = client.call_tool("characters.get", &json!({ "character_id": hit["id"] }));
     let content = &item["content"];
     for (field, value) in [
         ("name", json!("Orla")),
@@ -340,10 +351,10 @@ fn a_character_is_read_with_all_its_fields() {
 
 #[test]
 fn a_prompt_is_read_by_name_and_by_id() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let hit = client.only_hit("prompts.search", &json!({ "query": "flickers" }));
-    let by_name = client.call("prompts.get", &json!({ "prompt_id_or_name": "Lamp doctor" }));
+    let by_name = client.call_tool("prompts.get", &json!({ "prompt_id_or_name": "Lamp doctor" }));
     assert_eq!(
         by_name["content"],
         json!({
@@ -357,7 +368,7 @@ fn a_prompt_is_read_by_name_and_by_id() {
     );
     for name in [hit["id"].to_string(), hit["uri"].as_str().unwrap().to_owned()] {
         assert_eq!(
-            client.call("prompts.get", &json!({ "prompt_id_or_name": name })),
+            client.call_tool("prompts.get", &json!({ "prompt_id_or_name": name })),
             by_name,
             "{name}"
         );
@@ -367,10 +378,10 @@ fn a_prompt_is_read_by_name_and_by_id() {
 #[test]
 fn a_prompt_that_is_named_like_an_id_is_meant_first() {
     let library = Library::new();
-    library.import("prompts", "prompts.csv", "act,prompt\nfirst,one\n1,two\n");
+    library.import_file("prompts", "prompts.csv", "act,prompt\nfirst,one\n1,two\n");
     let server = library.serve();
     let get = |name: &str| {
-        server.client().call("prompts.get", &json!({ "prompt_id_or_name": name }))["content"]["user_prompt"].clone()
+        server.client().call_tool("prompts.get", &json!({ "prompt_id_or_name": name }))["content"]["user_prompt"].clone()
     };
     assert_eq!((get("1"), get("first"), get("2")), (json!("two"), json!("one"), json!("two")));
 }
@@ -379,14 +390,15 @@ fn a_prompt_that_is_named_like_an_id_is_meant_first() {
 fn the_range_of_an_answer_is_where_its_text_stands() {
     let words: Vec<String> = (0..2_000).map(|number| format!("wörd{number}")).collect();
     let text = words.join(" ");
-    let server = Library::with("Attic", &text).serve();
+    let server = Library::with_item_per_source("Attic", &text).serve();
     let client = server.client();
     for source in ["notes", "media"] {
         let hit = client.only_hit(&format!("{source}.search"), &json!({ "query": "wörd1000" }));
-        let whole = client.item(source, &hit["id"], &json!({ "mode": "full" }));
+        let whole = client.get_item(source, &hit["id"], &json!({ "mode": "full" }));
         let whole = self::text(&whole);
         for mode in ["full", "chunk", "chunk_with_siblings", "snippet"] {
-            let item = client.item(source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
+            let item =
+                client.get_item(source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
             let place =
                 |edge: &str| usize::try_from(item["range"][edge].as_u64().unwrap()).unwrap();
             let (start, end) = (place("start"), place("end"));
@@ -403,13 +415,13 @@ fn a_chunk_ends_at_the_next_heading_and_holds_tables_whole() {
     let rows: Vec<_> = (0..99).map(|row| format!("| drawer {row} | pin |\n")).collect();
     let table = format!("| where | what |\n|---|---|\n{}", rows.concat());
     let text = format!("# Attic\n\nDust.\n\n## Drawers\n\n{table}\n## Cellar\n\nA thimble.\n");
-    let library = Library::of_notes([("Inventory", text)]);
+    let library = Library::with_notes([("Inventory", text)]);
     let server = library.serve();
     let client = server.client();
     let chunk = |query: &str| {
         let hit = client.only_hit("notes.search", &json!({ "query": query }));
         let retrieval = json!({ "mode": "chunk", "chunk_size_tokens": 50, "loc": hit["loc"] });
-        self::text(&client.item("notes", &hit["id"], &retrieval))
+        self::text(&client.get_item("notes", &hit["id"], &retrieval))
     };
     assert_eq!(chunk("thimble"), "## Cellar\n\nA thimble.\n");
     assert_eq!(chunk("\"drawer 70\""), format!("## Drawers\n\n{table}\n"));

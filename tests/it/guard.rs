@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::program::{Library, Request, Server};
+use crate::support::{HttpRequest, Library, Server};
 
 /// The same request, over HTTP and as the upgrade to a WebSocket, and what
 /// each is answered with if it is let in.
-fn doors(server: &Server) -> [(Request<'_>, u16); 2] {
+fn doors(server: &Server) -> [(HttpRequest<'_>, u16); 2] {
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     [
         (server.request("POST", "/mcp").json(&ping), 200),
@@ -24,7 +24,7 @@ fn a_foreign_host_is_turned_away() {
             assert!(response.body.contains(host), "{response:?}");
         }
     }
-    server.is_alive();
+    server.assert_alive();
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_second_origin_does_not_hide_behind_the_first() {
 
 #[test]
 fn hosts_and_origins_can_be_allowed() {
-    let server = Library::new().serve_set(
+    let server = Library::new().serve_with_settings(
         "[server]\nallowed_hosts = [\"box.example\"]\nallowed_origins = [\"https://app.example\"]",
     );
     for (request, welcome) in doors(&server) {
@@ -93,7 +93,7 @@ fn hosts_and_origins_can_be_allowed() {
 #[test]
 fn ending_a_session_is_guarded_too() {
     let server = Library::new().serve();
-    let session = server.session();
+    let session = server.open_session();
     let delete = server.request("DELETE", "/mcp").header("mcp-session-id", session.session_id());
     assert_eq!(delete.header("origin", "https://evil.example").send().status, 403);
     let delete = server.request("DELETE", "/mcp").header("mcp-session-id", session.session_id());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, Request, Response, Server};
+use crate::support::{HttpRequest, HttpResponse, Library, McpClient, Server};
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
@@ -10,7 +10,7 @@ fn hello(revision: &str) -> Value {
     json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } })
 }
 
-fn post(server: &Server, body: &str) -> Response {
+fn post(server: &Server, body: &str) -> HttpResponse {
     server.request("POST", "/mcp").header("content-type", "application/json").body(body).send()
 }
 
@@ -20,7 +20,7 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 fn a_known_revision_is_agreed_on() {
     let server = Library::new().serve();
     for revision in REVISIONS {
-        let answer = server.client().ask("initialize", &hello(revision));
+        let answer = server.client().call_method("initialize", &hello(revision));
         assert_eq!(answer["protocolVersion"], revision);
         assert_eq!(answer["serverInfo"]["name"], "vademecum");
         assert!(answer["capabilities"]["tools"].is_object(), "{answer}");
@@ -33,7 +33,7 @@ fn a_known_revision_is_agreed_on() {
 fn an_unknown_revision_is_answered_with_the_newest() {
     let server = Library::new().serve();
     for revision in ["1999-01-01", "2099-01-01", "", "tomorrow"] {
-        let answer = server.client().ask("initialize", &hello(revision));
+        let answer = server.client().call_method("initialize", &hello(revision));
         assert_eq!(answer["protocolVersion"], "2025-11-25", "{revision}");
     }
 }
@@ -41,7 +41,7 @@ fn an_unknown_revision_is_answered_with_the_newest() {
 #[test]
 fn a_handshake_opens_a_session_of_its_own() {
     let server = Library::new().serve();
-    let (one, other) = (server.session(), server.session());
+    let (one, other) = (server.open_session(), server.open_session());
     assert_ne!(one.session_id(), other.session_id());
     assert!(one.session_id().chars().all(|letter| letter.is_ascii_graphic()));
     assert!(one.session_id().len() >= 32);
@@ -50,11 +50,11 @@ fn a_handshake_opens_a_session_of_its_own() {
 #[test]
 fn a_session_is_named_in_the_header_or_in_the_address() {
     let server = Library::new().serve();
-    let session = server.session();
-    assert_eq!(session.ask("ping", &json!({})), json!({}));
+    let session = server.open_session();
+    assert_eq!(session.call_method("ping", &json!({})), json!({}));
     let by_address =
         server.client().with_query(&format!("mcp-session-id={}", session.session_id()));
-    assert_eq!(by_address.ask("ping", &json!({})), json!({}));
+    assert_eq!(by_address.call_method("ping", &json!({})), json!({}));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn an_unknown_session_is_not_found() {
 #[test]
 fn a_session_ends_once() {
     let server = Library::new().serve();
-    let session = server.session();
+    let session = server.open_session();
     let delete = || {
         let request = server.request("DELETE", "/mcp");
         request.header("mcp-session-id", session.session_id()).send().status
@@ -88,7 +88,7 @@ fn a_session_ends_once() {
 #[test]
 fn a_session_is_ended_by_the_address_as_well() {
     let server = Library::new().serve();
-    let session = server.session();
+    let session = server.open_session();
     let path = format!("/mcp?mcp-session-id={}", session.session_id());
     assert_eq!(server.request("DELETE", &path).send().status, 204);
     assert_eq!(server.request("DELETE", &path).send().status, 404);
@@ -115,7 +115,7 @@ fn another_method_is_told_what_is_allowed() {
 fn a_notification_is_accepted_without_a_word() {
     let server = Library::new().serve();
     for method in ["notifications/initialized", "notifications/cancelled", "notifications/odd"] {
-        let response = server.session().send(&json!({ "jsonrpc": "2.0", "method": method }));
+        let response = server.open_session().send(&json!({ "jsonrpc": "2.0", "method": method }));
         assert_eq!((response.status, response.body.as_str()), (202, ""), "{method}");
     }
     let response = post(&server, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
@@ -124,7 +124,7 @@ fn a_notification_is_accepted_without_a_word() {
 
 #[test]
 fn a_tool_is_called_without_a_handshake_whatever_is_accepted() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let call = json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": {
         "name": "knowledge.search", "arguments": { "query": "prisms" },
     }});
@@ -152,14 +152,14 @@ fn a_message_is_read_whatever_its_content_type() {
 
 #[test]
 fn a_ping_is_answered_with_nothing() {
-    assert_eq!(Library::new().serve().client().ask("ping", &json!({})), json!({}));
+    assert_eq!(Library::new().serve().client().call_method("ping", &json!({})), json!({}));
 }
 
 #[test]
 fn an_unknown_method_is_named() {
     let server = Library::new().serve();
     for method in ["tools/uncall", "sampling/createMessage", ""] {
-        let (code, message) = server.client().fails(method, &json!({}));
+        let (code, message) = server.client().expect_error(method, &json!({}));
         assert_eq!((code, message), (-32_601, format!("unknown method `{method}`")));
     }
 }
@@ -201,7 +201,7 @@ fn a_body_that_is_no_utf8_is_refused() {
     let server = Library::new().serve();
     let body = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}".to_vec();
     assert_eq!(server.request("POST", "/mcp").body(body).send().status, 400);
-    server.is_alive();
+    server.assert_alive();
 }
 
 #[test]
@@ -239,33 +239,33 @@ fn a_body_over_the_limit_is_refused_and_the_server_lives_on() {
     let filled = |length: usize| format!("{PING}{}", " ".repeat(length - PING.len()));
     assert_eq!(post(&server, &filled(1_048_576)).status, 200);
     assert_eq!(post(&server, &filled(1_048_577)).status, 413);
-    server.is_alive();
+    server.assert_alive();
 }
 
 #[test]
 fn the_limit_on_bodies_is_a_setting() {
-    let server = Library::new().serve_set("[server]\nmax_body_bytes = 200");
+    let server = Library::new().serve_with_settings("[server]\nmax_body_bytes = 200");
     assert_eq!(post(&server, PING).status, 200);
     assert_eq!(post(&server, &format!("{PING}{}", " ".repeat(200))).status, 413);
-    server.is_alive();
+    server.assert_alive();
 }
 
 #[test]
 fn a_handshake_without_a_revision_says_what_is_missing() {
     let server = Library::new().serve();
-    let (code, message) = server.client().fails("initialize", &json!({}));
+    let (code, message) = server.client().expect_error("initialize", &json!({}));
     assert!(code == -32_602 && message.contains("protocolVersion"), "{code} {message}");
 }
 
 #[test]
 fn a_second_handshake_in_a_session_keeps_it() {
     let server = Library::new().serve();
-    let session = server.session();
+    let session = server.open_session();
     let response = session.send(&json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello("2025-06-18"),
     }));
     assert_eq!((response.status, response.header("mcp-session-id")), (200, None));
-    assert_eq!(session.ask("ping", &json!({})), json!({}));
+    assert_eq!(session.call_method("ping", &json!({})), json!({}));
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn a_handshake_in_an_unknown_session_opens_a_new_one() {
     assert_eq!(response.status, 200);
     let id = response.header("mcp-session-id").unwrap();
     assert_ne!(id, "never-opened");
-    assert_eq!(server.client().in_session(id).ask("ping", &json!({})), json!({}));
+    assert_eq!(server.client().in_session(id).call_method("ping", &json!({})), json!({}));
 }
 
 #[test]
@@ -307,19 +307,19 @@ fn a_notification_in_an_unknown_session_is_not_found_either() {
 
 #[test]
 fn a_session_that_lies_idle_is_over() {
-    let server = Library::new().serve_set("[sessions]\nidle_seconds = 0");
+    let server = Library::new().serve_with_settings("[sessions]\nidle_seconds = 0");
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-    assert_eq!(server.session().send(&ping).status, 404);
+    assert_eq!(server.open_session().send(&ping).status, 404);
 }
 
 #[test]
 fn many_clients_are_answered_at_once() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let address = server.address();
     let search = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "knowledge.search", "arguments": { "query": "lantern" },
     }});
-    let ask = || Request::new(address, "POST", "/mcp").json(&search).send().body;
+    let ask = || HttpRequest::new(address, "POST", "/mcp").json(&search).send().body;
     let first = ask();
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..32).map(|_| scope.spawn(ask)).collect();
@@ -331,13 +331,19 @@ fn many_clients_are_answered_at_once() {
 
 #[test]
 fn a_connection_may_be_silent_for_longer_than_a_session() {
-    let library = Library::lanterns();
-    let server = library.serve_set("[sessions]\nidle_seconds = 0");
-    let socket = server.socket();
-    assert_eq!(socket.ask("initialize", &hello("2025-11-25"))["serverInfo"]["name"], "vademecum");
-    assert_eq!(socket.ask("ping", &json!({})), json!({}));
-    let settings = library.write("silent.toml", "[sessions]\nidle_seconds = 0");
-    let pipe = library.pipe_with(&["--config", settings.to_str().unwrap()]);
-    assert_eq!(pipe.ask("initialize", &hello("2025-11-25"))["serverInfo"]["name"], "vademecum");
-    assert!(!pipe.uris("knowledge.search", &json!({ "query": "lantern" })).is_empty());
+    let library = Library::with_lanterns();
+    let server = library.serve_with_settings("[sessions]\nidle_seconds = 0");
+    let socket = server.open_websocket();
+    assert_eq!(
+        socket.call_method("initialize", &hello("2025-11-25"))["serverInfo"]["name"],
+        "vademecum"
+    );
+    assert_eq!(socket.call_method("ping", &json!({})), json!({}));
+    let settings = library.write_file("silent.toml", "[sessions]\nidle_seconds = 0");
+    let pipe = library.open_stdio_with(&["--config", settings.to_str().unwrap()]);
+    assert_eq!(
+        pipe.call_method("initialize", &hello("2025-11-25"))["serverInfo"]["name"],
+        "vademecum"
+    );
+    assert!(!pipe.search_uris("knowledge.search", &json!({ "query": "lantern" })).is_empty());
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, SOURCES};
+use crate::support::{Library, McpClient, SOURCES};
 
 /// What is highlighted in the snippet of a hit.
 fn highlighted(hit: &Value) -> Vec<String> {
@@ -24,7 +24,7 @@ fn scattered() -> String {
 
 #[test]
 fn hits_say_what_matches_only_if_they_are_asked() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let tools = SOURCES.map(|source| format!("{source}.search"));
     for tool in tools.iter().map(String::as_str).chain(["knowledge.search"]) {
         for arguments in [
@@ -32,13 +32,13 @@ fn hits_say_what_matches_only_if_they_are_asked() {
             json!({ "query": "lantern", "highlight": false }),
             json!({ "query": "lantern", "highlight": null }),
         ] {
-            let found = server.client().call(tool, &arguments);
+            let found = server.client().call_tool(tool, &arguments);
             for hit in found["results"].as_array().unwrap() {
                 assert!(hit.get("highlights").is_none() && hit.get("matched").is_none(), "{hit}");
             }
         }
         let asked = json!({ "query": "The LANTERNS? zebra", "highlight": true });
-        let found = server.client().call(tool, &asked);
+        let found = server.client().call_tool(tool, &asked);
         assert!(!found["results"].as_array().unwrap().is_empty(), "{tool}");
         for hit in found["results"].as_array().unwrap() {
             assert_eq!(hit["matched"], json!(["LANTERNS"]), "{tool}: {hit}");
@@ -50,15 +50,16 @@ fn hits_say_what_matches_only_if_they_are_asked() {
 
 #[test]
 fn what_is_no_boolean_is_refused() {
-    let server = Library::lanterns().serve();
-    let problem = server.client().refuses("notes.search", &json!({ "query": "x", "highlight": 1 }));
+    let server = Library::with_lanterns().serve();
+    let problem =
+        server.client().expect_tool_error("notes.search", &json!({ "query": "x", "highlight": 1 }));
     assert!(problem.contains("highlight"), "{problem}");
 }
 
 #[test]
 fn a_snippet_shows_where_most_of_the_query_stands_together() {
-    let server = Library::with("Attic", &scattered()).serve();
-    let client = server.session();
+    let server = Library::with_item_per_source("Attic", &scattered()).serve();
+    let client = server.open_session();
     for source in SOURCES {
         let query = json!({ "query": "bell, thimble, brass", "highlight": true });
         let hit = client.only_hit(&format!("{source}.search"), &query);
@@ -68,7 +69,7 @@ fn a_snippet_shows_where_most_of_the_query_stands_together() {
         assert_eq!(hit["matched"], json!(["bell", "thimble", "brass"]));
         // The place of the hit leads there, and so does the query alone.
         for retrieval in [json!({ "loc": hit["loc"] }), json!({})] {
-            let item = client.item(source, &hit["id"], &retrieval);
+            let item = client.get_item(source, &hit["id"], &retrieval);
             let content = item["content"].as_str().unwrap();
             assert!(content.contains("her brass thimble hung a bell"), "{source}: {content}");
         }
@@ -77,7 +78,7 @@ fn a_snippet_shows_where_most_of_the_query_stands_together() {
 
 #[test]
 fn a_word_of_the_title_or_the_keywords_is_matched_too() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let query = json!({ "query": "camping tent kettle", "highlight": true });
     let hit = server.client().only_hit("notes.search", &query);
     assert_eq!(hit["matched"], json!(["camping", "tent", "kettle"]), "{hit}");
@@ -89,15 +90,15 @@ fn a_word_of_the_title_or_the_keywords_is_matched_too() {
         }),
     );
     assert_eq!((&title["matched"], highlighted(&title)), (&json!(["brass"]), vec!["brass".into()]));
-    let found = server.client().call("chats.search", &query);
+    let found = server.client().call_tool("chats.search", &query);
     assert!(found["results"].as_array().unwrap().iter().all(|hit| hit["matched"].is_array()));
 }
 
 #[test]
 fn a_field_that_is_not_searched_matches_nothing() {
-    let server = Library::lanterns().serve();
+    let server = Library::with_lanterns().serve();
     let query = json!({ "query": "lamp lantern", "fields": ["name"], "highlight": true });
-    let found = server.client().call("prompts.search", &query);
+    let found = server.client().call_tool("prompts.search", &query);
     let hits = found["results"].as_array().unwrap();
     let doctor = hits.iter().find(|hit| hit["title"] == "Lamp doctor").unwrap();
     assert_eq!(doctor["matched"], json!(["lamp"]), "{doctor}");

@@ -14,8 +14,9 @@ use std::{
 use serde_json::{Value, json};
 use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
-use crate::program::{
-    Caller, Done, Library, SOURCES, card, conversation, picture, program, prompts,
+use crate::support::{
+    CommandOutput, Library, McpClient, SOURCES, character_card, claude_conversation, png_card,
+    prompts_csv, vademecum_command,
 };
 
 /// Most memory that the program may ask for, in KiB: less than the largest of
@@ -60,7 +61,7 @@ fn bomb(first: &[(&str, &[u8])], part: &str) -> Vec<u8> {
 
 /// A picture whose chunk with the card is said to be longer than the file.
 fn lying_picture() -> Vec<u8> {
-    let mut png = picture("chara", &card("Mallory", "Lies."));
+    let mut png = png_card("chara", &character_card("Mallory", "Lies."));
     let at = png.windows(4).position(|bytes| bytes == b"tEXt").unwrap();
     png[at - 4..at].copy_from_slice(&0x7fff_ffff_u32.to_be_bytes());
     png
@@ -108,13 +109,13 @@ fn laughs() -> Vec<u8> {
 
 /// A good file for each source; all have the word `thimble`.
 fn good() -> [(&'static str, Vec<u8>); 5] {
-    let chat = json!([conversation("Sewing", [("human", "Where is the thimble?")])]);
+    let chat = json!([claude_conversation("Sewing", [("human", "Where is the thimble?")])]);
     [
         ("notes/good.md", b"# Good\nA thimble.".to_vec()),
         ("media/good.srt", b"1\n00:00:01,000 --> 00:00:02,000\nA thimble.\n\n".to_vec()),
         ("chats/good.json", chat.to_string().into_bytes()),
-        ("characters/good.json", card("Ida", "Has a thimble.").into_bytes()),
-        ("prompts/good.csv", prompts([("Tailor", "Find the thimble.")]).into_bytes()),
+        ("characters/good.json", character_card("Ida", "Has a thimble.").into_bytes()),
+        ("prompts/good.csv", prompts_csv([("Tailor", "Find the thimble.")]).into_bytes()),
     ]
 }
 
@@ -128,7 +129,7 @@ fn hostile() -> Vec<Case> {
     let deep_prompt = format!(r#"[{{"name": "Deep", "prompt": "x", "x": {}}}]"#, deep());
     let deep_podcast = format!(r#"{{"segments": [{{"startTime": 1, "body": {}}}]}}"#, deep());
     let deep_page = format!("<html><body>{}<p>Text.", "<div>".repeat(10 * DEEP));
-    let escaped = json!([conversation("Escaped", [("human", "Nowhere.")])]).to_string();
+    let escaped = json!([claude_conversation("Escaped", [("human", "Nowhere.")])]).to_string();
     let outside = archive(&[("../../../escaped/conversations.json", escaped.as_bytes())]);
     let absolute = archive(&[("/escaped/card.json", b"{}"), ("card.json", b"[]")]);
     vec![
@@ -159,19 +160,19 @@ fn hostile() -> Vec<Case> {
 fn beset() -> Library {
     let library = Library::new();
     for (name, content) in good() {
-        library.write(name, content);
+        library.write_file(name, content);
     }
     for (name, content, _) in hostile() {
-        library.write(name, content);
+        library.write_file(name, content);
     }
-    File::create(library.file("notes/long.txt")).unwrap().set_len(LONG).unwrap();
+    File::create(library.file_path("notes/long.txt")).unwrap().set_len(LONG).unwrap();
     library
 }
 
 /// Runs a command with as much memory as it may need.
-fn run(library: &Library, arguments: &[&str]) -> Done {
-    let data = library.data();
-    let program = program();
+fn run(library: &Library, arguments: &[&str]) -> CommandOutput {
+    let data = library.data_folder();
+    let program = vademecum_command();
     let output = Command::new("sh")
         .arg("-c")
         .arg(format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\""))
@@ -181,7 +182,7 @@ fn run(library: &Library, arguments: &[&str]) -> Done {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    Done {
+    CommandOutput {
         code: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -190,7 +191,7 @@ fn run(library: &Library, arguments: &[&str]) -> Done {
 
 /// What was said of each file, by its name from the folder of files on.
 fn reasons(library: &Library, lines: impl Iterator<Item = (String, String)>) -> Reasons {
-    let folder = library.file("").canonicalize().unwrap();
+    let folder = library.file_path("").canonicalize().unwrap();
     let mut reasons = Reasons::new();
     for (path, reason) in lines {
         let name = Path::new(&path).strip_prefix(&folder).unwrap().display().to_string();
@@ -206,16 +207,16 @@ fn text(value: &Value) -> String {
 }
 
 /// What the summary of an import says of each file.
-fn skipped(library: &Library, done: &Done) -> Reasons {
+fn skipped(library: &Library, done: &CommandOutput) -> Reasons {
     assert_eq!(done.code, 0, "{done:?}");
-    let summary = done.json();
+    let summary = done.parse_json();
     let skipped = summary["skipped"].as_array().unwrap().clone();
     reasons(library, skipped.iter().map(|it| (text(&it["path"]), text(&it["reason"]))))
 }
 
 /// What is remembered of each file.
 fn remembered(library: &Library) -> Reasons {
-    let entries = library.run(&["sources", "--json"]).json();
+    let entries = library.run(&["sources", "--json"]).parse_json();
     let mut lines = Vec::new();
     for entry in entries.as_array().unwrap() {
         for problem in entry["problems"].as_array().unwrap() {
@@ -254,12 +255,12 @@ fn assert_the_good_are_found(library: &Library) {
 #[test]
 fn hostile_files_are_named_with_the_reason_and_the_rest_goes_in() {
     let library = beset();
-    let folder = library.file("");
+    let folder = library.file_path("");
     let done = run(&library, &["import", folder.to_str().unwrap(), "--json"]);
     assert_each_is_named(&skipped(&library, &done));
     assert_each_is_named(&remembered(&library));
     assert_the_good_are_found(&library);
-    let outside = library.data().join("../escaped");
+    let outside = library.data_folder().join("../escaped");
     assert!(!outside.exists() && !Path::new("/escaped").exists());
 }
 
@@ -268,7 +269,7 @@ fn hostile_files_are_named_as_well_where_their_kind_is_given() {
     let library = beset();
     let mut said = Reasons::new();
     for kind in SOURCES {
-        let folder = library.file(kind);
+        let folder = library.file_path(kind);
         let done = run(&library, &["import", kind, folder.to_str().unwrap(), "--json"]);
         said.extend(skipped(&library, &done));
     }
@@ -283,7 +284,7 @@ fn a_hostile_file_that_is_named_alone_is_refused_in_one_line() {
     let mut wrong = Vec::new();
     for (name, _, reason) in hostile() {
         let Some(reason) = reason else { continue };
-        let path = library.file(name);
+        let path = library.file_path(name);
         let done = run(&library, &["import", path.to_str().unwrap()]);
         if !(done.code == 1 && done.stderr.contains(reason)) {
             wrong.push((name, done));
@@ -295,30 +296,31 @@ fn a_hostile_file_that_is_named_alone_is_refused_in_one_line() {
 #[test]
 fn nothing_outside_of_a_folder_is_read_through_a_link() {
     let library = Library::new();
-    library.write("outside/secret.md", "An anvil.");
-    library.write("vault/good.md", "A thimble.");
-    let vault = library.file("vault");
-    symlink(library.file("outside"), vault.join("folder")).unwrap();
-    symlink(library.file("outside/secret.md"), vault.join("file.md")).unwrap();
+    library.write_file("outside/secret.md", "An anvil.");
+    library.write_file("vault/good.md", "A thimble.");
+    let vault = library.file_path("vault");
+    symlink(library.file_path("outside"), vault.join("folder")).unwrap();
+    symlink(library.file_path("outside/secret.md"), vault.join("file.md")).unwrap();
     symlink(&vault, vault.join("round")).unwrap();
-    symlink(library.file("nowhere"), vault.join("dangling.md")).unwrap();
+    symlink(library.file_path("nowhere"), vault.join("dangling.md")).unwrap();
     let done = run(&library, &["import", vault.to_str().unwrap(), "--json"]);
     let said = skipped(&library, &done);
     for name in ["folder", "file.md", "round", "dangling.md"] {
         let reason = &said[&format!("vault/{name}")];
         assert!(reason.contains("is a link, which is not followed"), "{name}: {reason}");
     }
-    let found =
-        |word: &str| library.run(&["search", word, "--json"]).json()["total_estimated"].clone();
+    let found = |word: &str| {
+        library.run(&["search", word, "--json"]).parse_json()["total_estimated"].clone()
+    };
     assert_eq!((found("thimble"), found("anvil")), (json!(1), json!(0)));
 }
 
 #[test]
 fn what_would_turn_a_line_around_is_shown_without_harm() {
     let library = Library::new();
-    library.write("in\u{202e}gpj.md", "# An\u{202e}noitatic\u{2066}\nA thimble.");
-    library.write("bad\u{202e}\u{7}.md", b"A\0");
-    let folder = library.file("");
+    library.write_file("in\u{202e}gpj.md", "# An\u{202e}noitatic\u{2066}\nA thimble.");
+    library.write_file("bad\u{202e}\u{7}.md", b"A\0");
+    let folder = library.file_path("");
     let done = run(&library, &["import", folder.to_str().unwrap()]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.stderr.contains("is NUL"), "{done:?}");

@@ -1,19 +1,23 @@
-//! Bringing files in: each kind, again, edited, broken, and never touched.
+//! Importing files: every format, repeated imports, edited files, invalid files. Source files are
+//! never modified.
 
 use std::{io::Write, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Done, Library, SOURCES, card, conversation, picture, state};
+use crate::support::{
+    CommandOutput, Library, McpClient, SOURCES, character_card, claude_conversation,
+    folder_snapshot, png_card,
+};
 
-/// Imports and gives back the summary.
-fn import(library: &Library, kind: &str, path: &Path) -> Value {
+/// Imports a path and returns the JSON summary.
+fn import_path(library: &Library, kind: &str, path: &Path) -> Value {
     let done = library.run(&["import", kind, path.to_str().unwrap(), "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
-    done.json()
+    done.parse_json()
 }
 
-fn counts(summary: &Value) -> [u64; 5] {
+fn summary_counts(summary: &Value) -> [u64; 5] {
     ["files", "new", "updated", "unchanged"]
         .map(|name| summary[name].as_u64().unwrap())
         .into_iter()
@@ -23,39 +27,43 @@ fn counts(summary: &Value) -> [u64; 5] {
         .unwrap()
 }
 
-/// Brings in one file and asserts that `word` is found in it and can be read.
-fn arrives(kind: &str, name: &str, content: impl AsRef<[u8]>, word: &str) -> Value {
+/// Imports one file, asserts that a search for `word` finds it and that its full text can be read,
+/// and returns the hit.
+fn assert_importable(kind: &str, name: &str, content: impl AsRef<[u8]>, word: &str) -> Value {
     let library = Library::new();
-    let path = library.write(name, content);
-    assert_eq!(counts(&import(&library, kind, &path)), [1, 1, 0, 0, 0], "{name}");
+    let path = library.write_file(name, content);
+    assert_eq!(summary_counts(&import_path(&library, kind, &path)), [1, 1, 0, 0, 0], "{name}");
     let server = library.serve();
     let client = server.client();
-    let found = client.call(&format!("{kind}.search"), &json!({ "query": word }));
+    let found = client.call_tool(&format!("{kind}.search"), &json!({ "query": word }));
     let hit = found["results"][0].clone();
     assert!(!hit.is_null(), "{word} of {name} was not found");
     let arguments = json!({ "source": kind, "id": hit["id"], "retrieval": { "mode": "full" } });
-    let item = client.call("knowledge.get", &arguments);
+    let item = client.call_tool("knowledge.get", &arguments);
     assert!(item["content"].to_string().contains(word), "{name}: {item}");
     hit
 }
 
 #[test]
-fn notes_are_markdown_and_text() {
+fn notes_import_reads_markdown_and_text() {
     let text = "---\ntitle: A title\ntags: [one, two]\ncreated: 2026-01-02\nupdated: 2026-01-03\n---\nA thimble. #three\n";
-    let hit = arrives("notes", "note.md", text, "thimble");
+    let hit = assert_importable("notes", "note.md", text, "thimble");
     assert_eq!((&hit["title"], &hit["tags"]), (&json!("A title"), &json!(["one", "three", "two"])));
     assert_eq!(hit["created_at"], "2026-01-02T00:00:00.000Z");
     assert_eq!(hit["last_modified"], "2026-01-03T00:00:00.000Z");
-    assert_eq!(arrives("notes", "A name.markdown", "A thimble.", "thimble")["title"], "A name");
     assert_eq!(
-        arrives("notes", "heading.md", "# Opening\nA thimble.", "thimble")["title"],
+        assert_importable("notes", "A name.markdown", "A thimble.", "thimble")["title"],
+        "A name"
+    );
+    assert_eq!(
+        assert_importable("notes", "heading.md", "# Opening\nA thimble.", "thimble")["title"],
         "Opening"
     );
-    assert_eq!(arrives("notes", "plain.txt", "A thimble.", "thimble")["title"], "plain");
+    assert_eq!(assert_importable("notes", "plain.txt", "A thimble.", "thimble")["title"], "plain");
 }
 
 #[test]
-fn media_are_documents_pages_and_subtitles() {
+fn media_import_reads_documents_pages_and_subtitles() {
     let page = "<html><head><title>Page</title></head><body><nav>Shop</nav><main><article><h1>Page</h1>\
         <p>A thimble is a small cap of metal that keeps a finger safe while it pushes a needle.</p>\
         <p>It has dimples on its head, so that the needle does not slip off to one side.</p>\
@@ -81,21 +89,28 @@ fn media_are_documents_pages_and_subtitles() {
             "feed",
         ),
     ] {
-        assert_eq!(arrives("media", name, content, "thimble")["media_type"], kind, "{name}");
+        assert_eq!(
+            assert_importable("media", name, content, "thimble")["media_type"],
+            kind,
+            "{name}"
+        );
     }
 }
 
 #[test]
-fn a_document_is_read_in_whatever_encoding_it_is() {
-    arrives("media", "a.txt", b"Ein gr\xfcner Fingerhut.", "gr\u{fc}ner");
+fn document_import_detects_text_encoding() {
+    assert_importable("media", "a.txt", b"Ein gr\xfcner Fingerhut.", "gr\u{fc}ner");
     let wide: Vec<u8> = "\u{feff}A thimble.".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    arrives("media", "a.txt", wide, "thimble");
+    assert_importable("media", "a.txt", wide, "thimble");
 }
 
 #[test]
-fn chats_are_exports_of_two_services() {
-    let claude = json!([conversation("Sewing", [("human", "Where is the thimble?")])]);
-    assert_eq!(arrives("chats", "claude.json", claude.to_string(), "thimble")["sender"], "human");
+fn chats_import_reads_claude_and_chatgpt_exports() {
+    let claude = json!([claude_conversation("Sewing", [("human", "Where is the thimble?")])]);
+    assert_eq!(
+        assert_importable("chats", "claude.json", claude.to_string(), "thimble")["sender"],
+        "human"
+    );
     let chatgpt = json!([{
         "conversation_id": "1", "title": "Sewing", "create_time": 1_767_261_600.5, "current_node": "a",
         "mapping": { "a": { "parent": null, "message": {
@@ -103,31 +118,35 @@ fn chats_are_exports_of_two_services() {
             "content": { "content_type": "text", "parts": ["Where is the thimble?"] },
         }}},
     }]);
-    let hit = arrives("chats", "conversations.json", chatgpt.to_string(), "thimble");
+    let hit = assert_importable("chats", "conversations.json", chatgpt.to_string(), "thimble");
     assert_eq!((&hit["sender"], &hit["title"]), (&json!("user"), &json!("Sewing")));
     assert_eq!(hit["created_at"], "2026-01-01T10:00:00.500Z");
 }
 
 #[test]
-fn characters_are_cards_of_each_version_and_pictures() {
+fn characters_import_reads_all_card_versions_and_png() {
     let first = json!({ "name": "Ida", "description": "Has a thimble.", "first_mes": "Hello." });
     let third = json!({ "spec": "chara_card_v3", "spec_version": "3.0", "data": {
         "name": "Ida", "description": "Has a thimble.", "tags": ["tailor"],
     }});
-    let second = card("Ida", "Has a thimble.");
+    let second = character_card("Ida", "Has a thimble.");
     for (name, content) in [
         ("one.json", first.to_string().into_bytes()),
         ("two.json", second.clone().into_bytes()),
         ("three.json", third.to_string().into_bytes()),
-        ("two.png", picture("chara", &second)),
-        ("three.png", picture("ccv3", &third.to_string())),
+        ("two.png", png_card("chara", &second)),
+        ("three.png", png_card("ccv3", &third.to_string())),
     ] {
-        assert_eq!(arrives("characters", name, content, "thimble")["title"], "Ida", "{name}");
+        assert_eq!(
+            assert_importable("characters", name, content, "thimble")["title"],
+            "Ida",
+            "{name}"
+        );
     }
 }
 
 #[test]
-fn a_character_is_also_an_archive_with_its_card_and_picture() {
+fn characters_import_reads_charx_archive() {
     let card = json!({ "spec": "chara_card_v3", "spec_version": "3.0", "data": {
         "name": "Ida", "description": "Has a thimble.",
         "assets": [{ "type": "icon", "name": "main", "uri": "embeded://main.png", "ext": "png" }],
@@ -138,26 +157,27 @@ fn a_character_is_also_an_archive_with_its_card_and_picture() {
         archive.write_all(content).unwrap();
     }
     let archive = archive.finish().unwrap().into_inner();
-    assert_eq!(arrives("characters", "ida.charx", archive, "thimble")["title"], "Ida");
+    assert_eq!(assert_importable("characters", "ida.charx", archive, "thimble")["title"], "Ida");
 }
 
 #[test]
-fn pictures_without_a_card_and_lorebooks_are_no_broken_characters() {
+fn characters_import_ignores_plain_pictures_and_skips_lorebooks() {
     let library = Library::new();
-    library.write("cards/ida.png", picture("chara", &card("Ida", "Has a thimble.")));
-    library.write("cards/plain.png", picture("Title", "A thimble."));
-    library.write("cards/world.json", r#"{"name": "World", "entries": {}, "scanDepth": 2}"#);
-    let summary = import(&library, "characters", &library.file("cards"));
-    assert_eq!(counts(&summary), [2, 1, 0, 0, 1], "{summary}");
+    library
+        .write_file("cards/ida.png", png_card("chara", &character_card("Ida", "Has a thimble.")));
+    library.write_file("cards/plain.png", png_card("Title", "A thimble."));
+    library.write_file("cards/world.json", r#"{"name": "World", "entries": {}, "scanDepth": 2}"#);
+    let summary = import_path(&library, "characters", &library.file_path("cards"));
+    assert_eq!(summary_counts(&summary), [2, 1, 0, 0, 1], "{summary}");
     let reason = summary["skipped"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("lorebook without a character"), "{reason}");
-    let plain = library.file("cards/plain.png");
+    let plain = library.file_path("cards/plain.png");
     let done = library.run(&["import", "characters", plain.to_str().unwrap()]);
     assert!(done.code == 1 && done.stderr.contains("no text chunk"), "{done:?}");
 }
 
 #[test]
-fn prompts_are_also_json_and_markdown() {
+fn prompts_import_reads_json_and_markdown() {
     let list = json!([{ "name": "Tailor", "prompt": "Find the thimble.", "tags": ["sewing"] }]);
     let lines = "{\"title\": \"Tailor\", \"system_prompt\": \"Find the thimble.\"}\n";
     let by_name = json!({ "Tailor": "Find the thimble." });
@@ -167,30 +187,34 @@ fn prompts_are_also_json_and_markdown() {
         ("lines.jsonl", lines.to_owned()),
         ("Tailor.md", "Find the thimble.".to_owned()),
     ] {
-        assert_eq!(arrives("prompts", name, content, "thimble")["title"], "Tailor", "{name}");
+        assert_eq!(
+            assert_importable("prompts", name, content, "thimble")["title"],
+            "Tailor",
+            "{name}"
+        );
     }
 }
 
 #[test]
-fn a_folder_of_patterns_is_a_prompt_for_each_folder() {
+fn pattern_folder_becomes_one_prompt_per_subfolder() {
     let library = Library::new();
-    library.write("patterns/Tailor/system.md", "Find the thimble.");
-    library.write("patterns/Tailor/user.md", "Where is it?");
-    library.write("patterns/Smith/system.md", "Use the anvil.");
-    library.write("patterns/README.md", "About patterns.");
-    let folder = library.file("patterns");
-    // Both halves of a pattern make the same prompt.
-    assert_eq!(counts(&import(&library, "prompts", &folder)), [3, 2, 0, 1, 0]);
-    library.write("patterns/Tailor/user.md", "Where is the pin?");
-    assert_eq!(counts(&import(&library, "prompts", &folder)), [3, 0, 1, 2, 0]);
+    library.write_file("patterns/Tailor/system.md", "Find the thimble.");
+    library.write_file("patterns/Tailor/user.md", "Where is it?");
+    library.write_file("patterns/Smith/system.md", "Use the anvil.");
+    library.write_file("patterns/README.md", "About patterns.");
+    let folder = library.file_path("patterns");
+    // The system and user texts of a pattern form one prompt.
+    assert_eq!(summary_counts(&import_path(&library, "prompts", &folder)), [3, 2, 0, 1, 0]);
+    library.write_file("patterns/Tailor/user.md", "Where is the pin?");
+    assert_eq!(summary_counts(&import_path(&library, "prompts", &folder)), [3, 0, 1, 2, 0]);
     let server = library.serve();
     let hit = server.client().only_hit("prompts.search", &json!({ "query": "thimble pin" }));
     assert_eq!((&hit["title"], &hit["version"]), (&json!("Tailor"), &json!(2)));
 }
 
 #[test]
-fn prompts_are_the_rows_of_a_spreadsheet() {
-    let hit = arrives(
+fn prompts_import_reads_csv_rows() {
+    let hit = assert_importable(
         "prompts",
         "prompts.csv",
         "act,prompt\nTailor,\"Find the thimble, please.\"\n",
@@ -198,37 +222,40 @@ fn prompts_are_the_rows_of_a_spreadsheet() {
     );
     assert_eq!(hit["title"], "Tailor");
     let text = "title,system_prompt,author,details,keywords\nTailor,Be brief.,Ida,A thimble.,\"sewing, metal\"\n";
-    assert_eq!(arrives("prompts", "more.csv", text, "thimble")["tags"], json!(["metal", "sewing"]));
+    assert_eq!(
+        assert_importable("prompts", "more.csv", text, "thimble")["tags"],
+        json!(["metal", "sewing"])
+    );
 }
 
 #[test]
-fn what_was_brought_in_before_is_unchanged() {
-    let library = Library::of_pebbles(3);
+fn repeated_import_leaves_items_unchanged() {
+    let library = Library::with_pebbles(3);
     for kind in SOURCES {
         let files = if kind == "chats" || kind == "prompts" { 1 } else { 3 };
-        let again = import(&library, kind, &library.file(kind));
-        assert_eq!(counts(&again), [files, 0, 0, 3, 0], "{kind}");
+        let again = import_path(&library, kind, &library.file_path(kind));
+        assert_eq!(summary_counts(&again), [files, 0, 0, 3, 0], "{kind}");
     }
-    let found = library.run(&["search", "pebble", "--json"]).json();
+    let found = library.run(&["search", "pebble", "--json"]).parse_json();
     assert_eq!(found["total_estimated"], 15);
 }
 
 #[test]
-fn an_edited_file_is_updated_in_place() {
+fn edited_file_updates_item_in_place() {
     let before = "an anvil";
     let after = "a thimble";
     let files = |text: &str| {
         [
             ("notes", "note.md", format!("# Same\nHere is {text}.")),
             ("media", "document.md", format!("# Same\nHere is {text}.")),
-            ("chats", "chat.json", conversation("Same", [("human", text)]).to_string()),
-            ("characters", "card.json", card("Same", text)),
+            ("chats", "chat.json", claude_conversation("Same", [("human", text)]).to_string()),
+            ("characters", "card.json", character_card("Same", text)),
             ("prompts", "prompts.csv", format!("act,prompt\nSame,{text}\n")),
         ]
     };
     let library = Library::new();
     for (kind, name, content) in files(before) {
-        library.import(kind, name, content);
+        library.import_file(kind, name, content);
     }
     let hit = |kind: &str, word: &str| {
         let server = library.serve();
@@ -236,29 +263,29 @@ fn an_edited_file_is_updated_in_place() {
     };
     let stored: Vec<Value> = SOURCES.iter().map(|kind| hit(kind, "anvil")).collect();
     for ((kind, name, content), old) in files(after).into_iter().zip(stored) {
-        let path = library.write(name, content);
-        assert_eq!(counts(&import(&library, kind, &path)), [1, 0, 1, 0, 0], "{kind}");
+        let path = library.write_file(name, content);
+        assert_eq!(summary_counts(&import_path(&library, kind, &path)), [1, 0, 1, 0, 0], "{kind}");
         let new = hit(kind, "thimble");
         assert_eq!((&new["uri"], &new["version"]), (&old["uri"], &json!(2)), "{kind}");
-        let gone = library.run(&["search", "anvil", "--source", kind, "--json"]).json();
+        let gone = library.run(&["search", "anvil", "--source", kind, "--json"]).parse_json();
         assert_eq!(gone["total_estimated"], 0, "{kind}");
     }
 }
 
 #[test]
-fn a_conversation_that_went_on_keeps_the_messages_it_had() {
+fn continued_conversation_keeps_existing_messages() {
     let library = Library::new();
     let talk = |messages: &[(&'static str, &str)]| {
-        json!([conversation("Sewing", messages.iter().copied())]).to_string()
+        json!([claude_conversation("Sewing", messages.iter().copied())]).to_string()
     };
-    library.import("chats", "old.json", talk(&[("human", "Where is the thimble?")]));
+    library.import_file("chats", "old.json", talk(&[("human", "Where is the thimble?")]));
     let server = library.serve();
     let old = server.client().only_hit("chats.search", &json!({ "query": "thimble" }));
-    let path = library.write(
+    let path = library.write_file(
         "new.json",
         talk(&[("human", "Where is the thimble?"), ("assistant", "In the anvil.")]),
     );
-    assert_eq!(counts(&import(&library, "chats", &path)), [1, 0, 1, 0, 0]);
+    assert_eq!(summary_counts(&import_path(&library, "chats", &path)), [1, 0, 1, 0, 0]);
     let again = server.client().only_hit("chats.search", &json!({ "query": "thimble" }));
     assert_eq!(again["uri"], old["uri"]);
     let new = server.client().only_hit("chats.search", &json!({ "query": "anvil" }));
@@ -267,22 +294,22 @@ fn a_conversation_that_went_on_keeps_the_messages_it_had() {
 }
 
 #[test]
-fn a_copy_of_a_document_is_not_stored_twice() {
+fn document_copy_is_stored_once() {
     let library = Library::new();
-    library.import("media", "one/talk.txt", "A thimble.");
-    let copy = library.write("other/talk.txt", "A thimble.");
-    import(&library, "media", &copy);
-    let found = library.run(&["search", "thimble", "--json"]).json();
+    library.import_file("media", "one/talk.txt", "A thimble.");
+    let copy = library.write_file("other/talk.txt", "A thimble.");
+    import_path(&library, "media", &copy);
+    let found = library.run(&["search", "thimble", "--json"]).parse_json();
     assert_eq!(found["total_estimated"], 1, "{found}");
 }
 
-/// A file: its name and its bytes.
-type File = (&'static str, Vec<u8>);
+/// A file's name and content.
+type NamedFile = (&'static str, Vec<u8>);
 
-/// For each kind some files, the one that cannot be read, and part of the reason.
-fn mixed() -> [(&'static str, Vec<File>, &'static str, &'static str); 5] {
-    let good = conversation("Sewing", [("human", "A thimble.")]).to_string().into_bytes();
-    let fine = card("Ida", "A thimble.").into_bytes();
+/// For each source: some files, the name of the invalid one, and part of the error message.
+fn mixed_files() -> [(&'static str, Vec<NamedFile>, &'static str, &'static str); 5] {
+    let good = claude_conversation("Sewing", [("human", "A thimble.")]).to_string().into_bytes();
+    let fine = character_card("Ida", "A thimble.").into_bytes();
     [
         (
             "notes",
@@ -316,19 +343,19 @@ fn mixed() -> [(&'static str, Vec<File>, &'static str, &'static str); 5] {
 }
 
 #[test]
-fn a_bad_file_is_named_with_the_reason_and_the_rest_go_in() {
-    for (kind, files, bad, reason) in mixed() {
+fn invalid_file_is_reported_and_others_imported() {
+    for (kind, files, bad, reason) in mixed_files() {
         let library = Library::new();
         for (name, content) in &files {
-            library.write(&format!("in/{name}"), content);
+            library.write_file(&format!("in/{name}"), content);
         }
-        let folder = library.file("in");
-        let summary = import(&library, kind, &folder);
-        assert_eq!(counts(&summary), [2, 1, 0, 0, 1], "{kind}");
+        let folder = library.file_path("in");
+        let summary = import_path(&library, kind, &folder);
+        assert_eq!(summary_counts(&summary), [2, 1, 0, 0, 1], "{kind}");
         let skipped = &summary["skipped"][0];
         assert!(skipped["path"].as_str().unwrap().ends_with(bad), "{kind}: {skipped}");
         assert!(skipped["reason"].as_str().unwrap().contains(reason), "{kind}: {skipped}");
-        let found = library.run(&["search", "thimble", "--json"]).json();
+        let found = library.run(&["search", "thimble", "--json"]).parse_json();
         assert_eq!(found["results"][0]["source"], kind);
 
         let said = library.run(&["import", kind, folder.to_str().unwrap()]);
@@ -347,32 +374,33 @@ fn a_bad_file_is_named_with_the_reason_and_the_rest_go_in() {
 }
 
 #[test]
-fn a_bad_part_of_a_file_is_named_and_the_rest_goes_in() {
+fn invalid_record_is_reported_and_others_imported() {
     let library = Library::new();
-    let rows = library.write("prompts.csv", "act,prompt\nTailor,A thimble.\n,no name\nSmith,\n");
-    let summary = import(&library, "prompts", &rows);
-    assert_eq!(counts(&summary), [1, 1, 0, 0, 2], "{summary}");
+    let rows =
+        library.write_file("prompts.csv", "act,prompt\nTailor,A thimble.\n,no name\nSmith,\n");
+    let summary = import_path(&library, "prompts", &rows);
+    assert_eq!(summary_counts(&summary), [1, 1, 0, 0, 2], "{summary}");
     let places: Vec<&Value> =
         summary["skipped"].as_array().unwrap().iter().map(|it| &it["place"]).collect();
     assert_eq!(places, ["row 3", "row 4"]);
     let chats = json!([
-        conversation("Sewing", [("human", "A thimble.")]),
-        conversation("Void", [("human", "")])
+        claude_conversation("Sewing", [("human", "A thimble.")]),
+        claude_conversation("Void", [("human", "")])
     ]);
-    let chats = library.write("chats.json", chats.to_string());
-    let summary = import(&library, "chats", &chats);
-    assert_eq!(counts(&summary), [1, 1, 0, 0, 1], "{summary}");
+    let chats = library.write_file("chats.json", chats.to_string());
+    let summary = import_path(&library, "chats", &chats);
+    assert_eq!(summary_counts(&summary), [1, 1, 0, 0, 1], "{summary}");
     assert_eq!(summary["skipped"][0]["place"], "conversation `Void`");
 }
 
 #[test]
-fn what_is_missing_or_of_another_kind_is_named() {
+fn missing_or_mismatched_path_is_named_in_error() {
     let library = Library::new();
-    let note = library.write("note.md", "A thimble.");
-    let check = |done: &Done, code: i32, part: &str| {
+    let note = library.write_file("note.md", "A thimble.");
+    let check = |done: &CommandOutput, code: i32, part: &str| {
         assert!(done.code == code && done.stderr.contains(part), "{done:?}");
     };
-    let missing = library.file("missing.md");
+    let missing = library.file_path("missing.md");
     check(&library.run(&["import", "notes", missing.to_str().unwrap()]), 1, "missing.md");
     check(
         &library.run(&["import", "characters", note.to_str().unwrap()]),
@@ -387,43 +415,46 @@ fn what_is_missing_or_of_another_kind_is_named() {
 }
 
 #[test]
-fn a_folder_is_read_with_its_folders_but_without_what_is_hidden() {
+fn folder_import_recurses_and_skips_hidden_entries() {
     let library = Library::new();
     for name in
         ["a.md", "deep/er/b.md", ".hidden.md", ".obsidian/c.md", "deep/.git/d.md", "picture.jpg"]
     {
-        library.write(&format!("vault/{name}"), "A thimble.");
+        library.write_file(&format!("vault/{name}"), "A thimble.");
     }
-    assert_eq!(counts(&import(&library, "notes", &library.file("vault"))), [2, 2, 0, 0, 0]);
+    assert_eq!(
+        summary_counts(&import_path(&library, "notes", &library.file_path("vault"))),
+        [2, 2, 0, 0, 0]
+    );
 }
 
 #[test]
-fn the_files_stay_untouched() {
+fn import_leaves_source_files_untouched() {
     let library = Library::new();
-    for (kind, files, ..) in mixed() {
+    for (kind, files, ..) in mixed_files() {
         for (name, content) in files {
-            library.write(&format!("{kind}/{name}"), content);
+            library.write_file(&format!("{kind}/{name}"), content);
         }
     }
-    let before = state(&library.file(""));
+    let before = folder_snapshot(&library.file_path(""));
     assert_eq!(before.len(), 10);
     for _ in 0..2 {
         for kind in SOURCES {
-            drop(import(&library, kind, &library.file(kind)));
+            drop(import_path(&library, kind, &library.file_path(kind)));
         }
     }
     assert!(library.run(&["search", "thimble"]).code == 0);
-    assert_eq!(state(&library.file("")), before);
+    assert_eq!(folder_snapshot(&library.file_path("")), before);
 }
 
 #[test]
-fn a_running_server_sees_what_is_brought_in() {
-    let library = Library::of_notes([("One", "A pebble.")]);
+fn running_server_finds_newly_imported_items() {
+    let library = Library::with_notes([("One", "A pebble.")]);
     let server = library.serve();
     let client = server.client();
     let search = json!({ "query": "pebble thimble" });
-    assert_eq!(client.uris("knowledge.search", &search).len(), 1);
-    library.import("notes", "two.md", "A thimble.");
-    library.import("media", "three.md", "A thimble.");
-    assert_eq!(client.uris("knowledge.search", &search).len(), 3);
+    assert_eq!(client.search_uris("knowledge.search", &search).len(), 1);
+    library.import_file("notes", "two.md", "A thimble.");
+    library.import_file("media", "three.md", "A thimble.");
+    assert_eq!(client.search_uris("knowledge.search", &search).len(), 3);
 }

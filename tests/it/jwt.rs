@@ -1,112 +1,127 @@
-//! Tokens of an identity provider: only genuine ones that are in force and
-//! meant for this server let anybody in, as the one whom they name.
+//! JWTs of an identity provider: only authentic, currently valid tokens issued for this server are
+//! accepted, and they act as the user they name.
 
 use awc::ws::CloseCode;
 use serde_json::{Value, json};
 
-use crate::program::{
-    Algorithm, Caller, Issuer, KeyServer, Library, Received, Response, Server, key_set, now,
+use crate::support::{
+    Algorithm, HttpResponse, KeyServer, Library, McpClient, ReceivedFrame, Server, TokenIssuer,
+    key_set_path, unix_now,
 };
 
-/// Settings for tokens that are signed so, with keys from there, and more.
-fn settings(algorithms: &[Algorithm], keys: &str, more: &str) -> String {
+/// Returns settings that accept these algorithms, with the key setting `keys` and additional
+/// settings `more`.
+fn jwt_settings(algorithms: &[Algorithm], keys: &str, more: &str) -> String {
     let names: Vec<String> = algorithms.iter().map(|it| format!("\"{it:?}\"")).collect();
-    let (resource, issuer, names) = (Issuer::RESOURCE, Issuer::NAME, names.join(", "));
+    let (resource, issuer, names) = (TokenIssuer::RESOURCE, TokenIssuer::NAME, names.join(", "));
     format!(
         "resource = \"{resource}\"\nfree_attempts = 1000\n[auth.jwt]\nissuer = \"{issuer}\"\n\
          algorithms = [{names}]\n{keys}\n{more}"
     )
 }
 
-fn key_file(algorithm: Algorithm) -> String {
+fn key_file_setting(algorithm: Algorithm) -> String {
     format!("key_file = \"{}\"", algorithm.key_file().display())
 }
 
-/// A server that takes tokens signed in one way, with the key in a file.
-fn serve(algorithm: Algorithm, more: &str) -> Server {
+/// Serves a library of ada with one note; tokens of one algorithm are accepted, with the key in a
+/// file.
+fn serve_with_jwt(algorithm: Algorithm, more: &str) -> Server {
     let library = Library::new();
-    library.import_for("ada", "notes", "note.md", "An amethyst.");
-    library.serve_many(&settings(&[algorithm], &key_file(algorithm), more))
+    library.import_for_user("ada", "notes", "note.md", "An amethyst.");
+    library.serve_multi_user(&jwt_settings(&[algorithm], &key_file_setting(algorithm), more))
 }
 
-fn show(server: &Server, token: &str) -> Response {
-    server.client().bearing(token).ping()
+fn ping_with_token(server: &Server, token: &str) -> HttpResponse {
+    server.client().with_bearer_token(token).ping()
 }
 
 #[test]
-fn a_token_opens_the_library_of_the_one_it_names() {
+fn token_opens_library_of_its_subject() {
     for algorithm in Algorithm::ALL {
-        let server = serve(algorithm, "");
-        let client = server.client().bearing(&Issuer::new(algorithm).token());
+        let server = serve_with_jwt(algorithm, "");
+        let client = server.client().with_bearer_token(&TokenIssuer::new(algorithm).issue_token());
         let search = json!({ "query": "amethyst" });
-        assert_eq!(client.uris("knowledge.search", &search).len(), 1, "{algorithm:?}");
-        let eve = Issuer::new(algorithm).claim("sub", "eve").token();
-        let client = server.client().bearing(&eve);
-        assert!(client.uris("knowledge.search", &search).is_empty(), "{algorithm:?}");
+        assert_eq!(client.search_uris("knowledge.search", &search).len(), 1, "{algorithm:?}");
+        let eve = TokenIssuer::new(algorithm).with_claim("sub", "eve").issue_token();
+        let client = server.client().with_bearer_token(&eve);
+        assert!(client.search_uris("knowledge.search", &search).is_empty(), "{algorithm:?}");
     }
 }
 
 #[test]
-fn a_token_that_was_altered_is_refused() {
+fn altered_token_is_rejected() {
     for algorithm in Algorithm::ALL {
-        let server = serve(algorithm, "");
-        let (ada, eve) = (Issuer::new(algorithm), Issuer::new(algorithm).claim("sub", "eve"));
-        let (ada, eve) = (ada.token(), eve.token());
+        let server = serve_with_jwt(algorithm, "");
+        let (ada, eve) =
+            (TokenIssuer::new(algorithm), TokenIssuer::new(algorithm).with_claim("sub", "eve"));
+        let (ada, eve) = (ada.issue_token(), eve.issue_token());
         let (message, _) = eve.rsplit_once('.').unwrap();
         let (_, signature) = ada.rsplit_once('.').unwrap();
         for forged in [format!("{message}.{signature}"), format!("{message}.AAAA"), message.into()]
         {
-            let refused = show(&server, &forged);
+            let refused = ping_with_token(&server, &forged);
             assert_eq!(refused.status, 401, "{algorithm:?}: {refused:?}");
         }
-        assert_eq!(show(&server, &ada).status, 200);
+        assert_eq!(ping_with_token(&server, &ada).status, 200);
     }
 }
 
 #[test]
-fn how_a_token_is_signed_is_not_for_the_token_to_say() {
+fn token_with_unconfigured_algorithm_is_rejected() {
     for algorithm in Algorithm::ALL {
-        let server = serve(algorithm, "");
+        let server = serve_with_jwt(algorithm, "");
         for other in Algorithm::ALL.into_iter().filter(|other| *other != algorithm) {
-            assert_eq!(show(&server, &Issuer::new(other).token()).status, 401, "{other:?}");
+            assert_eq!(
+                ping_with_token(&server, &TokenIssuer::new(other).issue_token()).status,
+                401,
+                "{other:?}"
+            );
         }
         for none in ["none", "None", "NONE", "", "HS512"] {
-            let token = Issuer::new(algorithm).header("alg", none);
-            assert_eq!(show(&server, &token.token_unsigned()).status, 401, "{none}");
-            assert_eq!(show(&server, &token.token()).status, 401, "{none}");
+            let token = TokenIssuer::new(algorithm).header("alg", none);
+            assert_eq!(
+                ping_with_token(&server, &token.issue_unsigned_token()).status,
+                401,
+                "{none}"
+            );
+            assert_eq!(ping_with_token(&server, &token.issue_token()).status, 401, "{none}");
         }
-        let unsigned = Issuer::new(algorithm).token_unsigned();
-        assert_eq!(show(&server, &unsigned).status, 401);
-        // The key that everybody knows, used as a secret.
+        let unsigned = TokenIssuer::new(algorithm).issue_unsigned_token();
+        assert_eq!(ping_with_token(&server, &unsigned).status, 401);
+        // Key confusion: the public key used as an HMAC secret.
         let public = std::fs::read(algorithm.key_file()).unwrap();
         if algorithm != Algorithm::HS256 {
-            let confused = Issuer::new(Algorithm::HS256).token_signed_with(&public);
-            assert_eq!(show(&server, &confused).status, 401, "{algorithm:?}");
+            let confused = TokenIssuer::new(Algorithm::HS256).issue_token_with_hmac(&public);
+            assert_eq!(ping_with_token(&server, &confused).status, 401, "{algorithm:?}");
         }
     }
 }
 
 #[test]
-fn a_token_is_in_force_from_then_until_then() {
-    let server = serve(Algorithm::EdDSA, "leeway_seconds = 60");
+fn token_is_valid_between_nbf_and_exp() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "leeway_seconds = 60");
     let with = |claim: &str, time: Value| {
-        show(&server, &Issuer::new(Algorithm::EdDSA).claim(claim, time).token())
+        ping_with_token(
+            &server,
+            &TokenIssuer::new(Algorithm::EdDSA).with_claim(claim, time).issue_token(),
+        )
     };
-    let expired = with("exp", (now() - 120).into());
+    let expired = with("exp", (unix_now() - 120).into());
     assert!(expired.status == 401 && expired.body.contains("expired"), "{expired:?}");
-    assert_eq!(with("exp", (now() - 10).into()).status, 200, "clocks may be apart");
-    let early = with("nbf", (now() + 120).into());
+    assert_eq!(with("exp", (unix_now() - 10).into()).status, 200, "within the leeway");
+    let early = with("nbf", (unix_now() + 120).into());
     assert!(early.status == 401 && early.body.contains("not valid yet"), "{early:?}");
-    assert_eq!(with("nbf", (now() + 10).into()).status, 200);
+    assert_eq!(with("nbf", (unix_now() + 10).into()).status, 200);
     for never in [Value::Null, json!("tomorrow"), json!(-1), json!(true)] {
         assert_eq!(with("exp", never.clone()).status, 401, "{never}");
     }
 }
 
 #[test]
-fn a_token_for_another_server_is_refused() {
-    let server = serve(Algorithm::EdDSA, "");
-    let token = || Issuer::new(Algorithm::EdDSA);
+fn token_for_other_audience_or_issuer_is_rejected() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "");
+    let token = || TokenIssuer::new(Algorithm::EdDSA);
     for audience in [
         json!("https://other.example/mcp"),
         json!("https://knowledge.example/mcp/"),
@@ -117,30 +132,38 @@ fn a_token_for_another_server_is_refused() {
         json!(7),
         Value::Null,
     ] {
-        let refused = show(&server, &token().claim("aud", audience.clone()).token());
+        let refused =
+            ping_with_token(&server, &token().with_claim("aud", audience.clone()).issue_token());
         assert_eq!(refused.status, 401, "{audience}");
         let challenge = refused.header("www-authenticate").unwrap();
         assert!(challenge.contains("invalid_token"), "{challenge}");
     }
-    let among = json!(["https://other.example", Issuer::RESOURCE]);
-    assert_eq!(show(&server, &token().claim("aud", among).token()).status, 200);
+    let among = json!(["https://other.example", TokenIssuer::RESOURCE]);
+    assert_eq!(
+        ping_with_token(&server, &token().with_claim("aud", among).issue_token()).status,
+        200
+    );
     for issuer in [json!("https://evil.example"), json!("https://id.example/"), Value::Null] {
-        let refused = show(&server, &token().claim("iss", issuer.clone()).token());
+        let refused =
+            ping_with_token(&server, &token().with_claim("iss", issuer.clone()).issue_token());
         assert_eq!(refused.status, 401, "{issuer}");
     }
 }
 
 #[test]
-fn audiences_may_be_named_instead() {
-    let server = serve(Algorithm::EdDSA, "audiences = [\"api://knowledge\"]");
-    let token = Issuer::new(Algorithm::EdDSA);
-    assert_eq!(show(&server, &token.token()).status, 401);
-    assert_eq!(show(&server, &token.claim("aud", "api://knowledge").token()).status, 200);
+fn configured_audiences_replace_resource() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "audiences = [\"api://knowledge\"]");
+    let token = TokenIssuer::new(Algorithm::EdDSA);
+    assert_eq!(ping_with_token(&server, &token.issue_token()).status, 401);
+    assert_eq!(
+        ping_with_token(&server, &token.with_claim("aud", "api://knowledge").issue_token()).status,
+        200
+    );
 }
 
 #[test]
-fn no_claim_leads_out_of_the_folder_of_all_users() {
-    let server = serve(Algorithm::EdDSA, "");
+fn user_claim_cannot_escape_users_folder() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "");
     for user in [
         json!("../ada"),
         json!("ada/../eve"),
@@ -153,146 +176,152 @@ fn no_claim_leads_out_of_the_folder_of_all_users() {
         json!(1),
         Value::Null,
     ] {
-        let token = Issuer::new(Algorithm::EdDSA).claim("sub", user.clone()).token();
-        let refused = show(&server, &token);
+        let token =
+            TokenIssuer::new(Algorithm::EdDSA).with_claim("sub", user.clone()).issue_token();
+        let refused = ping_with_token(&server, &token);
         assert_eq!(refused.status, 401, "{user}");
     }
 }
 
 #[test]
-fn the_user_and_the_tags_stand_in_the_claims_that_are_set() {
-    let server = serve(Algorithm::EdDSA, "user_claim = \"name\"\ntags_claim = \"groups\"");
+fn configured_claims_supply_user_and_tags() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "user_claim = \"name\"\ntags_claim = \"groups\"");
     let token = |groups: Value| {
-        let issuer = Issuer::new(Algorithm::EdDSA).claim("sub", "4711").claim("name", "ada");
-        issuer.claim("groups", groups).token()
+        let issuer =
+            TokenIssuer::new(Algorithm::EdDSA).with_claim("sub", "4711").with_claim("name", "ada");
+        issuer.with_claim("groups", groups).issue_token()
     };
-    let both = server.client().bearing(&token(json!(["a", "b"])));
-    assert_eq!(both.uris("knowledge.search", &json!({ "query": "amethyst" })).len(), 1);
-    let session = both.shake_hands();
+    let both = server.client().with_bearer_token(&token(json!(["a", "b"])));
+    assert_eq!(both.search_uris("knowledge.search", &json!({ "query": "amethyst" })).len(), 1);
+    let session = both.initialize_session();
     let again = |groups: Value| {
-        let client = server.client().bearing(&token(groups));
+        let client = server.client().with_bearer_token(&token(groups));
         client.in_session(session.session_id()).ping().status
     };
-    assert_eq!(again(json!("b a")), 200, "tags are the same however they are listed");
-    assert_eq!(again(json!(["b", "a", "no\u{0}tag", 7])), 200, "what is no tag opens nothing");
+    assert_eq!(again(json!("b a")), 200, "the order and form of tags do not matter");
+    assert_eq!(again(json!(["b", "a", "no\u{0}tag", 7])), 200, "invalid tags are ignored");
     assert_eq!(again(json!(["a"])), 404, "other tags are another principal");
-    let nameless = Issuer::new(Algorithm::EdDSA).token();
-    assert_eq!(show(&server, &nameless).status, 401);
+    let nameless = TokenIssuer::new(Algorithm::EdDSA).issue_token();
+    assert_eq!(ping_with_token(&server, &nameless).status, 401);
 }
 
 #[test]
-fn what_must_be_understood_and_is_not_is_refused() {
-    let server = serve(Algorithm::EdDSA, "");
-    let token = Issuer::new(Algorithm::EdDSA).header("crit", json!(["exp"]));
-    assert_eq!(show(&server, &token.token()).status, 401);
+fn token_with_critical_header_is_rejected() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "");
+    let token = TokenIssuer::new(Algorithm::EdDSA).header("crit", json!(["exp"]));
+    assert_eq!(ping_with_token(&server, &token.issue_token()).status, 401);
 }
 
 #[test]
-fn only_a_delegating_key_may_name_a_user_no_token() {
-    let server = serve(Algorithm::EdDSA, "");
-    let token = Issuer::new(Algorithm::EdDSA).claim("scope", "admin").token();
+fn token_cannot_delegate_to_user() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "");
+    let token = TokenIssuer::new(Algorithm::EdDSA).with_claim("scope", "admin").issue_token();
     for header in ["x-user-id", "x-session-tags"] {
-        let refused = server.client().bearing(&token).with_header(header, "eve").ping();
+        let refused = server.client().with_bearer_token(&token).with_header(header, "eve").ping();
         assert_eq!(refused.status, 403, "{header}");
     }
 }
 
 #[test]
-fn a_key_set_in_a_file_has_a_key_for_each() {
+fn key_set_file_supports_each_algorithm() {
     let all = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
-    let keys = format!("jwks_file = \"{}\"", key_set().display());
-    let server = Library::new().serve_many(&settings(&all, &keys, ""));
+    let keys = format!("jwks_file = \"{}\"", key_set_path().display());
+    let server = Library::new().serve_multi_user(&jwt_settings(&all, &keys, ""));
     for (algorithm, id) in all.into_iter().zip(["rsa", "ec", "ed"]) {
-        let named = |id: &str| show(&server, &Issuer::new(algorithm).header("kid", id).token());
+        let named = |id: &str| {
+            ping_with_token(&server, &TokenIssuer::new(algorithm).header("kid", id).issue_token())
+        };
         assert_eq!(named(id).status, 200, "{algorithm:?}");
         assert_eq!(named("other").status, 401, "{algorithm:?}");
-        let nameless = Issuer::new(algorithm).token();
-        assert_eq!(show(&server, &nameless).status, 200, "{algorithm:?}");
+        let nameless = TokenIssuer::new(algorithm).issue_token();
+        assert_eq!(ping_with_token(&server, &nameless).status, 200, "{algorithm:?}");
     }
-    let crossed = Issuer::new(Algorithm::EdDSA).header("kid", "rsa").token();
-    assert_eq!(show(&server, &crossed).status, 401);
-    let only = settings(&[Algorithm::EdDSA], &keys, "");
-    let server = Library::new().serve_many(&only);
-    let pinned = Issuer::new(Algorithm::RS256).header("kid", "rsa").token();
-    assert_eq!(show(&server, &pinned).status, 401, "not one of the algorithms");
+    let crossed = TokenIssuer::new(Algorithm::EdDSA).header("kid", "rsa").issue_token();
+    assert_eq!(ping_with_token(&server, &crossed).status, 401);
+    let only = jwt_settings(&[Algorithm::EdDSA], &keys, "");
+    let server = Library::new().serve_multi_user(&only);
+    let pinned = TokenIssuer::new(Algorithm::RS256).header("kid", "rsa").issue_token();
+    assert_eq!(ping_with_token(&server, &pinned).status, 401, "not one of the algorithms");
 }
 
 #[test]
-fn a_new_key_is_fetched_when_a_token_names_it() {
-    let keys = KeyServer::of(&["ed"]);
+fn unknown_key_id_triggers_key_set_fetch() {
+    let keys = KeyServer::with_keys(&["ed"]);
     let from = format!("jwks_url = \"{}\"\njwks_pause_seconds = 0", keys.url());
     let both = [Algorithm::EdDSA, Algorithm::ES256];
-    let server = Library::new().serve_many(&settings(&both, &from, ""));
-    assert_eq!(keys.asked(), 0, "nothing is fetched before it is needed");
+    let server = Library::new().serve_multi_user(&jwt_settings(&both, &from, ""));
+    assert_eq!(keys.request_count(), 0, "nothing is fetched before it is needed");
     let (ed, ec) = (
-        Issuer::new(Algorithm::EdDSA).header("kid", "ed").token(),
-        Issuer::new(Algorithm::ES256).header("kid", "ec").token(),
+        TokenIssuer::new(Algorithm::EdDSA).header("kid", "ed").issue_token(),
+        TokenIssuer::new(Algorithm::ES256).header("kid", "ec").issue_token(),
     );
     for _ in 0..3 {
-        assert_eq!(show(&server, &ed).status, 200);
+        assert_eq!(ping_with_token(&server, &ed).status, 200);
     }
-    assert_eq!(keys.asked(), 1);
-    assert_eq!(show(&server, &ec).status, 401);
+    assert_eq!(keys.request_count(), 1);
+    assert_eq!(ping_with_token(&server, &ec).status, 401);
     keys.publish(&["ec"]);
-    assert_eq!(show(&server, &ec).status, 200);
-    assert_eq!(show(&server, &ed).status, 401, "it is not published any more");
+    assert_eq!(ping_with_token(&server, &ec).status, 200);
+    assert_eq!(ping_with_token(&server, &ed).status, 401, "the key is no longer published");
 }
 
 #[test]
-fn unknown_keys_do_not_make_the_server_fetch_again_and_again() {
-    let keys = KeyServer::of(&["ed"]);
+fn unknown_key_ids_do_not_trigger_repeated_fetches() {
+    let keys = KeyServer::with_keys(&["ed"]);
     let from = format!("jwks_url = \"{}\"", keys.url());
-    let server = Library::new().serve_many(&settings(&[Algorithm::EdDSA], &from, ""));
+    let server = Library::new().serve_multi_user(&jwt_settings(&[Algorithm::EdDSA], &from, ""));
     for id in ["a", "b", "c", "d"] {
-        let token = Issuer::new(Algorithm::EdDSA).header("kid", id).token();
-        assert_eq!(show(&server, &token).status, 401);
+        let token = TokenIssuer::new(Algorithm::EdDSA).header("kid", id).issue_token();
+        assert_eq!(ping_with_token(&server, &token).status, 401);
     }
-    let good = Issuer::new(Algorithm::EdDSA).header("kid", "ed").token();
-    assert_eq!((show(&server, &good).status, keys.asked()), (200, 1));
+    let good = TokenIssuer::new(Algorithm::EdDSA).header("kid", "ed").issue_token();
+    assert_eq!((ping_with_token(&server, &good).status, keys.request_count()), (200, 1));
 }
 
 #[test]
-fn keys_that_cannot_be_fetched_let_nobody_in() {
-    // Nobody listens on the discard port of this machine.
+fn unreachable_key_set_rejects_tokens() {
+    // Nothing listens on the discard port of this machine.
     let from = "jwks_url = \"http://127.0.0.1:9/keys\"";
-    let server = Library::new().serve_many(&settings(&[Algorithm::EdDSA], from, ""));
-    let refused = show(&server, &Issuer::new(Algorithm::EdDSA).token());
+    let server = Library::new().serve_multi_user(&jwt_settings(&[Algorithm::EdDSA], from, ""));
+    let refused = ping_with_token(&server, &TokenIssuer::new(Algorithm::EdDSA).issue_token());
     assert_eq!(refused.status, 503, "{refused:?}");
 }
 
 #[test]
-fn a_socket_lasts_no_longer_than_its_token() {
-    let server = serve(Algorithm::EdDSA, "leeway_seconds = 0");
-    let end = now() + 2;
-    let socket = server.socket_of(&Issuer::new(Algorithm::EdDSA).claim("exp", end).token());
+fn websocket_closes_when_token_expires() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "leeway_seconds = 0");
+    let end = unix_now() + 2;
+    let socket = server.open_websocket_with_token(
+        &TokenIssuer::new(Algorithm::EdDSA).with_claim("exp", end).issue_token(),
+    );
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-    // Asks until the time is over: at least once before, at most once after.
+    // Pings until the token has expired: at least once before, at most once after.
     loop {
-        let before = now();
-        socket.send(&ping);
-        match socket.read() {
-            Received::Text(answer) => assert!(before <= end, "{answer}"),
-            Received::Closed(reason) => {
-                assert!(reason == Some(CloseCode::Policy) && now() >= end, "{reason:?}");
+        let before = unix_now();
+        socket.send_message(&ping);
+        match socket.read_frame() {
+            ReceivedFrame::Text(answer) => assert!(before <= end, "{answer}"),
+            ReceivedFrame::Closed(reason) => {
+                assert!(reason == Some(CloseCode::Policy) && unix_now() >= end, "{reason:?}");
                 break;
             }
-            other @ (Received::Ping | Received::Pong(_)) => panic!("{other:?}"),
+            other @ (ReceivedFrame::Ping | ReceivedFrame::Pong(_)) => panic!("{other:?}"),
         }
     }
 }
 
 #[test]
-fn settings_that_let_in_nobody_or_everybody_are_refused() {
+fn invalid_jwt_settings_prevent_start() {
     let secret = Library::new();
-    let short = secret.write("short.secret", "short\n");
+    let short = secret.write_file("short.secret", "short\n");
     let short = format!("key_file = \"{}\"", short.display());
     let missing = "key_file = \"/nowhere/key.pem\"";
     let jwt = |keys: &str| {
         format!("[auth.jwt]\nissuer = \"https://id.example\"\nalgorithms = [\"HS256\"]\n{keys}")
     };
-    let resource = format!("resource = \"{}\"", Issuer::RESOURCE);
-    let key = key_file(Algorithm::HS256);
-    let pem = key_file(Algorithm::RS256);
+    let resource = format!("resource = \"{}\"", TokenIssuer::RESOURCE);
+    let key = key_file_setting(Algorithm::HS256);
+    let pem = key_file_setting(Algorithm::RS256);
     for (settings, problem) in [
         (format!("mode = \"multi\"\n{resource}\n{}", jwt(&short)), "32 bytes"),
         (format!("mode = \"multi\"\n{resource}\n{}", jwt(missing)), "/nowhere/key.pem"),
@@ -304,7 +333,7 @@ fn settings_that_let_in_nobody_or_everybody_are_refused() {
         ),
     ] {
         let library = Library::new();
-        let file = library.write("settings.toml", format!("[auth]\n{settings}"));
+        let file = library.write_file("settings.toml", format!("[auth]\n{settings}"));
         let done =
             library.run(&["serve", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()]);
         assert!(done.code == 1 && done.stderr.contains(problem), "{settings}: {done:?}");

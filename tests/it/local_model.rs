@@ -1,6 +1,5 @@
-//! A model in a folder: a real one makes the vectors that a plain implementation
-//! of the formulas in double precision made of the same weights, with the tokenizer
-//! of its makers (`fixtures/vectors/minilm.json`).
+//! Embeddings of a local model, compared with reference vectors in `fixtures/vectors/minilm.json`:
+//! computed from the same weights in double precision, with the original tokenizer.
 
 use std::{
     env,
@@ -12,109 +11,113 @@ use serde_json::json;
 use vademecum_core::config::{EmbeddingProvider, Embeddings as Settings};
 use vademecum_embed::Embeddings;
 
-use crate::program::{Caller, Library, program};
+use crate::support::{Library, McpClient, vademecum_command};
 
-/// How far a number may be from the one it should be: both are rounded.
-const NEAR: f64 = 5e-6;
+/// Maximum deviation from a reference value; both values are rounded.
+const TOLERANCE: f64 = 5e-6;
 
-/// What the model should make.
+/// Expected vectors and cosine similarities.
 #[derive(Deserialize)]
-struct Reference {
-    sentences: Vec<Sentence>,
+struct ReferenceVectors {
+    sentences: Vec<ReferenceSentence>,
     cosines: Vec<Vec<f64>>,
 }
 
 #[derive(Deserialize)]
-struct Sentence {
+struct ReferenceSentence {
     text: String,
     begins: Vec<f64>,
 }
 
-fn reference() -> Reference {
+fn load_reference() -> ReferenceVectors {
     serde_json::from_str(include_str!("fixtures/vectors/minilm.json")).unwrap()
 }
 
-/// The folder of a real model, where `tests/minilm` lays it down.
-fn minilm() -> PathBuf {
+/// Returns the folder of the real model: `VADEMECUM_MINILM`, or where `tests/minilm` installs it.
+fn minilm_folder() -> PathBuf {
     let target = Path::new(env!("CARGO_BIN_EXE_vademecum")).ancestors().nth(2).unwrap();
     let named = env::var_os("VADEMECUM_MINILM").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| target.join("packages/minilm/model"));
     assert!(
         folder.join("model.safetensors").is_file(),
-        "there is no model in {}: run `tests/minilm`, which lays one down there, or set \
+        "no model in {}: run `tests/minilm`, which installs one there, or set \
          VADEMECUM_MINILM to a folder of all-MiniLM-L6-v2",
         folder.display()
     );
     folder
 }
 
-fn check(vectors: &[Vec<f64>]) {
-    let reference = reference();
+fn assert_matches_reference(vectors: &[Vec<f64>]) {
+    let reference = load_reference();
     assert_eq!(vectors.len(), reference.sentences.len());
     for (vector, sentence) in vectors.iter().zip(&reference.sentences) {
         assert_eq!(vector.len(), 384);
         for (number, expected) in vector.iter().zip(&sentence.begins) {
-            assert!((number - expected).abs() < NEAR, "{number} for {expected}: {}", sentence.text);
+            assert!(
+                (number - expected).abs() < TOLERANCE,
+                "{number} for {expected}: {}",
+                sentence.text
+            );
         }
     }
     for (vector, cosines) in vectors.iter().zip(&reference.cosines) {
         for (other, expected) in vectors.iter().zip(cosines) {
             let cosine: f64 = vector.iter().zip(other).map(|(left, right)| left * right).sum();
-            assert!((cosine - expected).abs() < NEAR, "{cosine} for {expected}");
+            assert!((cosine - expected).abs() < TOLERANCE, "{cosine} for {expected}");
         }
     }
 }
 
 #[test]
-fn a_real_model_makes_the_vectors_that_it_should() {
-    let folder = minilm();
+fn local_model_matches_reference_vectors() {
+    let folder = minilm_folder();
     let settings = format!("[embeddings]\nprovider = \"local\"\nfolder = {folder:?}");
-    let server = Library::new().serve_set(&settings);
+    let server = Library::new().serve_with_settings(&settings);
     let client = server.client();
-    let vectors: Vec<Vec<f64>> = reference()
+    let vectors: Vec<Vec<f64>> = load_reference()
         .sentences
         .iter()
         .map(|sentence| {
-            let made = client.call("generate_embedding", &json!({ "text": sentence.text }));
+            let made = client.call_tool("generate_embedding", &json!({ "text": sentence.text }));
             assert_eq!((&made["provider"], &made["dimensions"]), (&json!("local"), &json!(384)));
             serde_json::from_value::<Vec<f64>>(made["embedding"].clone()).unwrap()
         })
         .collect();
-    check(&vectors);
+    assert_matches_reference(&vectors);
 }
 
 #[test]
-fn texts_that_are_indexed_together_have_the_same_vectors() {
+fn batched_embeddings_match_reference_vectors() {
     let settings = Settings {
         provider: EmbeddingProvider::Local,
-        folder: Some(minilm()),
+        folder: Some(minilm_folder()),
         batch_size: 3.try_into().unwrap(),
         ..Settings::default()
     };
     let data = tempfile::tempdir().unwrap();
     let embeddings = Embeddings::open(&settings, data.path()).unwrap().unwrap();
-    let texts: Vec<String> = reference().sentences.into_iter().map(|it| it.text).collect();
+    let texts: Vec<String> = load_reference().sentences.into_iter().map(|it| it.text).collect();
     let vectors = embeddings.embed_documents(&texts).unwrap();
     let wide = |vector: &[f32]| vector.iter().copied().map(f64::from).collect::<Vec<_>>();
-    check(&vectors.iter().map(|vector| wide(vector)).collect::<Vec<_>>());
+    assert_matches_reference(&vectors.iter().map(|vector| wide(vector)).collect::<Vec<_>>());
 }
 
 #[test]
-fn a_folder_without_a_model_is_named_with_what_it_lacks() {
+fn incomplete_model_folder_error_names_problem() {
     let library = Library::new();
     let roberta = json!({ "model_type": "roberta" }).to_string();
     for (config, problem) in [(None, "`config.json` is missing"), (Some(roberta), "`roberta`")] {
         if let Some(config) = config {
-            library.write("model/config.json", config);
+            library.write_file("model/config.json", config);
         }
-        let folder = library.file("model");
+        let folder = library.file_path("model");
         let settings = format!("[embeddings]\nprovider = \"local\"\nfolder = {folder:?}");
-        let file = library.write("settings.toml", settings);
-        let done = program()
+        let file = library.write_file("settings.toml", settings);
+        let done = vademecum_command()
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(file)
             .arg("--data")
-            .arg(library.data())
+            .arg(library.data_folder())
             .output()
             .unwrap();
         let said = String::from_utf8(done.stderr).unwrap();

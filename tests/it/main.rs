@@ -1,5 +1,5 @@
-//! The server as a client sees it: the real program, real sockets, real pipes,
-//! each test with a library of its own in a temporary folder.
+//! Integration tests from a client's point of view: the real program over real sockets and pipes.
+//! Each test has its own library in a temporary folder.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,7 +7,7 @@
     reason = "a test may fail loudly, its helpers too"
 )]
 
-mod program;
+mod support;
 
 mod architecture;
 mod at_random;
@@ -37,6 +37,7 @@ mod floods;
 mod forgiving;
 mod get;
 mod guard;
+mod guard_enforcement;
 mod handshake;
 mod highlights;
 #[cfg(unix)]
@@ -46,20 +47,18 @@ mod jwt;
 mod keys;
 mod knowledgebase;
 mod local_model;
+mod lost_updates;
 mod methods;
 mod migration;
-mod notes_and_chats;
-mod nothing_lost;
 mod oauth;
-mod observing;
-mod one_door;
-mod one_ranking;
+mod observability;
 mod overload;
 mod profiles;
 mod progress;
 mod prompts;
 mod query;
 mod query_cli;
+mod query_syntax;
 mod rag;
 mod rag_admin;
 mod rate_limits;
@@ -73,14 +72,15 @@ mod sessions;
 #[cfg(unix)]
 mod shutdown;
 mod similarity;
-mod spelling;
+mod single_table_ranking;
 mod sql_driver;
 mod stdio;
 mod streams;
-mod switches;
 mod table_collections;
 mod table_rows;
+mod third_party_exports;
 mod tldw;
+mod tool_availability;
 mod tools;
 #[cfg(unix)]
 mod tunnels;

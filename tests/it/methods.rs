@@ -1,31 +1,32 @@
-//! Every method, in every revision that has it, over every transport.
+//! Every method in every protocol revision that has it, over every transport.
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, conversation, with_meta};
+use crate::support::{Library, McpClient, claude_conversation, with_client_meta};
 
-const WITH_SESSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const SESSION_REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// A library with a note and a conversation.
-fn library() -> Library {
-    let library = Library::lanterns();
-    let talk = conversation("Prisms", [("human", "What do prisms do?")]);
-    library.import("chats", "chat.json", talk.to_string());
+/// Creates a library with a note and a conversation.
+fn sample_library() -> Library {
+    let library = Library::with_lanterns();
+    let talk = claude_conversation("Prisms", [("human", "What do prisms do?")]);
+    library.import_file("chats", "chat.json", talk.to_string());
     library
 }
 
-/// A caller whose every request stands for itself, whatever it is connected by.
-struct Alone<'a>(&'a dyn Caller);
+/// A wrapper that adds the metadata of the revision without sessions to each request, over any
+/// transport.
+struct StatelessWrapper<'a>(&'a dyn McpClient);
 
-impl Caller for Alone<'_> {
+impl McpClient for StatelessWrapper<'_> {
     fn exchange(&self, request: &Value) -> Value {
-        self.0.exchange(&with_meta(request))
+        self.0.exchange(&with_client_meta(request))
     }
 }
 
-/// Agrees on a revision.
-fn shake_hands(caller: &dyn Caller, revision: &str) {
-    let agreed = caller.ask(
+/// Initializes the connection with a protocol revision.
+fn initialize(caller: &dyn McpClient, revision: &str) {
+    let agreed = caller.call_method(
         "initialize",
         &json!({
             "protocolVersion": revision, "capabilities": {},
@@ -35,28 +36,28 @@ fn shake_hands(caller: &dyn Caller, revision: &str) {
     assert_eq!(agreed["protocolVersion"], revision);
 }
 
-/// What all revisions have.
-fn ask_for_everything(caller: &dyn Caller) {
+/// Calls the methods that all revisions have.
+fn check_common_methods(caller: &dyn McpClient) {
     for (method, field) in [
         ("tools/list", "tools"),
         ("resources/list", "resources"),
         ("resources/templates/list", "resourceTemplates"),
         ("prompts/list", "prompts"),
     ] {
-        assert!(caller.ask(method, &json!({}))[field].is_array(), "{method}");
+        assert!(caller.call_method(method, &json!({}))[field].is_array(), "{method}");
     }
-    let found = caller.call("knowledge.search", &json!({ "query": "prisms" }));
+    let found = caller.call_tool("knowledge.search", &json!({ "query": "prisms" }));
     let uri = &found["results"][0]["uri"];
-    let read = caller.ask("resources/read", &json!({ "uri": uri }));
+    let read = caller.call_method("resources/read", &json!({ "uri": uri }));
     assert_eq!(read["contents"][0]["uri"], *uri);
     let about = json!({
         "ref": { "type": "ref/resource", "uri": "notes://{id}" },
         "argument": { "name": "id", "value": "" },
     });
-    let completed = caller.ask("completion/complete", &about);
+    let completed = caller.call_method("completion/complete", &about);
     assert!(completed["completion"]["values"].is_array(), "{completed}");
-    let talk = caller.call("chats.search", &json!({ "query": "prisms" }))["results"][0].take();
-    for prompt in caller.ask("prompts/list", &json!({}))["prompts"].as_array().unwrap() {
+    let talk = caller.call_tool("chats.search", &json!({ "query": "prisms" }))["results"][0].take();
+    for prompt in caller.call_method("prompts/list", &json!({}))["prompts"].as_array().unwrap() {
         let given = prompt["arguments"].as_array().cloned().unwrap_or_default();
         let arguments: Value = given
             .iter()
@@ -66,77 +67,88 @@ fn ask_for_everything(caller: &dyn Caller) {
             })
             .collect();
         let asked = json!({ "name": prompt["name"], "arguments": arguments });
-        assert!(caller.ask("prompts/get", &asked)["messages"].is_array(), "{prompt}");
+        assert!(caller.call_method("prompts/get", &asked)["messages"].is_array(), "{prompt}");
     }
-    assert!(caller.refuses("knowledge.search", &json!({ "query": "" })).contains("query"));
-    assert_eq!(caller.fails("odd", &json!({})).0, -32_601);
+    assert!(
+        caller.expect_tool_error("knowledge.search", &json!({ "query": "" })).contains("query")
+    );
+    assert_eq!(caller.expect_error("odd", &json!({})).0, -32_601);
 }
 
-/// What only revisions with sessions have.
-fn ask_for_what_sessions_have(caller: &dyn Caller, alone: &dyn Caller) {
+/// Calls the methods that only revisions with sessions have; `alone` must reject them.
+fn check_session_methods(caller: &dyn McpClient, alone: &dyn McpClient) {
     for (method, params) in [
         ("ping", json!({})),
         ("logging/setLevel", json!({ "level": "warning" })),
         ("resources/subscribe", json!({ "uri": "media://types" })),
         ("resources/unsubscribe", json!({ "uri": "media://types" })),
     ] {
-        assert_eq!(caller.ask(method, &params), json!({}), "{method}");
-        let (code, message) = alone.fails(method, &params);
+        assert_eq!(caller.call_method(method, &params), json!({}), "{method}");
+        let (code, message) = alone.expect_error(method, &params);
         assert!(code == -32_601 && message.contains(method), "{message}");
     }
 }
 
 #[test]
-fn every_method_is_answered_in_every_revision_over_a_websocket() {
-    let server = library().serve();
-    for revision in WITH_SESSIONS {
-        let socket = server.socket();
-        shake_hands(&socket, revision);
-        ask_for_everything(&socket);
-        ask_for_what_sessions_have(&socket, &Alone(&socket));
+fn websocket_serves_every_method_in_every_revision() {
+    let server = sample_library().serve();
+    for revision in SESSION_REVISIONS {
+        let socket = server.open_websocket();
+        initialize(&socket, revision);
+        check_common_methods(&socket);
+        check_session_methods(&socket, &StatelessWrapper(&socket));
     }
-    let socket = server.socket();
-    ask_for_everything(&Alone(&socket));
-    assert!(Alone(&socket).ask("server/discover", &json!({}))["supportedVersions"].is_array());
+    let socket = server.open_websocket();
+    check_common_methods(&StatelessWrapper(&socket));
+    assert!(
+        StatelessWrapper(&socket).call_method("server/discover", &json!({}))["supportedVersions"]
+            .is_array()
+    );
 }
 
 #[test]
-fn every_method_is_answered_in_every_revision_over_a_pipe() {
-    let library = library();
-    for revision in WITH_SESSIONS {
-        let pipe = library.pipe();
-        shake_hands(&pipe, revision);
-        ask_for_everything(&pipe);
-        ask_for_what_sessions_have(&pipe, &Alone(&pipe));
+fn stdio_serves_every_method_in_every_revision() {
+    let library = sample_library();
+    for revision in SESSION_REVISIONS {
+        let pipe = library.open_stdio();
+        initialize(&pipe, revision);
+        check_common_methods(&pipe);
+        check_session_methods(&pipe, &StatelessWrapper(&pipe));
     }
-    let pipe = library.pipe();
-    ask_for_everything(&Alone(&pipe));
-    assert!(Alone(&pipe).ask("server/discover", &json!({}))["supportedVersions"].is_array());
+    let pipe = library.open_stdio();
+    check_common_methods(&StatelessWrapper(&pipe));
+    assert!(
+        StatelessWrapper(&pipe).call_method("server/discover", &json!({}))["supportedVersions"]
+            .is_array()
+    );
 }
 
 #[test]
-fn every_method_is_answered_in_every_revision_over_http() {
-    let server = library().serve();
-    for revision in WITH_SESSIONS {
-        let client = server.session_with(&json!({
+fn http_serves_every_method_in_every_revision() {
+    let server = sample_library().serve();
+    for revision in SESSION_REVISIONS {
+        let client = server.open_session_with(&json!({
             "protocolVersion": revision, "capabilities": {},
             "clientInfo": { "name": "test", "version": "1" },
         }));
-        ask_for_everything(&client);
-        ask_for_what_sessions_have(&client, &server.alone());
+        check_common_methods(&client);
+        check_session_methods(&client, &server.stateless_client());
     }
-    ask_for_everything(&server.alone());
-    assert!(server.alone().ask("server/discover", &json!({}))["supportedVersions"].is_array());
+    check_common_methods(&server.stateless_client());
+    assert!(
+        server.stateless_client().call_method("server/discover", &json!({}))["supportedVersions"]
+            .is_array()
+    );
 }
 
 #[test]
-fn who_listens_is_told_first_what_will_be_told() {
-    let server = library().serve();
-    let socket = server.socket();
+fn subscription_is_acknowledged_first() {
+    let server = sample_library().serve();
+    let socket = server.open_websocket();
     let wishes = json!({ "notifications": { "resourceSubscriptions": ["media://types"] } });
     let listen = json!({ "jsonrpc": "2.0", "id": "news", "method": "subscriptions/listen", "params": wishes });
-    socket.send(&with_meta(&listen));
-    let told = socket.message();
+    socket.send_message(&with_client_meta(&listen));
+    let told = socket.read_message();
     assert_eq!(told["method"], "notifications/subscriptions/acknowledged", "{told}");
     assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "news");
 }

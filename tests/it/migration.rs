@@ -1,15 +1,15 @@
-//! A library that an earlier version of the program wrote.
+//! Migration of a library that an earlier version of the program wrote.
 
 use std::fs;
 
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
-use crate::program::{Caller, Library};
+use crate::support::{Library, McpClient};
 
-/// The tables of notes, chats and characters as they were before version 5, and
-/// a character as it was kept and indexed then.
-const BEFORE: [&str; 5] = [
+/// The schema of notes, chats and characters at version 4, with characters stored and indexed as
+/// that version did.
+const VERSION_4_SQL: [&str; 5] = [
     include_str!("../../schemas/sqlite/chacha/0001_core.sql"),
     include_str!("../../schemas/sqlite/chacha/0002_words.sql"),
     include_str!("../../schemas/sqlite/chacha/0003_message_metadata.sql"),
@@ -38,17 +38,17 @@ const BEFORE: [&str; 5] = [
 ];
 
 #[test]
-fn characters_of_an_earlier_version_are_found_by_all_they_say() {
+fn migrated_characters_are_searchable_in_all_fields() {
     let library = Library::new();
-    // Its folder is made by the program, so that it is where the program looks.
-    library.import("notes", "note.md", "# Note\nText.");
-    let path = library.data().join("users/local/chacha.db");
+    // The import creates the user's folder where the program expects it.
+    library.import_file("notes", "note.md", "# Note\nText.");
+    let path = library.data_folder().join("users/local/chacha.db");
     for name in ["chacha.db", "chacha.db-wal", "chacha.db-shm"] {
         fs::remove_file(path.with_file_name(name)).ok();
     }
     let before = Connection::open_with_flags(&path, OpenFlags::default()).unwrap();
     vademecum_fts5::register(&before).unwrap();
-    for statements in BEFORE {
+    for statements in VERSION_4_SQL {
         before.execute_batch(statements).unwrap();
     }
     drop(before);
@@ -68,7 +68,7 @@ fn characters_of_an_earlier_version_are_found_by_all_they_say() {
     }
     let stray = client.only_hit("characters.search", &json!({ "query": "stray" }));
     assert_eq!(stray["id"], 9);
-    drop(server.stop());
+    drop(server.kill_and_read_log());
     let checked = library.run(&["check"]);
     assert_eq!(checked.code, 0, "{checked:?}");
 }

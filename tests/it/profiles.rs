@@ -1,5 +1,4 @@
-//! Profiles: what the settings say of databases, who may use them, and that no
-//! secret ever shows.
+//! Database profiles: settings, access by user, and secrets that never appear in output.
 
 use std::{
     fs,
@@ -18,13 +17,13 @@ use vademecum_core::{
 };
 use vademecum_sql::{ErrorCode, Profiles};
 
-use crate::program::{Done, Library, program};
+use crate::support::{CommandOutput, Library, vademecum_command};
 
 const MARK: &str = "s3cr3t-marker";
 
 /// Runs `profile …` with these settings.
-fn profile(library: &Library, settings: &str, arguments: &[&str]) -> Done {
-    let file = library.write("settings.toml", settings);
+fn run_profile_command(library: &Library, settings: &str, arguments: &[&str]) -> CommandOutput {
+    let file = library.write_file("settings.toml", settings);
     let config = ["--config", file.to_str().unwrap()];
     library.run(&[&["profile"], arguments, &config].concat())
 }
@@ -36,19 +35,19 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A port where nobody listens.
+/// Returns a port on which nothing listens.
 fn closed_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
-/// A database of `SQLite` that there is.
-fn database(library: &Library) -> PathBuf {
-    library.import("notes", "note.md", "An amethyst.");
-    library.data().join("users/local/chacha.db")
+/// Creates a library and returns the path of one of its `SQLite` databases.
+fn sqlite_database(library: &Library) -> PathBuf {
+    library.import_file("notes", "note.md", "An amethyst.");
+    library.data_folder().join("users/local/chacha.db")
 }
 
 #[test]
-fn profiles_are_listed_and_shown_as_what_they_are() {
+fn profile_commands_list_and_show_profiles() {
     let library = Library::new();
     let settings = "[profiles.shop]\ndescription = \"orders\"\nengine = \"postgres\"\n\
                     host = \"db.example\"\nuser = \"ada\"\ndatabase = \"shop\"\n\
@@ -56,7 +55,7 @@ fn profiles_are_listed_and_shown_as_what_they_are() {
                     [profiles.shop.ssh]\nhost = \"bastion\"\nuser = \"tunnel\"\n\
                     identity_file = \"/keys/one\"\n\
                     [profiles.attic]\ndsn = \"/srv/attic.db\"\n";
-    let listed = profile(&library, settings, &["list", "--json"]).json();
+    let listed = run_profile_command(&library, settings, &["list", "--json"]).parse_json();
     assert_eq!(
         listed,
         json!([
@@ -64,9 +63,9 @@ fn profiles_are_listed_and_shown_as_what_they_are() {
             { "name": "shop", "description": "orders", "db": "postgres", "mode": "read-write" },
         ])
     );
-    let lines = profile(&library, settings, &["list"]);
+    let lines = run_profile_command(&library, settings, &["list"]);
     assert_eq!(lines.stdout, "attic\tsqlite\tread-only\t\nshop\tpostgres\tread-write\torders\n");
-    let shown = profile(&library, settings, &["show", "shop", "--json"]).json();
+    let shown = run_profile_command(&library, settings, &["show", "shop", "--json"]).parse_json();
     assert_eq!(
         shown,
         json!({
@@ -76,12 +75,12 @@ fn profiles_are_listed_and_shown_as_what_they_are() {
             "ssh_user": "tunnel",
         })
     );
-    let lines = profile(&library, settings, &["show", "attic"]).stdout;
+    let lines = run_profile_command(&library, settings, &["show", "attic"]).stdout;
     assert!(lines.contains("database: attic.db\n") && !lines.contains("/srv"), "{lines}");
 }
 
 #[test]
-fn a_command_ends_with_the_code_of_what_went_wrong() {
+fn profile_command_exit_code_matches_error() {
     let library = Library::new();
     let port = closed_port();
     let settings = format!(
@@ -89,7 +88,7 @@ fn a_command_ends_with_the_code_of_what_went_wrong() {
          [profiles.closed_too]\ndsn = \"mysql://ada@127.0.0.1:{port}/shop\"\n\
          [profiles.secretive]\ndsn = \"mysql://ada@127.0.0.1/shop\"\npassword = \"env:NOBODY\"\n\
          [profiles.gone]\ndsn = \"{}\"\n",
-        library.file("gone.db").display()
+        library.file_path("gone.db").display()
     );
     for (arguments, code, name) in [
         (["show", "cellar"], 2, "XSQL_CFG_INVALID"),
@@ -99,27 +98,28 @@ fn a_command_ends_with_the_code_of_what_went_wrong() {
         (["test", "closed_too"], 3, "XSQL_DB_CONNECT_FAILED"),
         (["test", "gone"], 3, "XSQL_DB_CONNECT_FAILED"),
     ] {
-        let done = profile(&library, &settings, &[&arguments[..], &["--json"]].concat());
+        let done =
+            run_profile_command(&library, &settings, &[&arguments[..], &["--json"]].concat());
         assert_eq!(done.code, code, "{arguments:?}: {done:?}");
-        assert_eq!(done.json()["error"]["code"], name, "{arguments:?}");
+        assert_eq!(done.parse_json()["error"]["code"], name, "{arguments:?}");
         assert!(done.stderr.starts_with("error: "), "{done:?}");
     }
-    let one = profile(&library, &settings, &["doctor", "secretive"]);
+    let one = run_profile_command(&library, &settings, &["doctor", "secretive"]);
     assert!(one.code == 2 && one.stdout.contains("NOBODY"), "{one:?}");
-    let all = profile(&library, &settings, &["doctor", "--json"]);
-    assert_eq!(all.code, 3, "the first that is wrong: {all:?}");
-    assert_eq!(all.json().as_array().unwrap().len(), 4);
-    let none = profile(&library, "", &["list", "--json"]);
-    assert_eq!((none.code, none.json()), (0, json!([])));
+    let all = run_profile_command(&library, &settings, &["doctor", "--json"]);
+    assert_eq!(all.code, 3, "exit code of the first failing profile: {all:?}");
+    assert_eq!(all.parse_json().as_array().unwrap().len(), 4);
+    let none = run_profile_command(&library, "", &["list", "--json"]);
+    assert_eq!((none.code, none.parse_json()), (0, json!([])));
 }
 
 #[test]
-fn a_profile_that_is_wrong_stops_the_start_and_says_where() {
+fn invalid_profile_error_names_location() {
     let library = Library::new();
     let settings = "[profiles.shop]\nengine = \"postgres\"\nuser = \"ada\"\n";
-    let done = profile(&library, settings, &["list"]);
+    let done = run_profile_command(&library, settings, &["list"]);
     assert_eq!(done.code, 2, "{done:?}");
-    let file = library.file("settings.toml");
+    let file = library.file_path("settings.toml");
     let check = library.run(&["check", "--config", file.to_str().unwrap()]);
     for said in [done.stderr, check.stderr] {
         for part in ["profiles.shop", "`database`", "add database =", "line 1"] {
@@ -129,31 +129,31 @@ fn a_profile_that_is_wrong_stops_the_start_and_says_where() {
 }
 
 #[test]
-fn a_database_that_answers_is_tested_and_looked_at() {
+fn profile_test_and_doctor_accept_reachable_database() {
     let library = Library::new();
-    let path = database(&library);
+    let path = sqlite_database(&library);
     let settings =
         format!("[profiles.notes]\nengine = \"sqlite\"\npath = \"{}\"\n", path.display());
-    let done = profile(&library, &settings, &["test", "notes", "--json"]);
+    let done = run_profile_command(&library, &settings, &["test", "notes", "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
-    let tested = done.json();
+    let tested = done.parse_json();
     assert_eq!((&tested["ok"], &tested["name"]), (&json!(true), &json!("notes")));
     assert!(tested["version"].as_str().unwrap().starts_with("3."), "{tested}");
-    let lines = profile(&library, &settings, &["test", "notes"]).stdout;
+    let lines = run_profile_command(&library, &settings, &["test", "notes"]).stdout;
     assert!(lines.starts_with("notes: sqlite 3."), "{lines}");
-    let found = profile(&library, &settings, &["doctor", "notes", "--json"]);
+    let found = run_profile_command(&library, &settings, &["doctor", "notes", "--json"]);
     assert_eq!(found.code, 0, "{found:?}");
-    assert_eq!(found.json()[0]["ok"], true);
+    assert_eq!(found.parse_json()[0]["ok"], true);
 }
 
 #[test]
-fn what_is_unsafe_is_warned_of() {
+fn profile_doctor_warns_of_unsafe_settings() {
     let library = Library::new();
     let settings = format!(
         "auth.mode = \"multi\"\n[profiles.shop]\ndsn = \"postgres://ada:{MARK}@db.invalid/shop\"\n\
          allow_plaintext = true\nunsafe_allow_write = true\nconnect_timeout_ms = 1000\n"
     );
-    let found = profile(&library, &settings, &["doctor"]).stdout;
+    let found = run_profile_command(&library, &settings, &["doctor"]).stdout;
     for part in ["in plain text", "unsafe_allow_write is on", "`users` is empty", "unencrypted"] {
         assert!(found.contains(part), "{part}: {found}");
     }
@@ -161,15 +161,16 @@ fn what_is_unsafe_is_warned_of() {
 }
 
 #[test]
-fn no_secret_shows_in_any_output_or_log() {
+fn secrets_never_appear_in_output_or_log() {
     let library = Library::new();
-    let (port, key) = (closed_port(), library.write_private("key", MARK));
-    let sealed = library.file("sealed");
-    let phrase = library.write_private("phrase", format!("{MARK}-phrase"));
+    let (port, key) = (closed_port(), library.write_private_file("key", MARK));
+    let sealed = library.file_path("sealed");
+    let phrase = library.write_private_file("phrase", format!("{MARK}-phrase"));
     let secrets = format!("[secrets]\npassphrase = \"file:{}\"\n", phrase.display());
-    let made = encrypt(&library, &secrets, &sealed, MARK);
+    let made = encrypt_secret(&library, &secrets, &sealed, MARK);
     assert_eq!(made.code, 0, "{made:?}");
-    let dsn = library.write_private("dsn", format!("postgres://ada:{MARK}@127.0.0.1:{port}/shop"));
+    let dsn =
+        library.write_private_file("dsn", format!("postgres://ada:{MARK}@127.0.0.1:{port}/shop"));
     let settings = format!(
         "{secrets}[profiles.plain]\ndsn = \"postgres://ada:{MARK}@127.0.0.1:{port}/shop\"\n\
          allow_plaintext = true\n\
@@ -189,12 +190,16 @@ fn no_secret_shows_in_any_output_or_log() {
     for name in ["plain", "go", "filed", "sealed", "hidden", "tunnel"] {
         for arguments in [["show", name], ["test", name], ["doctor", name]] {
             for more in [&["--log", "trace"][..], &["--log", "trace", "--json"]] {
-                said.push(profile(&library, &settings, &[&arguments[..], more].concat()));
+                said.push(run_profile_command(
+                    &library,
+                    &settings,
+                    &[&arguments[..], more].concat(),
+                ));
             }
         }
     }
-    said.push(profile(&library, &settings, &["list", "--log", "trace"]));
-    let file = library.file("settings.toml");
+    said.push(run_profile_command(&library, &settings, &["list", "--log", "trace"]));
+    let file = library.file_path("settings.toml");
     let config = ["--config", file.to_str().unwrap(), "--log", "trace"];
     for command in ["check", "mcp", "search lantern"] {
         said.push(library.run(&[&command.split(' ').collect::<Vec<_>>()[..], &config].concat()));
@@ -206,8 +211,9 @@ fn no_secret_shows_in_any_output_or_log() {
     assert_eq!(failed, 24, "each `test` and `doctor` got as far as the closed port");
 }
 
-/// A `PostgreSQL` server that asks for the password and likes none; what it was sent.
-fn picky() -> (u16, JoinHandle<Vec<u8>>) {
+/// Starts a fake `PostgreSQL` server that rejects every password. Returns its port and a handle
+/// that yields the password it received.
+fn password_rejecting_server() -> (u16, JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let serving = thread::spawn(move || {
@@ -232,17 +238,17 @@ fn picky() -> (u16, JoinHandle<Vec<u8>>) {
 }
 
 #[test]
-fn a_password_that_is_not_accepted_is_not_shown() {
+fn rejected_password_is_not_shown() {
     let library = Library::new();
-    let key = library.write_private("key", MARK);
+    let key = library.write_private_file("key", MARK);
     for command in ["test", "doctor"] {
-        let (port, serving) = picky();
+        let (port, serving) = password_rejecting_server();
         let settings = format!(
             "[profiles.shop]\ndsn = \"postgres://ada@127.0.0.1:{port}/shop?sslmode=disable\"\n\
              password = \"file:{}\"\n",
             key.display()
         );
-        let done = profile(&library, &settings, &[command, "shop", "--log", "trace"]);
+        let done = run_profile_command(&library, &settings, &[command, "shop", "--log", "trace"]);
         assert_eq!(done.code, 3, "{done:?}");
         assert_eq!(serving.join().unwrap(), [MARK.as_bytes(), b"\0"].concat());
         let said = format!("{}{}", done.stdout, done.stderr);
@@ -251,7 +257,7 @@ fn a_password_that_is_not_accepted_is_not_shown() {
 }
 
 #[test]
-fn settings_that_are_wrong_are_not_repeated_with_their_secrets() {
+fn settings_errors_do_not_reveal_secrets() {
     let library = Library::new();
     for settings in [
         format!("[profiles.shop]\npasword = \"{MARK}\"\n"),
@@ -259,7 +265,7 @@ fn settings_that_are_wrong_are_not_repeated_with_their_secrets() {
         format!("[profiles.shop]\ndsn = \"postgres://ada:{MARK}@db/shop\"\n"),
         format!("[profiles.shop]\nengine = \"mysql\"\ndsn = \"ada:{MARK}@unix(/run/db)/shop\"\n"),
     ] {
-        let done = profile(&library, &settings, &["list"]);
+        let done = run_profile_command(&library, &settings, &["list"]);
         assert_eq!(done.code, 2, "{done:?}");
         assert!(!done.stderr.contains(MARK) && done.stderr.contains("line "), "{done:?}");
     }
@@ -267,25 +273,25 @@ fn settings_that_are_wrong_are_not_repeated_with_their_secrets() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_others_can_read_is_refused_with_the_command_that_helps() {
+fn readable_secret_file_error_suggests_chmod() {
     let library = Library::new();
-    let key = library.write_private("key", MARK);
+    let key = library.write_private_file("key", MARK);
     let settings = format!(
         "[profiles.shop]\ndsn = \"mysql://ada@127.0.0.1:{}/shop\"\npassword = \"file:{}\"\n",
         closed_port(),
         key.display()
     );
-    assert_eq!(profile(&library, &settings, &["test", "shop"]).code, 3);
+    assert_eq!(run_profile_command(&library, &settings, &["test", "shop"]).code, 3);
     set_mode(&key, 0o644);
-    let refused = profile(&library, &settings, &["test", "shop"]);
+    let refused = run_profile_command(&library, &settings, &["test", "shop"]);
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(refused.stderr.contains(&format!("chmod 600 {}", key.display())), "{refused:?}");
 }
 
-/// Encrypts a secret that comes over standard input.
-fn encrypt(library: &Library, settings: &str, file: &Path, secret: &str) -> Done {
-    let config = library.write("settings.toml", settings);
-    let mut process = program()
+/// Encrypts a secret that is passed on standard input.
+fn encrypt_secret(library: &Library, settings: &str, file: &Path, secret: &str) -> CommandOutput {
+    let config = library.write_file("settings.toml", settings);
+    let mut process = vademecum_command()
         .args(["profile", "encrypt"])
         .arg(file)
         .arg("--config")
@@ -297,7 +303,7 @@ fn encrypt(library: &Library, settings: &str, file: &Path, secret: &str) -> Done
         .unwrap();
     process.stdin.take().unwrap().write_all(format!("{secret}\n").as_bytes()).unwrap();
     let output = process.wait_with_output().unwrap();
-    Done {
+    CommandOutput {
         code: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
@@ -305,20 +311,21 @@ fn encrypt(library: &Library, settings: &str, file: &Path, secret: &str) -> Done
 }
 
 #[test]
-fn an_encrypted_secret_needs_its_passphrase() {
+fn encrypted_secret_requires_passphrase() {
     let library = Library::new();
-    let (phrase, sealed) = (library.write_private("phrase", "open sesame"), library.file("sealed"));
+    let (phrase, sealed) =
+        (library.write_private_file("phrase", "open sesame"), library.file_path("sealed"));
     let secrets = format!("[secrets]\npassphrase = \"file:{}\"\n", phrase.display());
-    let done = encrypt(&library, &secrets, &sealed, MARK);
+    let done = encrypt_secret(&library, &secrets, &sealed, MARK);
     assert_eq!(done.code, 0, "{done:?}");
-    let again = encrypt(&library, &secrets, &sealed, "other");
+    let again = encrypt_secret(&library, &secrets, &sealed, "other");
     assert!(again.code == 2 && again.stderr.contains("already"), "{again:?}");
     let shop = format!(
         "[profiles.shop]\ndsn = \"mysql://ada@127.0.0.1:{}/shop\"\npassword = \"encrypted:{}\"\n",
         closed_port(),
         sealed.display()
     );
-    let test = |settings: &str| profile(&library, settings, &["test", "shop"]);
+    let test = |settings: &str| run_profile_command(&library, settings, &["test", "shop"]);
     assert_eq!(test(&format!("{secrets}{shop}")).code, 3, "it gets as far as the closed port");
     let locked = test(&shop);
     assert!(locked.code == 2 && locked.stderr.contains("secrets.passphrase"), "{locked:?}");
@@ -329,16 +336,16 @@ fn an_encrypted_secret_needs_its_passphrase() {
 
 #[cfg(all(unix, not(target_os = "macos")))]
 #[test]
-fn a_secret_in_the_keyring_is_read_or_what_else_helps_is_said() {
+fn keyring_secret_is_read_or_error_suggests_alternatives() {
     let library = Library::new();
     let settings = format!(
         "[profiles.shop]\ndsn = \"mysql://ada@127.0.0.1:{}/shop\"\npassword = \"keyring:ada\"\n",
         closed_port()
     );
-    let config = library.write("settings.toml", &settings);
-    let folder = library.file("bin");
+    let config = library.write_file("settings.toml", &settings);
+    let folder = library.file_path("bin");
     let test = || {
-        let output = program()
+        let output = vademecum_command()
             .args(["profile", "test", "shop", "--config"])
             .arg(&config)
             .env("PATH", &folder)
@@ -350,25 +357,25 @@ fn a_secret_in_the_keyring_is_read_or_what_else_helps_is_said() {
     assert!(code == 2 && said.contains("secret-tool is missing"), "{said}");
     assert!(said.contains("file:PATH") && said.contains("encrypted:PATH"), "{said}");
     let script = "#!/bin/sh\n[ \"$*\" = 'lookup service vademecum username ada' ] && echo s3cret\n";
-    set_mode(&library.write("bin/secret-tool", script), 0o700);
+    set_mode(&library.write_file("bin/secret-tool", script), 0o700);
     assert_eq!(test().0, 3, "it gets as far as the closed port");
-    fs::write(library.file("bin/secret-tool"), "#!/bin/sh\nexit 1\n").unwrap();
+    fs::write(library.file_path("bin/secret-tool"), "#!/bin/sh\nexit 1\n").unwrap();
     let (code, said) = test();
     assert!(code == 2 && said.contains("secret-tool store"), "{said}");
 }
 
-/// Who comes with a key of that user.
-async fn with_key(library: &Library, user: &str) -> Principal {
-    let key = library.key(user);
+/// Authenticates with a new API key of a user.
+async fn authenticate_with_key(library: &Library, user: &str) -> Principal {
+    let key = library.create_key(user);
     let auth = Auth { mode: AuthMode::Multi, ..Auth::default() };
     let owner = local_principal("local".parse().unwrap());
-    let authenticator = Authenticator::open(&auth, &library.data(), owner).unwrap();
+    let authenticator = Authenticator::open(&auth, &library.data_folder(), owner).unwrap();
     let credentials = Credentials { token: Some(key.as_str().into()), ..Credentials::default() };
     authenticator.authenticate(&credentials).await.unwrap()
 }
 
 #[actix::test]
-async fn a_profile_is_for_the_users_it_names_and_whoever_owns_the_machine() {
+async fn profile_is_limited_to_named_users_and_owner() {
     let library = Library::new();
     let settings = Settings::parse(
         "[profiles.hers]\ndsn = \"postgres://a@b/c\"\nusers = [\"ada\"]\n\
@@ -382,13 +389,23 @@ async fn a_profile_is_for_the_users_it_names_and_whoever_owns_the_machine() {
     let profiles = Arc::new(profiles.unwrap());
     let owner = local_principal("local".parse().unwrap());
     assert_eq!(profiles.visible_names(&owner), ["hers", "nobodys", "theirs"]);
-    let (ada, eve) = (with_key(&library, "ada").await, with_key(&library, "eve").await);
+    let (ada, eve) = (
+        authenticate_with_key(&library, "ada").await,
+        authenticate_with_key(&library, "eve").await,
+    );
     assert_eq!(profiles.visible_names(&ada), ["hers", "theirs"]);
     assert_eq!(profiles.visible_names(&eve), ["theirs"]);
-    assert_eq!(profiles.visible_names(&with_key(&library, "bob").await), Vec::<&str>::new());
+    assert_eq!(
+        profiles.visible_names(&authenticate_with_key(&library, "bob").await),
+        Vec::<&str>::new()
+    );
     assert!(profiles.find_profile(&ada, "hers").is_ok());
     let hidden = profiles.find_profile(&eve, "hers").unwrap_err();
     assert_eq!(hidden.code, ErrorCode::XsqlCfgInvalid);
     let missing = profiles.find_profile(&eve, "none").unwrap_err();
-    assert_eq!(hidden.message.replace("hers", "none"), missing.message, "as if it was not there");
+    assert_eq!(
+        hidden.message.replace("hers", "none"),
+        missing.message,
+        "a forbidden profile looks like a missing one"
+    );
 }

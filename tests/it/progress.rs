@@ -1,19 +1,20 @@
-//! A search tells how many sources have answered, if the client wants to know.
+//! Progress notifications: a search reports how many sources have answered if the client requests
+//! it.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, SOURCES};
+use crate::support::{Library, McpClient, SOURCES};
 
-fn call(tool: &str, meta: &Value) -> Value {
+fn search_request(tool: &str, meta: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool, "arguments": { "query": "pebble" }, "_meta": meta,
     }})
 }
 
-/// Asserts that each of these messages tells of one more of five sources.
-fn count_sources(told: &[Value]) {
+/// Asserts that each message reports one more of the five sources.
+fn assert_source_progress(told: &[Value]) {
     let mut named = BTreeSet::new();
     for (message, number) in told.iter().zip(1..) {
         assert_eq!(message["method"], "notifications/progress", "{message}");
@@ -30,24 +31,24 @@ fn count_sources(told: &[Value]) {
 }
 
 #[test]
-fn over_http_the_answer_becomes_a_stream_that_ends_with_the_result() {
-    let server = Library::with("Beach", "A pebble.").serve();
-    let request = call("knowledge.search", &json!({ "progressToken": "p" }));
+fn http_progress_stream_ends_with_result() {
+    let server = Library::with_item_per_source("Beach", "A pebble.").serve();
+    let request = search_request("knowledge.search", &json!({ "progressToken": "p" }));
     for _ in 0..2 {
-        let mut told = server.request("POST", "/mcp").json(&request).stream().rest();
+        let mut told = server.request("POST", "/mcp").json(&request).stream().remaining_messages();
         let answer = told.pop().unwrap();
-        count_sources(&told);
+        assert_source_progress(&told);
         assert_eq!(answer["id"], 1);
         assert_eq!(answer["result"]["structuredContent"]["total_estimated"], 5, "{answer}");
     }
 }
 
 #[test]
-fn one_source_is_one_step() {
-    let server = Library::with("Beach", "A pebble.").serve();
+fn single_source_search_reports_one_step() {
+    let server = Library::with_item_per_source("Beach", "A pebble.").serve();
     for tool in SOURCES.map(|source| format!("{source}.search")) {
-        let request = call(&tool, &json!({ "progressToken": 7 }));
-        let told = server.request("POST", "/mcp").json(&request).stream().rest();
+        let request = search_request(&tool, &json!({ "progressToken": 7 }));
+        let told = server.request("POST", "/mcp").json(&request).stream().remaining_messages();
         let [progress, answer] = told.as_slice() else { panic!("{told:?}") };
         assert_eq!(
             (&progress["params"]["progress"], &progress["params"]["total"]),
@@ -58,10 +59,10 @@ fn one_source_is_one_step() {
 }
 
 #[test]
-fn who_does_not_ask_or_takes_no_stream_gets_the_answer_alone() {
-    let server = Library::with("Beach", "A pebble.").serve();
-    let silent = call("knowledge.search", &json!({}));
-    let asking = call("knowledge.search", &json!({ "progressToken": "p" }));
+fn response_without_progress_request_is_plain_json() {
+    let server = Library::with_item_per_source("Beach", "A pebble.").serve();
+    let silent = search_request("knowledge.search", &json!({}));
+    let asking = search_request("knowledge.search", &json!({ "progressToken": "p" }));
     for (request, accepted) in [(silent, "text/event-stream"), (asking, "application/json")] {
         let response =
             server.request("POST", "/mcp").header("accept", accepted).json(&request).send();
@@ -71,42 +72,42 @@ fn who_does_not_ask_or_takes_no_stream_gets_the_answer_alone() {
 }
 
 #[test]
-fn a_socket_and_a_pipe_hear_of_every_source_before_the_answer() {
-    let library = Library::with("Beach", "A pebble.");
-    let request = call("knowledge.search", &json!({ "progressToken": "p" }));
+fn websocket_and_stdio_report_progress_before_result() {
+    let library = Library::with_item_per_source("Beach", "A pebble.");
+    let request = search_request("knowledge.search", &json!({ "progressToken": "p" }));
     let server = library.serve();
-    let socket = server.socket();
-    socket.send(&request);
-    let told: Vec<Value> = SOURCES.iter().map(|_| socket.message()).collect();
-    count_sources(&told);
-    assert_eq!(socket.message()["result"]["isError"], false);
-    let pipe = library.pipe();
-    pipe.write(&request.to_string());
-    let told: Vec<Value> = SOURCES.iter().map(|_| pipe.read()).collect();
-    count_sources(&told);
-    assert_eq!(pipe.read()["result"]["isError"], false);
+    let socket = server.open_websocket();
+    socket.send_message(&request);
+    let told: Vec<Value> = SOURCES.iter().map(|_| socket.read_message()).collect();
+    assert_source_progress(&told);
+    assert_eq!(socket.read_message()["result"]["isError"], false);
+    let pipe = library.open_stdio();
+    pipe.write_line(&request.to_string());
+    let told: Vec<Value> = SOURCES.iter().map(|_| pipe.read_message()).collect();
+    assert_source_progress(&told);
+    assert_eq!(pipe.read_message()["result"]["isError"], false);
 }
 
 #[test]
-fn a_source_that_fails_is_told_to_who_wants_warnings() {
-    let library = Library::endless();
-    let server = library.serve_set("[limits]\nsource_ms = 3000");
+fn failed_source_is_reported_as_log_warning() {
+    let library = Library::with_endless_prompts();
+    let server = library.serve_with_settings("[limits]\nsource_ms = 3000");
     let late = json!({ "source": "prompts", "reason": "took too long" });
-    let socket = server.socket();
-    socket.send(&call("knowledge.search", &json!({ "progressToken": "p" })));
-    let told: Vec<Value> = SOURCES.iter().map(|_| socket.message()).collect();
+    let socket = server.open_websocket();
+    socket.send_message(&search_request("knowledge.search", &json!({ "progressToken": "p" })));
+    let told: Vec<Value> = SOURCES.iter().map(|_| socket.read_message()).collect();
     assert_eq!(told[4]["params"]["message"], "prompts took too long", "{told:?}");
-    let warning = socket.message();
+    let warning = socket.read_message();
     assert_eq!(warning["method"], "notifications/message");
     assert_eq!(
         (&warning["params"]["level"], &warning["params"]["data"]),
         (&json!("warning"), &late)
     );
     assert_eq!(
-        socket.message()["result"]["structuredContent"]["_meta"]["failed_sources"],
+        socket.read_message()["result"]["structuredContent"]["_meta"]["failed_sources"],
         json!([late])
     );
-    assert_eq!(socket.ask("logging/setLevel", &json!({ "level": "error" })), json!({}));
-    let answer = socket.exchange(&call("knowledge.search", &json!({})));
+    assert_eq!(socket.call_method("logging/setLevel", &json!({ "level": "error" })), json!({}));
+    let answer = socket.exchange(&search_request("knowledge.search", &json!({})));
     assert_eq!(answer["result"]["structuredContent"]["_meta"]["failed_sources"], json!([late]));
 }

@@ -1,46 +1,46 @@
-//! The user's prompts, and a few of ours, as prompts of the protocol.
+//! MCP prompts: the user's own and the built-in ones.
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, conversation};
+use crate::support::{Library, McpClient, claude_conversation};
 
-/// Prompts with gaps in both texts, without any, and with one of our names.
-const PROMPTS: &str = "\
+/// Prompts with placeholders in both texts, without placeholders, and without a description.
+const PROMPTS_CSV: &str = "\
 name,details,system_prompt,prompt
 Translate,Into any language.,You speak {{language}} like a {{ kind of person }}.,Translate into {{language}}: {{text}}
 greet,,,Say hello to everybody who comes in.
 Zebra,Black and white.,Only this.,
 ";
 
-fn library() -> Library {
+fn library_with_prompts() -> Library {
     let library = Library::new();
-    library.import("prompts", "prompts.csv", PROMPTS);
+    library.import_file("prompts", "prompts.csv", PROMPTS_CSV);
     library
 }
 
-fn names(listed: &Value) -> Vec<&str> {
+fn prompt_names(listed: &Value) -> Vec<&str> {
     let prompts = listed["prompts"].as_array().unwrap();
     prompts.iter().map(|prompt| prompt["name"].as_str().unwrap()).collect()
 }
 
-fn get(caller: &impl Caller, name: &str, arguments: &Value) -> Value {
-    caller.ask("prompts/get", &json!({ "name": name, "arguments": arguments }))
+fn get_prompt(caller: &impl McpClient, name: &str, arguments: &Value) -> Value {
+    caller.call_method("prompts/get", &json!({ "name": name, "arguments": arguments }))
 }
 
-/// The only message of a prompt, which is text.
-fn said(caller: &impl Caller, name: &str, arguments: &Value) -> String {
-    let prompt = get(caller, name, arguments);
+/// Returns the text of a prompt's only message.
+fn prompt_text(caller: &impl McpClient, name: &str, arguments: &Value) -> String {
+    let prompt = get_prompt(caller, name, arguments);
     let [message] = prompt["messages"].as_array().unwrap().as_slice() else { panic!("{prompt}") };
     assert_eq!((&message["role"], &message["content"]["type"]), (&json!("user"), &json!("text")));
     message["content"]["text"].as_str().unwrap().to_owned()
 }
 
 #[test]
-fn prompts_are_listed_ours_first_then_by_name() {
-    let server = library().serve();
-    let listed = server.client().ask("prompts/list", &json!({}));
+fn prompts_list_built_ins_first_then_by_name() {
+    let server = library_with_prompts().serve();
+    let listed = server.client().call_method("prompts/list", &json!({}));
     assert_eq!(
-        names(&listed),
+        prompt_names(&listed),
         ["research", "summarize_conversation", "greet", "Translate", "Zebra"]
     );
     for prompt in listed["prompts"].as_array().unwrap() {
@@ -59,28 +59,28 @@ fn prompts_are_listed_ours_first_then_by_name() {
 }
 
 #[test]
-fn gaps_are_filled_and_what_is_filled_in_is_not_looked_through() {
-    let library = library();
-    let (server, pipe) = (library.serve(), library.pipe());
+fn prompt_placeholders_are_filled_once() {
+    let library = library_with_prompts();
+    let (server, pipe) = (library.serve(), library.open_stdio());
     let arguments =
         json!({ "language": "{{text}}", "kind of person": "poet", "text": "{{language}} & \"x\"" });
     let expected =
         "You speak {{text}} like a poet.\n\nTranslate into {{text}}: {{language}} & \"x\"";
-    assert_eq!(said(&server.client(), "Translate", &arguments), expected);
-    assert_eq!(said(&server.alone(), "Translate", &arguments), expected);
-    assert_eq!(said(&server.socket(), "Translate", &arguments), expected);
-    assert_eq!(said(&pipe, "Translate", &arguments), expected);
-    assert_eq!(said(&pipe, "Zebra", &json!({})), "Only this.");
-    assert_eq!(get(&pipe, "Translate", &arguments)["description"], "Into any language.");
+    assert_eq!(prompt_text(&server.client(), "Translate", &arguments), expected);
+    assert_eq!(prompt_text(&server.stateless_client(), "Translate", &arguments), expected);
+    assert_eq!(prompt_text(&server.open_websocket(), "Translate", &arguments), expected);
+    assert_eq!(prompt_text(&pipe, "Translate", &arguments), expected);
+    assert_eq!(prompt_text(&pipe, "Zebra", &json!({})), "Only this.");
+    assert_eq!(get_prompt(&pipe, "Translate", &arguments)["description"], "Into any language.");
 }
 
 #[test]
-fn what_is_missing_or_too_much_is_named() {
-    let server = library().serve();
+fn prompt_errors_name_wrong_arguments() {
+    let server = library_with_prompts().serve();
     let client = server.client();
     let fails = |name: &str, arguments: Value| {
         let (code, problem) =
-            client.fails("prompts/get", &json!({ "name": name, "arguments": arguments }));
+            client.expect_error("prompts/get", &json!({ "name": name, "arguments": arguments }));
         assert_eq!(code, -32_602, "{problem}");
         problem
     };
@@ -104,46 +104,48 @@ fn what_is_missing_or_too_much_is_named() {
 }
 
 #[test]
-fn the_users_own_takes_the_place_of_ours() {
+fn user_prompt_replaces_built_in_prompt() {
     let library = Library::new();
     let server = library.serve();
     let client = server.client();
-    assert!(said(&client, "research", &json!({ "topic": "rye" })).contains("rye"));
-    library.import("prompts", "prompts.csv", "name,prompt\nresearch,Look up {{what}}.\n");
-    let listed = client.ask("prompts/list", &json!({}));
-    assert_eq!(names(&listed), ["summarize_conversation", "research"]);
-    assert_eq!(said(&client, "research", &json!({ "what": "rye" })), "Look up rye.");
+    assert!(prompt_text(&client, "research", &json!({ "topic": "rye" })).contains("rye"));
+    library.import_file("prompts", "prompts.csv", "name,prompt\nresearch,Look up {{what}}.\n");
+    let listed = client.call_method("prompts/list", &json!({}));
+    assert_eq!(prompt_names(&listed), ["summarize_conversation", "research"]);
+    assert_eq!(prompt_text(&client, "research", &json!({ "what": "rye" })), "Look up rye.");
 }
 
 #[test]
-fn a_research_names_its_topic_and_the_filters_to_search_with() {
+fn research_prompt_contains_topic_and_filters() {
     let server = Library::new().serve();
-    let plain = said(&server.client(), "research", &json!({ "topic": "How is rye sour?" }));
+    let plain = prompt_text(&server.client(), "research", &json!({ "topic": "How is rye sour?" }));
     assert!(plain.contains("How is rye sour?") && plain.contains("knowledge.search"), "{plain}");
     assert!(plain.contains("cite") && !plain.contains("filters"), "{plain}");
     let narrow = json!({ "topic": "rye", "keyword": "bread", "media_type": "video" });
-    let narrow = said(&server.client(), "research", &narrow);
+    let narrow = prompt_text(&server.client(), "research", &narrow);
     let filters = narrow.split("filters: ").nth(1).unwrap();
     let filters = filters.split(".\n").next().unwrap();
     let filters: Value = serde_json::from_str(filters).unwrap();
-    // What it names is what the tool takes.
-    server.client().call("knowledge.search", &json!({ "query": "rye", "filters": filters }));
+    // The tool accepts the filters that the prompt suggests.
+    server.client().call_tool("knowledge.search", &json!({ "query": "rye", "filters": filters }));
     assert_eq!(filters["notes"]["keywords"], json!(["bread"]));
     assert_eq!(filters["media"]["media_types"], json!(["video"]));
 }
 
 #[test]
-fn a_conversation_is_embedded_to_be_summarized() {
+fn summarize_prompt_embeds_conversation() {
     let library = Library::new();
-    let talk =
-        conversation("Sour rye", [("human", "Why is rye sour?"), ("assistant", "Bacteria.")]);
-    library.import("chats", "chat.json", talk.to_string());
+    let talk = claude_conversation(
+        "Sour rye",
+        [("human", "Why is rye sour?"), ("assistant", "Bacteria.")],
+    );
+    library.import_file("chats", "chat.json", talk.to_string());
     let server = library.serve();
     let client = server.client();
     let hit = client.only_hit("chats.search", &json!({ "query": "bacteria" }));
     let id = hit["conversation_id"].as_str().unwrap();
     for named in [id.to_owned(), format!("chats://{id}")] {
-        let prompt = get(&client, "summarize_conversation", &json!({ "id": named }));
+        let prompt = get_prompt(&client, "summarize_conversation", &json!({ "id": named }));
         let [embedded, task] = prompt["messages"].as_array().unwrap().as_slice() else {
             panic!("{prompt}")
         };
@@ -158,19 +160,19 @@ fn a_conversation_is_embedded_to_be_summarized() {
 }
 
 #[test]
-fn a_long_conversation_says_where_to_read_on() {
+fn summarize_prompt_names_offset_of_rest() {
     let library = Library::new();
     let long = "A very long answer. ".repeat(2_000);
     let said = (0..8).map(|number| (if number % 2 == 0 { "human" } else { "assistant" }, &long));
-    library.import("chats", "chat.json", conversation("Long", said).to_string());
+    library.import_file("chats", "chat.json", claude_conversation("Long", said).to_string());
     let server = library.serve();
     let client = server.client();
-    let found = client.call("chats.search", &json!({ "query": "Long", "by": "title" }));
+    let found = client.call_tool("chats.search", &json!({ "query": "Long", "by": "title" }));
     let id = &found["results"][0]["conversation_id"];
-    let prompt = get(&client, "summarize_conversation", &json!({ "id": id }));
+    let prompt = get_prompt(&client, "summarize_conversation", &json!({ "id": id }));
     let task = prompt["messages"][1]["content"]["text"].as_str().unwrap();
     let offset = task.split("retrieval.offset ").nth(1).unwrap().split(',').next().unwrap();
     let offset: usize = offset.parse().unwrap();
-    let rest = client.item("chats", id, &json!({ "mode": "full", "offset": offset }));
+    let rest = client.get_item("chats", id, &json!({ "mode": "full", "offset": offset }));
     assert_eq!(rest["range"]["start"], offset, "{}", rest["range"]);
 }

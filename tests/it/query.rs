@@ -1,37 +1,41 @@
-//! `query`, `profile_list` and `profile_show` on real databases.
+//! End-to-end tests of `query`, `profile_list` and `profile_show` against PostgreSQL, MariaDB and
+//! SQLite.
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Fresh, Library, Server, said};
+use crate::support::{Library, McpClient, Server, TestDatabase, require_env};
 
-/// A server with the profiles `pg`, `maria` and `lite`, and their databases.
-struct Shop {
+/// Test databases of the profiles `pg`, `maria` and `lite`, with the same table in each.
+struct ProfileDatabases {
     library: Library,
-    postgres: Fresh,
-    maria: Fresh,
+    postgres: TestDatabase,
+    maria: TestDatabase,
 }
 
-impl Shop {
+impl ProfileDatabases {
     fn new() -> Self {
-        let shop =
-            Self { library: Library::new(), postgres: Fresh::postgres(), maria: Fresh::mariadb() };
+        let shop = Self {
+            library: Library::new(),
+            postgres: TestDatabase::postgres(),
+            maria: TestDatabase::mariadb(),
+        };
         let table = "CREATE TABLE breads (id integer PRIMARY KEY, name varchar(40)); \
                      INSERT INTO breads VALUES (1, 'rye'), (2, 'spelt'), (3, 'wheat')";
-        shop.postgres.run(table);
+        shop.postgres.execute(table);
         for statement in table.split("; ") {
-            shop.maria.run(statement);
+            shop.maria.execute(statement);
         }
-        let lite = shop.library.write("shop.sqlite", "");
-        #[expect(clippy::disallowed_methods, reason = "it is somebody else's file")]
+        let lite = shop.library.write_file("shop.sqlite", "");
+        #[expect(clippy::disallowed_methods, reason = "the file belongs to another program")]
         rusqlite::Connection::open(lite).unwrap().execute_batch(table).unwrap();
         shop
     }
 
-    /// The settings, with more for each profile.
+    /// Returns the settings of the three profiles. `more` is appended to each profile.
     fn settings(&self, more: &str) -> String {
-        let lite = self.library.file("shop.sqlite");
-        let pg = said("VADEMECUM_POSTGRES");
-        let maria = said("VADEMECUM_MARIADB");
+        let lite = self.library.file_path("shop.sqlite");
+        let pg = require_env("VADEMECUM_POSTGRES");
+        let maria = require_env("VADEMECUM_MARIADB");
         let at = |address: &str, database: &str| {
             let (start, _) = address.rsplit_once('/').unwrap();
             format!("{start}/{database}")
@@ -48,50 +52,50 @@ impl Shop {
     }
 
     fn serve(&self) -> Server {
-        self.library.serve_set(&self.settings(""))
+        self.library.serve_with_settings(&self.settings(""))
     }
 }
 
 const PROFILES: [&str; 3] = ["lite", "maria", "pg"];
 
-fn query(server: &Server, profile: &str, sql: &str) -> Value {
-    let answer = server.client().call("query", &json!({ "sql": sql, "profile": profile }));
+fn query_data(server: &Server, profile: &str, sql: &str) -> Value {
+    let answer = server.client().call_tool("query", &json!({ "sql": sql, "profile": profile }));
     assert_eq!((&answer["ok"], &answer["schema_version"]), (&json!(true), &json!(1)), "{answer}");
     answer["data"].clone()
 }
 
-/// What a call that is refused says.
-fn refused(server: &Server, tool: &str, arguments: &Value) -> Value {
-    let text = server.client().refuses(tool, arguments);
+/// Calls a tool that must fail and returns the `error` object of its reply.
+fn expect_error(server: &Server, tool: &str, arguments: &Value) -> Value {
+    let text = server.client().expect_tool_error(tool, arguments);
     let answer: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}"));
     assert_eq!((&answer["ok"], &answer["schema_version"]), (&json!(false), &json!(1)), "{answer}");
     answer["error"].clone()
 }
 
 #[test]
-fn rows_come_in_an_envelope_as_lists_in_the_order_of_their_columns() {
-    let shop = Shop::new();
+fn query_returns_rows_in_column_order() {
+    let shop = ProfileDatabases::new();
     let server = shop.serve();
     for profile in PROFILES {
-        let data = query(&server, profile, "SELECT 1 AS num, 'hello' AS msg");
+        let data = query_data(&server, profile, "SELECT 1 AS num, 'hello' AS msg");
         let expected =
             json!({ "columns": ["num", "msg"], "rows": [[1, "hello"]], "truncated": false });
         assert_eq!(data, expected, "{profile}");
-        let data = query(&server, profile, "SELECT 1 as n UNION SELECT 2 UNION SELECT 3");
+        let data = query_data(&server, profile, "SELECT 1 as n UNION SELECT 2 UNION SELECT 3");
         assert_eq!(data["rows"].as_array().unwrap().len(), 3, "{profile}");
-        let data = query(&server, profile, "SELECT 1 AS a, 2 AS a");
+        let data = query_data(&server, profile, "SELECT 1 AS a, 2 AS a");
         assert_eq!((&data["columns"], &data["rows"]), (&json!(["a", "a"]), &json!([[1, 2]])));
-        let data = query(&server, profile, "SELECT name FROM breads ORDER BY id;");
+        let data = query_data(&server, profile, "SELECT name FROM breads ORDER BY id;");
         assert_eq!(data["rows"], json!([["rye"], ["spelt"], ["wheat"]]), "{profile}");
     }
-    let data = query(&server, "pg", "SELECT 9007199254740993, 1.50, 'NaN'::numeric");
+    let data = query_data(&server, "pg", "SELECT 9007199254740993, 1.50, 'NaN'::numeric");
     let exact = data["rows"][0].to_string();
     assert!(exact.contains("9007199254740993") && exact.contains("1.50"), "{exact}");
 }
 
 #[test]
-fn what_is_missing_or_unknown_is_told_with_a_code() {
-    let shop = Shop::new();
+fn query_reports_code_for_missing_or_unknown_arguments() {
+    let shop = ProfileDatabases::new();
     let server = shop.serve();
     for (arguments, message, reason) in [
         (json!({ "profile": "pg" }), "sql is required", "argument_required"),
@@ -102,19 +106,20 @@ fn what_is_missing_or_unknown_is_told_with_a_code() {
             "profile_not_found",
         ),
     ] {
-        let error = refused(&server, "query", &arguments);
+        let error = expect_error(&server, "query", &arguments);
         assert_eq!(error["code"], "XSQL_CFG_INVALID", "{error}");
         assert!(error["message"].as_str().unwrap().starts_with(message), "{error}");
         assert_eq!(error["details"]["reason"], reason, "{error}");
     }
-    let error = refused(&server, "query", &json!({ "sql": "SELECT nothing", "profile": "pg" }));
+    let error =
+        expect_error(&server, "query", &json!({ "sql": "SELECT nothing", "profile": "pg" }));
     assert_eq!(error["code"], "XSQL_DB_EXEC_FAILED", "{error}");
     assert!(error["message"].as_str().unwrap().contains("nothing"), "{error}");
 }
 
 #[test]
-fn what_writes_is_blocked_and_changes_nothing() {
-    let shop = Shop::new();
+fn query_blocks_writes_without_side_effects() {
+    let shop = ProfileDatabases::new();
     let server = shop.serve();
     for profile in PROFILES {
         for sql in [
@@ -126,68 +131,70 @@ fn what_writes_is_blocked_and_changes_nothing() {
             "SELECT 1; DELETE FROM breads",
             "WITH gone AS (DELETE FROM breads RETURNING id) SELECT * FROM gone",
         ] {
-            let error = refused(&server, "query", &json!({ "sql": sql, "profile": profile }));
+            let error = expect_error(&server, "query", &json!({ "sql": sql, "profile": profile }));
             assert_eq!(error["code"], "XSQL_RO_BLOCKED", "{profile}: {sql}: {error}");
             assert!(!error["details"]["reason"].is_null(), "{profile}: {sql}: {error}");
         }
-        let data = query(&server, profile, "SELECT id, name FROM breads ORDER BY id");
+        let data = query_data(&server, profile, "SELECT id, name FROM breads ORDER BY id");
         assert_eq!(data["rows"], json!([[1, "rye"], [2, "spelt"], [3, "wheat"]]), "{profile}");
     }
 }
 
 #[test]
-fn an_answer_that_a_cap_cut_says_so_and_a_slow_statement_is_stopped() {
-    let shop = Shop::new();
-    let server = shop.library.serve_set(&shop.settings("max_rows = 2\ntimeout_ms = 700\n"));
+fn query_reports_truncation_and_cancels_slow_statements() {
+    let shop = ProfileDatabases::new();
+    let server =
+        shop.library.serve_with_settings(&shop.settings("max_rows = 2\ntimeout_ms = 700\n"));
     for profile in PROFILES {
-        let data = query(&server, profile, "SELECT id FROM breads ORDER BY id");
+        let data = query_data(&server, profile, "SELECT id FROM breads ORDER BY id");
         assert_eq!((&data["rows"], &data["truncated"]), (&json!([[1], [2]]), &json!(true)));
     }
     let endless =
         json!({ "sql": "SELECT count(*) FROM generate_series(1, 1000000000) a", "profile": "pg" });
-    let error = refused(&server, "query", &endless);
+    let error = expect_error(&server, "query", &endless);
     assert_eq!(error["code"], "XSQL_DB_EXEC_FAILED", "{error}");
     let running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' \
                    AND query LIKE '%generate_series(1, 1000000000)%' AND pid <> pg_backend_pid()";
-    assert_eq!(shop.postgres.ask(running), "0");
+    assert_eq!(shop.postgres.query_value(running), "0");
 }
 
 #[test]
-fn statements_write_where_server_and_profile_allow_it() {
-    let shop = Shop::new();
+fn query_writes_if_server_and_profile_allow() {
+    let shop = ProfileDatabases::new();
     let write = "[tools]\nwrite = true\n";
-    let server =
-        shop.library.serve_set(&format!("{write}{}", shop.settings("unsafe_allow_write = true\n")));
+    let server = shop
+        .library
+        .serve_with_settings(&format!("{write}{}", shop.settings("unsafe_allow_write = true\n")));
     for profile in PROFILES {
-        let data = query(&server, profile, "UPDATE breads SET name = 'oat' WHERE id > 1");
+        let data = query_data(&server, profile, "UPDATE breads SET name = 'oat' WHERE id > 1");
         assert_eq!(data["rows_affected"], 2, "{profile}: {data}");
-        let data = query(&server, profile, "SELECT name FROM breads ORDER BY id");
+        let data = query_data(&server, profile, "SELECT name FROM breads ORDER BY id");
         assert_eq!(data["rows"], json!([["rye"], ["oat"], ["oat"]]), "{profile}");
         let two = json!({ "sql": "DELETE FROM breads; DELETE FROM breads", "profile": profile });
-        refused(&server, "query", &two);
+        expect_error(&server, "query", &two);
     }
     let hints = |server: &Server| {
-        let listed = server.client().ask("tools/list", &json!({}));
+        let listed = server.client().call_method("tools/list", &json!({}));
         let mut tools = listed["tools"].as_array().unwrap().iter();
         tools.find(|tool| tool["name"] == "query").unwrap()["annotations"].clone()
     };
     assert_eq!(hints(&server)["destructiveHint"], true);
     assert_eq!(hints(&shop.serve())["readOnlyHint"], true);
-    // Either of the two is not enough.
+    // Neither setting is sufficient alone.
     for settings in
         [shop.settings("unsafe_allow_write = true\n"), format!("{write}{}", shop.settings(""))]
     {
-        let server = shop.library.serve_set(&settings);
+        let server = shop.library.serve_with_settings(&settings);
         let delete = json!({ "sql": "DELETE FROM breads", "profile": "pg" });
-        assert_eq!(refused(&server, "query", &delete)["code"], "XSQL_RO_BLOCKED");
+        assert_eq!(expect_error(&server, "query", &delete)["code"], "XSQL_RO_BLOCKED");
     }
 }
 
 #[test]
-fn profiles_are_listed_by_name_and_shown_without_secrets() {
-    let shop = Shop::new();
+fn profiles_listed_by_name_without_secrets() {
+    let shop = ProfileDatabases::new();
     let server = shop.serve();
-    let list = server.client().call("profile_list", &json!({}))["data"]["profiles"].clone();
+    let list = server.client().call_tool("profile_list", &json!({}))["data"]["profiles"].clone();
     let told: Vec<_> =
         list.as_array().unwrap().iter().map(|it| (&it["name"], &it["mode"])).collect();
     let read_only = json!("read-only");
@@ -196,23 +203,23 @@ fn profiles_are_listed_by_name_and_shown_without_secrets() {
         [(&json!("lite"), &read_only), (&json!("maria"), &read_only), (&json!("pg"), &read_only)]
     );
     assert_eq!((&list[2]["db"], &list[2]["description"]), (&json!("postgres"), &json!("The shop")));
-    let shown = server.client().call("profile_show", &json!({ "name": "pg" }));
+    let shown = server.client().call_tool("profile_show", &json!({ "name": "pg" }));
     let data = &shown["data"];
     assert_eq!((&data["password"], &data["unsafe_allow_write"]), (&json!("***"), &json!(false)));
     assert_eq!(data["database"], shop.postgres.name());
-    let address = said("VADEMECUM_POSTGRES");
+    let address = require_env("VADEMECUM_POSTGRES");
     let (_, secret) =
         address.split_once('@').map_or(("", ""), |(user, _)| user.rsplit_once(':').unwrap());
     assert!(!shown.to_string().contains(secret), "{shown}");
-    let error = refused(&server, "profile_show", &json!({ "name": "nope" }));
+    let error = expect_error(&server, "profile_show", &json!({ "name": "nope" }));
     assert_eq!(error["details"]["reason"], "profile_not_found");
 }
 
 #[test]
-fn only_the_profiles_of_a_caller_are_offered_and_none_without_one() {
-    let shop = Shop::new();
+fn query_tool_lists_only_profiles_of_caller() {
+    let shop = ProfileDatabases::new();
     let listed = |server: &Server| -> Vec<Value> {
-        server.client().ask("tools/list", &json!({}))["tools"].as_array().unwrap().clone()
+        server.client().call_method("tools/list", &json!({}))["tools"].as_array().unwrap().clone()
     };
     let tools = listed(&shop.serve());
     let tool = tools.iter().find(|tool| tool["name"] == "query").unwrap();
@@ -220,25 +227,25 @@ fn only_the_profiles_of_a_caller_are_offered_and_none_without_one() {
     assert_eq!(tool["inputSchema"]["required"], json!(["sql", "profile"]));
     let without = listed(&Library::new().serve());
     assert!(without.iter().all(|tool| tool["name"] != "query"));
-    let switched_on = listed(&Library::new().serve_set("[tools]\ndatabases = \"on\"\n"));
+    let switched_on = listed(&Library::new().serve_with_settings("[tools]\ndatabases = \"on\"\n"));
     assert!(switched_on.iter().any(|tool| tool["name"] == "query"));
 }
 
 #[test]
-fn a_database_that_is_away_costs_its_own_calls_and_comes_back() {
-    let shop = Shop::new();
+fn unreachable_database_fails_only_its_own_calls() {
+    let shop = ProfileDatabases::new();
     let settings = shop.settings("connect_timeout_ms = 1000\n");
     let gone = "[profiles.gone]\nengine = \"postgres\"\ndsn = \"postgres://u:p@127.0.0.1:1/x\"\nallow_plaintext = true\n";
-    let server = shop.library.serve_set(&format!("{settings}{gone}"));
-    let error = refused(&server, "query", &json!({ "sql": "SELECT 1", "profile": "gone" }));
+    let server = shop.library.serve_with_settings(&format!("{settings}{gone}"));
+    let error = expect_error(&server, "query", &json!({ "sql": "SELECT 1", "profile": "gone" }));
     assert_eq!(error["code"], "XSQL_DB_CONNECT_FAILED", "{error}");
     for secret in ["127.0.0.1", "u:p", ":1"] {
         assert!(!error.to_string().contains(secret), "{secret}: {error}");
     }
-    assert_eq!(query(&server, "pg", "SELECT 1")["rows"], json!([[1]]));
-    shop.postgres.run(
+    assert_eq!(query_data(&server, "pg", "SELECT 1")["rows"], json!([[1]]));
+    shop.postgres.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
          WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
-    assert_eq!(query(&server, "pg", "SELECT 2")["rows"], json!([[2]]));
+    assert_eq!(query_data(&server, "pg", "SELECT 2")["rows"], json!([[2]]));
 }

@@ -1,5 +1,5 @@
-//! `vademecum query` and `vademecum explain` on real databases, and what `vademecum
-//! mcp` serves over.
+//! End-to-end tests of `vademecum query`, `explain` and `schema` on real databases, and of the
+//! transports of `vademecum mcp`.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -9,34 +9,36 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Done, Library, PROFILES, Request, Trio, program};
+use crate::support::{
+    AllEngines, CommandOutput, HttpRequest, Library, McpClient, PROFILES, vademecum_command,
+};
 
-const BREADS: &str = "CREATE TABLE breads (id integer PRIMARY KEY, name varchar(40), note varchar(40));\n\
+const BREADS_SQL: &str = "CREATE TABLE breads (id integer PRIMARY KEY, name varchar(40), note varchar(40));\n\
     INSERT INTO breads VALUES (1, 'rye', 'dark, sour'), (2, 'spelt', NULL), (30, 'a\tb', '\"x\"');\n";
 
-fn run(trio: &Trio, arguments: &[&str]) -> Done {
-    let file = trio.settings("");
+fn run_with_profiles(trio: &AllEngines, arguments: &[&str]) -> CommandOutput {
+    let file = trio.write_settings("");
     trio.library.run(&[arguments, &["--config", file.to_str().unwrap()]].concat())
 }
 
-fn query(trio: &Trio, profile: &str, more: &[&str]) -> Done {
-    run(trio, &[&["query", "--profile", profile], more].concat())
+fn run_query(trio: &AllEngines, profile: &str, more: &[&str]) -> CommandOutput {
+    run_with_profiles(trio, &[&["query", "--profile", profile], more].concat())
 }
 
 #[test]
-fn rows_are_printed_for_people_and_for_programs() {
-    let trio = Trio::with(BREADS);
+fn query_prints_rows_in_every_format() {
+    let trio = AllEngines::with_statements(BREADS_SQL);
     let sql = "SELECT id, name, note FROM breads ORDER BY id";
     for profile in PROFILES {
         let of = |form: &str| {
-            let done = query(&trio, profile, &["--format", form, sql]);
+            let done = run_query(&trio, profile, &["--format", form, sql]);
             assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
             done
         };
         let rows = json!([[1, "rye", "dark, sour"], [2, "spelt", null], [30, "a\tb", "\"x\""]]);
         let expected = json!({ "ok": true, "schema_version": 1, "data": {
             "columns": ["id", "name", "note"], "rows": rows, "truncated": false } });
-        assert_eq!(of("json").json(), expected, "{profile}");
+        assert_eq!(of("json").parse_json(), expected, "{profile}");
         let csv = "id,name,note\n1,rye,\"dark, sour\"\n2,spelt,\n30,a\tb,\"\"\"x\"\"\"\n";
         assert_eq!(of("csv").stdout, csv, "{profile}");
         let tsv = "id\tname\tnote\n1\trye\tdark, sour\n2\tspelt\t\\N\n30\ta\\tb\t\"x\"\n";
@@ -44,8 +46,9 @@ fn rows_are_printed_for_people_and_for_programs() {
         let table = "id  name   note\n--  -----  ----------\n 1  rye    dark, sour\n 2  spelt  NULL\n\
                      30  a b    \"x\"\n(3 rows)\n";
         assert_eq!(of("table").stdout, table, "{profile}");
-        assert_eq!(query(&trio, profile, &[sql]).stdout, table);
-        let twice = query(&trio, profile, &["--format", "json", "SELECT 1 AS a, 2 AS a"]).json();
+        assert_eq!(run_query(&trio, profile, &[sql]).stdout, table);
+        let twice =
+            run_query(&trio, profile, &["--format", "json", "SELECT 1 AS a, 2 AS a"]).parse_json();
         assert_eq!(
             (&twice["data"]["columns"], &twice["data"]["rows"]),
             (&json!(["a", "a"]), &json!([[1, 2]]))
@@ -54,10 +57,10 @@ fn rows_are_printed_for_people_and_for_programs() {
 }
 
 #[test]
-fn a_statement_comes_from_standard_input_as_well() {
-    let trio = Trio::with(BREADS);
-    let file = trio.settings("");
-    let mut asked = program()
+fn query_reads_statement_from_standard_input() {
+    let trio = AllEngines::with_statements(BREADS_SQL);
+    let file = trio.write_settings("");
+    let mut asked = vademecum_command()
         .args(["query", "--profile", "lite", "--format", "csv", "-", "--config"])
         .arg(&file)
         .stdin(Stdio::piped())
@@ -68,13 +71,13 @@ fn a_statement_comes_from_standard_input_as_well() {
     asked.stdin.take().unwrap().write_all(sql).unwrap();
     let output = asked.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "name\nrye\nspelt\n");
-    let done = query(&trio, "lite", &[" "]);
+    let done = run_query(&trio, "lite", &[" "]);
     assert!(done.code == 2 && done.stderr.contains("there is no statement"), "{done:?}");
 }
 
 #[test]
-fn a_command_ends_with_the_code_of_what_went_wrong() {
-    let trio = Trio::with(BREADS);
+fn query_exit_code_identifies_error() {
+    let trio = AllEngines::with_statements(BREADS_SQL);
     for profile in PROFILES {
         for (sql, code, name) in [
             ("SELECT id FROM breads", 0, ""),
@@ -82,10 +85,10 @@ fn a_command_ends_with_the_code_of_what_went_wrong() {
             ("SELECT 1; SELECT 2", 4, "XSQL_RO_BLOCKED"),
             ("SELECT nothing FROM nowhere", 5, "XSQL_DB_EXEC_FAILED"),
         ] {
-            let done = query(&trio, profile, &["--format", "json", sql]);
+            let done = run_query(&trio, profile, &["--format", "json", sql]);
             assert_eq!(done.code, code, "{profile}: {done:?}");
             if code != 0 {
-                let answer = done.json();
+                let answer = done.parse_json();
                 assert_eq!(
                     (&answer["ok"], &answer["error"]["code"]),
                     (&json!(false), &json!(name))
@@ -94,24 +97,27 @@ fn a_command_ends_with_the_code_of_what_went_wrong() {
             }
         }
     }
-    let done = run(&trio, &["query", "SELECT 1"]);
+    let done = run_with_profiles(&trio, &["query", "SELECT 1"]);
     assert!(done.code == 2 && done.stderr.contains("lite, maria, pg"), "{done:?}");
-    let done = query(&trio, "cellar", &["SELECT 1"]);
+    let done = run_query(&trio, "cellar", &["SELECT 1"]);
     assert!(done.code == 2 && done.stderr.contains("profile does not exist"), "{done:?}");
-    let gone =
-        format!("[profiles.gone]\nengine = \"sqlite\"\npath = {:?}\n", trio.library.file("gone"));
-    let file = trio.library.write("gone.toml", gone);
+    let gone = format!(
+        "[profiles.gone]\nengine = \"sqlite\"\npath = {:?}\n",
+        trio.library.file_path("gone")
+    );
+    let file = trio.library.write_file("gone.toml", gone);
     let done = trio.library.run(&["query", "SELECT 1", "--config", file.to_str().unwrap()]);
-    assert_eq!(done.code, 3, "the only profile need not be named: {done:?}");
-    let wrong = trio.library.write("wrong.toml", "[profiles.gone]\nengine = \"oracle\"\n");
+    assert_eq!(done.code, 3, "a single profile is the default: {done:?}");
+    let wrong = trio.library.write_file("wrong.toml", "[profiles.gone]\nengine = \"oracle\"\n");
     let done = trio.library.run(&["query", "SELECT 1", "--config", wrong.to_str().unwrap()]);
     assert_eq!(done.code, 2, "{done:?}");
 }
 
 #[test]
-fn a_statement_writes_only_if_profile_and_command_line_say_so() {
-    let trio = Trio::with(BREADS);
-    let write = trio.library.write("write.toml", trio.profiles("unsafe_allow_write = true\n"));
+fn query_writes_only_with_profile_setting_and_flag() {
+    let trio = AllEngines::with_statements(BREADS_SQL);
+    let write =
+        trio.library.write_file("write.toml", trio.profile_settings("unsafe_allow_write = true\n"));
     for profile in PROFILES {
         let sql = "INSERT INTO breads (id, name) VALUES (4, 'wheat')";
         let with = |file: &str, more: &[&str]| {
@@ -119,23 +125,30 @@ fn a_statement_writes_only_if_profile_and_command_line_say_so() {
                 ["query", "--profile", profile, "--format", "json", sql, "--config", file];
             trio.library.run(&[&arguments, more].concat())
         };
-        let read = trio.settings("");
+        let read = trio.write_settings("");
         let (read, write) = (read.to_str().unwrap(), write.to_str().unwrap());
         let flag = ["--unsafe-allow-write"];
         for done in [with(read, &[]), with(read, &flag), with(write, &[])] {
-            assert_eq!((done.code, &done.json()["error"]["code"]), (4, &json!("XSQL_RO_BLOCKED")));
+            assert_eq!(
+                (done.code, &done.parse_json()["error"]["code"]),
+                (4, &json!("XSQL_RO_BLOCKED"))
+            );
         }
-        assert_eq!(trio.count(profile, "SELECT count(*) FROM breads"), 3);
+        assert_eq!(trio.query_count(profile, "SELECT count(*) FROM breads"), 3);
         let done = with(write, &flag);
-        assert_eq!((done.code, &done.json()["data"]["rows_affected"]), (0, &json!(1)), "{done:?}");
-        assert_eq!(trio.count(profile, "SELECT count(*) FROM breads"), 4);
+        assert_eq!(
+            (done.code, &done.parse_json()["data"]["rows_affected"]),
+            (0, &json!(1)),
+            "{done:?}"
+        );
+        assert_eq!(trio.query_count(profile, "SELECT count(*) FROM breads"), 4);
     }
 }
 
 #[test]
-fn a_cap_that_keeps_rows_back_is_told() {
-    let trio = Trio::with(BREADS);
-    let file = trio.library.write("few.toml", trio.profiles("max_rows = 2\n"));
+fn query_warns_when_rows_are_truncated() {
+    let trio = AllEngines::with_statements(BREADS_SQL);
+    let file = trio.library.write_file("few.toml", trio.profile_settings("max_rows = 2\n"));
     for profile in PROFILES {
         let sql = "SELECT id FROM breads ORDER BY id";
         let arguments = ["query", "--profile", profile, "--format", "csv", sql, "--config"];
@@ -146,10 +159,10 @@ fn a_cap_that_keeps_rows_back_is_told() {
 }
 
 #[test]
-fn a_plan_is_told_by_each_engine_in_its_own_words() {
-    let trio = Trio::with(BREADS);
+fn explain_prints_native_plan_of_each_engine() {
+    let trio = AllEngines::with_statements(BREADS_SQL);
     let explain = |profile: &str, more: &[&str]| {
-        run(&trio, &[&["explain", "--profile", profile], more].concat())
+        run_with_profiles(&trio, &[&["explain", "--profile", profile], more].concat())
     };
     let words = ["SCAN breads", "breads", "Seq Scan on breads"];
     for (profile, word) in PROFILES.into_iter().zip(words) {
@@ -158,33 +171,37 @@ fn a_plan_is_told_by_each_engine_in_its_own_words() {
         assert_eq!(done.code, 0, "{done:?}");
         assert!(done.stdout.contains(word), "{done:?}");
         assert!(done.stdout.contains("- Sequential scan detected on 'breads'"), "{done:?}");
-        let data = explain(profile, &["--format", "json", sql]).json()["data"].clone();
+        let data = explain(profile, &["--format", "json", sql]).parse_json()["data"].clone();
         assert_eq!(data["analyzed"], false, "{data}");
         assert!(data["plan"].to_string().contains("breads"), "{data}");
         assert!(data["analysis"][0].as_str().unwrap().contains("'breads'"), "{data}");
         let done = explain(profile, &["--format", "json", "DELETE FROM breads"]);
-        assert_eq!((done.code, &done.json()["error"]["code"]), (4, &json!("XSQL_RO_BLOCKED")));
+        assert_eq!(
+            (done.code, &done.parse_json()["error"]["code"]),
+            (4, &json!("XSQL_RO_BLOCKED"))
+        );
     }
     let done = explain("pg", &["--analyze", "SELECT * FROM breads"]);
     assert!(done.stdout.contains("actual time"), "{done:?}");
-    assert_eq!(trio.count("pg", "SELECT count(*) FROM breads"), 3);
+    assert_eq!(trio.query_count("pg", "SELECT count(*) FROM breads"), 3);
 }
 
-const SHOP: &str = "CREATE TABLE makers (id integer PRIMARY KEY, name varchar(40) NOT NULL);\n\
+const SHOP_SQL: &str = "CREATE TABLE makers (id integer PRIMARY KEY, name varchar(40) NOT NULL);\n\
     CREATE TABLE rolls (id integer PRIMARY KEY, maker integer, price integer DEFAULT 3, \
     FOREIGN KEY (maker) REFERENCES makers (id));\n\
     CREATE UNIQUE INDEX rolls_by_maker ON rolls (maker, price);\n";
 
 #[test]
-fn the_tables_of_each_engine_are_told_with_their_keys() {
-    let trio = Trio::with(SHOP);
+fn schema_lists_tables_with_keys_and_indexes() {
+    let trio = AllEngines::with_statements(SHOP_SQL);
     for profile in PROFILES {
         let schema = |more: &[&str]| {
-            let done = run(&trio, &[&["schema", "--profile", profile], more].concat());
+            let done =
+                run_with_profiles(&trio, &[&["schema", "--profile", profile], more].concat());
             assert_eq!(done.code, 0, "{done:?}");
             done
         };
-        let all = schema(&["--format", "json"]).json();
+        let all = schema(&["--format", "json"]).parse_json();
         assert_eq!((&all["ok"], &all["data"]["truncated"]), (&json!(true), &json!(false)));
         let tables = all["data"]["tables"].as_array().unwrap();
         assert_eq!(tables.len(), 2, "{all}");
@@ -216,11 +233,11 @@ fn the_tables_of_each_engine_are_told_with_their_keys() {
 }
 
 #[test]
-fn mcp_server_is_mcp_by_another_name() {
+fn mcp_server_is_alias_of_mcp() {
     let library = Library::new();
-    let mut server = program()
+    let mut server = vademecum_command()
         .args(["mcp", "server", "--tool-names", "dotted", "--data"])
-        .arg(library.data())
+        .arg(library.data_folder())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -230,13 +247,13 @@ fn mcp_server_is_mcp_by_another_name() {
     let output = server.wait_with_output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&answer["result"], output.status.code()), (&json!({}), Some(0)));
-    assert_eq!(library.run(&["mcp", "client"]).code, 2, "nothing else may be said there");
+    assert_eq!(library.run(&["mcp", "client"]).code, 2, "`mcp` accepts no other subcommand");
 }
 
 #[test]
-fn who_is_told_not_to_serve_does_not() {
+fn disabled_mcp_setting_prevents_serving() {
     let library = Library::new();
-    let file = library.write("off.toml", "[mcp]\nenabled = false\n");
+    let file = library.write_file("off.toml", "[mcp]\nenabled = false\n");
     for command in ["mcp", "serve"] {
         let done = library.run(&[command, "--config", file.to_str().unwrap()]);
         assert!(done.code == 1 && done.stderr.contains("mcp.enabled"), "{done:?}");
@@ -244,19 +261,19 @@ fn who_is_told_not_to_serve_does_not() {
 }
 
 #[test]
-fn over_http_mcp_asks_who_it_is_or_does_not_start() {
+fn mcp_over_http_requires_authentication() {
     let library = Library::new();
     let http = "[mcp]\ntransport = \"streamable_http\"\n[server]\nlisten = \"127.0.0.1:0\"\n";
-    let file = library.write("single.toml", http);
+    let file = library.write_file("single.toml", http);
     let done = library.run(&["mcp", "--config", file.to_str().unwrap()]);
     assert!(done.code == 1 && done.stderr.contains("auth.mode"), "{done:?}");
-    let key = library.key("ada");
-    let file = library.write("multi.toml", format!("{http}[auth]\nmode = \"multi\"\n"));
-    let mut server = program()
+    let key = library.create_key("ada");
+    let file = library.write_file("multi.toml", format!("{http}[auth]\nmode = \"multi\"\n"));
+    let mut server = vademecum_command()
         .args(["mcp", "--config"])
         .arg(file)
         .arg("--data")
-        .arg(library.data())
+        .arg(library.data_folder())
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -266,9 +283,9 @@ fn over_http_mcp_asks_who_it_is_or_does_not_start() {
     let address = line.trim().strip_prefix("listening on http://").unwrap();
     let address = address.strip_suffix("/mcp").unwrap();
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-    assert_eq!(Request::new(address, "POST", "/mcp").json(&ping).send().status, 401);
+    assert_eq!(HttpRequest::new(address, "POST", "/mcp").json(&ping).send().status, 401);
     let bearer = format!("Bearer {key}");
-    let known = Request::new(address, "POST", "/mcp").header("authorization", &bearer);
+    let known = HttpRequest::new(address, "POST", "/mcp").header("authorization", &bearer);
     assert_eq!(known.json(&ping).send().json()["result"], json!({}));
     server.kill().unwrap();
     server.wait().unwrap();
@@ -276,15 +293,15 @@ fn over_http_mcp_asks_who_it_is_or_does_not_start() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_that_is_told_to_stop_ends_well_while_its_client_still_holds_it() {
+fn stdio_server_exits_cleanly_on_signal() {
     for name in ["-INT", "-TERM"] {
-        let library = Library::lanterns();
-        let mut pipe = library.pipe();
-        assert_eq!(pipe.uris("knowledge.search", &json!({ "query": "prisms" })).len(), 1);
+        let library = Library::with_lanterns();
+        let mut pipe = library.open_stdio();
+        assert_eq!(pipe.search_uris("knowledge.search", &json!({ "query": "prisms" })).len(), 1);
         let begun = Instant::now();
         let sent = Command::new("kill").args([name, &pipe.process().to_string()]).status();
         assert!(sent.unwrap().success());
-        assert_eq!(pipe.wait(), Some(0), "{name}");
+        assert_eq!(pipe.wait_for_exit(), Some(0), "{name}");
         assert!(begun.elapsed() < Duration::from_secs(5), "{name}");
     }
 }

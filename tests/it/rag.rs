@@ -1,58 +1,73 @@
-//! `rag.*`: collections in chunks, as agents of `ProxySQL` know them.
+//! End-to-end tests of the `rag.*` tools, whose contract is that of the `ProxySQL` agents.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use vademecum_collections::Document;
 
-use crate::program::{Caller, Library, Server, shelf};
+use crate::support::{Library, McpClient, Server, collection_fixtures};
 
-const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
+const STUB_EMBEDDINGS: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
 
-fn posts() -> (Library, Server) {
+fn serve_posts() -> (Library, Server) {
     let library = Library::new();
-    shelf::put(&library, "stack_posts", None, &shelf::posts());
+    collection_fixtures::insert_collection(
+        &library,
+        "stack_posts",
+        None,
+        &collection_fixtures::sample_posts(),
+    );
     let server = library.serve();
     (library, server)
 }
 
-/// The same with vectors, and a small source beside a large one.
-fn embedded() -> (Library, Server) {
+/// Serves the posts with vectors, together with a much larger collection `recipes`.
+fn serve_with_vectors() -> (Library, Server) {
     let library = Library::new();
-    shelf::put(&library, "stack_posts", None, &shelf::posts());
+    collection_fixtures::insert_collection(
+        &library,
+        "stack_posts",
+        None,
+        &collection_fixtures::sample_posts(),
+    );
     let many: Vec<Document> = (0..120)
         .map(|number| {
             let text = format!("Recipe {number}: knead the dough and bake the bread.");
-            shelf::document(&format!("bread:{number}"), "Bread", &json!({}), &[&text])
+            collection_fixtures::chunked_document(
+                &format!("bread:{number}"),
+                "Bread",
+                &json!({}),
+                &[&text],
+            )
         })
         .collect();
-    shelf::put(&library, "recipes", None, &many);
+    collection_fixtures::insert_collection(&library, "recipes", None, &many);
     for name in ["stack_posts", "recipes"] {
-        shelf::embed(&library, name, 64);
+        collection_fixtures::embed_collection(&library, name, 64);
     }
-    let server = library.serve_set(STUB);
+    let server = library.serve_with_settings(STUB_EMBEDDINGS);
     (library, server)
 }
 
-fn ids(found: &Value) -> Vec<&str> {
+fn chunk_ids(found: &Value) -> Vec<&str> {
     found["results"].as_array().unwrap().iter().map(|it| it["chunk_id"].as_str().unwrap()).collect()
 }
 
-/// The code and the message of a call that is refused.
-fn refused(server: &Server, tool: &str, arguments: &Value) -> (String, String) {
-    let text = server.client().refuses(tool, arguments);
+/// Calls a tool that must fail and returns the code and the message of the error.
+fn expect_error(server: &Server, tool: &str, arguments: &Value) -> (String, String) {
+    let text = server.client().expect_tool_error(tool, arguments);
     let error: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}"));
     let said = |name: &str| error["error"][name].as_str().unwrap().to_owned();
     (said("code"), said("message"))
 }
 
-fn fts(server: &Server, arguments: &Value) -> Value {
-    server.client().call("rag.search_fts", arguments)
+fn search_fts(server: &Server, arguments: &Value) -> Value {
+    server.client().call_tool("rag.search_fts", arguments)
 }
 
 #[test]
-fn a_search_answers_ids_and_scores_and_no_text() {
-    let (_library, server) = posts();
-    let found = fts(&server, &json!({ "query": "json_extract mysql" }));
+fn fts_search_returns_ids_and_scores_without_text() {
+    let (_library, server) = serve_posts();
+    let found = search_fts(&server, &json!({ "query": "json_extract mysql" }));
     let first = &found["results"][0];
     assert_eq!(first["chunk_id"], "posts:1#0");
     assert_eq!(
@@ -77,30 +92,39 @@ fn a_search_answers_ids_and_scores_and_no_text() {
 }
 
 #[test]
-fn k_is_between_1_and_50_and_what_is_left_out_is_told() {
+fn k_is_clamped_and_truncation_reported() {
     let library = Library::new();
     let many: Vec<Document> = (0..80)
         .map(|number| {
-            shelf::document(&format!("posts:{number}"), "MySQL", &json!({}), &["About MySQL."])
+            collection_fixtures::chunked_document(
+                &format!("posts:{number}"),
+                "MySQL",
+                &json!({}),
+                &["About MySQL."],
+            )
         })
         .collect();
-    shelf::put(&library, "many", None, &many);
+    collection_fixtures::insert_collection(&library, "many", None, &many);
     let server = library.serve();
-    let found = fts(&server, &json!({ "query": "mysql", "k": 5_000 }));
-    assert_eq!((ids(&found).len(), &found["truncated"]), (50, &json!(true)));
+    let found = search_fts(&server, &json!({ "query": "mysql", "k": 5_000 }));
+    assert_eq!((chunk_ids(&found).len(), &found["truncated"]), (50, &json!(true)));
     assert_eq!(found["stats"]["k_requested"], 5_000);
-    let rest = fts(&server, &json!({ "query": "mysql", "k": 50, "offset": 50 }));
-    assert_eq!((ids(&rest).len(), &rest["truncated"]), (30, &json!(false)));
-    assert!(ids(&rest).iter().all(|id| !ids(&found).contains(id)), "pages are disjoint");
+    let rest = search_fts(&server, &json!({ "query": "mysql", "k": 50, "offset": 50 }));
+    assert_eq!((chunk_ids(&rest).len(), &rest["truncated"]), (30, &json!(false)));
+    assert!(
+        chunk_ids(&rest).iter().all(|id| !chunk_ids(&found).contains(id)),
+        "pages are disjoint"
+    );
     for k in [0, -1] {
-        let (code, message) = refused(&server, "rag.search_fts", &json!({ "query": "a", "k": k }));
+        let (code, message) =
+            expect_error(&server, "rag.search_fts", &json!({ "query": "a", "k": k }));
         assert!(code == "INVALID_ARGUMENT" && message.starts_with("k:"), "{message}");
     }
 }
 
 #[test]
-fn any_text_can_be_searched_for() {
-    let (_library, server) = posts();
+fn fts_search_accepts_any_text() {
+    let (_library, server) = serve_posts();
     for query in [
         "can't connect",
         "C++ vector",
@@ -115,23 +139,30 @@ fn any_text_can_be_searched_for() {
         "what -- means",
         "a;b",
     ] {
-        assert!(fts(&server, &json!({ "query": query }))["results"].is_array(), "{query}");
+        assert!(search_fts(&server, &json!({ "query": query }))["results"].is_array(), "{query}");
     }
     for query in ["UPDATE trigger", "DELETE cascade"] {
-        assert_eq!(ids(&fts(&server, &json!({ "query": query })))[0], "posts:3#0", "{query}");
+        assert_eq!(
+            chunk_ids(&search_fts(&server, &json!({ "query": query })))[0],
+            "posts:3#0",
+            "{query}"
+        );
     }
-    assert!(fts(&server, &json!({ "query": "x".repeat(8_192) }))["results"].is_array());
+    assert!(search_fts(&server, &json!({ "query": "x".repeat(8_192) }))["results"].is_array());
     let long = json!({ "query": "x".repeat(8_193) });
-    assert_eq!(refused(&server, "rag.search_fts", &long).0, "LIMIT_EXCEEDED");
-    assert_eq!(refused(&server, "rag.search_fts", &json!({ "query": " " })).0, "INVALID_ARGUMENT");
+    assert_eq!(expect_error(&server, "rag.search_fts", &long).0, "LIMIT_EXCEEDED");
+    assert_eq!(
+        expect_error(&server, "rag.search_fts", &json!({ "query": " " })).0,
+        "INVALID_ARGUMENT"
+    );
 }
 
 #[test]
-fn a_result_shows_what_is_wanted() {
-    let (_library, server) = posts();
+fn return_options_select_result_fields() {
+    let (_library, server) = serve_posts();
     let shown = json!({ "include_snippets": true, "include_title": false,
         "include_metadata": false, "include_raw": true });
-    let found = fts(&server, &json!({ "query": "arrow", "return": shown }));
+    let found = search_fts(&server, &json!({ "query": "arrow", "return": shown }));
     let only = &found["results"][0];
     assert_eq!(only["snippet"], "The arrow operator of MySQL is shorter.");
     assert!(only.get("title").is_none() && only.get("metadata").is_none(), "{only}");
@@ -139,10 +170,10 @@ fn a_result_shows_what_is_wanted() {
 }
 
 #[test]
-fn filters_are_those_of_the_contract() {
-    let (_library, server) = posts();
+fn filters_follow_contract() {
+    let (_library, server) = serve_posts();
     let with = |filters: Value| {
-        let found = fts(&server, &json!({ "query": "mysql", "filters": filters }));
+        let found = search_fts(&server, &json!({ "query": "mysql", "filters": filters }));
         let mut documents: Vec<String> = found["results"]
             .as_array()
             .unwrap()
@@ -153,7 +184,8 @@ fn filters_are_those_of_the_contract() {
         documents.dedup();
         documents.join(" ")
     };
-    let source = &fts(&server, &json!({ "query": "mysql" }))["results"][0]["source_id"].clone();
+    let source =
+        &search_fts(&server, &json!({ "query": "mysql" }))["results"][0]["source_id"].clone();
     assert_eq!(with(json!({ "source_ids": [source] })), "posts:1 posts:2 posts:3");
     assert_eq!(with(json!({ "source_ids": [source], "source_names": ["other"] })), "");
     assert_eq!(with(json!({ "tags_all": ["mysql", "json"] })), "posts:1 posts:3");
@@ -170,37 +202,37 @@ fn filters_are_those_of_the_contract() {
         (json!({ "tag": ["a"] }), "tag"),
     ] {
         let arguments = json!({ "query": "mysql", "filters": filters });
-        let (code, message) = refused(&server, "rag.search_fts", &arguments);
+        let (code, message) = expect_error(&server, "rag.search_fts", &arguments);
         assert!(code == "INVALID_ARGUMENT" && message.contains(named), "{message}");
     }
 }
 
 #[test]
-fn what_is_switched_off_or_deleted_is_nowhere() {
-    let (library, server) = posts();
-    let collection = shelf::open(&library, "stack_posts");
-    shelf::write(&collection, |writer| {
+fn disabled_sources_and_deleted_documents_are_hidden() {
+    let (library, server) = serve_posts();
+    let collection = collection_fixtures::open_collection(&library, "stack_posts");
+    collection_fixtures::write_collection(&collection, |writer| {
         writer
             .execute("UPDATE rag_documents SET deleted = 1 WHERE doc_id = 'posts:2'", &[])
             .unwrap();
     });
-    let found = fts(&server, &json!({ "query": "mysql" }));
-    assert_eq!(ids(&found).len(), 3);
-    let read = server.client().call("rag.get_docs", &json!({ "doc_ids": ["posts:2"] }));
+    let found = search_fts(&server, &json!({ "query": "mysql" }));
+    assert_eq!(chunk_ids(&found).len(), 3);
+    let read = server.client().call_tool("rag.get_docs", &json!({ "doc_ids": ["posts:2"] }));
     assert_eq!(read["missing"], json!(["posts:2"]));
-    shelf::write(&collection, |writer| {
+    collection_fixtures::write_collection(&collection, |writer| {
         writer.execute("UPDATE rag_sources SET enabled = 0", &[]).unwrap();
     });
-    assert_eq!(ids(&fts(&server, &json!({ "query": "mysql" }))), [""; 0]);
+    assert_eq!(chunk_ids(&search_fts(&server, &json!({ "query": "mysql" }))), [""; 0]);
 }
 
 #[test]
-fn vectors_are_filtered_before_they_are_limited() {
-    let (_library, server) = embedded();
-    let near = |arguments: Value| server.client().call("rag.search_vector", &arguments);
+fn vector_search_filters_before_limiting() {
+    let (_library, server) = serve_with_vectors();
+    let near = |arguments: Value| server.client().call_tool("rag.search_vector", &arguments);
     let filters = json!({ "source_names": ["stack_posts"] });
     let found = near(json!({ "query_text": "knead the bread", "k": 4, "filters": filters }));
-    assert_eq!(ids(&found).len(), 4, "{found}");
+    assert_eq!(chunk_ids(&found).len(), 4, "{found}");
     let found = near(json!({ "query_text": "index a generated column", "k": 1,
         "return": { "include_raw": true } }));
     let first = &found["results"][0];
@@ -210,12 +242,12 @@ fn vectors_are_filtered_before_they_are_limited() {
     assert!((score - (1.0 - distance / 2.0)).abs() < 1e-6 && (0.0..=1.0).contains(&score));
     assert_eq!(found["truncated"], true);
     let named = json!({ "query_text": "x", "embedding": { "model": "other" } });
-    assert_eq!(refused(&server, "rag.search_vector", &named).0, "INVALID_ARGUMENT");
+    assert_eq!(expect_error(&server, "rag.search_vector", &named).0, "INVALID_ARGUMENT");
 }
 
 #[test]
-fn a_vector_can_be_given_and_must_be_one() {
-    let (_library, server) = embedded();
+fn vector_search_validates_query_embedding() {
+    let (_library, server) = serve_with_vectors();
     let vector = |values: &[f32]| {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         json!({ "dim": values.len(), "values_b64": STANDARD.encode(bytes) })
@@ -224,10 +256,10 @@ fn a_vector_can_be_given_and_must_be_one() {
     values[3] = 2.0;
     let found = server
         .client()
-        .call("rag.search_vector", &json!({ "query_embedding": vector(&values), "k": 3 }));
-    assert_eq!(ids(&found).len(), 3);
+        .call_tool("rag.search_vector", &json!({ "query_embedding": vector(&values), "k": 3 }));
+    assert_eq!(chunk_ids(&found).len(), 3);
     let wrong = |arguments: Value, part: &str| {
-        let (code, message) = refused(&server, "rag.search_vector", &arguments);
+        let (code, message) = expect_error(&server, "rag.search_vector", &arguments);
         assert!(code == "INVALID_ARGUMENT" && message.contains(part), "{code} {message}");
     };
     wrong(json!({ "k": 3 }), "query_text");
@@ -244,24 +276,25 @@ fn a_vector_can_be_given_and_must_be_one() {
 }
 
 #[test]
-fn without_a_provider_vectors_say_what_to_configure_and_hybrid_does_without() {
-    let (_library, server) = posts();
-    let (code, message) = refused(&server, "rag.search_vector", &json!({ "query_text": "json" }));
+fn missing_provider_fails_vector_and_degrades_hybrid_search() {
+    let (_library, server) = serve_posts();
+    let (code, message) =
+        expect_error(&server, "rag.search_vector", &json!({ "query_text": "json" }));
     assert!(code == "NOT_CONFIGURED" && message.contains("embeddings.provider"), "{message}");
-    let found = server.client().call("rag.search_hybrid", &json!({ "query": "json_extract" }));
-    assert_eq!(ids(&found)[0], "posts:1#0");
+    let found = server.client().call_tool("rag.search_hybrid", &json!({ "query": "json_extract" }));
+    assert_eq!(chunk_ids(&found)[0], "posts:1#0");
     let degraded = found["stats"]["degraded"].as_str().unwrap();
     assert!(degraded.contains("embeddings.provider"), "{degraded}");
 }
 
-fn hybrid(server: &Server, arguments: &Value) -> Value {
-    server.client().call("rag.search_hybrid", arguments)
+fn search_hybrid(server: &Server, arguments: &Value) -> Value {
+    server.client().call_tool("rag.search_hybrid", arguments)
 }
 
 #[test]
-fn lists_are_fused_by_reciprocal_ranks() {
-    let (_library, server) = embedded();
-    let found = hybrid(&server, &json!({ "query": "mysql json column", "k": 50 }));
+fn hybrid_search_fuses_by_reciprocal_rank() {
+    let (_library, server) = serve_with_vectors();
+    let found = search_hybrid(&server, &json!({ "query": "mysql json column", "k": 50 }));
     assert_eq!(found["stats"]["mode"], "fuse");
     assert!(found["stats"].get("degraded").is_none(), "{found}");
     let rank = |it: &Value, leg: &str| it["debug"][leg].as_f64().unwrap();
@@ -276,28 +309,32 @@ fn lists_are_fused_by_reciprocal_ranks() {
     }
     let halves =
         json!({ "query": "mysql json column", "k": 50, "fuse": { "w_fts": 0.5, "w_vec": 0.5 } });
-    assert_eq!(ids(&hybrid(&server, &halves)), ids(&found), "only the ratio of weights counts");
+    assert_eq!(
+        chunk_ids(&search_hybrid(&server, &halves)),
+        chunk_ids(&found),
+        "only the ratio of weights counts"
+    );
     let words = json!({ "query": "mysql json column", "k": 3, "fuse": { "w_vec": 0 } });
-    let plain = fts(&server, &json!({ "query": "mysql json column", "k": 3 }));
-    assert_eq!(ids(&hybrid(&server, &words)), ids(&plain));
+    let plain = search_fts(&server, &json!({ "query": "mysql json column", "k": 3 }));
+    assert_eq!(chunk_ids(&search_hybrid(&server, &words)), chunk_ids(&plain));
     for arguments in [
         json!({ "query": "a", "mode": "zzz" }),
         json!({ "query": "a", "fuse": { "w_fts": -1 } }),
         json!({ "query": "a", "fuse": { "fts_k": 0 } }),
     ] {
-        assert_eq!(refused(&server, "rag.search_hybrid", &arguments).0, "INVALID_ARGUMENT");
+        assert_eq!(expect_error(&server, "rag.search_hybrid", &arguments).0, "INVALID_ARGUMENT");
     }
 }
 
 #[test]
-fn what_words_found_is_put_in_the_order_of_the_vectors() {
-    let (_library, server) = embedded();
+fn fts_then_vec_reranks_candidates_by_vector() {
+    let (_library, server) = serve_with_vectors();
     let arguments = json!({ "query": "mysql index", "k": 2, "mode": "fts_then_vec",
         "fts_then_vec": { "candidates_k": 3, "rerank_k": 50, "vec_metric": "l2" } });
-    let found = hybrid(&server, &arguments);
-    assert_eq!((ids(&found).len(), &found["stats"]["mode"]), (2, &json!("fts_then_vec")));
-    let candidates = fts(&server, &json!({ "query": "mysql index", "k": 3 }));
-    assert!(ids(&found).iter().all(|id| ids(&candidates).contains(id)), "{found}");
+    let found = search_hybrid(&server, &arguments);
+    assert_eq!((chunk_ids(&found).len(), &found["stats"]["mode"]), (2, &json!("fts_then_vec")));
+    let candidates = search_fts(&server, &json!({ "query": "mysql index", "k": 3 }));
+    assert!(chunk_ids(&found).iter().all(|id| chunk_ids(&candidates).contains(id)), "{found}");
     let scores: Vec<f64> = found["results"]
         .as_array()
         .unwrap()
@@ -305,14 +342,18 @@ fn what_words_found_is_put_in_the_order_of_the_vectors() {
         .map(|it| it["score_vec"].as_f64().unwrap())
         .collect();
     assert!(scores[0] >= scores[1]);
-    assert_eq!(ids(&hybrid(&server, &arguments)), ids(&found), "the same again");
+    assert_eq!(
+        chunk_ids(&search_hybrid(&server, &arguments)),
+        chunk_ids(&found),
+        "the order is deterministic"
+    );
 }
 
 #[test]
-fn chunks_are_read_in_the_order_that_is_asked_for() {
-    let (_library, server) = posts();
+fn get_chunks_preserves_requested_order() {
+    let (_library, server) = serve_posts();
     let asked = json!({ "chunk_ids": ["posts:1#1", "posts:9#0", "posts:1#0", "no id"] });
-    let read = server.client().call("rag.get_chunks", &asked);
+    let read = server.client().call_tool("rag.get_chunks", &asked);
     let chunks = read["chunks"].as_array().unwrap();
     assert_eq!(
         (&chunks[0]["chunk_id"], &chunks[1]["chunk_id"]),
@@ -323,38 +364,45 @@ fn chunks_are_read_in_the_order_that_is_asked_for() {
     assert_eq!(chunks[0]["doc_metadata"]["Score"], "12");
     assert_eq!(read["missing"], json!(["posts:9#0", "no id"]));
     assert_eq!(
-        refused(&server, "rag.get_chunks", &json!({ "chunk_ids": [] })).0,
+        expect_error(&server, "rag.get_chunks", &json!({ "chunk_ids": [] })).0,
         "INVALID_ARGUMENT"
     );
     let many: Vec<String> = (0..501).map(|number| format!("posts:{number}#0")).collect();
     assert_eq!(
-        refused(&server, "rag.get_chunks", &json!({ "chunk_ids": many })).0,
+        expect_error(&server, "rag.get_chunks", &json!({ "chunk_ids": many })).0,
         "LIMIT_EXCEEDED"
     );
 }
 
 #[test]
-fn an_answer_holds_two_million_bytes_of_text() {
+fn reply_text_is_limited_to_two_million_bytes() {
     let library = Library::new();
     let big = "MySQL ".repeat(50_000);
     let documents: Vec<Document> = (0..9)
-        .map(|number| shelf::document(&format!("big:{number}"), "Big", &json!({}), &[&big]))
+        .map(|number| {
+            collection_fixtures::chunked_document(
+                &format!("big:{number}"),
+                "Big",
+                &json!({}),
+                &[&big],
+            )
+        })
         .collect();
-    shelf::put(&library, "big", None, &documents);
+    collection_fixtures::insert_collection(&library, "big", None, &documents);
     let server = library.serve();
     let ids: Vec<String> = (0..9).map(|number| format!("big:{number}#0")).collect();
-    let read = server.client().call("rag.get_chunks", &json!({ "chunk_ids": ids }));
+    let read = server.client().call_tool("rag.get_chunks", &json!({ "chunk_ids": ids }));
     assert_eq!((read["chunks"].as_array().unwrap().len(), &read["truncated"]), (6, &json!(true)));
     let ids: Vec<String> = (0..9).map(|number| format!("big:{number}")).collect();
-    let read = server.client().call("rag.get_docs", &json!({ "doc_ids": ids }));
+    let read = server.client().call_tool("rag.get_docs", &json!({ "doc_ids": ids }));
     assert_eq!((read["docs"].as_array().unwrap().len(), &read["truncated"]), (6, &json!(true)));
 }
 
 #[test]
-fn a_document_is_read_whole() {
-    let (_library, server) = posts();
+fn get_docs_returns_full_text() {
+    let (_library, server) = serve_posts();
     let asked = json!({ "doc_ids": ["posts:1", "x') OR ('1'='1"] });
-    let read = server.client().call("rag.get_docs", &asked);
+    let read = server.client().call_tool("rag.get_docs", &asked);
     let docs = read["docs"].as_array().unwrap();
     assert_eq!(docs.len(), 1);
     assert_eq!(docs[0]["pk_json"], json!({ "Id": 1 }));
@@ -363,9 +411,9 @@ fn a_document_is_read_whole() {
 }
 
 #[test]
-fn rows_are_fetched_from_databases_only() {
-    let (_library, server) = posts();
-    let fetch = |arguments: Value| refused(&server, "rag.fetch_from_source", &arguments);
+fn fetch_from_source_requires_database_collection() {
+    let (_library, server) = serve_posts();
+    let fetch = |arguments: Value| expect_error(&server, "rag.fetch_from_source", &arguments);
     let (code, message) = fetch(json!({ "doc_ids": ["posts:1"], "columns": ["Id"] }));
     assert!(code == "NOT_CONFIGURED" && message.contains("stack_posts"), "{message}");
     assert_eq!(
@@ -380,43 +428,62 @@ fn rows_are_fetched_from_databases_only() {
 }
 
 #[test]
-fn a_collection_is_its_owners() {
+fn collection_visible_to_owner_and_access_tags_only() {
     let library = Library::new();
-    let (ada, bob) = (library.key("ada"), library.key("bob"));
-    shelf::put(&library, "adas", Some("ada"), &shelf::posts());
+    let (ada, bob) = (library.create_key("ada"), library.create_key("bob"));
+    collection_fixtures::insert_collection(
+        &library,
+        "adas",
+        Some("ada"),
+        &collection_fixtures::sample_posts(),
+    );
     let tagged = Document {
         access: vec!["premium".to_owned()],
-        ..shelf::document("shared:1", "Premium MySQL", &json!({}), &["Premium MySQL."])
+        ..collection_fixtures::chunked_document(
+            "shared:1",
+            "Premium MySQL",
+            &json!({}),
+            &["Premium MySQL."],
+        )
     };
-    shelf::put(&library, "shared", None, &[tagged]);
-    let server = library.serve_many("");
-    let gateway = library.key_with("gateway", &["--delegating"]);
+    collection_fixtures::insert_collection(&library, "shared", None, &[tagged]);
+    let server = library.serve_multi_user("");
+    let gateway = library.create_key_with("gateway", &["--delegating"]);
     let found = |key: &str| {
-        let found =
-            server.client().bearing(key).call("rag.search_fts", &json!({ "query": "mysql" }));
-        ids(&found).len()
+        let found = server
+            .client()
+            .with_bearer_token(key)
+            .call_tool("rag.search_fts", &json!({ "query": "mysql" }));
+        chunk_ids(&found).len()
     };
     assert_eq!((found(&ada), found(&bob)), (4, 0));
     let read = server
         .client()
-        .bearing(&bob)
-        .call("rag.get_docs", &json!({ "doc_ids": ["posts:1", "shared:1"] }));
+        .with_bearer_token(&bob)
+        .call_tool("rag.get_docs", &json!({ "doc_ids": ["posts:1", "shared:1"] }));
     assert_eq!(read["missing"], json!(["posts:1", "shared:1"]));
     for (tags, count) in [("[]", 0), (r#"["premium"]"#, 1)] {
-        let client = server.client().bearing(&gateway).with_header("x-session-tags", tags);
-        let found = client.call("rag.search_fts", &json!({ "query": "mysql" }));
-        assert_eq!(ids(&found).len(), count, "{tags}");
+        let client =
+            server.client().with_bearer_token(&gateway).with_header("x-session-tags", tags);
+        let found = client.call_tool("rag.search_fts", &json!({ "query": "mysql" }));
+        assert_eq!(chunk_ids(&found).len(), count, "{tags}");
     }
 }
 
 #[test]
-fn the_tools_are_there_when_there_is_a_collection() {
+fn rag_tools_listed_only_with_collection() {
     let library = Library::new();
     let server = library.serve();
     let client = server.client();
-    assert!(!client.ask("tools/list", &json!({})).to_string().contains("rag.search_fts"));
+    assert!(!client.call_method("tools/list", &json!({})).to_string().contains("rag.search_fts"));
     let call = json!({ "name": "rag.search_fts", "arguments": { "query": "a" } });
-    assert_eq!(client.fails("tools/call", &call).0, -32_602);
-    let (_library, server) = posts();
-    assert!(server.client().ask("tools/list", &json!({})).to_string().contains("rag.search_fts"));
+    assert_eq!(client.expect_error("tools/call", &call).0, -32_602);
+    let (_library, server) = serve_posts();
+    assert!(
+        server
+            .client()
+            .call_method("tools/list", &json!({}))
+            .to_string()
+            .contains("rag.search_fts")
+    );
 }

@@ -1,27 +1,27 @@
-//! `rag.admin.stats` and `rag.admin.sync`: how much each collection holds, and
-//! bringing it up to date while the server runs.
+//! End-to-end tests of `rag.admin.stats` and `rag.admin.sync`: counts of each collection, and
+//! background synchronization while the server runs.
 
 use std::{fs, net::TcpListener, thread, time::Instant};
 
 use serde_json::{Value, json};
 
-use super::program::{Caller, Client, Library};
+use super::support::{HttpClient, Library, McpClient};
 
-const ON: &str = "[tools]\nrag = \"on\"\n";
+const RAG_ENABLED: &str = "[tools]\nrag = \"on\"\n";
 
-fn stats(client: &Client<'_>) -> Vec<Value> {
-    let answer = client.call("rag.admin.stats", &json!({}));
+fn fetch_stats(client: &HttpClient<'_>) -> Vec<Value> {
+    let answer = client.call_tool("rag.admin.stats", &json!({}));
     assert!(answer["stats"]["ms"].is_u64(), "{answer}");
     answer["sources"].as_array().unwrap().clone()
 }
 
-fn sync(client: &Client<'_>, names: &[&str]) -> Value {
-    client.call("rag.admin.sync", &json!({ "source_names": names }))
+fn request_sync(client: &HttpClient<'_>, names: &[&str]) -> Value {
+    client.call_tool("rag.admin.sync", &json!({ "source_names": names }))
 }
 
-/// The code and the message of a tool's error.
-fn error(client: &Client<'_>, tool: &str, arguments: &Value) -> (String, String) {
-    let result = client.result_of(tool, arguments);
+/// Calls a tool that must fail and returns the code and the message of the error.
+fn expect_error(client: &HttpClient<'_>, tool: &str, arguments: &Value) -> (String, String) {
+    let result = client.tool_result(tool, arguments);
     assert_eq!(result["isError"], true, "{result}");
     let text = result["content"][0]["text"].as_str().unwrap();
     let answer: Value = serde_json::from_str(text).unwrap();
@@ -29,11 +29,11 @@ fn error(client: &Client<'_>, tool: &str, arguments: &Value) -> (String, String)
     (said("code"), said("message"))
 }
 
-/// Waits until the counts of the first source are so.
-fn until(client: &Client<'_>, is_so: impl Fn(&Value) -> bool) -> Value {
+/// Polls `rag.admin.stats` until the first source satisfies the condition, for at most 60 seconds.
+fn wait_for_first_source(client: &HttpClient<'_>, is_so: impl Fn(&Value) -> bool) -> Value {
     let begun = Instant::now();
     loop {
-        let first = stats(client).into_iter().next().unwrap_or_default();
+        let first = fetch_stats(client).into_iter().next().unwrap_or_default();
         if is_so(&first) {
             return first;
         }
@@ -42,23 +42,23 @@ fn until(client: &Client<'_>, is_so: impl Fn(&Value) -> bool) -> Value {
     }
 }
 
-fn build(library: &Library, name: &str, folder: &str, more: &[&str]) {
-    let folder = library.file(folder);
+fn build_collection(library: &Library, name: &str, folder: &str, more: &[&str]) {
+    let folder = library.file_path(folder);
     let arguments = [&["collection", "build", name, folder.to_str().unwrap()], more].concat();
     let done = library.run(&arguments);
     assert_eq!(done.code, 0, "{done:?}");
 }
 
 #[test]
-fn documents_and_chunks_are_counted_each_by_itself() {
+fn stats_count_documents_and_chunks_separately() {
     let library = Library::new();
-    library.write("posts/1.md", "# One\n\nText.\n\n# More\n\nText.\n");
-    library.write("posts/2.md", "# Two\n\nText.\n");
-    library.write("posts/3.md", "# Three\n\nText.\n");
-    let server = library.serve_set(ON);
-    assert_eq!(stats(&server.client()), Vec::<Value>::new());
-    build(&library, "stack_posts", "posts", &[]);
-    let [source] = &stats(&server.client())[..] else { panic!("one source") };
+    library.write_file("posts/1.md", "# One\n\nText.\n\n# More\n\nText.\n");
+    library.write_file("posts/2.md", "# Two\n\nText.\n");
+    library.write_file("posts/3.md", "# Three\n\nText.\n");
+    let server = library.serve_with_settings(RAG_ENABLED);
+    assert_eq!(fetch_stats(&server.client()), Vec::<Value>::new());
+    build_collection(&library, "stack_posts", "posts", &[]);
+    let [source] = &fetch_stats(&server.client())[..] else { panic!("one source") };
     assert_eq!(source["source_name"], "stack_posts");
     assert_eq!((&source["docs"], &source["chunks"]), (&json!(3), &json!(4)));
     assert!(source["source_id"].is_i64());
@@ -66,92 +66,103 @@ fn documents_and_chunks_are_counted_each_by_itself() {
 }
 
 #[test]
-fn a_sync_brings_a_source_up_to_date_in_the_background() {
+fn sync_updates_source_in_background() {
     let library = Library::new();
-    library.write("posts/1.md", "# One\n\nText.\n");
-    build(&library, "stack_posts", "posts", &[]);
-    let server = library.serve_set(ON);
+    library.write_file("posts/1.md", "# One\n\nText.\n");
+    build_collection(&library, "stack_posts", "posts", &[]);
+    let server = library.serve_with_settings(RAG_ENABLED);
     let client = server.client();
-    library.write("posts/2.md", "# Two\n\nText.\n");
-    let answer = sync(&client, &["Stack_Posts", "stack_posts"]);
+    library.write_file("posts/2.md", "# Two\n\nText.\n");
+    let answer = request_sync(&client, &["Stack_Posts", "stack_posts"]);
     assert_eq!(answer["accepted"], true, "{answer}");
     assert!(answer["job_id"].as_str().unwrap().starts_with("sync-20"), "{answer}");
-    until(&client, |source| source["docs"] == 2);
-    fs::remove_file(library.file("posts/1.md")).unwrap();
-    // The job before may still be on its last step.
+    wait_for_first_source(&client, |source| source["docs"] == 2);
+    fs::remove_file(library.file_path("posts/1.md")).unwrap();
+    // The previous job may still be completing its last step.
     let begun = Instant::now();
-    while sync(&client, &[])["accepted"] == false {
+    while request_sync(&client, &[])["accepted"] == false {
         assert!(begun.elapsed().as_secs() < 60);
         thread::yield_now();
     }
-    until(&client, |source| source["docs"] == 1);
+    wait_for_first_source(&client, |source| source["docs"] == 1);
 }
 
 #[test]
-fn a_source_that_is_not_there_is_an_invalid_argument() {
+fn sync_rejects_unknown_source() {
     let library = Library::new();
-    let server = library.serve_set(ON);
+    let server = library.serve_with_settings(RAG_ENABLED);
     let client = server.client();
-    let call = |names: Value| error(&client, "rag.admin.sync", &json!({ "source_names": names }));
+    let call =
+        |names: Value| expect_error(&client, "rag.admin.sync", &json!({ "source_names": names }));
     let (code, message) = call(json!(["stack_posts"]));
     assert_eq!(code, "INVALID_ARGUMENT");
     assert!(message.contains("source_names: unknown source `stack_posts`"), "{message}");
     assert_eq!(call(json!([])).0, "INVALID_ARGUMENT");
     assert_eq!(call(json!({ "a": 1 })).0, "INVALID_ARGUMENT");
-    library.write("posts/1.md", "# One\n\nText.\n");
-    build(&library, "other", "posts", &["--owner", "ada"]);
+    library.write_file("posts/1.md", "# One\n\nText.\n");
+    build_collection(&library, "other", "posts", &["--owner", "ada"]);
     let (_, message) = call(json!(["other"]));
-    assert!(!message.contains("expected one of"), "it is not named to others: {message}");
-    build(&library, "shared", "posts", &[]);
+    assert!(
+        !message.contains("expected one of"),
+        "private collections must not be disclosed: {message}"
+    );
+    build_collection(&library, "shared", "posts", &[]);
     let (_, message) = call(json!(["stack_posts"]));
     assert!(message.ends_with("expected one of shared"), "{message}");
 }
 
 #[test]
-fn while_a_job_runs_the_same_job_is_answered() {
+fn sync_returns_running_job() {
     let library = Library::new();
-    library.write("posts/1.md", "# One\n\nText.\n");
-    // Whoever is asked for vectors takes its time.
+    library.write_file("posts/1.md", "# One\n\nText.\n");
+    // An embedding provider that accepts connections but never replies.
     let slow = TcpListener::bind("127.0.0.1:0").unwrap();
     let provider = format!(
         "[embeddings]\nprovider = \"ollama\"\napi_base = \"http://{}\"\nretries = 0\n",
         slow.local_addr().unwrap()
     );
-    let folder = library.file("posts");
+    let folder = library.file_path("posts");
     let collection = format!("[[collections]]\nname = \"stack_posts\"\nfolders = [{folder:?}]\n");
-    let server = library.serve_set(&format!("{ON}{provider}{collection}"));
+    let server = library.serve_with_settings(&format!("{RAG_ENABLED}{provider}{collection}"));
     let client = server.client();
-    let first = sync(&client, &["stack_posts"]);
-    let second = sync(&client, &["stack_posts"]);
+    let first = request_sync(&client, &["stack_posts"]);
+    let second = request_sync(&client, &["stack_posts"]);
     assert_eq!((&first["accepted"], &second["accepted"]), (&json!(true), &json!(false)));
     assert_eq!(first["job_id"], second["job_id"]);
     assert_eq!(second["reason"], "`stack_posts` is being synced already");
     drop(slow);
-    let source = until(&client, |source| source["docs"] == 1);
+    let source = wait_for_first_source(&client, |source| source["docs"] == 1);
     assert!(source["last_error"].as_str().unwrap().contains("ollama"), "{source}");
-    assert!(source["last_sync"].is_string(), "the text is there all the same: {source}");
+    assert!(source["last_sync"].is_string(), "text is synced although embedding failed: {source}");
 }
 
 #[test]
-fn looking_after_collections_takes_the_right_to_do_so() {
+fn admin_tools_require_admin_scope() {
     let library = Library::new();
-    library.write("posts/1.md", "# One\n\nText.\n");
-    build(&library, "adas", "posts", &["--owner", "ada"]);
-    let reader = library.key_with("ada", &["--scope", "read"]);
-    let [ada, bob] = ["ada", "bob"].map(|user| library.key_with(user, &["--scope", "admin"]));
-    let server = library.serve_many(ON);
+    library.write_file("posts/1.md", "# One\n\nText.\n");
+    build_collection(&library, "adas", "posts", &["--owner", "ada"]);
+    let reader = library.create_key_with("ada", &["--scope", "read"]);
+    let [ada, bob] =
+        ["ada", "bob"].map(|user| library.create_key_with(user, &["--scope", "admin"]));
+    let server = library.serve_multi_user(RAG_ENABLED);
     let listed = |key: &str| {
-        server.client().bearing(key).ask("tools/list", &json!({})).to_string().contains("rag.admin")
+        server
+            .client()
+            .with_bearer_token(key)
+            .call_method("tools/list", &json!({}))
+            .to_string()
+            .contains("rag.admin")
     };
     assert_eq!((listed(&reader), listed(&ada)), (false, true));
-    let refused = server.client().bearing(&reader).send(&super::program::request(
-        "tools/call",
-        &json!({ "name": "rag.admin.stats", "arguments": {} }),
-    ));
+    let refused =
+        server.client().with_bearer_token(&reader).send(&super::support::json_rpc_request(
+            "tools/call",
+            &json!({ "name": "rag.admin.stats", "arguments": {} }),
+        ));
     assert_eq!(refused.status, 403, "{refused:?}");
-    assert_eq!(stats(&server.client().bearing(&ada)).len(), 1);
-    let bob = server.client().bearing(&bob);
-    assert_eq!(stats(&bob), Vec::<Value>::new());
+    assert_eq!(fetch_stats(&server.client().with_bearer_token(&ada)).len(), 1);
+    let bob = server.client().with_bearer_token(&bob);
+    assert_eq!(fetch_stats(&bob), Vec::<Value>::new());
     let arguments = json!({ "source_names": ["adas"] });
-    assert_eq!(error(&bob, "rag.admin.sync", &arguments).0, "INVALID_ARGUMENT");
+    assert_eq!(expect_error(&bob, "rag.admin.sync", &arguments).0, "INVALID_ARGUMENT");
 }

@@ -1,18 +1,18 @@
-//! Transcripts, and everything that has a URI.
+//! End-to-end tests of transcripts and MCP resources.
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Client, Library, SOURCES};
+use crate::support::{HttpClient, Library, McpClient, SOURCES};
 
 #[test]
-fn a_transcript_has_the_real_times() {
-    let server = Library::lanterns().serve();
+fn transcript_formats_have_exact_times() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
     let transcript = |more: Value| {
         let mut arguments = more;
         arguments["media_id"] = talk["id"].clone();
-        client.call("media.transcript", &arguments)["content"].clone()
+        client.call_tool("media.transcript", &arguments)["content"].clone()
     };
     assert_eq!(
         transcript(json!({})),
@@ -56,19 +56,19 @@ fn a_transcript_has_the_real_times() {
 }
 
 #[test]
-fn a_transcript_is_read_again_as_the_same_cues() {
-    let server = Library::lanterns().serve();
+fn exported_transcript_reimports_with_same_cues() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
-    let segments = |client: &Client<'_>, id: &Value| {
+    let segments = |client: &HttpClient<'_>, id: &Value| {
         let arguments = json!({ "media_id": id, "format": "json" });
-        client.call("media.transcript", &arguments)["content"]["segments"].clone()
+        client.call_tool("media.transcript", &arguments)["content"]["segments"].clone()
     };
     for format in ["vtt", "srt"] {
         let arguments = json!({ "media_id": talk["id"], "format": format });
-        let written = client.call("media.transcript", &arguments)["content"].clone();
+        let written = client.call_tool("media.transcript", &arguments)["content"].clone();
         let again = Library::new();
-        again.import("media", &format!("talk.{format}"), written.as_str().unwrap());
+        again.import_file("media", &format!("talk.{format}"), written.as_str().unwrap());
         let server = again.serve();
         let copy = server.client().only_hit("media.search", &json!({ "query": "paraffin" }));
         let (before, after) =
@@ -81,35 +81,36 @@ fn a_transcript_is_read_again_as_the_same_cues() {
 }
 
 #[test]
-fn a_recording_names_its_transcript_as_an_attachment() {
-    let server = Library::lanterns().serve();
+fn recording_lists_transcript_as_attachment() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let talk = client.only_hit("media.search", &json!({ "query": "paraffin" }));
-    let item = client.call("media.get", &json!({ "media_id": talk["id"] }));
+    let item = client.call_tool("media.get", &json!({ "media_id": talk["id"] }));
     let attachment = &item["attachments"][0];
     assert_eq!((&attachment["type"], &attachment["cues"]), (&json!("transcript"), &json!(3)));
-    let read = client.ask("resources/read", &json!({ "uri": attachment["uri"] }));
+    let read = client.call_method("resources/read", &json!({ "uri": attachment["uri"] }));
     let text = read["contents"][0]["text"].as_str().unwrap();
     let spoken: Value = serde_json::from_str(text).unwrap();
     assert_eq!(spoken["segments"].as_array().unwrap().len(), 3);
 }
 
 #[test]
-fn a_document_without_a_transcript_says_so() {
-    let server = Library::lanterns().serve();
+fn document_without_transcript_is_refused() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     let article = client.only_hit("media.search", &json!({ "query": "clockwork" }));
-    let problem = client.refuses("media.transcript", &json!({ "media_id": article["id"] }));
+    let problem =
+        client.expect_tool_error("media.transcript", &json!({ "media_id": article["id"] }));
     assert!(problem.contains("transcript"), "{problem}");
     assert_eq!(
-        client.call("media.get", &json!({ "media_id": article["id"] }))["attachments"],
+        client.call_tool("media.get", &json!({ "media_id": article["id"] }))["attachments"],
         Value::Null
     );
 }
 
 #[test]
-fn every_item_is_a_resource() {
-    let server = Library::lanterns().serve();
+fn items_of_every_source_are_readable_resources() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     for (query, kind, words) in [
         ("prisms", "text/plain", "trim the wick"),
@@ -119,7 +120,7 @@ fn every_item_is_a_resource() {
         ("flickers", "application/json", "You repair lamps."),
     ] {
         let hit = client.only_hit("knowledge.search", &json!({ "query": query }));
-        let read = client.ask("resources/read", &json!({ "uri": hit["uri"] }));
+        let read = client.call_method("resources/read", &json!({ "uri": hit["uri"] }));
         assert_eq!(read["contents"].as_array().unwrap().len(), 1);
         let contents = &read["contents"][0];
         assert_eq!((&contents["uri"], &contents["mimeType"]), (&hit["uri"], &json!(kind)));
@@ -128,12 +129,12 @@ fn every_item_is_a_resource() {
 }
 
 #[test]
-fn the_types_of_media_are_a_resource() {
-    let server = Library::lanterns().serve();
+fn media_types_are_a_resource() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
-    let listed = client.ask("resources/list", &json!({}));
+    let listed = client.call_method("resources/list", &json!({}));
     assert_eq!(listed["resources"][0]["uri"], "media://types");
-    let read = client.ask("resources/read", &json!({ "uri": "media://types" }));
+    let read = client.call_method("resources/read", &json!({ "uri": "media://types" }));
     let contents = &read["contents"][0];
     assert_eq!(contents["mimeType"], "application/json");
     let kinds: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
@@ -152,13 +153,13 @@ fn the_types_of_media_are_a_resource() {
 }
 
 #[test]
-fn how_much_there_is_is_a_resource() {
-    let library = Library::of_pebbles(3);
+fn library_stats_are_a_resource() {
+    let library = Library::with_pebbles(3);
     let server = library.serve();
     let client = server.client();
-    let listed = client.ask("resources/list", &json!({}));
+    let listed = client.call_method("resources/list", &json!({}));
     assert_eq!(listed["resources"][1]["uri"], "knowledge://stats");
-    let read = client.ask("resources/read", &json!({ "uri": "knowledge://stats" }));
+    let read = client.call_method("resources/read", &json!({ "uri": "knowledge://stats" }));
     let contents = &read["contents"][0];
     assert_eq!(contents["mimeType"], "application/json");
     let stats: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
@@ -170,24 +171,25 @@ fn how_much_there_is_is_a_resource() {
     for (held, name) in
         stats["databases"].as_array().unwrap().iter().zip(["chacha", "media", "prompts"])
     {
-        let file = library.data().join(format!("users/local/{name}.db"));
+        let file = library.data_folder().join(format!("users/local/{name}.db"));
         let bytes = std::fs::metadata(file).unwrap().len();
         assert_eq!(held["database"], name);
         assert!(held["bytes"].as_u64().unwrap() >= bytes && bytes > 0, "{held}");
     }
     let empty = Library::new().serve();
-    let read = empty.client().ask("resources/read", &json!({ "uri": "knowledge://stats" }));
+    let read = empty.client().call_method("resources/read", &json!({ "uri": "knowledge://stats" }));
     let stats: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
     let nothing = json!({ "source": "notes", "items": 0, "passages": 0, "newest": null });
     assert_eq!(stats["sources"][0], nothing);
 }
 
 #[test]
-fn a_database_that_cannot_be_read_costs_its_own_numbers_only() {
-    let library = Library::of_pebbles(1);
-    std::fs::write(library.data().join("users/local/media.db"), "no database").unwrap();
+fn stats_report_unreadable_database_per_source() {
+    let library = Library::with_pebbles(1);
+    std::fs::write(library.data_folder().join("users/local/media.db"), "no database").unwrap();
     let server = library.serve();
-    let read = server.client().ask("resources/read", &json!({ "uri": "knowledge://stats" }));
+    let read =
+        server.client().call_method("resources/read", &json!({ "uri": "knowledge://stats" }));
     let stats: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(stats["sources"][0]["items"], 1, "{stats}");
     let media = &stats["sources"][1];
@@ -195,9 +197,9 @@ fn a_database_that_cannot_be_read_costs_its_own_numbers_only() {
 }
 
 #[test]
-fn each_source_has_a_template_of_its_resources() {
+fn each_source_has_resource_template() {
     let server = Library::new().serve();
-    let listed = server.client().ask("resources/templates/list", &json!({}));
+    let listed = server.client().call_method("resources/templates/list", &json!({}));
     let templates: Vec<&str> = listed["resourceTemplates"]
         .as_array()
         .unwrap()

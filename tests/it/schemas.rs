@@ -1,5 +1,5 @@
-//! The promises of the tools, written out: `schemas/tools` says what each
-//! takes and answers. Changing one is changing a promise, seen in a diff.
+//! Snapshot tests of the tool schemas: `schemas/tools` holds the listed definition of each tool, so
+//! that a change of the public interface appears in a diff.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,12 +11,13 @@ use serde_json::Value;
 use vademecum::registry;
 use vademecum_mcp::{NameStyle, ToolCatalog, ToolListing, Toolset};
 
-fn folder() -> PathBuf {
+fn schema_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/tools")
 }
 
-/// Each file as it should be: how a client that is shown everything sees the tool.
-fn promised() -> BTreeMap<String, String> {
+/// Returns the expected content of each file: the tool as listed to a client that may use all
+/// tools.
+fn expected_files() -> BTreeMap<String, String> {
     let tools = registry::tools();
     let catalog = ToolCatalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
     let listing = ToolListing {
@@ -34,59 +35,59 @@ fn promised() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// `UPDATE_SCHEMAS=1 cargo test --test it schemas` writes the files anew.
+/// `UPDATE_SCHEMAS=1 cargo test --test it schemas` rewrites the files.
 #[test]
-fn the_files_say_what_the_tools_promise() {
+fn schema_files_match_listed_tools() {
     let update = std::env::var_os("UPDATE_SCHEMAS").is_some_and(|value| value == "1");
     if update {
-        fs::create_dir_all(folder()).unwrap();
+        fs::create_dir_all(schema_folder()).unwrap();
     }
-    for (name, text) in promised() {
-        let path = folder().join(&name);
+    for (name, text) in expected_files() {
+        let path = schema_folder().join(&name);
         if update {
             fs::write(&path, &text).unwrap();
         }
         let written = fs::read_to_string(&path).unwrap_or_default();
-        assert!(written == text, "{name} differs; if that is meant, run with UPDATE_SCHEMAS=1");
+        assert!(written == text, "{name} differs; if intended, run with UPDATE_SCHEMAS=1");
     }
 }
 
 #[test]
-fn there_is_a_file_for_each_tool_and_no_other() {
-    let files: BTreeSet<String> = fs::read_dir(folder())
+fn schema_folder_has_exactly_one_file_per_tool() {
+    let files: BTreeSet<String> = fs::read_dir(schema_folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert_eq!(files, promised().into_keys().collect());
+    assert_eq!(files, expected_files().into_keys().collect());
 }
 
-/// The keywords of a schema, wherever they stand; names of properties are none.
-fn keywords(schema: &Value, found: &mut BTreeSet<String>) {
+/// Collects the keywords of a schema at all levels, except the names of properties.
+fn collect_keywords(schema: &Value, found: &mut BTreeSet<String>) {
     match schema {
         Value::Object(fields) => {
             for (name, value) in fields {
                 found.insert(name.clone());
                 match (name.as_str(), value) {
                     ("properties", Value::Object(properties)) => {
-                        properties.values().for_each(|property| keywords(property, found));
+                        properties.values().for_each(|property| collect_keywords(property, found));
                     }
                     ("default" | "enum" | "const" | "examples", _) => {}
-                    (_, value) => keywords(value, found),
+                    (_, value) => collect_keywords(value, found),
                 }
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| keywords(value, found)),
+        Value::Array(values) => values.iter().for_each(|value| collect_keywords(value, found)),
         _ => {}
     }
 }
 
 #[test]
-fn a_schema_has_nothing_to_resolve_and_nothing_that_validators_warn_about() {
-    for (name, text) in promised() {
+fn schemas_are_inlined_without_problematic_keywords() {
+    for (name, text) in expected_files() {
         let tool: Value = serde_json::from_str(&text).unwrap();
         let mut found = BTreeSet::new();
-        keywords(&tool["inputSchema"], &mut found);
-        keywords(&tool["outputSchema"], &mut found);
+        collect_keywords(&tool["inputSchema"], &mut found);
+        collect_keywords(&tool["outputSchema"], &mut found);
         for word in ["$ref", "$defs", "$schema", "definitions", "format", "title"] {
             assert!(!found.contains(word), "{name}: {word}");
         }
@@ -95,9 +96,9 @@ fn a_schema_has_nothing_to_resolve_and_nothing_that_validators_warn_about() {
 }
 
 #[test]
-fn every_argument_is_explained_by_the_tool_or_by_one_with_the_same() {
+fn every_argument_name_has_a_description() {
     let (mut explained, mut taken) = (BTreeSet::new(), BTreeSet::new());
-    for text in promised().into_values() {
+    for text in expected_files().into_values() {
         let tool: Value = serde_json::from_str(&text).unwrap();
         let arguments = tool["inputSchema"]["properties"].as_object().unwrap();
         let inner = &arguments.get("retrieval").unwrap_or(&Value::Null)["properties"];

@@ -1,32 +1,32 @@
-//! Searching: every field of the answer, honest paging, scores and snippets.
+//! End-to-end tests of searching: fields of hits, paging, scores, order and snippets.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library, SOURCES};
+use crate::support::{Library, McpClient, SOURCES};
 
-/// The tools that search, and how many results each gives if nobody says.
-fn tools() -> impl Iterator<Item = (String, usize)> {
+/// Returns the search tools with their default limits.
+fn search_tools() -> impl Iterator<Item = (String, usize)> {
     let sources = SOURCES.iter().map(|source| (format!("{source}.search"), 10));
     sources.chain([("knowledge.search".to_owned(), 20)])
 }
 
-fn results(found: &Value) -> &Vec<Value> {
+fn hits_of(found: &Value) -> &Vec<Value> {
     found["results"].as_array().unwrap()
 }
 
-fn titles(found: &Value) -> Vec<&str> {
-    results(found).iter().map(|hit| hit["title"].as_str().unwrap()).collect()
+fn titles_of(found: &Value) -> Vec<&str> {
+    hits_of(found).iter().map(|hit| hit["title"].as_str().unwrap()).collect()
 }
 
-fn length(snippet: &Value) -> usize {
+fn char_count(snippet: &Value) -> usize {
     snippet.as_str().unwrap().chars().count()
 }
 
 #[test]
-fn a_hit_has_every_field_of_the_contract() {
-    let server = Library::lanterns().serve();
+fn hit_has_every_contract_field() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
     for (source, query) in
         SOURCES.iter().zip(["prisms", "paraffin", "burner", "donkey", "flickers"])
@@ -58,8 +58,8 @@ fn a_hit_has_every_field_of_the_contract() {
 }
 
 #[test]
-fn a_hit_has_the_fields_of_its_source() {
-    let server = Library::lanterns().serve();
+fn hit_has_fields_of_its_source() {
+    let server = Library::with_lanterns().serve();
     let find =
         |query: &str| server.client().only_hit("knowledge.search", &json!({ "query": query }));
     let note = find("prisms");
@@ -107,18 +107,18 @@ fn a_hit_has_the_fields_of_its_source() {
 }
 
 #[test]
-fn a_title_that_matches_shows_the_title_and_the_first_message() {
-    let server = Library::lanterns().serve();
+fn chat_title_match_shows_title_and_first_message() {
+    let server = Library::with_lanterns().serve();
     let hit = server.client().only_hit("chats.search", &json!({ "query": "brass" }));
     assert_eq!(hit["snippet"], "Fixing a brass lantern: My lantern does not light any more.");
     assert!(hit.get("message_id").is_none(), "{hit}");
 }
 
 #[test]
-fn the_limit_has_a_default_and_is_honoured() {
-    let server = Library::of_pebbles(23).serve();
-    for (tool, default) in tools() {
-        let count = |arguments: &Value| server.client().uris(&tool, arguments).len();
+fn limit_has_default_and_is_honoured() {
+    let server = Library::with_pebbles(23).serve();
+    for (tool, default) in search_tools() {
+        let count = |arguments: &Value| server.client().search_uris(&tool, arguments).len();
         assert_eq!(count(&json!({ "query": "pebble" })), default, "{tool}");
         for limit in [1, 3, 17] {
             assert_eq!(count(&json!({ "query": "pebble", "limit": limit })), limit, "{tool}");
@@ -129,9 +129,9 @@ fn the_limit_has_a_default_and_is_honoured() {
 }
 
 #[test]
-fn paging_gives_every_hit_exactly_once() {
-    let server = Library::of_pebbles(23).serve();
-    for (tool, default) in tools() {
+fn paging_returns_every_hit_exactly_once() {
+    let server = Library::with_pebbles(23).serve();
+    for (tool, default) in search_tools() {
         let total: usize = if default == 10 { 23 } else { 115 };
         for (limit, order) in
             [(1, "relevance"), (7, "relevance"), (100, "relevance"), (9, "recent")]
@@ -142,10 +142,10 @@ fn paging_gives_every_hit_exactly_once() {
             }
             let (mut shown, mut pages) = (Vec::new(), 0);
             loop {
-                let page = server.client().call(&tool, &arguments);
+                let page = server.client().call_tool(&tool, &arguments);
                 pages += 1;
                 assert_eq!(page["total_estimated"], total, "{tool}");
-                shown.extend(results(&page).iter().map(|hit| hit["uri"].to_string()));
+                shown.extend(hits_of(&page).iter().map(|hit| hit["uri"].to_string()));
                 assert_eq!(page["has_more"], page["next_offset"].is_u64(), "{tool}");
                 if page["has_more"] == false {
                     break;
@@ -161,12 +161,13 @@ fn paging_gives_every_hit_exactly_once() {
 }
 
 #[test]
-fn a_page_beyond_the_end_is_empty_and_the_total_is_still_true() {
-    let server = Library::of_pebbles(3).serve();
-    for (tool, default) in tools() {
+fn page_beyond_end_is_empty_with_exact_total() {
+    let server = Library::with_pebbles(3).serve();
+    for (tool, default) in search_tools() {
         let total = if default == 10 { 3 } else { 15 };
         for offset in [total, 1_000, i64::MAX] {
-            let page = server.client().call(&tool, &json!({ "query": "pebble", "offset": offset }));
+            let page =
+                server.client().call_tool(&tool, &json!({ "query": "pebble", "offset": offset }));
             assert_eq!(
                 page,
                 json!({ "results": [], "has_more": false, "next_offset": null, "total_estimated": total }),
@@ -177,26 +178,29 @@ fn a_page_beyond_the_end_is_empty_and_the_total_is_still_true() {
 }
 
 #[test]
-fn a_page_is_a_part_of_the_whole_whatever_its_size() {
-    let server = Library::of_pebbles(9).serve();
-    for (tool, _) in tools() {
-        let whole = server.client().call(&tool, &json!({ "query": "pebble sand", "limit": 100 }));
+fn page_is_slice_of_full_result() {
+    let server = Library::with_pebbles(9).serve();
+    for (tool, _) in search_tools() {
+        let whole =
+            server.client().call_tool(&tool, &json!({ "query": "pebble sand", "limit": 100 }));
         for (offset, limit) in [(0, 1), (1, 4), (5, 3), (8, 1)] {
-            let part = server
-                .client()
-                .call(&tool, &json!({ "query": "pebble sand", "offset": offset, "limit": limit }));
-            assert_eq!(results(&part)[..], results(&whole)[offset..offset + limit], "{tool}");
+            let part = server.client().call_tool(
+                &tool,
+                &json!({ "query": "pebble sand", "offset": offset, "limit": limit }),
+            );
+            assert_eq!(hits_of(&part)[..], hits_of(&whole)[offset..offset + limit], "{tool}");
         }
     }
 }
 
 #[test]
-fn scores_lie_between_nothing_and_one_and_the_best_has_one() {
-    let server = Library::of_pebbles(9).serve();
-    for (tool, _) in tools() {
-        let found = server.client().call(&tool, &json!({ "query": "pebble sand", "limit": 100 }));
+fn scores_are_sorted_within_zero_and_one() {
+    let server = Library::with_pebbles(9).serve();
+    for (tool, _) in search_tools() {
+        let found =
+            server.client().call_tool(&tool, &json!({ "query": "pebble sand", "limit": 100 }));
         let scores: Vec<f64> =
-            results(&found).iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+            hits_of(&found).iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
         assert_eq!(scores[0], 1.0, "{tool}");
         assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{tool}: {scores:?}");
         assert!(scores.is_sorted_by(|one, other| one >= other), "{tool}: {scores:?}");
@@ -205,8 +209,8 @@ fn scores_lie_between_nothing_and_one_and_the_best_has_one() {
 }
 
 #[test]
-fn an_only_hit_has_the_best_score() {
-    let server = Library::with("Attic", "A single thimble.").serve();
+fn single_hit_has_score_one() {
+    let server = Library::with_item_per_source("Attic", "A single thimble.").serve();
     for source in SOURCES {
         let hit =
             server.client().only_hit(&format!("{source}.search"), &json!({ "query": "thimble" }));
@@ -215,23 +219,27 @@ fn an_only_hit_has_the_best_score() {
 }
 
 #[test]
-fn snippets_have_the_length_that_was_asked_for_and_show_the_match() {
+fn snippet_has_requested_length_and_contains_match() {
     let text = format!("{} thimble {}", "hay ".repeat(600), "straw ".repeat(600));
-    let server = Library::with("Attic", &text).serve();
-    for (tool, _) in tools() {
+    let server = Library::with_item_per_source("Attic", &text).serve();
+    for (tool, _) in search_tools() {
         let snippets = |arguments: &Value| -> Vec<Value> {
-            let found = server.client().call(&tool, arguments);
-            results(&found).iter().map(|hit| hit["snippet"].clone()).collect()
+            let found = server.client().call_tool(&tool, arguments);
+            hits_of(&found).iter().map(|hit| hit["snippet"].clone()).collect()
         };
         for snippet in snippets(&json!({ "query": "thimble" })) {
-            assert!((200..=300).contains(&length(&snippet)), "{tool}: {}", length(&snippet));
+            assert!(
+                (200..=300).contains(&char_count(&snippet)),
+                "{tool}: {}",
+                char_count(&snippet)
+            );
             assert!(snippet.as_str().unwrap().contains("thimble"), "{tool}: {snippet}");
         }
         for (wish, longest) in
             [(0, 1), (1, 1), (40, 40), (700, 700), (1_000, 1_000), (99_999, 1_000)]
         {
             for snippet in snippets(&json!({ "query": "thimble", "snippet_length": wish })) {
-                let length = length(&snippet);
+                let length = char_count(&snippet);
                 assert!(length <= longest && length >= longest / 2, "{tool}: {length} for {wish}");
                 assert!(longest < 40 || snippet.as_str().unwrap().contains("thimble"), "{tool}");
             }
@@ -240,43 +248,47 @@ fn snippets_have_the_length_that_was_asked_for_and_show_the_match() {
 }
 
 #[test]
-fn a_snippet_is_plain_text_on_one_line() {
-    let server = Library::with("Attic", "one\n\n\ttwo   thimble\r\n\r\nthree").serve();
-    for hit in results(&server.client().call("knowledge.search", &json!({ "query": "thimble" }))) {
+fn snippet_is_single_line_of_plain_text() {
+    let server =
+        Library::with_item_per_source("Attic", "one\n\n\ttwo   thimble\r\n\r\nthree").serve();
+    for hit in
+        hits_of(&server.client().call_tool("knowledge.search", &json!({ "query": "thimble" })))
+    {
         assert!(hit["snippet"].as_str().unwrap().contains("one two thimble three"), "{hit}");
     }
 }
 
 #[test]
-fn the_newest_comes_first_if_asked_for() {
-    let server = Library::lanterns().serve();
+fn order_by_recent_returns_newest_first() {
+    let server = Library::with_lanterns().serve();
     for tool in ["media.search", "knowledge.search"] {
         let found =
-            server.client().call(tool, &json!({ "query": "lantern", "order_by": "recent" }));
+            server.client().call_tool(tool, &json!({ "query": "lantern", "order_by": "recent" }));
         let times: Vec<&str> =
-            results(&found).iter().map(|hit| hit["last_modified"].as_str().unwrap()).collect();
+            hits_of(&found).iter().map(|hit| hit["last_modified"].as_str().unwrap()).collect();
         assert!(times.len() >= 3 && times.is_sorted_by(|one, other| one >= other), "{times:?}");
-        let best =
-            server.client().call(tool, &json!({ "query": "lantern", "order_by": "relevance" }));
-        let plain = server.client().call(tool, &json!({ "query": "lantern" }));
+        let best = server
+            .client()
+            .call_tool(tool, &json!({ "query": "lantern", "order_by": "relevance" }));
+        let plain = server.client().call_tool(tool, &json!({ "query": "lantern" }));
         assert_eq!(best, plain, "{tool}: relevance is the default");
         assert_eq!(found["total_estimated"], best["total_estimated"]);
     }
     let notes = json!({ "query": "lantern", "sources": ["notes"], "order_by": "recent" });
-    let notes = server.client().call("knowledge.search", &notes);
-    assert_eq!(titles(&notes), ["Camping list", "The lighthouse at Skerry", "Umbrella"]);
+    let notes = server.client().call_tool("knowledge.search", &notes);
+    assert_eq!(titles_of(&notes), ["Camping list", "The lighthouse at Skerry", "Umbrella"]);
 }
 
 #[test]
-fn media_can_be_in_an_order_of_their_own() {
-    let server = Library::lanterns().serve();
-    let found = server.client().call(
+fn media_filter_overrides_order() {
+    let server = Library::with_lanterns().serve();
+    let found = server.client().call_tool(
         "knowledge.search",
         &json!({
             "query": "lantern", "filters": { "media": { "order_by": "recent" } },
         }),
     );
-    let times: Vec<&str> = results(&found)
+    let times: Vec<&str> = hits_of(&found)
         .iter()
         .filter(|hit| hit["source"] == "media")
         .map(|hit| hit["last_modified"].as_str().unwrap())
@@ -285,15 +297,16 @@ fn media_can_be_in_an_order_of_their_own() {
 }
 
 #[test]
-fn results_are_compact_if_asked_for() {
-    let server = Library::lanterns().serve();
-    let full =
-        server.client().call("knowledge.search", &json!({ "query": "lantern", "shape": "full" }));
+fn compact_shape_has_five_fields() {
+    let server = Library::with_lanterns().serve();
+    let full = server
+        .client()
+        .call_tool("knowledge.search", &json!({ "query": "lantern", "shape": "full" }));
     let compact = server
         .client()
-        .call("knowledge.search", &json!({ "query": "lantern", "shape": "compact" }));
-    assert_eq!(results(&compact).len(), results(&full).len());
-    for (compact, full) in results(&compact).iter().zip(results(&full)) {
+        .call_tool("knowledge.search", &json!({ "query": "lantern", "shape": "compact" }));
+    assert_eq!(hits_of(&compact).len(), hits_of(&full).len());
+    for (compact, full) in hits_of(&compact).iter().zip(hits_of(&full)) {
         let fields: Vec<&String> = compact.as_object().unwrap().keys().collect();
         assert_eq!(
             BTreeSet::from_iter(fields),
@@ -306,11 +319,11 @@ fn results_are_compact_if_asked_for() {
 }
 
 #[test]
-fn what_comes_first_is_the_same_every_time() {
-    let server = Library::of_pebbles(12).serve();
+fn ranking_is_deterministic() {
+    let server = Library::with_pebbles(12).serve();
     let search = json!({ "query": "pebble", "limit": 60 });
-    let first = server.client().call("knowledge.search", &search);
+    let first = server.client().call_tool("knowledge.search", &search);
     for _ in 0..3 {
-        assert_eq!(server.client().call("knowledge.search", &search), first);
+        assert_eq!(server.client().call_tool("knowledge.search", &search), first);
     }
 }

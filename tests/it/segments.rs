@@ -1,28 +1,30 @@
-//! `rag_search` and `verify_document_access`, called as their agents do: by a
-//! plain POST, without a handshake.
+//! End-to-end tests of `rag_search` and `verify_document_access`, called the way their agents do: a
+//! plain POST without a handshake.
 
 use serde_json::{Value, json};
 use vademecum_collections::Document;
 
-use crate::program::{Caller, Client, Library, Provider, Reply, Server, shelf};
+use crate::support::{
+    FakeProvider, HttpClient, Library, McpClient, ProviderReply, Server, collection_fixtures,
+};
 
-/// The tools for everybody, not only for delegating keys.
-const ON: &str = "[tools]\nrag_search = \"on\"";
+/// Enables the tools for all callers instead of delegating keys only.
+const RAG_SEARCH_ENABLED: &str = "[tools]\nrag_search = \"on\"";
 
-/// Documents for everybody, for premium users, and one that Ada has for herself.
+/// Documents for all users, one for premium users only.
 fn manuals() -> Library {
     let library = Library::new();
     let manual = |id: &str, title: &str, text: &str| Document {
         file_name: Some(format!("{id}.pdf")),
         file_type: Some("pdf".to_owned()),
         url: Some(format!("https://docs.example.com/{id}.pdf")),
-        ..shelf::document(id, title, &json!({}), &[text])
+        ..collection_fixtures::chunked_document(id, title, &json!({}), &[text])
     };
     let premium = Document {
         access: vec!["premium_access".to_owned()],
         ..manual("gold", "Gold features", "Gold features of product X. They glitter.")
     };
-    shelf::put(
+    collection_fixtures::insert_collection(
         &library,
         "manuals",
         None,
@@ -35,32 +37,40 @@ fn manuals() -> Library {
     library
 }
 
-/// What a delegating key is answered that speaks for somebody with some tags.
+/// Client of an agent that uses a delegating key on behalf of users.
 struct Agent<'s> {
     server: &'s Server,
     key: &'s str,
 }
 
 impl<'s> Agent<'s> {
-    fn of(&self, user: &str, tags: &str) -> Client<'s> {
-        let client = self.server.client().bearing(self.key).with_header("x-user-id", user);
+    fn client_for(&self, user: &str, tags: &str) -> HttpClient<'s> {
+        let client =
+            self.server.client().with_bearer_token(self.key).with_header("x-user-id", user);
         client.with_header("x-human-uid", "human_1").with_header("x-session-tags", tags)
     }
 
     fn search(&self, user: &str, tags: &str, phrases: &[&str]) -> Vec<Value> {
-        let result =
-            call(&self.of(user, tags), "rag_search", &json!({ "search_phrases": phrases }));
+        let result = call_tool(
+            &self.client_for(user, tags),
+            "rag_search",
+            &json!({ "search_phrases": phrases }),
+        );
         assert_eq!(result["status"], "success");
         result["segments"].as_array().unwrap().clone()
     }
 
     fn verify(&self, user: &str, tags: &str, uid: &str) -> Value {
-        call(&self.of(user, tags), "verify_document_access", &json!({ "segment_uid": uid }))
+        call_tool(
+            &self.client_for(user, tags),
+            "verify_document_access",
+            &json!({ "segment_uid": uid }),
+        )
     }
 }
 
-/// The result of a call, as a program reads it that knows no tools.
-fn call(client: &Client<'_>, tool: &str, arguments: &Value) -> Value {
+/// Sends a raw `tools/call` and returns its result.
+fn call_tool(client: &HttpClient<'_>, tool: &str, arguments: &Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments });
     let message = json!({ "jsonrpc": "2.0", "method": "tools/call", "params": params,
         "id": "request-123" });
@@ -71,16 +81,16 @@ fn call(client: &Client<'_>, tool: &str, arguments: &Value) -> Value {
     answer["result"].clone()
 }
 
-fn names(segments: &[Value]) -> Vec<&str> {
+fn file_names(segments: &[Value]) -> Vec<&str> {
     segments.iter().map(|segment| segment["source_file_name"].as_str().unwrap()).collect()
 }
 
 #[test]
-fn the_call_of_the_contract_is_answered_as_written() {
+fn contract_example_gets_contract_reply() {
     let library = manuals();
-    let key = library.key_with("gateway", &["--delegating"]);
-    library.key("user@example.com");
-    let server = library.serve_many("");
+    let key = library.create_key_with("gateway", &["--delegating"]);
+    library.create_key("user@example.com");
+    let server = library.serve_multi_user("");
     let body = r#"{
       "jsonrpc": "2.0", "method": "tools/call",
       "params": { "name": "rag_search", "arguments": { "search_phrases": [
@@ -118,9 +128,9 @@ fn the_call_of_the_contract_is_answered_as_written() {
 }
 
 #[test]
-fn one_to_five_phrases_are_taken_and_merged() {
+fn one_to_five_phrases_are_accepted_and_merged() {
     let library = manuals();
-    let server = library.serve_set(ON);
+    let server = library.serve_with_settings(RAG_SEARCH_ENABLED);
     let client = server.client();
     for arguments in [
         json!({ "search_phrases": [] }),
@@ -130,14 +140,14 @@ fn one_to_five_phrases_are_taken_and_merged() {
         json!({ "search_phrases": [" "] }),
     ] {
         let params = json!({ "name": "rag_search", "arguments": arguments });
-        assert_eq!(client.fails("tools/call", &params).0, -32_602, "{arguments}");
+        assert_eq!(client.expect_error("tools/call", &params).0, -32_602, "{arguments}");
     }
     let search = |phrases: &[&str]| {
-        let found = client.call("rag_search", &json!({ "search_phrases": phrases }));
+        let found = client.call_tool("rag_search", &json!({ "search_phrases": phrases }));
         found["segments"].as_array().unwrap().clone()
     };
     let both = search(&["Basic features", "Setting up", "basic", "features of X", "plug it in"]);
-    let found = names(&both);
+    let found = file_names(&both);
     assert!(found.contains(&"basic.pdf") && found.contains(&"setup.pdf"), "{found:?}");
     let mut once = found.clone();
     once.sort_unstable();
@@ -147,15 +157,23 @@ fn one_to_five_phrases_are_taken_and_merged() {
 }
 
 #[test]
-fn at_most_as_many_segments_as_are_set_are_answered() {
+fn segment_count_is_limited_by_setting() {
     let library = Library::new();
     let many: Vec<Document> = (0..40)
-        .map(|number| shelf::document(&format!("d:{number}"), "Bread", &json!({}), &["Rye bread."]))
+        .map(|number| {
+            collection_fixtures::chunked_document(
+                &format!("d:{number}"),
+                "Bread",
+                &json!({}),
+                &["Rye bread."],
+            )
+        })
         .collect();
-    shelf::put(&library, "many", None, &many);
+    collection_fixtures::insert_collection(&library, "many", None, &many);
     let found = |settings: &str| {
-        let server = library.serve_set(&format!("{ON}\n{settings}"));
-        let found = server.client().call("rag_search", &json!({ "search_phrases": ["bread"] }));
+        let server = library.serve_with_settings(&format!("{RAG_SEARCH_ENABLED}\n{settings}"));
+        let found =
+            server.client().call_tool("rag_search", &json!({ "search_phrases": ["bread"] }));
         found["segments"].as_array().unwrap().len()
     };
     assert_eq!(found(""), 8);
@@ -163,23 +181,23 @@ fn at_most_as_many_segments_as_are_set_are_answered() {
 }
 
 #[test]
-fn tags_decide_what_is_found_and_what_may_still_be_seen() {
+fn access_tags_restrict_search_and_verification() {
     let library = manuals();
-    let key = library.key_with("gateway", &["--delegating"]);
-    library.key("ada");
-    let server = library.serve_many("");
+    let key = library.create_key_with("gateway", &["--delegating"]);
+    library.create_key("ada");
+    let server = library.serve_multi_user("");
     let agent = Agent { server: &server, key: &key };
     let premium = r#"["premium_access"]"#;
     let all = agent.search("ada", premium, &["features"]);
-    assert_eq!(names(&all).len(), 2);
-    assert_eq!(names(&agent.search("ada", "[]", &["features"])), ["basic.pdf"]);
+    assert_eq!(file_names(&all).len(), 2);
+    assert_eq!(file_names(&agent.search("ada", "[]", &["features"])), ["basic.pdf"]);
     assert_eq!(
-        names(&agent.search("ada", r#"["department:sales"]"#, &["features"])),
+        file_names(&agent.search("ada", r#"["department:sales"]"#, &["features"])),
         ["basic.pdf"]
     );
     let gold = all.iter().find(|it| it["source_file_name"] == "gold.pdf").unwrap();
     let uid = gold["segment_uid"].as_str().unwrap();
-    assert!(!uid.contains("gold"), "it is opaque");
+    assert!(!uid.contains("gold"), "the uid must be opaque");
     let allowed = agent.verify("ada", premium, uid);
     assert_eq!((&allowed["has_access"], &allowed["access_level"]), (&json!(true), &json!("view")));
     assert_eq!(allowed["refreshed_url"], "https://docs.example.com/gold.pdf");
@@ -187,73 +205,79 @@ fn tags_decide_what_is_found_and_what_may_still_be_seen() {
     let denied = agent.verify("ada", "[]", uid);
     assert_eq!((&denied["has_access"], &denied["refreshed_url"]), (&json!(false), &Value::Null));
     assert!(denied["error"].is_string(), "{denied}");
-    // Nobody can tell what is there for others from what is nowhere.
+    // Missing and forbidden documents get the same reply, so existence is not disclosed.
     let unknown = agent.verify("ada", "[]", &uid.replace(&uid[4..8], "AAAA"));
     assert_eq!(unknown, denied);
     for malformed in ["", "premium_access", "{}", "[1]"] {
-        let answer = agent.of("ada", malformed).ping();
+        let answer = agent.client_for("ada", malformed).ping();
         assert_eq!(answer.json()["error"]["code"], -32_602, "{malformed:?}");
     }
-    // What changes later counts at once.
-    let collection = shelf::open(&library, "manuals");
-    shelf::write(&collection, |writer| {
+    // A removed document is denied immediately.
+    let collection = collection_fixtures::open_collection(&library, "manuals");
+    collection_fixtures::write_collection(&collection, |writer| {
         collection.remove_document(writer, "gold").unwrap();
     });
     assert_eq!(agent.verify("ada", premium, uid)["has_access"], false);
 }
 
 #[test]
-fn what_is_somebodys_own_is_found_by_nobody_else() {
+fn delegating_key_finds_only_represented_users_items() {
     let library = Library::new();
-    let key = library.key_with("gateway", &["--delegating"]);
+    let key = library.create_key_with("gateway", &["--delegating"]);
     for user in ["alice", "bob"] {
-        library.key(user);
+        library.create_key(user);
         let note = format!("# Diary of {user}\n\nA secret about amethysts, by {user}.");
-        library.import_for(user, "notes", &format!("{user}.md"), &note);
+        library.import_for_user(user, "notes", &format!("{user}.md"), &note);
     }
-    let plain = library.key("carol");
-    let server = library.serve_many("");
+    let plain = library.create_key("carol");
+    let server = library.serve_multi_user("");
     let agent = Agent { server: &server, key: &key };
     let of = |user: &str| agent.search(user, "[]", &["amethysts secret"]);
     let (alices, bobs) = (of("alice"), of("bob"));
-    assert_eq!((names(&alices), names(&bobs)), (vec!["Diary of alice"], vec!["Diary of bob"]));
+    assert_eq!(
+        (file_names(&alices), file_names(&bobs)),
+        (vec!["Diary of alice"], vec!["Diary of bob"])
+    );
     assert!(alices[0]["raw_text"].as_str().unwrap().contains("by alice"));
     let uid = alices[0]["segment_uid"].as_str().unwrap();
     assert_eq!(agent.verify("alice", "[]", uid)["has_access"], true);
     let foreign = agent.verify("bob", "[]", uid);
     assert_eq!(foreign, agent.verify("bob", "[]", "nonsense"));
     assert_eq!(foreign["has_access"], false);
-    let impostor = server.client().bearing(&plain).with_header("x-user-id", "alice");
+    let impostor = server.client().with_bearer_token(&plain).with_header("x-user-id", "alice");
     assert_eq!(impostor.ping().status, 403);
-    assert_eq!(server.client().bearing("vdm_wrong").ping().status, 401);
+    assert_eq!(server.client().with_bearer_token("vdm_wrong").ping().status, 401);
 }
 
 #[test]
-fn a_segment_keeps_its_name_when_the_server_starts_again() {
+fn segment_uid_survives_restart() {
     let library = manuals();
     let search = json!({ "search_phrases": ["setting up"] });
     let uid = |server: &Server| {
-        server.client().call("rag_search", &search)["segments"][0]["segment_uid"].clone()
+        server.client().call_tool("rag_search", &search)["segments"][0]["segment_uid"].clone()
     };
-    let (first, second) = (uid(&library.serve_set(ON)), uid(&library.serve_set(ON)));
+    let (first, second) = (
+        uid(&library.serve_with_settings(RAG_SEARCH_ENABLED)),
+        uid(&library.serve_with_settings(RAG_SEARCH_ENABLED)),
+    );
     assert_eq!(first, second);
 }
 
 #[test]
-fn a_provider_that_is_down_is_a_failure_only_if_words_find_nothing() {
-    let provider = Provider::new(|_| Reply::Says(400, "", "{}".to_owned()));
+fn failing_provider_matters_only_without_text_hits() {
+    let provider = FakeProvider::new(|_| ProviderReply::Respond(400, "", "{}".to_owned()));
     let settings = format!(
-        "[embeddings]\nprovider = \"openai\"\napi_base = \"{}\"\nmodel = \"m\"\n{ON}",
+        "[embeddings]\nprovider = \"openai\"\napi_base = \"{}\"\nmodel = \"m\"\n{RAG_SEARCH_ENABLED}",
         provider.url("/v1")
     );
-    let server = manuals().serve_set(&settings);
+    let server = manuals().serve_with_settings(&settings);
     let client = server.client();
     let asked =
         |phrase: &str| json!({ "name": "rag_search", "arguments": { "search_phrases": [phrase] } });
-    let found = client.ask("tools/call", &asked("basic features of product X"));
+    let found = client.call_method("tools/call", &asked("basic features of product X"));
     assert_eq!(found["status"], "success");
-    assert_eq!(names(found["segments"].as_array().unwrap())[0], "basic.pdf");
-    let (code, message) = client.fails("tools/call", &asked("zebra crossing"));
+    assert_eq!(file_names(found["segments"].as_array().unwrap())[0], "basic.pdf");
+    let (code, message) = client.expect_error("tools/call", &asked("zebra crossing"));
     assert_eq!(code, -32603, "{message}");
     assert!(message.starts_with("RAG search failed: openai"), "{message}");
     assert!(!message.contains("127.0.0.1"), "{message}");

@@ -1,12 +1,12 @@
-//! `similarity_search` on a real table of pgvector.
+//! End-to-end tests of `similarity_search` on a pgvector table.
 
 use serde_json::{Value, json};
 use vademecum_core::config;
 use vademecum_embed::Embeddings;
 
-use crate::program::{Caller, Fresh, Library, Server, said};
+use crate::support::{Library, McpClient, Server, TestDatabase, require_env};
 
-const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
+const STUB_EMBEDDINGS: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
 
 const PAGES: [(&str, &str); 5] = [
     ("Bread", "Knead the rye dough for ten minutes and let it rest."),
@@ -16,18 +16,18 @@ const PAGES: [(&str, &str); 5] = [
     ("Cycling", "Oil the chain of the bicycle."),
 ];
 
-/// The vector of a text as pgvector reads it.
-fn vector(library: &Library, text: &str) -> String {
+/// Returns the vector of a text as a pgvector literal.
+fn vector_literal(library: &Library, text: &str) -> String {
     let settings: config::Embeddings =
         toml::from_str("provider = \"stub\"\ndimensions = 64").unwrap();
-    let embeddings = Embeddings::open(&settings, &library.data()).unwrap().unwrap();
+    let embeddings = Embeddings::open(&settings, &library.data_folder()).unwrap().unwrap();
     let vectors = embeddings.embed_documents(&[text.to_owned()]).unwrap();
     let numbers: Vec<String> = vectors[0].iter().map(f32::to_string).collect();
     format!("'[{}]'", numbers.join(","))
 }
 
-fn wiki(library: &Library, database: &Fresh) {
-    database.run(
+fn create_wiki(library: &Library, database: &TestDatabase) {
+    database.execute(
         "CREATE TABLE wiki (id bigint PRIMARY KEY, title text, content text, \
          title_embedding vector(64), content_embedding halfvec(64)); \
          CREATE INDEX ON wiki USING hnsw (content_embedding halfvec_cosine_ops); \
@@ -37,19 +37,20 @@ fn wiki(library: &Library, database: &Fresh) {
          CREATE TABLE other (content text, embedding vector(3))",
     );
     for (id, (title, content)) in (1..).zip(PAGES) {
-        let (of_title, of_content) = (vector(library, title), vector(library, content));
-        database.run(&format!(
+        let (of_title, of_content) =
+            (vector_literal(library, title), vector_literal(library, content));
+        database.execute(&format!(
             "INSERT INTO wiki VALUES ({id}, '{title}', '{content}', {of_title}, {of_content})"
         ));
     }
 }
 
-fn serve(library: &Library, database: &Fresh) -> Server {
-    let address = said("VADEMECUM_PGVECTOR");
+fn serve(library: &Library, database: &TestDatabase) -> Server {
+    let address = require_env("VADEMECUM_PGVECTOR");
     let (start, _) = address.rsplit_once('/').unwrap();
     let dsn = format!("{start}/{}", database.name());
-    library.serve_set(&format!(
-        "{STUB}[profiles.shop]\nengine = \"postgres\"\ndsn = \"{dsn}\"\nallow_plaintext = true\n"
+    library.serve_with_settings(&format!(
+        "{STUB_EMBEDDINGS}[profiles.shop]\nengine = \"postgres\"\ndsn = \"{dsn}\"\nallow_plaintext = true\n"
     ))
 }
 
@@ -57,27 +58,27 @@ fn search(server: &Server, more: &Value) -> (Value, String) {
     let mut asked = json!({ "table_name": "wiki", "query_text": "knead rye dough" });
     asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let call = json!({ "name": "similarity_search", "arguments": asked });
-    let result = server.client().ask("tools/call", &call);
+    let result = server.client().call_method("tools/call", &call);
     assert_ne!(result["isError"], true, "{result}");
     let text = result["content"][0]["text"].as_str().unwrap().to_owned();
     (result["structuredContent"].clone(), text)
 }
 
-fn ids(found: &Value) -> Vec<u64> {
+fn row_ids(found: &Value) -> Vec<u64> {
     let results = found["results"].as_array().unwrap().iter();
     results.map(|it| it["key"]["id"].as_u64().unwrap()).collect()
 }
 
-/// The place of a row among the nearest.
-fn rank(found: &Value, id: u64) -> u64 {
+/// Returns the vector search rank of a row, starting at 1.
+fn rank_of(found: &Value, id: u64) -> u64 {
     let mut results = found["results"].as_array().unwrap().iter();
     results.find(|it| it["key"]["id"] == id).unwrap()["rank"].as_u64().unwrap()
 }
 
 #[test]
-fn a_table_is_searched_over_all_its_vectors_and_told_as_promised() {
-    let (library, database) = (Library::new(), Fresh::pgvector());
-    wiki(&library, &database);
+fn search_covers_all_vector_columns_of_table() {
+    let (library, database) = (Library::new(), TestDatabase::pgvector());
+    create_wiki(&library, &database);
     let server = serve(&library, &database);
     let (found, text) = search(
         &server,
@@ -97,12 +98,12 @@ fn a_table_is_searched_over_all_its_vectors_and_told_as_promised() {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert_eq!(found["results"].as_array().unwrap().len(), 5, "{found}");
-    assert_eq!(rank(&found, 5), 5, "{found}");
+    assert_eq!(rank_of(&found, 5), 5, "{found}");
     for result in found["results"].as_array().unwrap() {
         assert!((0.0..=1.0).contains(&result["score"].as_f64().unwrap()), "{result}");
     }
     let (few, _) = search(&server, &json!({ "top_n": 2, "output_format": "ids_only" }));
-    assert!(ids(&few).len() == 2 && few["results"][0].get("text").is_none(), "{few}");
+    assert!(row_ids(&few).len() == 2 && few["results"][0].get("text").is_none(), "{few}");
     let (of_view, _) = search(&server, &json!({ "table_name": "public.pages" }));
     assert_eq!(of_view["results"].as_array().unwrap().len(), 5);
     let (short, _) = search(&server, &json!({ "max_output_tokens": 20 }));
@@ -110,12 +111,12 @@ fn a_table_is_searched_over_all_its_vectors_and_told_as_promised() {
 }
 
 #[test]
-fn what_says_something_new_is_second_if_only_novelty_counts() {
-    let (library, database) = (Library::new(), Fresh::pgvector());
-    wiki(&library, &database);
+fn zero_lambda_ranks_by_diversity() {
+    let (library, database) = (Library::new(), TestDatabase::pgvector());
+    create_wiki(&library, &database);
     let server = serve(&library, &database);
     let (found, _) = search(&server, &json!({ "lambda": 0.0 }));
-    let order = ids(&found);
+    let order = row_ids(&found);
     assert!([1, 2, 3].contains(&order[0]) && [4, 5].contains(&order[1]), "{order:?}");
     let (found, _) = search(&server, &json!({ "lambda": 1.0 }));
     let scores = found["results"].as_array().unwrap().iter().map(|it| it["score"].as_f64());
@@ -123,33 +124,33 @@ fn what_says_something_new_is_second_if_only_novelty_counts() {
 }
 
 #[test]
-fn every_metric_is_asked_of_the_index() {
-    let (library, database) = (Library::new(), Fresh::pgvector());
-    wiki(&library, &database);
+fn every_metric_uses_index() {
+    let (library, database) = (Library::new(), TestDatabase::pgvector());
+    create_wiki(&library, &database);
     let server = serve(&library, &database);
     for metric in ["cosine", "l2", "inner_product"] {
         let (found, text) = search(&server, &json!({ "distance_metric": metric }));
-        assert_eq!(rank(&found, 5), 5, "{metric}");
+        assert_eq!(rank_of(&found, 5), 5, "{metric}");
         assert!(text.contains(&format!("Distance Metric: {metric}")));
     }
     let many = "INSERT INTO wiki SELECT n, 't', 'c', NULL, (SELECT content_embedding FROM wiki WHERE id = 5) \
                 FROM generate_series(100, 3000) AS n; ANALYZE wiki; \
                 SELECT pg_stat_reset()";
-    database.run(many);
+    database.execute(many);
     search(&server, &json!({}));
     let used = "SELECT pg_stat_force_next_flush(), sum(idx_scan) > 0 FROM pg_stat_user_indexes \
                 WHERE indexrelname LIKE 'wiki_content_embedding%'";
     let begun = std::time::Instant::now();
-    while database.ask(&used.replace("pg_stat_force_next_flush(), ", "")) != "t" {
+    while database.query_value(&used.replace("pg_stat_force_next_flush(), ", "")) != "t" {
         assert!(begun.elapsed().as_secs() < 30, "the index was not used");
         std::thread::yield_now();
     }
 }
 
 #[test]
-fn what_cannot_be_searched_says_why_and_what_to_do() {
-    let (library, database) = (Library::new(), Fresh::pgvector());
-    wiki(&library, &database);
+fn refusal_names_problem_and_remedy() {
+    let (library, database) = (Library::new(), TestDatabase::pgvector());
+    create_wiki(&library, &database);
     let server = serve(&library, &database);
     for (more, words) in [
         (
@@ -170,7 +171,7 @@ fn what_cannot_be_searched_says_why_and_what_to_do() {
     ] {
         let mut asked = json!({ "table_name": "wiki", "query_text": "rye" });
         asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let refused = server.client().refuses("similarity_search", &asked);
+        let refused = server.client().expect_tool_error("similarity_search", &asked);
         for word in words {
             assert!(refused.contains(word), "{word}: {refused}");
         }

@@ -1,77 +1,80 @@
-//! The same protocol over standard input and output.
+//! End-to-end tests of the stdio transport.
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library};
+use crate::support::{Library, McpClient};
 
-fn hello() -> Value {
+fn initialize_params() -> Value {
     json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } })
 }
 
 #[test]
-fn a_client_shakes_hands_lists_calls_and_reads() {
-    let library = Library::lanterns();
-    let pipe = library.pipe();
-    assert_eq!(pipe.ask("initialize", &hello())["protocolVersion"], "2025-06-18");
-    pipe.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    assert_eq!(pipe.ask("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 16);
+fn client_initializes_lists_calls_and_reads() {
+    let library = Library::with_lanterns();
+    let pipe = library.open_stdio();
+    assert_eq!(
+        pipe.call_method("initialize", &initialize_params())["protocolVersion"],
+        "2025-06-18"
+    );
+    pipe.write_line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert_eq!(pipe.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 16);
     let hit = pipe.only_hit("knowledge.search", &json!({ "query": "prisms" }));
-    let read = pipe.ask("resources/read", &json!({ "uri": hit["uri"] }));
+    let read = pipe.call_method("resources/read", &json!({ "uri": hit["uri"] }));
     assert!(read["contents"][0]["text"].as_str().unwrap().contains("trim the wick"), "{read}");
 }
 
 #[test]
-fn standard_output_is_messages_and_nothing_else() {
-    let library = Library::lanterns();
-    let pipe = library.pipe_with(&["--log", "trace"]);
-    pipe.write(
-        &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello() })
+fn standard_output_contains_only_messages() {
+    let library = Library::with_lanterns();
+    let pipe = library.open_stdio_with(&["--log", "trace"]);
+    pipe.write_line(
+        &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params() })
             .to_string(),
     );
-    pipe.write("{ broken");
-    pipe.write(r#"{"jsonrpc":"2.0","id":2,"method":"odd"}"#);
-    pipe.write(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"knowledge.search","arguments":{"query":"lantern"}}}"#);
-    let (rest, code) = pipe.hang_up();
-    // Each line was read as JSON, or `hang_up` would have failed.
+    pipe.write_line("{ broken");
+    pipe.write_line(r#"{"jsonrpc":"2.0","id":2,"method":"odd"}"#);
+    pipe.write_line(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"knowledge.search","arguments":{"query":"lantern"}}}"#);
+    let (rest, code) = pipe.close_input();
+    // `hang_up` fails if a line is not JSON.
     assert_eq!((rest.len(), code), (4, Some(0)), "{rest:?}");
     assert!(rest.iter().all(|message| message["jsonrpc"] == "2.0"));
 }
 
 #[test]
-fn a_broken_message_is_answered_without_an_id() {
+fn malformed_message_gets_error_without_id() {
     let library = Library::new();
-    let pipe = library.pipe();
-    pipe.write(r#"{"jsonrpc":"2.0","id":1,"#);
-    let answer = pipe.read();
+    let pipe = library.open_stdio();
+    pipe.write_line(r#"{"jsonrpc":"2.0","id":1,"#);
+    let answer = pipe.read_message();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32_700)));
-    assert_eq!(pipe.ask("ping", &json!({})), json!({}));
+    assert_eq!(pipe.call_method("ping", &json!({})), json!({}));
 }
 
 #[test]
-fn a_greeting_is_passed_over() {
+fn non_message_lines_are_ignored() {
     let library = Library::new();
-    let pipe = library.pipe();
+    let pipe = library.open_stdio();
     for greeting in ["Welcome to the shell!", "", "  ", "42", "\"text\""] {
-        pipe.write(greeting);
+        pipe.write_line(greeting);
     }
-    assert_eq!(pipe.ask("ping", &json!({})), json!({}));
-    assert_eq!(pipe.hang_up(), (vec![], Some(0)));
+    assert_eq!(pipe.call_method("ping", &json!({})), json!({}));
+    assert_eq!(pipe.close_input(), (vec![], Some(0)));
 }
 
 #[test]
-fn whoever_hangs_up_gets_every_answer_first() {
-    let library = Library::lanterns();
-    let pipe = library.pipe();
+fn closed_stdin_still_receives_every_reply() {
+    let library = Library::with_lanterns();
+    let pipe = library.open_stdio();
     let asked = 40;
     for id in 0..asked {
-        pipe.write(
+        pipe.write_line(
             &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
                 "name": "knowledge.search", "arguments": { "query": "lantern" },
             }})
             .to_string(),
         );
     }
-    let (answers, code) = pipe.hang_up();
+    let (answers, code) = pipe.close_input();
     let mut ids: Vec<u64> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
     ids.sort_unstable();
     assert_eq!((ids, code), ((0..asked).collect(), Some(0)));
@@ -79,54 +82,57 @@ fn whoever_hangs_up_gets_every_answer_first() {
 }
 
 #[test]
-fn a_handshake_opens_no_store() {
+fn handshake_opens_no_database() {
     let library = Library::new();
-    let pipe = library.pipe();
-    assert_eq!(pipe.ask("initialize", &hello())["serverInfo"]["name"], "vademecum");
-    assert_eq!(pipe.ask("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 16);
-    assert!(!library.data().exists());
-    assert_eq!(pipe.hang_up(), (vec![], Some(0)));
-    assert!(!library.data().exists());
+    let pipe = library.open_stdio();
+    assert_eq!(
+        pipe.call_method("initialize", &initialize_params())["serverInfo"]["name"],
+        "vademecum"
+    );
+    assert_eq!(pipe.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().len(), 16);
+    assert!(!library.data_folder().exists());
+    assert_eq!(pipe.close_input(), (vec![], Some(0)));
+    assert!(!library.data_folder().exists());
 }
 
 #[test]
-fn a_search_in_a_library_that_does_not_exist_yet_finds_nothing() {
+fn search_of_nonexistent_library_finds_nothing() {
     let library = Library::new();
-    let pipe = library.pipe();
-    let found = pipe.call("knowledge.search", &json!({ "query": "lantern" }));
+    let pipe = library.open_stdio();
+    let found = pipe.call_tool("knowledge.search", &json!({ "query": "lantern" }));
     assert_eq!((&found["results"], &found["total_estimated"]), (&json!([]), &json!(0)));
 }
 
 #[test]
-fn a_process_is_a_session_by_itself() {
-    let library = Library::of_notes([("One", "A pebble."), ("Two", "Another pebble.")]);
+fn each_process_is_its_own_session() {
+    let library = Library::with_notes([("One", "A pebble."), ("Two", "Another pebble.")]);
     let search = json!({ "query": "pebble", "limit": 1 });
-    let pipe = library.pipe();
-    let first = pipe.uris("knowledge.search", &search);
-    assert_ne!(pipe.uris("knowledge.search", &search), first);
-    assert_eq!(library.pipe().uris("knowledge.search", &search), first);
+    let pipe = library.open_stdio();
+    let first = pipe.search_uris("knowledge.search", &search);
+    assert_ne!(pipe.search_uris("knowledge.search", &search), first);
+    assert_eq!(library.open_stdio().search_uris("knowledge.search", &search), first);
 }
 
 #[test]
-fn a_line_that_is_too_long_is_refused_and_passed_over() {
+fn overlong_line_is_refused_and_skipped() {
     let library = Library::new();
-    let settings = library.write("settings.toml", "[server]\nmax_message_bytes = 500");
-    let pipe = library.pipe_with(&["--config", settings.to_str().unwrap()]);
+    let settings = library.write_file("settings.toml", "[server]\nmax_message_bytes = 500");
+    let pipe = library.open_stdio_with(&["--config", settings.to_str().unwrap()]);
     for length in [501, 502, 1_001, 1_002, 5_000] {
-        pipe.write(&"{".repeat(length));
-        let refused = pipe.read();
+        pipe.write_line(&"{".repeat(length));
+        let refused = pipe.read_message();
         assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32_600)));
-        assert_eq!(pipe.ask("ping", &json!({})), json!({}));
+        assert_eq!(pipe.call_method("ping", &json!({})), json!({}));
     }
-    let (answers, code) = pipe.hang_up();
+    let (answers, code) = pipe.close_input();
     assert_eq!((answers, code), (vec![], Some(0)));
 }
 
 #[test]
-fn the_last_line_needs_no_end() {
+fn last_line_needs_no_newline() {
     let library = Library::new();
-    let pipe = library.pipe();
-    pipe.write_bare(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    let (answers, code) = pipe.hang_up();
+    let pipe = library.open_stdio();
+    pipe.write_raw(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let (answers, code) = pipe.close_input();
     assert_eq!((answers.len(), code), (1, Some(0)), "{answers:?}");
 }

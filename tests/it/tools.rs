@@ -1,10 +1,10 @@
-//! What is listed, and that each of it can be called.
+//! End-to-end tests of `tools/list` and `tools/call`: names, schemas and replies.
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Library};
+use crate::support::{Library, McpClient};
 
-const NAMES: [&str; 16] = [
+const TOOL_NAMES: [&str; 16] = [
     "knowledge.search",
     "knowledge.get",
     "knowledge.related",
@@ -23,26 +23,26 @@ const NAMES: [&str; 16] = [
     "fetch",
 ];
 
-fn tools(client: &impl Caller) -> Vec<Value> {
-    client.ask("tools/list", &json!({}))["tools"].as_array().unwrap().clone()
+fn list_tools(client: &impl McpClient) -> Vec<Value> {
+    client.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().clone()
 }
 
-fn names(client: &impl Caller) -> Vec<String> {
-    tools(client).iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+fn tool_names(client: &impl McpClient) -> Vec<String> {
+    list_tools(client).iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-fn underscored() -> Vec<String> {
-    NAMES.map(|name| name.replace('.', "_")).to_vec()
-}
-
-#[test]
-fn the_tools_are_listed_in_order() {
-    assert_eq!(names(&Library::new().serve().client()), NAMES);
+fn underscored_names() -> Vec<String> {
+    TOOL_NAMES.map(|name| name.replace('.', "_")).to_vec()
 }
 
 #[test]
-fn a_tool_is_listed_with_what_it_takes_and_answers() {
-    for tool in tools(&Library::new().serve().client()) {
+fn tools_listed_in_fixed_order() {
+    assert_eq!(tool_names(&Library::new().serve().client()), TOOL_NAMES);
+}
+
+#[test]
+fn listed_tool_has_title_description_and_schemas() {
+    for tool in list_tools(&Library::new().serve().client()) {
         let name = tool["name"].as_str().unwrap();
         assert!(tool["title"].as_str().is_some_and(|title| !title.is_empty()), "{name}");
         assert!(tool["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}");
@@ -55,74 +55,84 @@ fn a_tool_is_listed_with_what_it_takes_and_answers() {
 }
 
 #[test]
-fn a_name_is_made_of_what_names_may_be_made_of() {
-    for name in NAMES.map(str::to_owned).into_iter().chain(underscored()) {
+fn tool_names_use_only_allowed_characters() {
+    for name in TOOL_NAMES.map(str::to_owned).into_iter().chain(underscored_names()) {
         let allowed = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
         assert!(name.chars().all(allowed) && (1..=64).contains(&name.len()), "{name}");
     }
     let server = Library::new().serve_with(&["--tool-names", "underscored"]);
-    assert!(names(&server.client()).iter().all(|name| !name.contains('.')));
+    assert!(tool_names(&server.client()).iter().all(|name| !name.contains('.')));
 }
 
 #[test]
-fn names_are_underscored_on_the_command_line() {
+fn command_line_selects_underscored_names() {
     let library = Library::new();
     assert_eq!(
-        names(&library.serve_with(&["--tool-names", "underscored"]).client()),
-        underscored()
+        tool_names(&library.serve_with(&["--tool-names", "underscored"]).client()),
+        underscored_names()
     );
-    assert_eq!(names(&library.pipe_with(&["--tool-names", "underscored"])), underscored());
-    assert_eq!(names(&library.pipe_with(&["--tool-names", "dotted"])), NAMES);
+    assert_eq!(
+        tool_names(&library.open_stdio_with(&["--tool-names", "underscored"])),
+        underscored_names()
+    );
+    assert_eq!(tool_names(&library.open_stdio_with(&["--tool-names", "dotted"])), TOOL_NAMES);
 }
 
 #[test]
-fn names_are_underscored_in_the_settings() {
-    let server = Library::new().serve_set("[tools]\ntool_names = \"underscored\"");
-    assert_eq!(names(&server.client()), underscored());
+fn settings_select_underscored_names() {
+    let server = Library::new().serve_with_settings("[tools]\ntool_names = \"underscored\"");
+    assert_eq!(tool_names(&server.client()), underscored_names());
 }
 
 #[test]
-fn the_command_line_comes_before_the_settings() {
+fn command_line_overrides_settings() {
     let library = Library::new();
-    let settings = library.write("settings.toml", "[tools]\ntool_names = \"underscored\"");
+    let settings = library.write_file("settings.toml", "[tools]\ntool_names = \"underscored\"");
     let arguments = ["--config", settings.to_str().unwrap(), "--tool-names", "dotted"];
-    assert_eq!(names(&library.serve_with(&arguments).client()), NAMES);
-    assert_eq!(names(&library.pipe_with(&arguments)), NAMES);
+    assert_eq!(tool_names(&library.serve_with(&arguments).client()), TOOL_NAMES);
+    assert_eq!(tool_names(&library.open_stdio_with(&arguments)), TOOL_NAMES);
 }
 
 #[test]
-fn names_are_underscored_in_the_address() {
+fn query_parameter_selects_name_style() {
     let server = Library::new().serve();
-    assert_eq!(names(&server.client().with_query("tool_names=underscored")), underscored());
-    assert_eq!(names(&server.client().with_query("tool_names=dotted")), NAMES);
-    assert_eq!(names(&server.client().with_query("tool_names=auto")), NAMES);
+    assert_eq!(
+        tool_names(&server.client().with_query("tool_names=underscored")),
+        underscored_names()
+    );
+    assert_eq!(tool_names(&server.client().with_query("tool_names=dotted")), TOOL_NAMES);
+    assert_eq!(tool_names(&server.client().with_query("tool_names=auto")), TOOL_NAMES);
     let odd = server.client().with_query("tool_names=odd");
     let response = odd.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
     assert!(response.status == 400 && response.body.contains("tool_names"), "{response:?}");
 }
 
 #[test]
-fn names_are_underscored_for_clients_that_refuse_dots() {
+fn clients_that_refuse_dots_get_underscored_names() {
     let server = Library::new().serve();
     for client in ["claude-ai", "Claude-AI"] {
-        let listed = names(&server.session_of(client));
+        let listed = tool_names(&server.open_session_named(client));
         assert_eq!(listed[0], "knowledge_search", "{client}");
         assert!(listed.iter().all(|name| !name.contains('.')), "{client}");
     }
     for client in ["test", "openai-mcp", "inspector", ""] {
-        assert_eq!(names(&server.session_of(client))[0], "knowledge.search", "{client}");
+        assert_eq!(
+            tool_names(&server.open_session_named(client))[0],
+            "knowledge.search",
+            "{client}"
+        );
     }
 }
 
 #[test]
-fn what_the_address_says_comes_before_what_the_client_is() {
+fn query_parameter_overrides_client_detection() {
     let server = Library::new().serve();
-    let session = server.session_of("claude-ai").with_query("tool_names=dotted");
-    assert_eq!(names(&session)[0], "knowledge.search");
+    let session = server.open_session_named("claude-ai").with_query("tool_names=dotted");
+    assert_eq!(tool_names(&session)[0], "knowledge.search");
 }
 
-/// Arguments with which each tool can be called in the library of lanterns.
-fn arguments(client: &impl Caller) -> Vec<(&'static str, Value)> {
+/// Returns each tool with valid arguments for the library of lanterns.
+fn valid_calls(client: &impl McpClient) -> Vec<(&'static str, Value)> {
     let find = |query: &str| client.only_hit("knowledge.search", &json!({ "query": query }));
     let (note, talk, chat) = (find("prisms"), find("paraffin"), find("burner"));
     let (character, prompt) = (find("donkey"), find("flickers"));
@@ -147,22 +157,22 @@ fn arguments(client: &impl Caller) -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn every_tool_is_called_by_either_form_of_its_name() {
-    let server = Library::lanterns().serve();
+fn tools_callable_in_both_name_styles() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
-    for (name, arguments) in arguments(&client) {
-        // `call` looks at the form of every answer.
-        let answer = client.call(name, &arguments);
-        assert_eq!(client.call(&name.replace('.', "_"), &arguments), answer, "{name}");
+    for (name, arguments) in valid_calls(&client) {
+        // `call` verifies the structure of every reply.
+        let answer = client.call_tool(name, &arguments);
+        assert_eq!(client.call_tool(&name.replace('.', "_"), &arguments), answer, "{name}");
     }
 }
 
 #[test]
-fn every_answer_is_what_its_schema_says() {
-    let server = Library::lanterns().serve();
+fn replies_match_output_schema() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
-    let listed = tools(&client);
-    let calls = arguments(&client);
+    let listed = list_tools(&client);
+    let calls = valid_calls(&client);
     let talk = calls.iter().find(|(name, _)| *name == "media.get").unwrap().1["media_id"].clone();
     let more = [
         ("knowledge.search", json!({ "query": "lantern", "shape": "compact", "limit": 2 })),
@@ -172,7 +182,7 @@ fn every_answer_is_what_its_schema_says() {
         ("media.transcript", json!({ "media_id": talk, "format": "json" })),
     ];
     for (name, arguments) in calls.into_iter().chain(more) {
-        let answer = client.call(name, &arguments);
+        let answer = client.call_tool(name, &arguments);
         let schema = &listed.iter().find(|tool| tool["name"] == name).unwrap()["outputSchema"];
         let validator = jsonschema::draft202012::new(schema).unwrap();
         let problems: Vec<String> =
@@ -185,11 +195,11 @@ fn every_answer_is_what_its_schema_says() {
 }
 
 #[test]
-fn what_a_tool_is_called_with_is_what_its_schema_says() {
-    let server = Library::lanterns().serve();
+fn arguments_match_input_schema() {
+    let server = Library::with_lanterns().serve();
     let client = server.client();
-    let listed = tools(&client);
-    for (name, arguments) in arguments(&client) {
+    let listed = list_tools(&client);
+    for (name, arguments) in valid_calls(&client) {
         let schema = &listed.iter().find(|tool| tool["name"] == name).unwrap()["inputSchema"];
         let validator = jsonschema::draft202012::new(schema).unwrap();
         assert!(validator.is_valid(&arguments), "{name} {arguments}");

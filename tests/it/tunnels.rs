@@ -1,5 +1,5 @@
-//! Tunnels through a real SSH server: only one that is known, only with a key, and
-//! back again when it broke.
+//! End-to-end tests of SSH tunnels through a real SSH server: host key verification, authentication
+//! and reconnection.
 
 use std::{
     fs,
@@ -15,10 +15,10 @@ use secrecy::ExposeSecret as _;
 use vademecum_core::{auth::local_principal, config::Settings};
 use vademecum_sql::{ConnectionTarget, ErrorCode, Profile, Profiles, SqlError};
 
-use crate::program::{Done, Fresh, Library, Sshd};
+use crate::support::{CommandOutput, Library, Sshd, TestDatabase};
 
-/// Answers whatever it is sent with the same; where it listens.
-fn echo() -> SocketAddr {
+/// Starts a TCP echo server and returns its address.
+fn start_echo_server() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -33,37 +33,38 @@ fn echo() -> SocketAddr {
     address
 }
 
-/// Where nobody listens.
-fn nowhere() -> SocketAddr {
+/// Returns an address on which nothing listens.
+fn unused_address() -> SocketAddr {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
 }
 
-/// Settings of the profile `shop`: a database at that address, through that server.
-fn settings(sshd: &Sshd, key: &Path, database: SocketAddr) -> String {
+/// Returns the settings of the profile `shop`: a database at the given address, through the given
+/// SSH server.
+fn profile_settings(sshd: &Sshd, key: &Path, database: SocketAddr) -> String {
     format!(
         "[profiles.shop]\ndsn = \"postgres://ada@{database}/shop\"\ntls = \"disable\"\n\
          password = \"env:PATH\"\n{}",
-        sshd.settings("shop", key)
+        sshd.profile_settings("shop", key)
     )
 }
 
-fn profile(text: &str) -> Arc<Profile> {
+fn load_profile(text: &str) -> Arc<Profile> {
     let settings = Settings::parse(text).unwrap();
     let profiles =
         Profiles::new(&settings.profiles, &settings.secrets.passphrase_source()).unwrap();
     profiles.find_profile(&local_principal("local".parse().unwrap()), "shop").unwrap()
 }
 
-/// The near end of the tunnel.
-async fn near_end(profile: &Arc<Profile>) -> Result<SocketAddr, SqlError> {
+/// Returns the local address of the tunnel, which is opened if necessary.
+async fn tunnel_address(profile: &Arc<Profile>) -> Result<SocketAddr, SqlError> {
     match profile.resolve_target().await? {
         ConnectionTarget::Postgres(server) => Ok(server.tunnel_address.unwrap().into()),
         other => panic!("{other:?}"),
     }
 }
 
-/// Sends a word through, and gives back what comes of it.
-async fn through(near: SocketAddr) -> std::io::Result<String> {
+/// Sends five bytes through the tunnel and returns the echo.
+async fn echo_through(near: SocketAddr) -> std::io::Result<String> {
     let exchange = move || {
         let mut stream = TcpStream::connect(near)?;
         stream.write_all(b"bread")?;
@@ -74,39 +75,41 @@ async fn through(near: SocketAddr) -> std::io::Result<String> {
     tokio::task::spawn_blocking(exchange).await.unwrap()
 }
 
-/// `profile doctor shop` with these settings.
-fn doctor(settings: &str) -> Done {
+/// Runs `profile doctor shop` with these settings.
+fn run_doctor(settings: &str) -> CommandOutput {
     let library = Library::new();
-    let file = library.write("settings.toml", settings);
+    let file = library.write_file("settings.toml", settings);
     let config = ["--config", file.to_str().unwrap(), "--log", "trace"];
     library.run(&[&["profile", "doctor", "shop"], &config[..]].concat())
 }
 
 #[actix::test]
-async fn a_database_is_reached_through_an_ssh_server() {
-    let (sshd, database) = (Sshd::start(), echo());
+async fn tunnel_reaches_database_with_every_key_type() {
+    let (sshd, database) = (Sshd::start(), start_echo_server());
     sshd.known_hosts();
     for (kind, more) in [("ed25519", &[][..]), ("ecdsa", &[]), ("rsa", &["-b", "2048"])] {
-        let key = sshd.key(kind, "", more);
-        let profile = profile(&settings(&sshd, &key, database));
-        let near = near_end(&profile).await.unwrap();
+        let key = sshd.create_authorized_key(kind, "", more);
+        let profile = load_profile(&profile_settings(&sshd, &key, database));
+        let near = tunnel_address(&profile).await.unwrap();
         assert!(near.ip().is_loopback() && near != database);
-        // Two at the same time go the same way.
-        let both = futures_util::future::join(through(near), through(near)).await;
+        // Concurrent connections share one tunnel.
+        let both = futures_util::future::join(echo_through(near), echo_through(near)).await;
         assert_eq!((both.0.unwrap(), both.1.unwrap()), ("bread".into(), "bread".into()), "{kind}");
-        assert_eq!(near_end(&profile).await.unwrap(), near, "the near end stays");
+        assert_eq!(tunnel_address(&profile).await.unwrap(), near, "the local address is reused");
     }
 }
 
 #[test]
-fn real_databases_are_tested_through_an_ssh_server() {
+fn profile_test_and_doctor_work_through_tunnel() {
     let sshd = Sshd::start();
     sshd.known_hosts();
-    let key = sshd.key("ed25519", "", &[]);
-    for (engine, database) in [("postgres", Fresh::postgres()), ("mysql", Fresh::mariadb())] {
+    let key = sshd.create_authorized_key("ed25519", "", &[]);
+    for (engine, database) in
+        [("postgres", TestDatabase::postgres()), ("mysql", TestDatabase::mariadb())]
+    {
         let (library, server) = (Library::new(), database.server());
         let password = server.password.as_ref().unwrap().expose_secret();
-        let file = library.write_private("password", password);
+        let file = library.write_private_file("password", password);
         let text = format!(
             "[profiles.shop]\ndsn = \"{engine}://{}@{}:{}/{}\"\ntls = \"disable\"\n\
              password = \"file:{}\"\n{}",
@@ -115,9 +118,9 @@ fn real_databases_are_tested_through_an_ssh_server() {
             server.port,
             server.database,
             file.display(),
-            sshd.settings("shop", &key)
+            sshd.profile_settings("shop", &key)
         );
-        let settings = library.write("settings.toml", text);
+        let settings = library.write_file("settings.toml", text);
         let config = ["--config", settings.to_str().unwrap(), "--log", "trace"];
         let tested = library.run(&[&["profile", "test", "shop"], &config[..]].concat());
         assert_eq!(tested.code, 0, "{tested:?}");
@@ -131,24 +134,24 @@ fn real_databases_are_tested_through_an_ssh_server() {
 }
 
 #[actix::test]
-async fn a_key_with_a_passphrase_is_opened_in_any_common_form() {
-    let (sshd, database) = (Sshd::start(), echo());
+async fn encrypted_keys_of_common_formats_are_opened() {
+    let (sshd, database) = (Sshd::start(), start_echo_server());
     sshd.known_hosts();
-    let words = sshd.file("words");
+    let words = sshd.file_path("words");
     for (kind, form) in
         [("ed25519", &[][..]), ("ecdsa", &["-m", "PKCS8"]), ("rsa", &["-m", "PKCS8"])]
     {
-        let key = sshd.key(kind, "open sesame", form);
+        let key = sshd.create_authorized_key(kind, "open sesame", form);
         let with = |said: &str| {
             fs::write(&words, said).unwrap();
             Command::new("chmod").arg("600").arg(&words).status().unwrap();
-            let text = settings(&sshd, &key, database);
-            profile(&format!("{text}passphrase = \"file:{}\"\n", words.display()))
+            let text = profile_settings(&sshd, &key, database);
+            load_profile(&format!("{text}passphrase = \"file:{}\"\n", words.display()))
         };
-        let near = near_end(&with("open sesame")).await;
+        let near = tunnel_address(&with("open sesame")).await;
         let near = near.unwrap_or_else(|error| panic!("{kind} {form:?}: {error:?}"));
         assert_eq!(near.ip(), Ipv4Addr::LOCALHOST, "{kind} {form:?}");
-        let error = near_end(&with("s3cret-barley")).await.unwrap_err();
+        let error = tunnel_address(&with("s3cret-barley")).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::XsqlSshAuthFailed);
         assert!(error.detail.as_ref().unwrap().contains("profiles.shop.ssh.passphrase"));
         assert!(!format!("{error:?}").contains("s3cret"), "{error:?}");
@@ -156,127 +159,128 @@ async fn a_key_with_a_passphrase_is_opened_in_any_common_form() {
 }
 
 #[actix::test]
-async fn a_tunnel_that_broke_is_opened_again() {
-    let (mut sshd, database) = (Sshd::start(), echo());
+async fn broken_tunnel_is_reopened_at_same_address() {
+    let (mut sshd, database) = (Sshd::start(), start_echo_server());
     sshd.known_hosts();
-    let key = sshd.key("ed25519", "", &[]);
-    let profile = profile(&settings(&sshd, &key, database));
-    let near = near_end(&profile).await.unwrap();
-    assert_eq!(through(near).await.unwrap(), "bread");
+    let key = sshd.create_authorized_key("ed25519", "", &[]);
+    let profile = load_profile(&profile_settings(&sshd, &key, database));
+    let near = tunnel_address(&profile).await.unwrap();
+    assert_eq!(echo_through(near).await.unwrap(), "bread");
     sshd.break_connections();
     profile.ensure_tunnel().await.unwrap();
-    assert_eq!(through(near).await.unwrap(), "bread", "at the same place");
+    assert_eq!(echo_through(near).await.unwrap(), "bread", "the local address is unchanged");
 }
 
 #[actix::test]
-async fn whoever_is_not_let_in_is_told_so_and_callers_learn_no_names() {
-    let (sshd, database) = (Sshd::start(), echo());
+async fn tunnel_failures_have_codes_and_hide_hosts() {
+    let (sshd, database) = (Sshd::start(), start_echo_server());
     sshd.known_hosts();
-    let key = sshd.key("ed25519", "", &[]);
-    fs::write(sshd.file("authorized"), "").unwrap();
-    let error = near_end(&profile(&settings(&sshd, &key, database))).await.unwrap_err();
+    let key = sshd.create_authorized_key("ed25519", "", &[]);
+    fs::write(sshd.file_path("authorized"), "").unwrap();
+    let error =
+        tunnel_address(&load_profile(&profile_settings(&sshd, &key, database))).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::XsqlSshAuthFailed);
     assert!(error.message.contains("`shop`") && !error.message.contains("127.0.0.1"), "{error}");
     assert!(error.detail.unwrap().contains(&format!("[127.0.0.1]:{}", sshd.port())));
 
-    let nobody = settings(&sshd, &sshd.file("missing"), database);
-    let error = near_end(&profile(&nobody)).await.unwrap_err();
+    let nobody = profile_settings(&sshd, &sshd.file_path("missing"), database);
+    let error = tunnel_address(&load_profile(&nobody)).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::XsqlSecretNotFound);
 
-    let text = settings(&sshd, &key, database);
+    let text = profile_settings(&sshd, &key, database);
     drop(sshd);
-    let error = near_end(&profile(&text)).await.unwrap_err();
+    let error = tunnel_address(&load_profile(&text)).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::XsqlSshDialFailed);
     assert!(!error.message.contains("127.0.0.1"), "{error}");
 }
 
 #[test]
-fn a_passphrase_shows_in_no_log() {
+fn passphrase_never_appears_in_logs() {
     let sshd = Sshd::start();
     sshd.known_hosts();
-    let key = sshd.key("ed25519", "s3cr3t-marker", &[]);
+    let key = sshd.create_authorized_key("ed25519", "s3cr3t-marker", &[]);
     let meant = "[profiles.shop]\nallow_plaintext = true\n";
-    let text = settings(&sshd, &key, nowhere()).replace("[profiles.shop]\n", meant);
+    let text = profile_settings(&sshd, &key, unused_address()).replace("[profiles.shop]\n", meant);
     for passphrase in ["s3cr3t-marker", "s3cr3t-marker-of-another"] {
-        let done = doctor(&format!("{text}passphrase = \"{passphrase}\"\n"));
+        let done = run_doctor(&format!("{text}passphrase = \"{passphrase}\"\n"));
         assert!(!format!("{done:?}").contains("s3cr3t-marker"), "{done:?}");
         assert!(done.stdout.contains("in plain text"), "{done:?}");
     }
 }
 
 #[test]
-fn an_unknown_host_is_refused_with_the_line_that_makes_it_known() {
+fn unknown_host_error_prints_known_hosts_line() {
     let sshd = Sshd::start();
-    let key = sshd.key("ed25519", "", &[]);
-    let text = settings(&sshd, &key, nowhere());
-    let refused = doctor(&text);
+    let key = sshd.create_authorized_key("ed25519", "", &[]);
+    let text = profile_settings(&sshd, &key, unused_address());
+    let refused = run_doctor(&text);
     assert_eq!(refused.code, 3, "{refused:?}");
     assert!(refused.stdout.contains("is not known"), "{refused:?}");
     assert!(refused.stdout.contains(&sshd.fingerprint()), "{refused:?}");
     let (_, line) = refused.stdout.split_once("add to ").unwrap();
     let (_, line) = line.split_once("the line: ").unwrap();
-    fs::write(sshd.file("known_hosts"), line.lines().next().unwrap()).unwrap();
-    let let_in = doctor(&text);
+    fs::write(sshd.file_path("known_hosts"), line.lines().next().unwrap()).unwrap();
+    let let_in = run_doctor(&text);
     assert!(let_in.stdout.contains("the SSH server lets us in"), "{let_in:?}");
 }
 
 #[test]
-fn a_host_key_that_changes_is_refused_and_named() {
+fn changed_or_revoked_host_key_is_refused() {
     let mut sshd = Sshd::start();
     sshd.known_hosts();
-    let key = sshd.key("ed25519", "", &[]);
-    let text = settings(&sshd, &key, nowhere());
-    let let_in = doctor(&text);
+    let key = sshd.create_authorized_key("ed25519", "", &[]);
+    let text = profile_settings(&sshd, &key, unused_address());
+    let let_in = run_doctor(&text);
     assert!(let_in.stdout.contains("the SSH server lets us in"), "{let_in:?}");
     let before = sshd.fingerprint();
     sshd.change_host_key();
-    let refused = doctor(&text);
+    let refused = run_doctor(&text);
     assert_eq!(refused.code, 3, "{refused:?}");
     let host = format!("[127.0.0.1]:{}", sshd.port());
     for part in ["another than it was", &host, &before, &sshd.fingerprint(), "remove line 1"] {
         assert!(refused.stdout.contains(part), "{part}: {refused:?}");
     }
     let revoked = format!("@revoked * {}\n{host} {0}\n", sshd.host_key());
-    fs::write(sshd.file("known_hosts"), revoked).unwrap();
-    let refused = doctor(&text);
+    fs::write(sshd.file_path("known_hosts"), revoked).unwrap();
+    let refused = run_doctor(&text);
     assert!(refused.stdout.contains("must not be trusted"), "{refused:?}");
 }
 
 #[test]
-fn a_hashed_list_of_known_hosts_is_read() {
+fn hashed_known_hosts_are_supported() {
     let sshd = Sshd::start();
     let list = sshd.known_hosts();
     let hashed = Command::new("ssh-keygen").arg("-Hf").arg(&list).output().unwrap();
     assert!(hashed.status.success());
     assert!(fs::read_to_string(&list).unwrap().starts_with("|1|"));
-    let key = sshd.key("ed25519", "", &[]);
-    let let_in = doctor(&settings(&sshd, &key, nowhere()));
+    let key = sshd.create_authorized_key("ed25519", "", &[]);
+    let let_in = run_doctor(&profile_settings(&sshd, &key, unused_address()));
     assert!(let_in.stdout.contains("the SSH server lets us in"), "{let_in:?}");
 }
 
 #[test]
-fn the_keys_of_an_agent_are_shown_where_no_file_is_named() {
+fn agent_keys_used_without_identity_file() {
     let sshd = Sshd::start();
     sshd.known_hosts();
-    let key = sshd.key("ed25519", "", &[]);
-    let socket = sshd.file("agent");
+    let key = sshd.create_authorized_key("ed25519", "", &[]);
+    let socket = sshd.file_path("agent");
     let mut agent = Command::new("ssh-agent")
         .args(["-D", "-a"])
         .arg(&socket)
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // It says where it is as soon as it is there.
+    // The agent prints its socket path once it is listening.
     let mut line = [0; 1];
     agent.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
     let added = Command::new("ssh-add").arg("-q").arg(&key).env("SSH_AUTH_SOCK", &socket).status();
-    let text: String = settings(&sshd, &key, nowhere())
+    let text: String = profile_settings(&sshd, &key, unused_address())
         .lines()
         .filter(|line| !line.starts_with("identity_file"))
         .flat_map(|line| [line, "\n"])
         .collect();
-    let home = crate::program::Home::new();
-    let file = home.write("settings.toml", &text);
+    let home = crate::support::TempHome::new();
+    let file = home.write_file("settings.toml", &text);
     let arguments = ["profile", "doctor", "shop", "--config", file.to_str().unwrap()];
     let done = home.run_with(&arguments, &[("SSH_AUTH_SOCK", &socket)]);
     agent.kill().unwrap();

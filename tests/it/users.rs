@@ -1,4 +1,4 @@
-//! What one user has, another never sees.
+//! End-to-end tests of isolation between users.
 
 #[cfg(target_os = "linux")]
 use std::{
@@ -9,43 +9,51 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Client, Library, SOURCES, Server, card, conversation, prompts};
+use crate::support::{
+    HttpClient, Library, McpClient, SOURCES, Server, character_card, claude_conversation,
+    prompts_csv,
+};
 
-/// A library of two users; each has one item in each source, with a word of
-/// their own in it.
-fn shared() -> Library {
+/// Creates a library of two users. Each has one item per source that contains a unique word:
+/// `amethyst` for Ada, `emerald` for Eve.
+fn two_user_library() -> Library {
     let library = Library::new();
     for (user, word) in [("ada", "amethyst"), ("eve", "emerald")] {
         let text = format!("Here is {word}, deep in the stone.");
         let title = format!("The {word} of {user}");
         let talk = format!("WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n<v {user}>{text}\n");
-        let chat = conversation(&title, [("human", text.as_str()), ("assistant", word)]);
-        library.import_for(user, "notes", "note.md", &format!("---\ntags: [{word}]\n---\n{text}"));
-        library.import_for(user, "media", "talk.vtt", &talk);
-        library.import_for(user, "chats", "chat.json", &chat.to_string());
-        library.import_for(user, "characters", "card.json", &card(&title, &text));
-        library.import_for(
+        let chat = claude_conversation(&title, [("human", text.as_str()), ("assistant", word)]);
+        library.import_for_user(
+            user,
+            "notes",
+            "note.md",
+            &format!("---\ntags: [{word}]\n---\n{text}"),
+        );
+        library.import_for_user(user, "media", "talk.vtt", &talk);
+        library.import_for_user(user, "chats", "chat.json", &chat.to_string());
+        library.import_for_user(user, "characters", "card.json", &character_card(&title, &text));
+        library.import_for_user(
             user,
             "prompts",
             "prompts.csv",
-            &prompts([(title.as_str(), text.as_str())]),
+            &prompts_csv([(title.as_str(), text.as_str())]),
         );
     }
     library
 }
 
-/// The hits of a user in their own library, one for each source.
-fn own_hits(client: &Client<'_>, word: &str) -> Vec<Value> {
+/// Returns the first hit of a user in each source of their own library.
+fn own_hits(client: &HttpClient<'_>, word: &str) -> Vec<Value> {
     SOURCES
         .iter()
         .map(|source| {
-            let found = client.call(&format!("{source}.search"), &json!({ "query": word }));
+            let found = client.call_tool(&format!("{source}.search"), &json!({ "query": word }));
             found["results"][0].clone()
         })
         .collect()
 }
 
-/// Everything that can be asked with what `hits` say about themselves.
+/// Returns requests of every kind that refer to `hits` by id, URI, location or title.
 fn requests(word: &str, hits: &[Value]) -> Vec<(&'static str, Value)> {
     let call = |name: &str, arguments: Value| {
         ("tools/call", json!({ "name": name, "arguments": arguments }))
@@ -91,29 +99,30 @@ fn requests(word: &str, hits: &[Value]) -> Vec<(&'static str, Value)> {
         call("prompts.get", json!({ "prompt_id_or_name": prompt["title"] })),
         call("prompts.get", json!({ "prompt_id_or_name": prompt["id"].to_string() })),
         ("prompts/get", json!({ "name": prompt["title"] })),
-        ("prompts/get", summary(&chat["conversation_id"])),
-        ("completion/complete", completion("ref/prompt", "research", "keyword", "")),
+        ("prompts/get", summary_prompt_params(&chat["conversation_id"])),
+        ("completion/complete", completion_params("ref/prompt", "research", "keyword", "")),
     ]);
     requests
 }
 
-fn summary(conversation: &Value) -> Value {
+fn summary_prompt_params(conversation: &Value) -> Value {
     json!({ "name": "summarize_conversation", "arguments": { "id": conversation } })
 }
 
-fn completion(kind: &str, name: &str, argument: &str, typed: &str) -> Value {
+fn completion_params(kind: &str, name: &str, argument: &str, typed: &str) -> Value {
     let reference = json!({ "type": kind, "name": name, "uri": name });
     json!({ "ref": reference, "argument": { "name": argument, "value": typed } })
 }
 
-/// Whether the answer has numbers and kinds only, and no words of the user's.
-fn counts_only(method: &str, params: &Value) -> bool {
+/// Returns `true` if the reply of this request has only counts and types, and no text of the user.
+fn has_only_counts(method: &str, params: &Value) -> bool {
     let counts = ["media://types", "knowledge://stats"].map(|uri| json!(uri));
     method == "resources/list" || counts.contains(&params["uri"])
 }
 
-/// What a server answers, whether it can or not, without what was asked.
-fn answer(caller: &impl Caller, method: &str, params: &Value) -> String {
+/// Returns the result as text, or an empty string if the request failed. Errors are left out
+/// because they quote the request.
+fn result_text(caller: &impl McpClient, method: &str, params: &Value) -> String {
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     let answer = caller.exchange(&request);
     let refused = answer.get("error").is_some() || answer["result"]["isError"] == true;
@@ -121,28 +130,29 @@ fn answer(caller: &impl Caller, method: &str, params: &Value) -> String {
 }
 
 #[test]
-fn no_tool_shows_one_user_what_another_has() {
-    let library = shared();
+fn separate_servers_isolate_users() {
+    let library = two_user_library();
     let (ada, eve) =
         (library.serve_with(&["--user", "ada"]), library.serve_with(&["--user", "eve"]));
     for (own, other, own_word, other_word) in
         [(&ada, &eve, "amethyst", "emerald"), (&eve, &ada, "emerald", "amethyst")]
     {
         let hits = own_hits(&own.client(), own_word);
-        let (client, session, socket) = (other.client(), other.session(), other.socket());
+        let (client, session, socket) =
+            (other.client(), other.open_session(), other.open_websocket());
         for (method, params) in requests(own_word, &hits) {
             for told in [
-                answer(&client, method, &params),
-                answer(&session, method, &params),
-                answer(&socket, method, &params),
+                result_text(&client, method, &params),
+                result_text(&session, method, &params),
+                result_text(&socket, method, &params),
             ] {
                 assert!(!told.contains(own_word), "{method} {params}: {told}");
             }
-            let at_home = answer(&own.client(), method, &params);
-            let is_told = at_home.contains(own_word) || counts_only(method, &params);
+            let at_home = result_text(&own.client(), method, &params);
+            let is_told = at_home.contains(own_word) || has_only_counts(method, &params);
             assert!(is_told, "{method} {params}: {at_home}");
         }
-        let theirs = answer(
+        let theirs = result_text(
             &client,
             "tools/call",
             &json!({
@@ -154,42 +164,43 @@ fn no_tool_shows_one_user_what_another_has() {
 }
 
 #[test]
-fn one_server_shows_no_user_what_another_has() {
-    let library = shared();
-    let (ada, eve) = (library.key("ada"), library.key("eve"));
-    let server = library.serve_many("");
+fn shared_server_isolates_users() {
+    let library = two_user_library();
+    let (ada, eve) = (library.create_key("ada"), library.create_key("eve"));
+    let server = library.serve_multi_user("");
     for (own, other, own_word, other_word) in
         [(&ada, &eve, "amethyst", "emerald"), (&eve, &ada, "emerald", "amethyst")]
     {
-        let own = server.client().bearing(own);
+        let own = server.client().with_bearer_token(own);
         let hits = own_hits(&own, own_word);
-        let client = server.client().bearing(other);
-        let (session, socket) = (client.clone().shake_hands(), server.socket_of(other));
+        let client = server.client().with_bearer_token(other);
+        let (session, socket) =
+            (client.clone().initialize_session(), server.open_websocket_with_token(other));
         for (method, params) in requests(own_word, &hits) {
             for told in [
-                answer(&client, method, &params),
-                answer(&session, method, &params),
-                answer(&socket, method, &params),
+                result_text(&client, method, &params),
+                result_text(&session, method, &params),
+                result_text(&socket, method, &params),
             ] {
                 assert!(!told.contains(own_word), "{method} {params}: {told}");
             }
-            let at_home = answer(&own, method, &params);
-            let is_told = at_home.contains(own_word) || counts_only(method, &params);
+            let at_home = result_text(&own, method, &params);
+            let is_told = at_home.contains(own_word) || has_only_counts(method, &params);
             assert!(is_told, "{method} {params}: {at_home}");
         }
         let search = json!({ "name": "knowledge.search", "arguments": { "query": "stone" } });
-        assert!(answer(&client, "tools/call", &search).contains(other_word));
+        assert!(result_text(&client, "tools/call", &search).contains(other_word));
     }
 }
 
 #[test]
-fn possession_of_a_session_or_a_handle_is_not_authentication() {
-    let library = shared();
-    let (ada, eve) = (library.key("ada"), library.key("eve"));
-    let server = library.serve_many("");
-    let session = server.client().bearing(&ada).shake_hands();
+fn session_ids_and_handles_do_not_authenticate() {
+    let library = two_user_library();
+    let (ada, eve) = (library.create_key("ada"), library.create_key("eve"));
+    let server = library.serve_multi_user("");
+    let session = server.client().with_bearer_token(&ada).initialize_session();
     let id = session.session_id();
-    let (stranger, nobody) = (server.client().bearing(&eve), server.client());
+    let (stranger, nobody) = (server.client().with_bearer_token(&eve), server.client());
     assert_eq!(stranger.clone().in_session(id).ping().status, 404);
     assert_eq!(nobody.in_session(id).ping().status, 401);
     let path = format!("/mcp/ws?mcp-session-id={id}");
@@ -201,13 +212,13 @@ fn possession_of_a_session_or_a_handle_is_not_authentication() {
     assert_eq!(end().send().status, 401);
     assert_eq!(session.ping().status, 200);
     let begin = json!({ "query": "stone", "session": "new" });
-    let minted = session.call("knowledge.search", &begin);
+    let minted = session.call_tool("knowledge.search", &begin);
     let handle = json!({ "query": "stone", "session": minted["_meta"]["session"] });
-    let problem = stranger.refuses("knowledge.search", &handle);
+    let problem = stranger.expect_tool_error("knowledge.search", &handle);
     assert!(problem.contains("unknown session"), "{problem}");
-    session.call("knowledge.search", &handle);
-    let meta = |client: &Client<'_>| {
-        let result = client.ask(
+    session.call_tool("knowledge.search", &handle);
+    let meta = |client: &HttpClient<'_>| {
+        let result = client.call_method(
             "tools/call",
             &json!({
                 "name": "search", "arguments": { "query": "stone" },
@@ -216,37 +227,37 @@ fn possession_of_a_session_or_a_handle_is_not_authentication() {
         );
         result["structuredContent"]["results"].as_array().unwrap().len()
     };
-    let mine = server.client().bearing(&ada);
-    assert_eq!(meta(&mine), meta(&stranger), "what ada was shown is nothing to eve");
+    let mine = server.client().with_bearer_token(&ada);
+    assert_eq!(meta(&mine), meta(&stranger), "results shown to ada must not affect eve");
 }
 
 #[test]
-fn no_id_of_one_user_is_completed_for_another() {
-    let library = shared();
+fn completion_offers_only_own_ids() {
+    let library = two_user_library();
     let (ada, eve) =
         (library.serve_with(&["--user", "ada"]), library.serve_with(&["--user", "eve"]));
     let values = |server: &Server, params: &Value| {
-        server.client().ask("completion/complete", params)["completion"]["values"].clone()
+        server.client().call_method("completion/complete", params)["completion"]["values"].clone()
     };
     for source in SOURCES {
         let template = format!("{source}://{{id}}");
-        let all = completion("ref/resource", &template, "id", "");
+        let all = completion_params("ref/resource", &template, "id", "");
         let (adas, eves) = (values(&ada, &all), values(&eve, &all));
         assert_eq!((adas.as_array().unwrap().len(), eves.as_array().unwrap().len()), (1, 1));
-        // Notes and media are called after their files, which have the same names.
+        // Notes and media are named after their files, which have the same names for both users.
         if !["notes", "media"].contains(&source) {
-            let by_title = completion("ref/resource", &template, "id", "amethyst");
+            let by_title = completion_params("ref/resource", &template, "id", "amethyst");
             assert_eq!(
                 (values(&ada, &by_title), values(&eve, &by_title)),
                 (adas.clone(), json!([]))
             );
         }
         let first = adas[0].as_str().unwrap();
-        let by_id = completion("ref/resource", &template, "id", first);
+        let by_id = completion_params("ref/resource", &template, "id", first);
         assert_eq!(values(&ada, &by_id), adas, "{source}");
         assert!(first == "1" || values(&eve, &by_id) == json!([]), "{source}");
     }
-    let talks = completion("ref/prompt", "summarize_conversation", "id", "emerald");
+    let talks = completion_params("ref/prompt", "summarize_conversation", "id", "emerald");
     assert_eq!(
         (values(&ada, &talks), values(&eve, &talks).as_array().unwrap().len()),
         (json!([]), 1)
@@ -254,31 +265,31 @@ fn no_id_of_one_user_is_completed_for_another() {
 }
 
 #[test]
-fn the_command_line_keeps_users_apart_as_well() {
-    let library = shared();
-    let found = library.run(&["search", "--json", "emerald", "--user", "ada"]).json();
+fn command_line_isolates_users() {
+    let library = two_user_library();
+    let found = library.run(&["search", "--json", "emerald", "--user", "ada"]).parse_json();
     assert_eq!(found["total_estimated"], 0, "{found}");
-    let found = library.run(&["search", "--json", "emerald", "--user", "eve"]).json();
+    let found = library.run(&["search", "--json", "emerald", "--user", "eve"]).parse_json();
     assert!(found["total_estimated"].as_u64().unwrap() >= 5, "{found}");
     let uri = found["results"][0]["uri"].as_str().unwrap();
     let read = library.run(&["get", uri, "--user", "ada"]);
     assert!(!read.stdout.contains("emerald"), "{read:?}");
-    let found = library.run(&["search", "--json", "emerald"]).json();
-    assert_eq!(found["total_estimated"], 0, "nobody in particular is somebody else: {found}");
+    let found = library.run(&["search", "--json", "emerald"]).parse_json();
+    assert_eq!(found["total_estimated"], 0, "the default user is a separate user: {found}");
 }
 
 #[test]
-fn a_pipe_belongs_to_one_user() {
-    let library = shared();
-    let pipe = library.pipe_with(&["--user", "ada"]);
-    assert!(pipe.uris("knowledge.search", &json!({ "query": "emerald" })).is_empty());
-    assert!(!pipe.uris("knowledge.search", &json!({ "query": "amethyst" })).is_empty());
+fn stdio_server_serves_single_user() {
+    let library = two_user_library();
+    let pipe = library.open_stdio_with(&["--user", "ada"]);
+    assert!(pipe.search_uris("knowledge.search", &json!({ "query": "emerald" })).is_empty());
+    assert!(!pipe.search_uris("knowledge.search", &json!({ "query": "amethyst" })).is_empty());
 }
 
 #[test]
-fn no_name_leads_into_the_folder_of_another() {
-    let library = shared();
-    let note = library.write("note.md", "A note.");
+fn user_name_cannot_escape_own_folder() {
+    let library = two_user_library();
+    let note = library.write_file("note.md", "A note.");
     for user in ["../eve", "..", ".", "ada/../eve", "/etc", "ada\\eve", "-eve", ".eve", "eve ", ""]
     {
         let user = format!("--user={user}");
@@ -294,7 +305,7 @@ fn no_name_leads_into_the_folder_of_another() {
             assert!(done.stderr.contains("user"), "{user}: {done:?}");
         }
     }
-    let mut users: Vec<_> = std::fs::read_dir(library.data().join("users"))
+    let mut users: Vec<_> = std::fs::read_dir(library.data_folder().join("users"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();
@@ -303,31 +314,33 @@ fn no_name_leads_into_the_folder_of_another() {
 }
 
 #[test]
-fn the_session_of_one_server_is_nothing_to_another() {
-    let library = shared();
+fn session_is_unknown_to_other_server() {
+    let library = two_user_library();
     let (ada, eve) =
         (library.serve_with(&["--user", "ada"]), library.serve_with(&["--user", "eve"]));
-    let session = ada.session();
+    let session = ada.open_session();
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     assert_eq!(eve.client().in_session(session.session_id()).send(&ping).status, 404);
     let end = eve.request("DELETE", "/mcp").header("mcp-session-id", session.session_id());
     assert_eq!(end.send().status, 404);
     assert_eq!(session.send(&ping).status, 200);
     let minted =
-        ada.client().call("knowledge.search", &json!({ "query": "stone", "session": "new" }));
+        ada.client().call_tool("knowledge.search", &json!({ "query": "stone", "session": "new" }));
     let handle = &minted["_meta"]["session"];
-    let problem =
-        eve.client().refuses("knowledge.search", &json!({ "query": "stone", "session": handle }));
+    let problem = eve
+        .client()
+        .expect_tool_error("knowledge.search", &json!({ "query": "stone", "session": handle }));
     assert!(problem.contains("unknown session"), "{problem}");
 }
 
 #[test]
-fn no_argument_names_a_user() {
-    let library = shared();
+fn arguments_and_headers_cannot_select_user() {
+    let library = two_user_library();
     let server = library.serve_with(&["--user", "ada"]);
     for field in ["user", "user_id", "_context", "db_paths", "principal"] {
-        let problem =
-            server.client().refuses("knowledge.search", &json!({ "query": "stone", field: "eve" }));
+        let problem = server
+            .client()
+            .expect_tool_error("knowledge.search", &json!({ "query": "stone", field: "eve" }));
         assert!(problem.contains(field), "{problem}");
     }
     for header in ["x-user", "authorization", "x-api-key"] {
@@ -342,12 +355,12 @@ fn no_argument_names_a_user() {
     }
 }
 
-/// Users of whom this server has a file open.
+/// Returns the users whose database files the server process has open.
 #[cfg(target_os = "linux")]
 fn open_users(server: &Server, library: &Library) -> BTreeSet<String> {
-    let users = library.data().canonicalize().unwrap().join("users");
+    let users = library.data_folder().canonicalize().unwrap().join("users");
     let files = std::fs::read_dir(format!("/proc/{}/fd", server.process())).unwrap();
-    // What was open a moment ago may be closed by now.
+    // A file may be closed between listing and reading its link.
     files
         .filter_map(|file| std::fs::read_link(file.ok()?.path()).ok())
         .filter_map(|file| {
@@ -359,19 +372,21 @@ fn open_users(server: &Server, library: &Library) -> BTreeSet<String> {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn no_more_libraries_are_open_than_may_be_and_each_answers() {
+fn open_libraries_are_limited_and_reopened() {
     let library = Library::new();
     let users = ["ada", "bob", "cyd", "dan", "eve"];
     let keys = users.map(|user| {
-        library.import_for(user, "notes", "note.md", &format!("The house of {user}."));
-        library.key(user)
+        library.import_for_user(user, "notes", "note.md", &format!("The house of {user}."));
+        library.create_key(user)
     });
-    let server = library.serve_many("[storage]\nopen_libraries = 2");
-    // Twice: who was closed is opened again.
+    let server = library.serve_multi_user("[storage]\nopen_libraries = 2");
+    // The second round reopens the libraries that were closed.
     for _ in 0..2 {
         for (user, key) in users.iter().zip(&keys) {
-            let found =
-                server.client().bearing(key).call("notes.search", &json!({ "query": "house" }));
+            let found = server
+                .client()
+                .with_bearer_token(key)
+                .call_tool("notes.search", &json!({ "query": "house" }));
             assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
             assert!(found["results"][0]["snippet"].as_str().unwrap().contains(user), "{found}");
         }

@@ -1,4 +1,4 @@
-"""The client of `fastmcp` 4, which stands on `mcp` 2."""
+"""The client of `fastmcp` 4, which is built on `mcp` 2."""
 
 from typing import Any
 

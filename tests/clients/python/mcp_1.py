@@ -1,4 +1,4 @@
-"""The client of `mcp` 1, which knows only the legacy era, and has a WebSocket."""
+"""The client of `mcp` 1, which supports only the legacy protocol, also over WebSocket."""
 
 import warnings
 from typing import Any
@@ -10,7 +10,7 @@ from pydantic import AnyUrl
 from story import LEGACY, Answer, tell
 
 with warnings.catch_warnings():
-    # The package means to drop it; we do not.
+    # The WebSocket client is deprecated in this package, but the server supports WebSockets.
     warnings.simplefilter("ignore", DeprecationWarning)
     from mcp.client.websocket import websocket_client
 

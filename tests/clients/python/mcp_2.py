@@ -1,4 +1,4 @@
-"""The client of `mcp` 2: both eras, and the newest that both ends know unless asked."""
+"""The client of `mcp` 2: both protocol generations; by default the newest that both sides support."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What every client of this folder does with the program: list, search, get,
-read, and run into two errors. Only what a client hands to its caller is
-looked at."""
+"""Scenario of every client in this folder: list, search, get, read, and two errors.
+It inspects only the values that the client library returns to its
+caller."""
 
 import asyncio
 import os
@@ -17,13 +17,13 @@ LEGACY = "2025-11-25"
 MODERN = "2026-07-28"
 
 INVALID_PARAMS = -32602
-# What stands for "no such resource".
+# Error code for a missing resource, by revision.
 NOT_FOUND = {LEGACY: -32002, MODERN: INVALID_PARAMS}
 
 
 @dataclass
 class Answer:
-    """What a tool answered, whatever the client calls the fields."""
+    """Result of a tool call, independent of the client library."""
 
     failed: bool
     structured: Any
@@ -31,7 +31,7 @@ class Answer:
 
 
 class Client(Protocol):
-    """What a client can do."""
+    """Operations of a client library."""
 
     revision: str
 
@@ -43,11 +43,11 @@ class Client(Protocol):
 
 
 class Wrong(Exception):
-    """Something is not as it must be."""
+    """An expectation of the scenario was not met."""
 
 
 async def tell(client: Client, revision: str) -> None:
-    """Tells the story to a connected client."""
+    """Runs the scenario with a connected client."""
     same(client.revision, revision, "the revision agreed on")
     names = await client.tools()
     hit = await search(client, names)
@@ -86,7 +86,7 @@ async def fails(call: Awaitable[Any], code: int, name: str) -> None:
     try:
         answer = await call
     except Exception as error:
-        # Every package has a class of its own; all keep what the server sent.
+        # Every package has its own exception class; all of them keep the error sent by the server.
         sent = getattr(error, "error", None)
         true(sent is not None, f"`{name}`: not an error of the server: {error!r}")
         same(sent.code, code, f"the code for `{name}` ({sent.message})")
@@ -109,7 +109,7 @@ def has(text: str, part: str, what: str) -> None:
 
 
 def main(modes: dict[str, Callable[[], Awaitable[None]]]) -> None:
-    """Runs one mode of a client; the first thing wrong ends the process, and is said."""
+    """Runs one mode of a client. The first failure is printed and ends the process."""
     mode = sys.argv[1] if len(sys.argv) == 2 else ""
     if mode not in modes:
         sys.exit(f"no mode `{mode}`, only {', '.join(modes)}")
@@ -120,12 +120,12 @@ def main(modes: dict[str, Callable[[], Awaitable[None]]]) -> None:
 
 
 def said(error: BaseException) -> str:
-    """The first cause, without the task groups around it."""
+    """Returns the text of the root cause, without enclosing exception groups."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"
 
 
 def text_of(content: Any) -> str:
-    """The text in blocks of content."""
+    """Returns the concatenated text of content blocks."""
     return "".join(getattr(block, "text", "") for block in content)

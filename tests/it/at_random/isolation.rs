@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::Maker;
-use crate::program::{
-    Caller, Dice, Library, SOURCES, Server, card, conversation, prompts, request,
+use crate::support::{
+    Library, McpClient, SOURCES, SeededRng, Server, character_card, claude_conversation,
+    json_rpc_request, prompts_csv,
 };
 
 /// What they do, together.
@@ -23,14 +24,19 @@ fn furnish(library: &Library, name: &str, secret: &'static str) -> User {
     let text = format!("Here is the {secret} stone, and a lantern beside it.");
     let title = format!("The {secret} stone");
     let talk = format!("WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n<v {name}>{text}\n");
-    let chat = conversation(&title, [("human", text.as_str()), ("assistant", secret)]);
-    library.import_for(name, "notes", "note.md", &format!("---\ntags: [{secret}]\n---\n{text}"));
-    library.import_for(name, "media", "talk.vtt", &talk);
-    library.import_for(name, "chats", "chat.json", &chat.to_string());
-    library.import_for(name, "characters", "card.json", &card(&title, &text));
-    let prompt = prompts([(title.as_str(), text.as_str())]);
-    library.import_for(name, "prompts", "prompts.csv", &prompt);
-    User { secret, key: library.key_with(name, &["--scope", "write"]), told: Vec::new() }
+    let chat = claude_conversation(&title, [("human", text.as_str()), ("assistant", secret)]);
+    library.import_for_user(
+        name,
+        "notes",
+        "note.md",
+        &format!("---\ntags: [{secret}]\n---\n{text}"),
+    );
+    library.import_for_user(name, "media", "talk.vtt", &talk);
+    library.import_for_user(name, "chats", "chat.json", &chat.to_string());
+    library.import_for_user(name, "characters", "card.json", &character_card(&title, &text));
+    let prompt = prompts_csv([(title.as_str(), text.as_str())]);
+    library.import_for_user(name, "prompts", "prompts.csv", &prompt);
+    User { secret, key: library.create_key_with(name, &["--scope", "write"]), told: Vec::new() }
 }
 
 /// Everything in an answer that could be named in a later question.
@@ -55,8 +61,8 @@ fn names(answer: &Value, found: &mut Vec<String>) {
 impl User {
     /// Asks something, and tells the whole answer.
     fn ask(&self, server: &Server, method: &str, params: &Value) -> String {
-        let client = server.client().bearing(&self.key);
-        client.exchange(&request(method, params)).to_string()
+        let client = server.client().with_bearer_token(&self.key);
+        client.exchange(&json_rpc_request(method, params)).to_string()
     }
 }
 
@@ -65,19 +71,19 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
     let library = Library::new();
     let mut users =
         [furnish(&library, "ada", "amethystine"), furnish(&library, "eve", "emeraldine")];
-    let server = library.serve_many(
+    let server = library.serve_multi_user(
         "[tools]\nwrite = true\n[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n\
          [embeddings]\nprovider = \"stub\"\ndimensions = 64\n",
     );
     let tools: Vec<Value> = {
-        let client = server.client().bearing(&users[0].key);
-        client.ask("tools/list", &json!({}))["tools"].as_array().unwrap().clone()
+        let client = server.client().with_bearer_token(&users[0].key);
+        client.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().clone()
     };
     assert!(tools.iter().any(|tool| tool["name"] == "notes.create"), "both may write");
-    let mut dice = Dice(7_744);
+    let mut dice = SeededRng(7_744);
     let mut own = [0, 0];
     for step in 0..STEPS {
-        let who = dice.below(2);
+        let who = dice.next_below(2);
         // Words that both have, and everything that either was ever told.
         let mut known: Vec<String> =
             ["stone", "lantern", "here", "new"].map(str::to_owned).to_vec();
@@ -86,12 +92,12 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
         let other = users[1 - who].secret;
         // A question that says the word would have it in its answer.
         known.retain(|name| !name.contains(other));
-        let (method, mut params) = match dice.below(10) {
+        let (method, mut params) = match dice.next_below(10) {
             0 => ("resources/list", json!({})),
-            1 => ("resources/read", json!({ "uri": dice.one_of(&known) })),
+            1 => ("resources/read", json!({ "uri": dice.choose(&known) })),
             2 => ("prompts/list", json!({})),
             _ => {
-                let tool = dice.one_of(&tools).clone();
+                let tool = dice.choose(&tools).clone();
                 let arguments = Maker { dice: &mut dice, known: &known }.arguments(&tool);
                 ("tools/call", json!({ "name": tool["name"], "arguments": arguments }))
             }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::program::{Caller, Dice, Library, SOURCES};
+use crate::support::{Library, McpClient, SOURCES, SeededRng};
 
 /// Searches.
 const SEARCHES: usize = 150;
@@ -15,24 +15,24 @@ const WORDS: [&str; 12] = [
 ];
 
 /// A word; one in front is said more often.
-fn word(dice: &mut Dice) -> &'static str {
-    let most = dice.below(WORDS.len()) + 1;
-    WORDS[dice.below(most)]
+fn word(dice: &mut SeededRng) -> &'static str {
+    let most = dice.next_below(WORDS.len()) + 1;
+    WORDS[dice.next_below(most)]
 }
 
-fn words(dice: &mut Dice, most: usize) -> String {
-    let count = dice.below(most) + 1;
+fn words(dice: &mut SeededRng, most: usize) -> String {
+    let count = dice.next_below(most) + 1;
     (0..count).map(|_| word(dice)).collect::<Vec<_>>().join(" ")
 }
 
-fn library(dice: &mut Dice) -> Library {
+fn library(dice: &mut SeededRng) -> Library {
     let library = Library::new();
     for kind in ["notes", "media"] {
         for number in 0..40 {
             let text = format!("# {}\n\n{}", words(dice, 3), words(dice, 40));
-            library.write(&format!("{kind}/{number}.md"), text);
+            library.write_file(&format!("{kind}/{number}.md"), text);
         }
-        let folder = library.file(kind);
+        let folder = library.file_path(kind);
         let done = library.run(&["import", kind, folder.to_str().unwrap()]);
         assert_eq!(done.code, 0, "{done:?}");
     }
@@ -46,24 +46,24 @@ fn key(hit: &Value) -> String {
 
 #[test]
 fn pages_of_any_search_are_the_whole_once_and_scores_fall_from_one() {
-    let mut dice = Dice(99);
+    let mut dice = SeededRng(99);
     let library = library(&mut dice);
-    let server = library.serve_set(
+    let server = library.serve_with_settings(
         "[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n\
          [embeddings]\nprovider = \"stub\"\ndimensions = 64\n",
     );
     let client = server.client();
     for _ in 0..SEARCHES {
-        let count = dice.below(SOURCES.len()) + 1;
+        let count = dice.next_below(SOURCES.len()) + 1;
         let sources: Vec<&str> = SOURCES.into_iter().take(count).collect();
-        let mode = *dice.one_of(&["fts", "fts", "fts", "vector", "hybrid"]);
-        let order = *dice.one_of(&["relevance", "relevance", "recent"]);
+        let mode = *dice.choose(&["fts", "fts", "fts", "vector", "hybrid"]);
+        let order = *dice.choose(&["relevance", "relevance", "recent"]);
         let mut search = json!({ "query": words(&mut dice, 4), "sources": sources, "mode": mode,
             "limit": 100 });
         if mode == "fts" {
             search["order_by"] = order.into();
         }
-        let whole = client.call("knowledge.search", &search);
+        let whole = client.call_tool("knowledge.search", &search);
         let all: Vec<&Value> = whole["results"].as_array().unwrap().iter().collect();
         let different: HashSet<String> = all.iter().map(|hit| key(hit)).collect();
         assert_eq!(different.len(), all.len(), "{search} repeats something");
@@ -79,9 +79,9 @@ fn pages_of_any_search_are_the_whole_once_and_scores_fall_from_one() {
         let mut paged: Vec<String> = Vec::new();
         let mut next = json!(0);
         while !next.is_null() && paged.len() < all.len() {
-            search["limit"] = (dice.below(20) + 1).into();
+            search["limit"] = (dice.next_below(20) + 1).into();
             search["offset"] = next;
-            let page = client.call("knowledge.search", &search);
+            let page = client.call_tool("knowledge.search", &search);
             assert_eq!(page["has_more"], page["next_offset"].is_u64(), "{search}: {page}");
             let hits = page["results"].as_array().unwrap();
             assert!(!hits.is_empty(), "{search}: there should be more");
@@ -96,17 +96,17 @@ fn pages_of_any_search_are_the_whole_once_and_scores_fall_from_one() {
 
 #[test]
 fn whatever_is_searched_in_a_session_nothing_is_shown_twice_before_all_was_shown() {
-    let mut dice = Dice(4_711);
+    let mut dice = SeededRng(4_711);
     let library = library(&mut dice);
-    let server =
-        library.serve_set("[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n");
+    let server = library
+        .serve_with_settings("[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n");
     for _ in 0..20 {
         let client = server.client();
         let query = words(&mut dice, 2);
-        let whole = client.call("knowledge.search", &json!({ "query": query, "limit": 100 }));
+        let whole = client.call_tool("knowledge.search", &json!({ "query": query, "limit": 100 }));
         let total = whole["results"].as_array().unwrap().len();
         let begun = json!({ "query": query, "limit": 7, "session": "new" });
-        let mut found = client.call("knowledge.search", &begun);
+        let mut found = client.call_tool("knowledge.search", &begun);
         let session = found["_meta"]["session"].clone();
         assert!(session.is_string(), "{found}");
         let mut shown: HashSet<String> = HashSet::new();
@@ -116,9 +116,9 @@ fn whatever_is_searched_in_a_session_nothing_is_shown_twice_before_all_was_shown
             for hit in hits {
                 assert!(shown.insert(key(hit)), "{query}: {} is shown twice", key(hit));
             }
-            let limit = dice.below(30) + 1;
+            let limit = dice.next_below(30) + 1;
             let again = json!({ "query": query, "limit": limit, "session": session });
-            found = client.call("knowledge.search", &again);
+            found = client.call_tool("knowledge.search", &again);
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{PROFILES, Shops, answer, of};
-use crate::program::Caller as _;
+use crate::support::McpClient as _;
 
 const TOOL: &str = "count_rows";
 
@@ -57,12 +57,12 @@ fn a_condition_may_only_ask_about_the_row_at_hand() {
             "1 = 1 UNION SELECT 1",
         ] {
             let asked = of(profile, &json!({ "table": "users", "where": condition }));
-            let said = client.refuses(TOOL, &asked);
+            let said = client.expect_tool_error(TOOL, &asked);
             assert!(said.contains("read-only") || said.contains("syntax"), "{condition}: {said}");
         }
-        let said = client.refuses(TOOL, &of(profile, &json!({ "table": "nowhere" })));
+        let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "table": "nowhere" })));
         assert!(said.contains("nowhere"), "{said}");
-        let said = client.refuses(TOOL, &of(profile, &json!({ "table": "" })));
+        let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "table": "" })));
         assert!(said.contains("get_schema_info"), "{said}");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{PROFILES, Shops, answer, of};
-use crate::program::Caller as _;
+use crate::support::McpClient as _;
 
 const TOOL: &str = "execute_explain";
 
@@ -46,21 +46,21 @@ fn only_queries_are_explained() {
             "EXPLAIN SELECT 1",
             "CREATE TABLE x AS SELECT 1",
         ] {
-            let said = client.refuses(TOOL, &of(profile, &json!({ "query": query })));
+            let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "query": query })));
             assert!(said.starts_with("Only SELECT queries"), "{profile}: {query}: {said}");
         }
         for asked in [json!({ "query": "" }), json!({ "query": " \n" }), json!({})] {
-            let said = client.refuses(TOOL, &of(profile, &asked));
+            let said = client.expect_tool_error(TOOL, &of(profile, &asked));
             assert!(said.contains("non-empty string"), "{said}");
         }
         let count = of(profile, &json!({ "table": "users" }));
         assert_eq!(answer(&client, "count_rows", &count).1["count"], 2);
     }
     let writing = json!({ "query": "WITH x AS (DELETE FROM users RETURNING *) SELECT * FROM x" });
-    let said = client.refuses(TOOL, &of("postgres", &writing));
+    let said = client.expect_tool_error(TOOL, &of("postgres", &writing));
     assert!(said.contains("read-only"), "{said}");
     let waiting = json!({ "query": "SELECT pg_sleep(60)" });
-    assert!(client.refuses(TOOL, &of("postgres", &waiting)).contains("pg_sleep"));
+    assert!(client.expect_tool_error(TOOL, &of("postgres", &waiting)).contains("pg_sleep"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use vademecum_sql::ConnectionTarget;
 
-use crate::program::{Caller as _, Client, Fresh, Library, Server};
+use crate::support::{HttpClient, Library, McpClient as _, Server, TestDatabase};
 
 /// The profiles, by engine.
 const PROFILES: [&str; 3] = ["postgres", "mariadb", "sqlite"];
@@ -41,56 +41,57 @@ fn big(quote: char, rows: &str) -> String {
 
 /// The shop on three engines, and a server that has them as profiles.
 struct Shops {
-    postgres: Fresh,
-    mariadb: Fresh,
+    postgres: TestDatabase,
+    mariadb: TestDatabase,
     library: Library,
     server: Server,
 }
 
 impl Shops {
     fn open() -> Self {
-        let (postgres, mariadb, library) = (Fresh::postgres(), Fresh::mariadb(), Library::new());
+        let (postgres, mariadb, library) =
+            (TestDatabase::postgres(), TestDatabase::mariadb(), Library::new());
         let counted = |number: &str, from: &str| {
             format!("SELECT {number}, 'credit limit', {number}, 0 FROM {from}")
         };
-        postgres.run(TABLES);
-        postgres.run(&big('"', &counted("g", &format!("generate_series(1, {ROWS}) AS g"))));
-        postgres.run("ANALYZE");
+        postgres.execute(TABLES);
+        postgres.execute(&big('"', &counted("g", &format!("generate_series(1, {ROWS}) AS g"))));
+        postgres.execute("ANALYZE");
         run_each(&mariadb, TABLES);
         run_each(&mariadb, &big('`', &counted("seq", &format!("seq_1_to_{ROWS}"))));
         let numbers = format!(
             "(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS}) \
              SELECT i FROM n)"
         );
-        let file = library.file("shop.db");
+        let file = library.file_path("shop.db");
         run(&file, &format!("{TABLES}{}", big('"', &counted("i", &numbers))));
         let settings = [
             profile("postgres", &postgres.target()),
             profile("mariadb", &mariadb.target()),
             profile("sqlite", &ConnectionTarget::Sqlite(file)),
         ];
-        let server = library.serve_set(&settings.concat());
+        let server = library.serve_with_settings(&settings.concat());
         Self { postgres, mariadb, library, server }
     }
 
-    fn client(&self) -> Client<'_> {
+    fn client(&self) -> HttpClient<'_> {
         self.server.client()
     }
 
     /// Runs statements beside the program, on the database of this profile.
     fn run(&self, profile: &str, statements: &str) {
         match profile {
-            "postgres" => self.postgres.run(statements),
+            "postgres" => self.postgres.execute(statements),
             "mariadb" => run_each(&self.mariadb, statements),
-            _ => run(&self.library.file("shop.db"), statements),
+            _ => run(&self.library.file_path("shop.db"), statements),
         }
     }
 }
 
 /// Runs statements one by one, each on lines of its own.
-fn run_each(database: &Fresh, statements: &str) {
+fn run_each(database: &TestDatabase, statements: &str) {
     for statement in statements.split(";\n") {
-        database.run(statement);
+        database.execute(statement);
     }
 }
 
@@ -129,8 +130,8 @@ fn of(profile: &str, arguments: &Value) -> Value {
 }
 
 /// What a tool answers: its text, and the structured content that says the same.
-fn answer(client: &Client<'_>, tool: &str, arguments: &Value) -> (String, Value) {
-    let mut result = client.result_of(tool, arguments);
+fn answer(client: &HttpClient<'_>, tool: &str, arguments: &Value) -> (String, Value) {
+    let mut result = client.tool_result(tool, arguments);
     assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
     let text = result["content"][0]["text"].as_str().unwrap().to_owned();
     (text, result["structuredContent"].take())
@@ -139,7 +140,8 @@ fn answer(client: &Client<'_>, tool: &str, arguments: &Value) -> (String, Value)
 #[test]
 fn tools_for_databases_keep_their_order_and_name_the_profiles() {
     let shops = Shops::open();
-    let listed = |client: &Client<'_>| client.ask("tools/list", &json!({}))["tools"].clone();
+    let listed =
+        |client: &HttpClient<'_>| client.call_method("tools/list", &json!({}))["tools"].clone();
     let first = listed(&shops.client());
     assert_eq!(first, listed(&shops.client()));
     let first = first.as_array().unwrap();
@@ -166,9 +168,9 @@ fn a_profile_must_be_named_where_there_are_several() {
         ("execute_explain", json!({ "query": "SELECT 1" })),
         ("get_schema_info", json!({})),
     ] {
-        let said = client.refuses(tool, &arguments);
+        let said = client.expect_tool_error(tool, &arguments);
         assert!(said.contains("profile is required") && said.contains("mariadb"), "{tool}: {said}");
-        let said = client.refuses(tool, &of("cellar", &arguments));
+        let said = client.expect_tool_error(tool, &of("cellar", &arguments));
         assert!(said.contains("`cellar`"), "{tool}: {said}");
     }
 }
@@ -186,7 +188,7 @@ fn answers_and_errors_name_no_host_and_no_user() {
             ("get_schema_info", json!({})),
             ("query_database", json!({ "query": "SELECT 1" })),
         ] {
-            let said = client.result_of(tool, &of(profile, &arguments)).to_string();
+            let said = client.tool_result(tool, &of(profile, &arguments)).to_string();
             assert!(!said.contains("127.0.0.1") && !said.contains(&user), "{tool}: {said}");
         }
     }
@@ -195,17 +197,20 @@ fn answers_and_errors_name_no_host_and_no_user() {
 #[test]
 fn a_disabled_tool_is_gone_and_read_resource_cannot_be_disabled() {
     let library = Library::new();
-    run(&library.file("shop.db"), TABLES);
-    let lite = profile("only", &ConnectionTarget::Sqlite(library.file("shop.db")));
-    let server = library.serve_set(&format!("[tools]\ndisabled = [\"query_database\"]\n{lite}"));
+    run(&library.file_path("shop.db"), TABLES);
+    let lite = profile("only", &ConnectionTarget::Sqlite(library.file_path("shop.db")));
+    let server =
+        library.serve_with_settings(&format!("[tools]\ndisabled = [\"query_database\"]\n{lite}"));
     let client = server.client();
-    assert!(!client.ask("tools/list", &json!({})).to_string().contains("\"query_database\""));
+    assert!(
+        !client.call_method("tools/list", &json!({})).to_string().contains("\"query_database\"")
+    );
     let call = json!({ "name": "query_database", "arguments": { "query": "SELECT 1" } });
-    let (code, said) = client.fails("tools/call", &call);
+    let (code, said) = client.expect_error("tools/call", &call);
     assert!(code == -32_602 && said.contains("switched off"), "{said}");
     let (text, _) = answer(&client, "count_rows", &json!({ "table": "users" }));
     assert!(text.ends_with("Count: 2"), "the only profile need not be named: {text}");
-    let settings = library.write("more.toml", "[tools]\ndisabled = [\"read_resource\"]");
+    let settings = library.write_file("more.toml", "[tools]\ndisabled = [\"read_resource\"]");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--config", settings.to_str().unwrap()];
     let done = library.run(&arguments);
     assert_ne!(done.code, 0, "{done:?}");

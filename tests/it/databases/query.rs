@@ -5,7 +5,7 @@ use std::{io::ErrorKind, net::TcpListener};
 use serde_json::{Value, json};
 
 use super::{PROFILES, ROWS, Shops, answer, of};
-use crate::program::Caller as _;
+use crate::support::McpClient as _;
 
 const TOOL: &str = "query_database";
 
@@ -155,7 +155,7 @@ fn a_write_is_refused_and_changes_nothing() {
             "SELECT 1; DROP TABLE users",
             "CREATE TABLE evil (id INTEGER)",
         ] {
-            let said = client.refuses(TOOL, &of(profile, &json!({ "query": query })));
+            let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "query": query })));
             assert!(said.contains("read-only"), "{profile}: {query}: {said}");
         }
         let left = of(profile, &json!({ "table": "users" }));
@@ -172,7 +172,7 @@ fn an_address_in_a_query_is_never_connected_to() {
     let address = listener.local_addr().unwrap();
     for profile in PROFILES {
         let query = format!("SELECT 1 at postgres://attacker@{address}/db");
-        client.refuses(TOOL, &of(profile, &json!({ "query": query })));
+        client.expect_tool_error(TOOL, &of(profile, &json!({ "query": query })));
         let quoted = format!("SELECT 'postgres://attacker@{address}/db' AS a");
         let (_, structured) = answer(&client, TOOL, &of(profile, &json!({ "query": quoted })));
         assert_eq!(count(&structured), 1);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vademecum_sql::ConnectionTarget;
 
 use super::{Shops, TABLES, answer, of, profile, run};
-use crate::program::{Caller as _, Fresh, Library};
+use crate::support::{Library, McpClient as _, TestDatabase};
 
 const TOOL: &str = "read_resource";
 
@@ -18,8 +18,12 @@ fn the_system_of_each_database_is_a_resource() {
     let shops = Shops::open();
     let client = shops.client();
     for (uri, product, version) in [
-        ("pg://system_info", "postgresql_version", shops.postgres.ask("SHOW server_version")),
-        ("mysql://system_info", "mariadb_version", shops.mariadb.ask("SELECT VERSION()")),
+        (
+            "pg://system_info",
+            "postgresql_version",
+            shops.postgres.query_value("SHOW server_version"),
+        ),
+        ("mysql://system_info", "mariadb_version", shops.mariadb.query_value("SELECT VERSION()")),
         ("sqlite://system_info", "sqlite_version", rusqlite::version().to_owned()),
     ] {
         let (text, structured) = answer(&client, TOOL, &json!({ "uri": uri }));
@@ -33,11 +37,11 @@ fn the_system_of_each_database_is_a_resource() {
             assert!(told[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {told}");
         }
         assert_eq!(told.as_object().unwrap().len(), 7, "no host, no user: {told}");
-        let read = client.ask("resources/read", &json!({ "uri": uri }));
+        let read = client.call_method("resources/read", &json!({ "uri": uri }));
         assert_eq!(system(&read["contents"][0]), told);
         assert_eq!(read["contents"][0]["mimeType"], "application/json");
     }
-    let number = shops.postgres.ask("SHOW server_version_num");
+    let number = shops.postgres.query_value("SHOW server_version_num");
     let (_, structured) = answer(&client, TOOL, &json!({ "uri": "pg://system_info" }));
     assert_eq!(system(&structured["contents"][0])["version_number"], number);
 }
@@ -47,7 +51,7 @@ fn what_can_be_read_is_listed() {
     let shops = Shops::open();
     let client = shops.client();
     let (text, structured) = answer(&client, TOOL, &json!({ "list": true }));
-    let listed = client.ask("resources/list", &json!({}));
+    let listed = client.call_method("resources/list", &json!({}));
     let uris = |list: &Value| -> Vec<String> {
         let list = list.as_array().unwrap().iter();
         list.map(|resource| resource["uri"].as_str().unwrap().to_owned()).collect()
@@ -66,20 +70,20 @@ fn what_can_be_read_is_listed() {
         let (text, _) = answer(&client, TOOL, &json!({ "uri": uri }));
         assert!(serde_json::from_str::<Value>(&text).unwrap().is_object(), "{text}");
     }
-    let said = client.refuses(TOOL, &json!({}));
+    let said = client.expect_tool_error(TOOL, &json!({}));
     assert!(said.contains("uri: is missing") && said.contains("`list`"), "{said}");
 }
 
 #[test]
 fn several_databases_of_one_engine_are_told_apart_by_their_profiles() {
-    let (postgres, library) = (Fresh::postgres(), Library::new());
-    run(&library.file("shop.db"), TABLES);
+    let (postgres, library) = (TestDatabase::postgres(), Library::new());
+    run(&library.file_path("shop.db"), TABLES);
     let settings = [
         profile("one", &postgres.target()),
         profile("two", &postgres.target()),
-        profile("file", &ConnectionTarget::Sqlite(library.file("shop.db"))),
+        profile("file", &ConnectionTarget::Sqlite(library.file_path("shop.db"))),
     ];
-    let server = library.serve_set(&settings.concat());
+    let server = library.serve_with_settings(&settings.concat());
     let client = server.client();
     let (text, _) = answer(&client, TOOL, &json!({ "list": true }));
     for uri in ["pg://one/system_info", "pg://two/system_info", "sqlite://system_info"] {
@@ -87,7 +91,7 @@ fn several_databases_of_one_engine_are_told_apart_by_their_profiles() {
         let (_, structured) = answer(&client, TOOL, &json!({ "uri": uri }));
         assert_eq!(structured["contents"][0]["uri"], uri);
     }
-    let said = client.refuses(TOOL, &json!({ "uri": "pg://system_info" }));
+    let said = client.expect_tool_error(TOOL, &json!({ "uri": "pg://system_info" }));
     assert!(said.contains("pg://one/system_info, pg://two/system_info"), "{said}");
     let named = of("two", &json!({ "uri": "pg://system_info" }));
     answer(&client, TOOL, &named);
@@ -98,11 +102,11 @@ fn what_is_not_there_is_a_failure_of_the_request() {
     let shops = Shops::open();
     for uri in ["pg://nope", "pg://nobody/system_info", "nowhere"] {
         let call = json!({ "name": TOOL, "arguments": { "uri": uri } });
-        let session = shops.server.session();
-        let (code, said) = session.fails("tools/call", &call);
+        let session = shops.server.open_session();
+        let (code, said) = session.expect_error("tools/call", &call);
         assert_eq!(code, -32_002, "{said}");
-        assert_eq!(session.fails("resources/read", &json!({ "uri": uri })), (code, said));
-        let (code, said) = shops.server.alone().fails("tools/call", &call);
+        assert_eq!(session.expect_error("resources/read", &json!({ "uri": uri })), (code, said));
+        let (code, said) = shops.server.stateless_client().expect_error("tools/call", &call);
         assert_eq!(code, -32_602, "{said}");
     }
 }

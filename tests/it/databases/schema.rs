@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{PROFILES, Shops, answer, of, profile};
-use crate::program::{Caller as _, Client, Fresh, Library};
+use crate::support::{HttpClient, Library, McpClient as _, TestDatabase};
 
 const TOOL: &str = "get_schema_info";
 
@@ -26,7 +26,7 @@ fn line<'a>(cells: &'a [Vec<&'a str>], table: &str, column: &str) -> &'a [&'a st
 }
 
 /// What the text says about a part of a database.
-fn text(client: &Client<'_>, profile: &str, part: &Value) -> String {
+fn text(client: &HttpClient<'_>, profile: &str, part: &Value) -> String {
     answer(client, TOOL, &of(profile, part)).0
 }
 
@@ -79,7 +79,7 @@ fn a_part_can_be_named_and_a_table_only_with_its_schema() {
             all.contains(&format!("\n{schema}\tusers\tTABLE\t")) && !all.contains("email"),
             "{all}"
         );
-        let said = client.refuses(TOOL, &of(profile, &json!({ "table_name": "users" })));
+        let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "table_name": "users" })));
         assert_eq!(said, "table_name requires schema_name to be specified");
         let nowhere = json!({ "schema_name": "nowhere" });
         let said = text(&client, profile, &nowhere);
@@ -134,8 +134,8 @@ fn more_than_ten_tables_are_summed_up() {
 /// What only `PostgreSQL` has.
 #[test]
 fn keys_partitions_comments_and_identities_of_postgres_are_told() {
-    let (postgres, library) = (Fresh::postgres(), Library::new());
-    postgres.run(
+    let (postgres, library) = (TestDatabase::postgres(), Library::new());
+    postgres.execute(
         "CREATE SCHEMA sales;
          CREATE TABLE users (
              id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -156,7 +156,7 @@ fn keys_partitions_comments_and_identities_of_postgres_are_told() {
          CREATE TABLE to_parted (id integer REFERENCES parted);
          CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM users;",
     );
-    let server = library.serve_set(&profile("shop", &postgres.target()));
+    let server = library.serve_with_settings(&profile("shop", &postgres.target()));
     let client = server.client();
     let said = text(&client, "shop", &json!({}));
     let lines = cells(&said);
@@ -185,15 +185,15 @@ fn keys_partitions_comments_and_identities_of_postgres_are_told() {
 
 #[test]
 fn columns_with_vectors_are_told_and_found() {
-    let (vectors, library) = (Fresh::pgvector(), Library::new());
-    vectors.run(
+    let (vectors, library) = (TestDatabase::pgvector(), Library::new());
+    vectors.execute(
         "CREATE TABLE wiki (
              id bigint PRIMARY KEY, title text, title_embedding vector(1536), small halfvec(3), any_size vector
          );
          CREATE TABLE plain (id integer);
          CREATE VIEW seen AS SELECT id, small FROM wiki;",
     );
-    let server = library.serve_set(&profile("shop", &vectors.target()));
+    let server = library.serve_with_settings(&profile("shop", &vectors.target()));
     let client = server.client();
     let said = text(&client, "shop", &json!({ "vector_tables_only": true }));
     let lines = cells(&said);
@@ -207,7 +207,7 @@ fn columns_with_vectors_are_told_and_found() {
     let names = text(&client, "shop", &json!({ "vector_tables_only": true, "compact": true }));
     assert!(names.contains("\twiki\tTABLE") && !names.contains("\tplain\t"), "{names}");
     let more = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|at| format!("CREATE TABLE t{at} ()"));
-    vectors.run(&more.join(";"));
+    vectors.execute(&more.join(";"));
     let summary = text(&client, "shop", &json!({}));
     assert!(summary.contains("Found 12 tables") && summary.contains("Vector-enabled: seen, wiki"));
 }

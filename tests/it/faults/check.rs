@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 use serde_json::Value;
 
 use super::{is_sound, lines};
-use crate::program::Library;
+use crate::support::Library;
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -13,12 +13,12 @@ fn mode(path: &Path, mode: u32) {
 
 #[test]
 fn everything_is_a_line_and_the_same_as_json_under_either_name() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let check = library.run(&["check"]);
     is_sound(&check);
     let listed = library.run(&["doctor", "--json"]);
     assert_eq!(listed.code, 0, "{listed:?}");
-    let findings = listed.json();
+    let findings = listed.parse_json();
     let line = |it: &Value| {
         let text = |name: &str| it[name].as_str().unwrap_or_default().to_owned();
         let remedy = it.get("do").map_or_else(String::new, |_| format!("; {}", text("do")));
@@ -35,8 +35,8 @@ fn everything_is_a_line_and_the_same_as_json_under_either_name() {
 
 #[test]
 fn a_folder_that_others_can_look_into_is_told_with_the_command_that_mends_it() {
-    let library = Library::lanterns();
-    let folder = library.data();
+    let library = Library::with_lanterns();
+    let folder = library.data_folder();
     mode(&folder, 0o755);
     let check = library.run(&["check"]);
     is_sound(&check);
@@ -48,17 +48,17 @@ fn a_folder_that_others_can_look_into_is_told_with_the_command_that_mends_it() {
 
 #[test]
 fn what_broken_off_work_left_is_told_and_taken_away_unless_it_is_needed() {
-    let library = Library::lanterns();
-    library.write("docs/a.md", "# A\n\nText.\n");
-    let docs = library.file("docs");
+    let library = Library::with_lanterns();
+    library.write_file("docs/a.md", "# A\n\nText.\n");
+    let docs = library.file_path("docs");
     assert_eq!(library.run(&["collection", "build", "kb", docs.to_str().unwrap()]).code, 0);
-    let collections = library.data().join("collections");
+    let collections = library.data_folder().join("collections");
     let stray = ["kb.7.db", "kb.7.db-wal", "gone.1.db"].map(|name| collections.join(name));
     for path in &stray {
         fs::write(path, "x").unwrap();
     }
-    let [old, new, needed] =
-        [".vademecum-old", ".vademecum-new", ".vademecum-needed"].map(|it| library.data().join(it));
+    let [old, new, needed] = [".vademecum-old", ".vademecum-new", ".vademecum-needed"]
+        .map(|it| library.data_folder().join(it));
     for folder in [&old, &new, &needed] {
         fs::create_dir_all(folder.join("users/local")).unwrap();
         fs::write(folder.join("users/local/media.db"), "x").unwrap();
@@ -85,10 +85,10 @@ fn what_broken_off_work_left_is_told_and_taken_away_unless_it_is_needed() {
 fn all_users_are_looked_at_or_the_one_that_is_named() {
     let library = Library::new();
     for user in ["ada", "bob"] {
-        library.key(user);
-        library.import_for(user, "notes", "a.md", "A thimble.");
+        library.create_key(user);
+        library.import_for_user(user, "notes", "a.md", "A thimble.");
     }
-    let bobs = library.data().join("users/bob/chacha.db");
+    let bobs = library.data_folder().join("users/bob/chacha.db");
     fs::write(&bobs, "no database at all, but a text that is long enough".repeat(20)).unwrap();
     let check = library.run(&["check"]);
     assert_eq!(check.code, 1, "{check:?}");
@@ -102,16 +102,16 @@ fn all_users_are_looked_at_or_the_one_that_is_named() {
 
 #[test]
 fn a_profile_that_cannot_be_reached_is_a_warning_and_one_without_its_secret_is_wrong() {
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let check = |password: &str| {
         let settings = format!(
             "[profiles.shop]\nengine = \"postgres\"\nhost = \"127.0.0.1\"\nport = 9\n\
              database = \"shop\"\nuser = \"ada\"\npassword = \"{password}\"\n"
         );
-        let file = library.write("settings.toml", settings);
+        let file = library.write_file("settings.toml", settings);
         library.run(&["check", "--config", file.to_str().unwrap()])
     };
-    let secret = library.write_private("secret", "guess");
+    let secret = library.write_private_file("secret", "guess");
     let away = check(&format!("file:{}", secret.display()));
     is_sound(&away);
     assert!(lines(&away, "warning").iter().any(|line| line.contains("profile shop")), "{away:?}");

@@ -12,8 +12,8 @@ use vademecum_kit::store::{Database, Durability, Store};
 
 use super::{is_sound, lines};
 use crate::{
-    program::{Caller, Library},
-    writing::{create, found, read},
+    support::{Library, McpClient},
+    writing::{create_note, read_note, search_uris},
 };
 
 const SETTINGS: &str =
@@ -22,7 +22,7 @@ const FUTURE: &str = "2099-01-01T00:00:00.000Z";
 
 /// Changes rows by hand.
 fn change(library: &Library, database: Database, sql: &'static str) {
-    let store = Store::new(database, &library.data().join("users/local"));
+    let store = Store::new(database, &library.data_folder().join("users/local"));
     let parameters = named_params! { ":future": FUTURE };
     store.write(Durability::Full, |writer| writer.execute(sql, parameters).map(drop)).unwrap();
 }
@@ -30,13 +30,13 @@ fn change(library: &Library, database: Database, sql: &'static str) {
 #[test]
 fn a_note_that_is_dated_in_the_future_is_changed_and_found_like_any_other() {
     let library = Library::new();
-    let server = library.serve_set(SETTINGS);
+    let server = library.serve_with_settings(SETTINGS);
     let client = server.client();
-    let ahead = create(&client, "Mooring", "A lantern and ropes.");
-    let other = create(&client, "Quay", "A lantern and bollards.");
+    let ahead = create_note(&client, "Mooring", "A lantern and ropes.");
+    let other = create_note(&client, "Quay", "A lantern and bollards.");
     let newest = || {
         let query = json!({ "query": "lantern", "mode": "vector", "limit": 1 });
-        client.call("knowledge.search", &query)["results"][0]["title"].clone()
+        client.call_tool("knowledge.search", &query)["results"][0]["title"].clone()
     };
     newest();
     change(
@@ -55,24 +55,24 @@ fn a_note_that_is_dated_in_the_future_is_changed_and_found_like_any_other() {
     let id = &ahead["id"];
     for (number, word) in ["chains", "anchors", "fenders"].into_iter().enumerate() {
         let update = json!({ "note_id": id, "version": number + 1, "content": format!("A lantern and {word}.") });
-        assert_eq!(client.call("notes.update", &update)["version"], number + 2);
-        assert_eq!(found(&client, word), [ahead["uri"].as_str().unwrap()]);
+        assert_eq!(client.call_tool("notes.update", &update)["version"], number + 2);
+        assert_eq!(search_uris(&client, word), [ahead["uri"].as_str().unwrap()]);
         let query = json!({ "query": format!("and {word}"), "mode": "vector", "limit": 1 });
-        let near = client.call("knowledge.search", &query);
+        let near = client.call_tool("knowledge.search", &query);
         assert_eq!(near["results"][0]["uri"], ahead["uri"], "its vectors follow: {near}");
         assert_eq!(near["_meta"].get("vectors_missing"), None);
     }
-    assert_eq!(read(&client, id).1, 4);
-    assert_eq!(found(&client, "lantern").len(), 2);
-    assert_eq!(found(&client, "bollards"), [other["uri"].as_str().unwrap()]);
+    assert_eq!(read_note(&client, id).1, 4);
+    assert_eq!(search_uris(&client, "lantern").len(), 2);
+    assert_eq!(search_uris(&client, "bollards"), [other["uri"].as_str().unwrap()]);
 }
 
 /// Imports the folder `notes`; how many were new, updated and unchanged.
 fn import(library: &Library) -> [u64; 3] {
-    let folder = library.file("notes");
+    let folder = library.file_path("notes");
     let done = library.run(&["import", "notes", folder.to_str().unwrap(), "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
-    let summary: Value = done.json();
+    let summary: Value = done.parse_json();
     ["new", "updated", "unchanged"].map(|name| summary[name].as_u64().unwrap())
 }
 
@@ -85,7 +85,7 @@ fn an_import_misses_no_file_that_was_changed_while_the_clock_went_back() {
         if ahead < 0 { now - hours } else { now + hours }
     };
     let write = |name: &str, word: &str, ahead: i64| {
-        let path = library.write(&format!("notes/{name}.md"), format!("# {name}\nA {word}."));
+        let path = library.write_file(&format!("notes/{name}.md"), format!("# {name}\nA {word}."));
         File::options().write(true).open(path).unwrap().set_modified(hours(ahead)).unwrap();
     };
     for name in ["a", "b", "c"] {
@@ -104,17 +104,17 @@ fn an_import_misses_no_file_that_was_changed_while_the_clock_went_back() {
     assert_eq!(import(&library), [0, 2, 1]);
     let server = library.serve();
     for (word, count) in [("hitch", 1), ("joint", 1), ("bight", 1)] {
-        assert_eq!(found(&server.client(), word).len(), count, "{word}");
+        assert_eq!(search_uris(&server.client(), word).len(), count, "{word}");
     }
 }
 
 /// Brings the collection `kb` of the folder `docs` up to date; how many documents were
 /// new, updated, unchanged and gone.
 fn sync(library: &Library) -> [u64; 4] {
-    let folder = library.file("docs");
+    let folder = library.file_path("docs");
     let done = library.run(&["collection", "build", "kb", folder.to_str().unwrap(), "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
-    let report = done.json();
+    let report = done.parse_json();
     ["new", "updated", "unchanged", "gone"].map(|name| report[name].as_u64().unwrap())
 }
 
@@ -122,14 +122,15 @@ fn sync(library: &Library) -> [u64; 4] {
 fn a_collection_follows_its_folder_whatever_the_clock_says() {
     let library = Library::new();
     let write = |name: &str, word: &str, age: u64| {
-        let path = library.write(&format!("docs/{name}.md"), format!("# {name}\n\nA {word}.\n"));
+        let path =
+            library.write_file(&format!("docs/{name}.md"), format!("# {name}\n\nA {word}.\n"));
         let then = SystemTime::now() - Duration::from_hours(age);
         File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
     };
     write("a", "bight", 0);
     write("b", "bight", 0);
     assert_eq!(sync(&library), [2, 0, 0, 0]);
-    let server = Store::new(Database::Server, &library.data());
+    let server = Store::new(Database::Server, &library.data_folder());
     let parameters = named_params! { ":future": FUTURE };
     let ahead = "UPDATE collections SET updated_at = :future";
     server.write(Durability::Full, |writer| writer.execute(ahead, parameters).map(drop)).unwrap();

@@ -18,13 +18,13 @@ use vademecum_kit::{
 
 use super::{is_sound, lines};
 use crate::{
-    program::{Caller, Library},
-    writing::{ON, create, found},
+    support::{Library, McpClient},
+    writing::{WRITE_ENABLED, create_note, search_uris},
 };
 
 /// A store of the one user of a library.
 fn store(library: &Library, database: Database) -> Store {
-    Store::new(database, &library.data().join("users/local"))
+    Store::new(database, &library.data_folder().join("users/local"))
 }
 
 /// Overwrites a page of a table in the middle of a file, while nobody serves it.
@@ -51,24 +51,24 @@ fn damage(store: &Store, table: &str) {
 
 /// A library of notes, enough of them for more than a page, and of media.
 fn shelf() -> Library {
-    let library = Library::of_notes((0..300).map(|number| {
+    let library = Library::with_notes((0..300).map(|number| {
         let words: Vec<String> = (0..20).map(|word| format!("w{number}x{word}")).collect();
         (format!("n{number}"), format!("# Note {number}\n\nA lantern. {}", words.join(" ")))
     }));
-    library.import("media", "lamp.txt", "A lantern on the quay.");
+    library.import_file("media", "lamp.txt", "A lantern on the quay.");
     library
 }
 
 /// Searches both sources; how many there are, and who failed why.
-fn search_for(caller: &impl Caller, query: &str) -> (Value, Vec<(String, String)>) {
-    let mut found = caller.call("knowledge.search", &json!({ "query": query, "limit": 5 }));
+fn search_for(caller: &impl McpClient, query: &str) -> (Value, Vec<(String, String)>) {
+    let mut found = caller.call_tool("knowledge.search", &json!({ "query": query, "limit": 5 }));
     let failed = found["_meta"]["failed_sources"].as_array().cloned().unwrap_or_default();
     let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
     let failed = failed.iter().map(|it| (text(it, "source"), text(it, "reason"))).collect();
     (found["total_estimated"].take(), failed)
 }
 
-fn search(caller: &impl Caller) -> (Value, Vec<(String, String)>) {
+fn search(caller: &impl McpClient) -> (Value, Vec<(String, String)>) {
     search_for(caller, "lantern")
 }
 
@@ -88,9 +88,9 @@ fn damage_in_a_full_text_table_costs_one_source_until_it_is_repaired() {
             && reason.contains("damaged") && reason.contains("vademecum check")),
         "{failed:?}"
     );
-    let problem = server.client().refuses("notes.search", &json!({ "query": query }));
+    let problem = server.client().expect_tool_error("notes.search", &json!({ "query": query }));
     assert!(problem.contains("damaged"), "{problem}");
-    let log = server.stop();
+    let log = server.kill_and_read_log();
     assert!(log.contains("chacha.db is damaged"), "{log}");
 
     let check = library.run(&["check"]);
@@ -110,7 +110,7 @@ fn damage_in_a_full_text_table_costs_one_source_until_it_is_repaired() {
     let server = library.serve();
     assert_eq!(search(&server.client()), (json!(301), vec![]));
     for word in ["w0x0", "w299x19", "w150x7"] {
-        assert_eq!(server.client().uris("notes.search", &json!({ "query": word })).len(), 1);
+        assert_eq!(server.client().search_uris("notes.search", &json!({ "query": word })).len(), 1);
     }
 }
 
@@ -131,12 +131,12 @@ fn full_text_is_repaired_beside_a_server_that_goes_on() {
             .contains("note_fts: 2 rows cannot be found by their words, 1 rows"),
         "{check:?}"
     );
-    let server = library.serve_set(ON);
+    let server = library.serve_with_settings(WRITE_ENABLED);
     assert_eq!(search(&server.client()).0, 299);
     is_sound(&library.run(&["check", "--repair"]));
     assert_eq!(search(&server.client()), (json!(300), vec![]), "the server sees it at once");
-    let note = create(&server.client(), "Mooring", "A lantern and ropes.");
-    assert_eq!(found(&server.client(), "ropes"), [note["uri"].as_str().unwrap()]);
+    let note = create_note(&server.client(), "Mooring", "A lantern and ropes.");
+    assert_eq!(search_uris(&server.client(), "ropes"), [note["uri"].as_str().unwrap()]);
     assert_eq!(search(&server.client()).0, 301);
     is_sound(&library.run(&["check"]));
 }
@@ -146,7 +146,7 @@ fn damage_in_rows_is_told_with_the_way_out_and_never_touched() {
     let library = shelf();
     let media = store(&library, Database::Media);
     damage(&store(&library, Database::Chacha), "notes");
-    let damaged = fs::read(library.data().join("users/local/chacha.db")).unwrap();
+    let damaged = fs::read(library.data_folder().join("users/local/chacha.db")).unwrap();
     let healthy = fs::read(media.path()).unwrap();
     for arguments in [&["check"][..], &["check", "--repair"]] {
         let check = library.run(arguments);
@@ -160,13 +160,16 @@ fn damage_in_rows_is_told_with_the_way_out_and_never_touched() {
         );
         assert!(wrong.iter().all(|line| !line.contains("media.db")), "{check:?}");
     }
-    assert_eq!(fs::read(library.data().join("users/local/chacha.db")).unwrap(), damaged);
+    assert_eq!(fs::read(library.data_folder().join("users/local/chacha.db")).unwrap(), damaged);
     assert_eq!(fs::read(media.path()).unwrap(), healthy);
     let server = library.serve();
-    assert_eq!(server.client().uris("media.search", &json!({ "query": "lantern" })).len(), 1);
+    assert_eq!(
+        server.client().search_uris("media.search", &json!({ "query": "lantern" })).len(),
+        1
+    );
     let told = (0..300).any(|number| {
         let query = json!({ "query": format!("w{number}x0") });
-        let result = server.client().result_of("notes.search", &query);
+        let result = server.client().tool_result("notes.search", &query);
         result["isError"] == true && result.to_string().contains("damaged")
     });
     assert!(told, "who asks for a note on the damaged page is told");
@@ -176,20 +179,20 @@ const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
 
 /// Settings with vectors, and the arguments that name them.
 fn with_vectors(library: &Library) -> [String; 2] {
-    let file = library.write("vectors.toml", STUB);
+    let file = library.write_file("vectors.toml", STUB);
     ["--config".to_owned(), file.to_str().unwrap().to_owned()]
 }
 
 /// How many notes a search by meaning sees, and how many vectors are missing.
 fn near(library: &Library) -> (usize, Value) {
-    let server = library.serve_set(STUB);
+    let server = library.serve_with_settings(STUB);
     let query = json!({ "query": "a lantern", "mode": "vector", "limit": 100 });
-    let found = server.client().call("knowledge.search", &query);
+    let found = server.client().call_tool("knowledge.search", &query);
     (found["results"].as_array().unwrap().len(), found["_meta"]["vectors_missing"].clone())
 }
 
 fn small() -> Library {
-    Library::of_notes((0..5).map(|number| (format!("n{number}"), "A lantern on the quay.")))
+    Library::with_notes((0..5).map(|number| (format!("n{number}"), "A lantern on the quay.")))
 }
 
 #[test]
@@ -207,8 +210,8 @@ fn missing_or_damaged_vectors_are_told_and_made_anew() {
     );
     assert_eq!(near(&library), (5, Value::Null));
     is_sound(&check(&[]));
-    let index = library.data().join("users/local/index.db");
-    let embeddings = library.data().join("embeddings.db");
+    let index = library.data_folder().join("users/local/index.db");
+    let embeddings = library.data_folder().join("embeddings.db");
     let gone = |path: &Path| fs::remove_file(path).unwrap();
     let text = |path: &Path| fs::write(path, "no database at all, but a text").unwrap();
     let empty = |path: &Path| fs::write(path, "").unwrap();
@@ -235,30 +238,30 @@ fn missing_or_damaged_vectors_are_told_and_made_anew() {
 fn vectors_that_somebody_has_open_are_not_taken_from_them() {
     let library = small();
     let [flag, file] = with_vectors(&library);
-    let server = library.serve_set(STUB);
+    let server = library.serve_with_settings(STUB);
     let query = json!({ "query": "a lantern", "mode": "vector" });
-    assert_eq!(server.client().uris("knowledge.search", &query).len(), 5);
+    assert_eq!(server.client().search_uris("knowledge.search", &query).len(), 5);
     let index = store(&library, Database::Index);
     damage(&index, "rag_codes");
     let arguments = ["check", flag.as_str(), file.as_str(), "--repair"];
     let refused = library.run(&arguments);
     assert!(refused.code == 1 && refused.stdout.contains("stop the server first"), "{refused:?}");
     assert!(index.path().exists());
-    drop(server.stop());
+    drop(server.kill_and_read_log());
     is_sound(&library.run(&arguments));
     assert_eq!(near(&library), (5, Value::Null));
 }
 
 #[test]
 fn a_file_that_is_empty_missing_or_no_database_is_named() {
-    let path = |library: &Library, name: &str| -> PathBuf { library.data().join(name) };
+    let path = |library: &Library, name: &str| -> PathBuf { library.data_folder().join(name) };
     let named = |library: &Library, level: &str, name: &str, part: &str| {
         let check = library.run(&["check"]);
         let told = lines(&check, level);
         assert!(told.iter().any(|line| line.contains(name) && line.contains(part)), "{check:?}");
         assert_eq!(check.code, i32::from(level == "wrong"), "{check:?}");
     };
-    let library = Library::lanterns();
+    let library = Library::with_lanterns();
     let media = path(&library, "users/local/media.db");
     fs::write(&media, "").unwrap();
     named(&library, "warning", "media.db", "the file is empty");

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::is_sound;
 use crate::{
-    program::{Caller, Library, Server, program, terminate},
-    writing::{ON, create, found},
+    support::{Library, McpClient, Server, terminate, vademecum_command},
+    writing::{WRITE_ENABLED, create_note, search_uris},
 };
 
 /// Mounts a small disk in a mount namespace of its own, and goes on with a command there.
@@ -22,7 +22,7 @@ const ON_A_SMALL_DISK: &str = "mkdir -p \"$1\" && mount -t tmpfs -o size=\"$2\" 
 fn on_a_small_disk(data: &Path, size: &str) -> Command {
     let mut command = Command::new("unshare");
     command.args(["-rm", "sh", "-c", ON_A_SMALL_DISK, "sh"]).arg(data).arg(size);
-    command.arg(program().get_program());
+    command.arg(vademecum_command().get_program());
     command
 }
 
@@ -31,7 +31,7 @@ fn read_only(data: &Path) -> Command {
     const BIND: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && \
                         exec \"$@\"";
     let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-c", BIND, "sh"]).arg(data).arg(program().get_program());
+    command.args(["-rm", "sh", "-c", BIND, "sh"]).arg(data).arg(vademecum_command().get_program());
     command
 }
 
@@ -58,15 +58,15 @@ fn seen_by(process: u32, folder: &Path) -> PathBuf {
 fn refuses_until_there_is_room(server: &Server, fill: impl Fn(), free: impl Fn()) {
     let client = server.client();
     for number in 0..5 {
-        create(&client, &format!("n{number}"), "A lantern.");
+        create_note(&client, &format!("n{number}"), "A lantern.");
     }
-    assert_eq!(found(&client, "lantern").len(), 5);
+    assert_eq!(search_uris(&client, "lantern").len(), 5);
     fill();
     let mut told = None;
     let mut kept = 5;
     for number in 0..100 {
         let note = json!({ "title": format!("m{number}"), "content": "A lantern. ".repeat(4_000) });
-        let answer = client.result_of("notes.create", &note);
+        let answer = client.tool_result("notes.create", &note);
         if answer["isError"] == true {
             told = Some((number, answer["content"][0]["text"].as_str().unwrap().to_owned()));
             break;
@@ -76,16 +76,16 @@ fn refuses_until_there_is_room(server: &Server, fill: impl Fn(), free: impl Fn()
     let (refused, told) = told.expect("the disk is full at last");
     assert!(told.contains("disk is full") && told.contains("nothing was changed"), "{told}");
     assert_eq!(
-        client.uris("knowledge.search", &json!({ "query": "lantern", "limit": 100 })).len(),
+        client.search_uris("knowledge.search", &json!({ "query": "lantern", "limit": 100 })).len(),
         kept
     );
-    assert!(found(&client, &format!("m{refused}")).is_empty());
-    assert_eq!(found(&client, "n3").len(), 1);
+    assert!(search_uris(&client, &format!("m{refused}")).is_empty());
+    assert_eq!(search_uris(&client, "n3").len(), 1);
     free();
-    let note = create(&client, &format!("m{refused}"), "A lantern again.");
-    assert_eq!(found(&client, &format!("m{refused}")), [note["uri"].as_str().unwrap()]);
+    let note = create_note(&client, &format!("m{refused}"), "A lantern again.");
+    assert_eq!(search_uris(&client, &format!("m{refused}")), [note["uri"].as_str().unwrap()]);
     assert_eq!(
-        client.uris("knowledge.search", &json!({ "query": "lantern", "limit": 100 })).len(),
+        client.search_uris("knowledge.search", &json!({ "query": "lantern", "limit": 100 })).len(),
         kept + 1
     );
 }
@@ -96,8 +96,9 @@ fn a_full_disk_refuses_writes_and_loses_nothing() {
         return;
     }
     let library = Library::new();
-    let server = library.serve_by(&mut on_a_small_disk(&library.data(), "12m"), ON);
-    let filler = seen_by(server.process(), &library.data()).join("filler");
+    let server = library
+        .serve_with_command(&mut on_a_small_disk(&library.data_folder(), "12m"), WRITE_ENABLED);
+    let filler = seen_by(server.process(), &library.data_folder()).join("filler");
     let fill = || {
         // As much as goes in.
         fs::write(&filler, vec![0; 64 << 20]).unwrap_err();
@@ -110,18 +111,18 @@ fn files_that_may_grow_no_further_refuse_writes_and_lose_nothing() {
     let library = Library::new();
     // Who is told by a signal that a file may not grow would end without a word.
     let mut command = Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(program().get_program());
-    let server = library.serve_by(&mut command, ON);
+    command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(vademecum_command().get_program());
+    let server = library.serve_with_command(&mut command, WRITE_ENABLED);
     let limit = |most: &str| {
         let process = server.process().to_string();
         let size = format!("--fsize={most}:");
         let set = Command::new("prlimit").args(["--pid", &process, &size]).status().unwrap();
         assert!(set.success());
     };
-    let log = library.data().join("users/local/chacha.db-wal");
+    let log = library.data_folder().join("users/local/chacha.db-wal");
     let fill = || limit(&(fs::metadata(&log).unwrap().len() + 20_000).to_string());
     refuses_until_there_is_room(&server, fill, || limit("unlimited"));
-    drop(server.stop());
+    drop(server.kill_and_read_log());
     is_sound(&library.run(&["check"]));
 }
 
@@ -131,29 +132,34 @@ fn a_disk_that_may_only_be_read_is_told_and_written_as_soon_as_it_may_be() {
         return;
     }
     let library = Library::new();
-    let server = library.serve_by(&mut on_a_small_disk(&library.data(), "12m"), ON);
+    let server = library
+        .serve_with_command(&mut on_a_small_disk(&library.data_folder(), "12m"), WRITE_ENABLED);
     let process = server.process().to_string();
     let remount = |way: &str| {
         let mut command = Command::new("nsenter");
         command.args(["-t", &process, "-U", "-m", "--preserve-credentials", "mount", "-o"]);
-        let done = command.arg(format!("remount,{way}")).arg(library.data()).status().unwrap();
+        let done =
+            command.arg(format!("remount,{way}")).arg(library.data_folder()).status().unwrap();
         assert!(done.success(), "{way}");
     };
     // Nobody has a file open yet: a disk with open files stays as it is.
     remount("ro");
     let client = server.client();
     let note = json!({ "title": "Mooring", "content": "A lantern." });
-    let told = client.refuses("notes.create", &note);
+    let told = client.expect_tool_error("notes.create", &note);
     assert!(told.contains("read-only") && told.contains("nothing was changed"), "{told}");
     let mut check = Command::new("nsenter");
     check.args(["-t", &process, "-U", "-m", "--preserve-credentials"]);
-    check.arg(program().get_program()).args(["check", "--data"]).arg(library.data());
+    check
+        .arg(vademecum_command().get_program())
+        .args(["check", "--data"])
+        .arg(library.data_folder());
     let check = check.output().unwrap();
     let said = String::from_utf8(check.stdout).unwrap();
     assert!(said.contains("free; make room"), "a small disk has little room: {said}");
     remount("rw");
-    let written = create(&client, "Mooring", "A lantern.");
-    assert_eq!(found(&client, "lantern"), [written["uri"].as_str().unwrap()]);
+    let written = create_note(&client, "Mooring", "A lantern.");
+    assert_eq!(search_uris(&client, "lantern"), [written["uri"].as_str().unwrap()]);
 }
 
 #[test]
@@ -162,25 +168,25 @@ fn a_library_on_a_disk_that_may_only_be_read_is_searched() {
         return;
     }
     let library = Library::new();
-    let mut server = library.serve_set(ON);
-    create(&server.client(), "Mooring", "A lantern.");
+    let mut server = library.serve_with_settings(WRITE_ENABLED);
+    create_note(&server.client(), "Mooring", "A lantern.");
     terminate(server.process());
-    assert_eq!(server.wait(), Some(0));
+    assert_eq!(server.wait_for_exit(), Some(0));
     is_found_and_kept(&library, 1);
     // What was written lately stands beside the file.
-    let server = library.serve_set(ON);
-    create(&server.client(), "Quay", "A lantern.");
-    drop(server.stop());
+    let server = library.serve_with_settings(WRITE_ENABLED);
+    create_note(&server.client(), "Quay", "A lantern.");
+    drop(server.kill_and_read_log());
     is_found_and_kept(&library, 2);
 }
 
 /// On a disk that may only be read, so many notes are found, and no more are written.
 fn is_found_and_kept(library: &Library, notes: usize) {
-    let server = library.serve_by(&mut read_only(&library.data()), ON);
+    let server = library.serve_with_command(&mut read_only(&library.data_folder()), WRITE_ENABLED);
     let client = server.client();
-    assert_eq!(found(&client, "lantern").len(), notes);
+    assert_eq!(search_uris(&client, "lantern").len(), notes);
     let note = json!({ "title": "Pier", "content": "A lantern." });
-    let told = client.refuses("notes.create", &note);
+    let told = client.expect_tool_error("notes.create", &note);
     assert!(told.contains("read-only") && told.contains("nothing was changed"), "{told}");
-    assert_eq!(found(&client, "lantern").len(), notes);
+    assert_eq!(search_uris(&client, "lantern").len(), notes);
 }

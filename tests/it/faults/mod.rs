@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use crate::program::{Dice, Done};
+use crate::support::{CommandOutput, SeededRng};
 
 /// How often a process is killed in each test, if nobody says.
 const ROUNDS: u64 = 5;
@@ -35,7 +35,7 @@ fn rounds() -> u64 {
 
 /// Thrown anew, or as the environment says.
 #[expect(clippy::print_stdout, reason = "a test that fails tells how to repeat it")]
-fn dice() -> Dice {
+fn dice() -> SeededRng {
     let wanted = env::var_os("VADEMECUM_FAULT_SEED");
     let seed = wanted.map_or_else(
         || {
@@ -45,7 +45,7 @@ fn dice() -> Dice {
         |text| text.to_str().unwrap().parse().unwrap(),
     );
     println!("VADEMECUM_FAULT_SEED={seed}");
-    Dice(seed)
+    SeededRng(seed)
 }
 
 /// Waits until something is so.
@@ -77,12 +77,12 @@ fn size(folder: &Path) -> usize {
 }
 
 /// The lines of a check that begin so.
-fn lines<'a>(done: &'a Done, level: &str) -> Vec<&'a str> {
+fn lines<'a>(done: &'a CommandOutput, level: &str) -> Vec<&'a str> {
     done.stdout.lines().filter(|line| line.starts_with(&format!("{level}: "))).collect()
 }
 
 /// Asserts that nothing is wrong, whatever may be left.
-fn is_sound(done: &Done) {
+fn is_sound(done: &CommandOutput) {
     assert!(done.code == 0 && lines(done, "wrong").is_empty(), "{done:?}");
     assert!(!lines(done, "sound").is_empty(), "{done:?}");
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::is_sound;
 use crate::{
-    program::{Caller, Library, Pipe, program},
-    writing::{ON, create},
+    support::{Library, McpClient, StdioClient, vademecum_command},
+    writing::{WRITE_ENABLED, create_note},
 };
 
 /// Programs that clients have started.
@@ -22,23 +22,26 @@ fn call(id: &str, tool: &str, arguments: &Value) -> String {
 }
 
 /// The notes that have a word, as somebody finds them.
-fn all(caller: &impl Caller, word: &str) -> BTreeSet<String> {
-    caller.uris("notes.search", &json!({ "query": word, "limit": 100 })).into_iter().collect()
+fn all(caller: &impl McpClient, word: &str) -> BTreeSet<String> {
+    caller
+        .search_uris("notes.search", &json!({ "query": word, "limit": 100 }))
+        .into_iter()
+        .collect()
 }
 
 /// Asks all pipes something at once, and reads what each answers.
-fn ask_all(pipes: &[Pipe], requests: impl Fn(usize) -> Vec<String>) -> Vec<Value> {
+fn ask_all(pipes: &[StdioClient], requests: impl Fn(usize) -> Vec<String>) -> Vec<Value> {
     let mut expected = Vec::new();
     for (client, pipe) in pipes.iter().enumerate() {
         let requests = requests(client);
         for request in &requests {
-            pipe.write(request);
+            pipe.write_line(request);
         }
         expected.push(requests.len());
     }
     let mut answers = Vec::new();
     for (pipe, count) in pipes.iter().zip(expected) {
-        answers.extend((0..count).map(|_| pipe.read()));
+        answers.extend((0..count).map(|_| pipe.read_message()));
     }
     for answer in &answers {
         assert_eq!(answer["result"]["isError"], false, "{answer}");
@@ -51,19 +54,20 @@ fn ask_all(pipes: &[Pipe], requests: impl Fn(usize) -> Vec<String>) -> Vec<Value
 fn a_server_eight_clients_and_an_importer_share_a_folder() {
     let library = Library::new();
     for number in 0..600 {
-        library.write(&format!("many/{number}.md"), format!("# Part {number}\nA thimble."));
+        library.write_file(&format!("many/{number}.md"), format!("# Part {number}\nA thimble."));
     }
     // As patient as a slow disk with ten writers needs it.
-    let server = library.serve_set(&format!("{ON}\n[limits]\nsource_ms = 60000"));
-    let settings = library.file("settings.toml");
-    let pipes: Vec<Pipe> = (0..CLIENTS)
-        .map(|_| library.pipe_with(&["--config", settings.to_str().unwrap()]))
+    let server =
+        library.serve_with_settings(&format!("{WRITE_ENABLED}\n[limits]\nsource_ms = 60000"));
+    let settings = library.file_path("settings.toml");
+    let pipes: Vec<StdioClient> = (0..CLIENTS)
+        .map(|_| library.open_stdio_with(&["--config", settings.to_str().unwrap()]))
         .collect();
-    let importer = program()
+    let importer = vademecum_command()
         .args(["import", "notes"])
-        .arg(library.file("many"))
+        .arg(library.file_path("many"))
         .arg("--data")
-        .arg(library.data())
+        .arg(library.data_folder())
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()
@@ -80,7 +84,7 @@ fn a_server_eight_clients_and_an_importer_share_a_folder() {
         written.extend(
             made.map(|it| it["result"]["structuredContent"]["uri"].as_str().unwrap().to_owned()),
         );
-        let note = create(&server.client(), &format!("s{round}"), "A lantern.");
+        let note = create_note(&server.client(), &format!("s{round}"), "A lantern.");
         written.insert(note["uri"].as_str().unwrap().to_owned());
         // What one has written is found by the next call of every other.
         for (client, pipe) in pipes.iter().enumerate() {
@@ -95,13 +99,13 @@ fn a_server_eight_clients_and_an_importer_share_a_folder() {
     assert_eq!(written.len(), (CLIENTS + 1) * NOTES);
     for pipe in &pipes {
         assert_eq!(all(pipe, "lantern"), written);
-        let found = pipe.call("notes.search", &json!({ "query": "thimble" }));
+        let found = pipe.call_tool("notes.search", &json!({ "query": "thimble" }));
         assert_eq!(found["total_estimated"], 600);
     }
     assert_eq!(all(&server.client(), "lantern"), written);
     is_sound(&library.run(&["check"]));
-    let mut logs: Vec<String> = pipes.into_iter().map(Pipe::stop).collect();
-    logs.push(server.stop());
+    let mut logs: Vec<String> = pipes.into_iter().map(StdioClient::close_and_read_log).collect();
+    logs.push(server.kill_and_read_log());
     logs.push(String::from_utf8(imported.stderr).unwrap());
     for log in logs {
         assert!(!log.contains("locked") && !log.contains("busy"), "{log}");

@@ -1,14 +1,16 @@
-//! Rows, bytes and time are limited, and whoever asks hears of it.
+//! Tests of the limits on rows, bytes and time of a statement, and of cancellation.
 
 use std::time::{Duration, Instant};
 
 use vademecum_sql::{Engine, ErrorCode, QueryCaps};
 
-use super::{CAPS, File, endless, eventually, open, read, read_with};
-use crate::program::Fresh;
+use super::{
+    DEFAULT_CAPS, SqliteFile, endless_query, open_database, read, read_with_caps, wait_for_value,
+};
+use crate::support::TestDatabase;
 
-/// A query of so many rows, each of which is a text of a hundred letters.
-fn many(engine: Engine, rows: usize) -> String {
+/// Returns a query with the given number of rows, each a text of 100 characters.
+fn query_with_rows(engine: Engine, rows: usize) -> String {
     match engine {
         Engine::Postgres => format!("SELECT repeat('x', 100) FROM generate_series(1, {rows})"),
         Engine::MySql => format!("SELECT repeat('x', 100) FROM seq_1_to_{rows}"),
@@ -20,38 +22,47 @@ fn many(engine: Engine, rows: usize) -> String {
 }
 
 #[tokio::test]
-async fn rows_beyond_a_cap_are_kept_back_and_that_is_said() {
-    let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
-    for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
+async fn results_are_truncated_at_row_and_byte_caps() {
+    let (postgres, mariadb, file) =
+        (TestDatabase::postgres(), TestDatabase::mariadb(), SqliteFile::new(""));
+    for database in
+        [open_database(postgres.target(), 1), open_database(mariadb.target(), 1), file.open(1)]
+    {
         for (there, rows, bytes, expected, truncated) in [
             (10, 10, 100_000, 10, false),
             (11, 10, 100_000, 10, true),
             (1_000_000, 10, 100_000, 10, true),
-            // A text of a hundred letters has 104 bytes with its quotes and brackets.
+            // A text of 100 characters takes 104 bytes with quotes and brackets.
             (10, 10, 1_040, 10, false),
             (10, 10, 1_039, 9, true),
             (1_000_000, 1_000_000, 1_040, 10, true),
             (1, 10, 50, 0, true),
         ] {
-            let caps = QueryCaps { max_rows: rows, max_bytes: bytes, ..CAPS };
-            let answer = read_with(&database, &many(database.engine(), there), caps).await.unwrap();
+            let caps = QueryCaps { max_rows: rows, max_bytes: bytes, ..DEFAULT_CAPS };
+            let answer =
+                read_with_caps(&database, &query_with_rows(database.engine(), there), caps)
+                    .await
+                    .unwrap();
             let found = (answer.rows.len(), answer.truncated);
             assert_eq!(found, (expected, truncated), "{database:?}: {there} {rows} {bytes}");
-            // The next one does not suffer from what was cut.
+            // A truncated result does not affect the next query on the connection.
             assert_eq!(read(&database, "SELECT 1").await.unwrap().rows.len(), 1);
         }
     }
 }
 
 #[tokio::test]
-async fn a_limit_of_the_query_itself_holds_as_well() {
-    let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
-    for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
-        let query = many(database.engine(), 100);
+async fn own_limit_of_query_is_honoured() {
+    let (postgres, mariadb, file) =
+        (TestDatabase::postgres(), TestDatabase::mariadb(), SqliteFile::new(""));
+    for database in
+        [open_database(postgres.target(), 1), open_database(mariadb.target(), 1), file.open(1)]
+    {
+        let query = query_with_rows(database.engine(), 100);
         for (limit, expected, truncated) in [(3, 3, false), (50, 10, true)] {
-            let caps = QueryCaps { max_rows: 10, ..CAPS };
+            let caps = QueryCaps { max_rows: 10, ..DEFAULT_CAPS };
             let query = format!("{query} LIMIT {limit}");
-            let answer = read_with(&database, &query, caps).await.unwrap();
+            let answer = read_with_caps(&database, &query, caps).await.unwrap();
             assert_eq!(
                 (answer.rows.len(), answer.truncated),
                 (expected, truncated),
@@ -62,42 +73,46 @@ async fn a_limit_of_the_query_itself_holds_as_well() {
 }
 
 #[tokio::test]
-async fn a_statement_that_takes_too_long_is_cancelled_on_the_server() {
-    let caps = QueryCaps { timeout: Duration::from_millis(300), ..CAPS };
-    let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
-    for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
+async fn slow_statement_is_cancelled_on_server() {
+    let caps = QueryCaps { timeout: Duration::from_millis(300), ..DEFAULT_CAPS };
+    let (postgres, mariadb, file) =
+        (TestDatabase::postgres(), TestDatabase::mariadb(), SqliteFile::new(""));
+    for database in
+        [open_database(postgres.target(), 1), open_database(mariadb.target(), 1), file.open(1)]
+    {
         let begun = Instant::now();
-        let error = read_with(&database, endless(database.engine()), caps).await.unwrap_err();
+        let error =
+            read_with_caps(&database, endless_query(database.engine()), caps).await.unwrap_err();
         assert!(begun.elapsed() < Duration::from_secs(10), "{database:?}");
         assert_eq!(error.code, ErrorCode::XsqlDbExecFailed, "{database:?}");
         let expected = "the statement took longer than 300ms and was cancelled; \
              narrow it down, or raise the timeout of the profile";
         assert_eq!(error.message, expected, "{database:?}");
     }
-    eventually(&postgres, running(Engine::Postgres), "0").await;
-    eventually(&mariadb, running(Engine::MySql), "0").await;
+    wait_for_value(&postgres, running_statements_query(Engine::Postgres), "0").await;
+    wait_for_value(&mariadb, running_statements_query(Engine::MySql), "0").await;
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_ends_the_statement() {
-    let (postgres, mariadb) = (Fresh::postgres(), Fresh::mariadb());
+async fn dropped_caller_cancels_statement() {
+    let (postgres, mariadb) = (TestDatabase::postgres(), TestDatabase::mariadb());
     for (fresh, engine) in [(&postgres, Engine::Postgres), (&mariadb, Engine::MySql)] {
-        let database = open(fresh.target(), 1);
-        let mut reading = Box::pin(read(&database, endless(engine)));
-        // Both run, so that the statement is there before the caller leaves.
+        let database = open_database(fresh.target(), 1);
+        let mut reading = Box::pin(read(&database, endless_query(engine)));
+        // Waits until the statement is running on the server before the caller is dropped.
         tokio::select! {
             answer = &mut reading => panic!("{answer:?}"),
-            () = eventually(fresh, running(engine), "1") => {}
+            () = wait_for_value(fresh, running_statements_query(engine), "1") => {}
         }
         drop(reading);
-        eventually(fresh, running(engine), "0").await;
-        // The one connection there may be is free for the next.
+        wait_for_value(fresh, running_statements_query(engine), "0").await;
+        // The only connection of the pool is available again.
         assert_eq!(read(&database, "SELECT 1").await.unwrap().rows.len(), 1);
     }
 }
 
-/// How many endless statements run in the present database.
-fn running(engine: Engine) -> &'static str {
+/// Returns a query that counts the endless statements running in the current database.
+fn running_statements_query(engine: Engine) -> &'static str {
     match engine {
         Engine::Postgres => {
             "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' \

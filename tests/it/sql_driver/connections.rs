@@ -1,4 +1,4 @@
-//! Connections are kept, waited for, and made anew.
+//! Tests of the connection pool: reuse, waiting, timeouts and reconnection.
 
 use std::{
     io,
@@ -9,12 +9,14 @@ use std::{
 
 use vademecum_sql::{ErrorCode, QueryCaps, ServerTarget};
 
-use super::{CAPS, CONNECT, File, endless, open, read, read_with};
-use crate::program::Fresh;
+use super::{
+    CONNECT_TIMEOUT, DEFAULT_CAPS, SqliteFile, endless_query, open_database, read, read_with_caps,
+};
+use crate::support::TestDatabase;
 
 #[tokio::test]
-async fn connections_that_the_server_has_ended_are_replaced_unnoticed() {
-    let (postgres, mariadb) = (Fresh::postgres(), Fresh::mariadb());
+async fn connections_closed_by_server_are_replaced() {
+    let (postgres, mariadb) = (TestDatabase::postgres(), TestDatabase::mariadb());
     let end_mariadb = "BEGIN NOT ATOMIC
         FOR process IN (SELECT id FROM information_schema.processlist
                         WHERE db = DATABASE() AND id <> CONNECTION_ID())
@@ -27,10 +29,10 @@ async fn connections_that_the_server_has_ended_are_replaced_unnoticed() {
         ),
         (&mariadb, end_mariadb),
     ] {
-        let database = open(fresh.target(), 4);
+        let database = open_database(fresh.target(), 4);
         let all = || futures_util::future::join_all((0..4).map(|_| read(&database, "SELECT 1")));
         assert!(all().await.iter().all(Result::is_ok));
-        fresh.run(end);
+        fresh.execute(end);
         for answer in all().await {
             assert_eq!(answer.unwrap().rows.len(), 1);
         }
@@ -38,16 +40,19 @@ async fn connections_that_the_server_has_ended_are_replaced_unnoticed() {
 }
 
 #[tokio::test]
-async fn whoever_waits_too_long_for_a_connection_hears_that_all_are_busy() {
-    let caps = QueryCaps { timeout: Duration::from_millis(200), ..CAPS };
-    let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
-    for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
-        let mut long = Box::pin(read(&database, endless(database.engine())));
+async fn exhausted_pool_reports_busy_connections() {
+    let caps = QueryCaps { timeout: Duration::from_millis(200), ..DEFAULT_CAPS };
+    let (postgres, mariadb, file) =
+        (TestDatabase::postgres(), TestDatabase::mariadb(), SqliteFile::new(""));
+    for database in
+        [open_database(postgres.target(), 1), open_database(mariadb.target(), 1), file.open(1)]
+    {
+        let mut long = Box::pin(read(&database, endless_query(database.engine())));
         let error = tokio::select! {
             biased;
             answer = &mut long => panic!("{answer:?}"),
-            // The long one is polled first, and so it has the connection.
-            error = read_with(&database, "SELECT 1", caps) => error.unwrap_err(),
+            // The long query is polled first and therefore holds the only connection.
+            error = read_with_caps(&database, "SELECT 1", caps) => error.unwrap_err(),
         };
         assert_eq!(error.code, ErrorCode::XsqlDbConnectFailed, "{database:?}");
         assert!(
@@ -59,31 +64,31 @@ async fn whoever_waits_too_long_for_a_connection_hears_that_all_are_busy() {
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_be_reached_fails_fast_and_comes_back_by_itself() {
-    let (postgres, mariadb) = (Fresh::postgres(), Fresh::mariadb());
+async fn unreachable_database_fails_fast_and_recovers() {
+    let (postgres, mariadb) = (TestDatabase::postgres(), TestDatabase::mariadb());
     for fresh in [&postgres, &mariadb] {
         let there = fresh.server();
         let place = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = place.local_addr().unwrap().port();
         drop(place);
-        let database = open(fresh.target_of(ServerTarget { port, ..there.clone() }), 2);
+        let database = open_database(fresh.target_with(ServerTarget { port, ..there.clone() }), 2);
         let begun = Instant::now();
         let error = read(&database, "SELECT 1").await.unwrap_err();
-        assert!(begun.elapsed() < CONNECT);
+        assert!(begun.elapsed() < CONNECT_TIMEOUT);
         assert_eq!(error.code, ErrorCode::XsqlDbConnectFailed);
 
-        forward(TcpListener::bind(("127.0.0.1", port)).unwrap(), there.port);
+        forward_connections(TcpListener::bind(("127.0.0.1", port)).unwrap(), there.port);
         assert_eq!(read(&database, "SELECT 1").await.unwrap().rows.len(), 1);
     }
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_not_waited_for_longer_than_a_connection_may_take() {
+async fn silent_server_exceeds_connect_timeout() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
-    let (postgres, mariadb) = (Fresh::postgres(), Fresh::mariadb());
+    let (postgres, mariadb) = (TestDatabase::postgres(), TestDatabase::mariadb());
     for fresh in [&postgres, &mariadb] {
-        let target = fresh.target_of(ServerTarget { port, ..fresh.server() });
+        let target = fresh.target_with(ServerTarget { port, ..fresh.server() });
         let limit = Duration::from_millis(200);
         let database = vademecum_sql::driver::Database::open(target, 1, limit).unwrap();
         let begun = Instant::now();
@@ -95,8 +100,8 @@ async fn a_server_that_says_nothing_is_not_waited_for_longer_than_a_connection_m
 }
 
 #[tokio::test]
-async fn a_tunnel_is_connected_to_instead_of_the_host() {
-    let (postgres, mariadb) = (Fresh::postgres(), Fresh::mariadb());
+async fn connection_uses_tunnel_instead_of_host() {
+    let (postgres, mariadb) = (TestDatabase::postgres(), TestDatabase::mariadb());
     for fresh in [&postgres, &mariadb] {
         let there = fresh.server();
         let through = Some(([127, 0, 0, 1].into(), there.port));
@@ -106,13 +111,13 @@ async fn a_tunnel_is_connected_to_instead_of_the_host() {
             tunnel_address: through,
             ..there
         };
-        let database = open(fresh.target_of(server), 1);
+        let database = open_database(fresh.target_with(server), 1);
         assert_eq!(read(&database, "SELECT 1").await.unwrap().rows.len(), 1);
     }
 }
 
-/// Passes connections on to a port of this machine, for as long as the tests run.
-fn forward(from: TcpListener, port: u16) {
+/// Forwards connections to a local port until the process ends.
+fn forward_connections(from: TcpListener, port: u16) {
     thread::spawn(move || {
         for near in from.incoming() {
             let near = near.unwrap();

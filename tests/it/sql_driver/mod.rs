@@ -1,13 +1,13 @@
-//! Databases as the drivers ask them: real servers, and files.
+//! Tests of the SQL drivers against real PostgreSQL and MariaDB servers and SQLite files.
 
 mod caps;
 mod connections;
 mod encryption;
 mod failures;
-mod leftovers;
-mod refusals;
-mod rights;
+mod privileges;
+mod session_reset;
 mod values;
+mod write_rejections;
 mod writing;
 
 use std::{path::Path, time::Duration};
@@ -20,37 +20,41 @@ use vademecum_sql::{
     guard,
 };
 
-use crate::program::Fresh;
+use crate::support::TestDatabase;
 
-/// Caps that nothing here comes near.
-const CAPS: QueryCaps = QueryCaps {
+/// Caps that the other tests do not reach.
+const DEFAULT_CAPS: QueryCaps = QueryCaps {
     timeout: Duration::from_secs(20),
     offset: 0,
     max_rows: 1_000,
     max_bytes: 1_000_000,
 };
 
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(5);
+/// Timeout of opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A database, asked over so many connections.
-fn open(target: ConnectionTarget, connections: usize) -> Database {
-    Database::open(target, connections, CONNECT).unwrap()
+/// Opens a database with at most this number of connections.
+fn open_database(target: ConnectionTarget, connections: usize) -> Database {
+    Database::open(target, connections, CONNECT_TIMEOUT).unwrap()
 }
 
-/// Reads with these caps.
-async fn read_with(database: &Database, query: &str, caps: QueryCaps) -> Result<Rows, SqlError> {
+/// Runs a read-only query with these caps.
+async fn read_with_caps(
+    database: &Database,
+    query: &str,
+    caps: QueryCaps,
+) -> Result<Rows, SqlError> {
     let query = guard::check_query(database.engine(), query).unwrap();
     database.run_query(&query, &[], caps).await
 }
 
-/// Reads, whatever comes.
+/// Runs a read-only query with the default caps.
 async fn read(database: &Database, query: &str) -> Result<Rows, SqlError> {
-    read_with(database, query, CAPS).await
+    read_with_caps(database, query, DEFAULT_CAPS).await
 }
 
-/// The one row that a query gives.
-async fn row(database: &Database, query: &str) -> Vec<Value> {
+/// Returns the single row of a query.
+async fn single_row(database: &Database, query: &str) -> Vec<Value> {
     let mut rows = read(database, query).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
     assert_eq!(rows.rows.len(), 1, "{query}");
     rows.rows.remove(0)
@@ -58,15 +62,15 @@ async fn row(database: &Database, query: &str) -> Vec<Value> {
 
 async fn write(database: &Database, statement: &str) -> Result<WriteResult, SqlError> {
     let statement = guard::check_write(database.engine(), statement).unwrap();
-    database.run_write(&statement, CAPS).await
+    database.run_write(&statement, DEFAULT_CAPS).await
 }
 
-/// A file of `SQLite` in which these statements were run.
-struct File {
+/// A `SQLite` file, initialized with SQL statements.
+struct SqliteFile {
     folder: TempDir,
 }
 
-impl File {
+impl SqliteFile {
     fn new(statements: &str) -> Self {
         let file = Self { folder: TempDir::new().unwrap() };
         file.run(statements);
@@ -85,26 +89,26 @@ impl File {
         self.connection().execute_batch(statements).unwrap();
     }
 
-    fn ask(&self, query: &str) -> i64 {
+    fn query_integer(&self, query: &str) -> i64 {
         self.connection().query_row(query, [], |row| row.get(0)).unwrap()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a file of somebody else")]
+    #[expect(clippy::disallowed_methods, reason = "the file belongs to another program")]
     fn connection(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.path()).unwrap()
     }
 
     fn open(&self, connections: usize) -> Database {
-        open(ConnectionTarget::Sqlite(self.path()), connections)
+        open_database(ConnectionTarget::Sqlite(self.path()), connections)
     }
 }
 
-/// Asks until the answer is the right one. What happens on a server after a caller
-/// has left happens a little later.
-async fn eventually(database: &Fresh, query: &str, expected: &str) {
+/// Repeats a query until it returns the expected value, for at most 20 seconds. Servers clean up
+/// asynchronously after a client has disconnected.
+async fn wait_for_value(database: &TestDatabase, query: &str, expected: &str) {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
     loop {
-        let answer = database.ask_beside(query).await;
+        let answer = database.query_value_async(query).await;
         if answer == expected {
             return;
         }
@@ -112,8 +116,8 @@ async fn eventually(database: &Fresh, query: &str, expected: &str) {
     }
 }
 
-/// A query that runs for years.
-fn endless(engine: Engine) -> &'static str {
+/// Returns a query that runs for years.
+fn endless_query(engine: Engine) -> &'static str {
     match engine {
         Engine::Postgres => {
             "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b, generate_series(1, 1000) c"

@@ -1,20 +1,20 @@
-//! Values come as they are, whatever their type.
+//! Tests of lossless conversion of values of every column type.
 
 use serde_json::{Value, json};
 use vademecum_sql::{Engine, Parameter, guard};
 
-use super::{CAPS, File, open, read, row};
-use crate::program::Fresh;
+use super::{DEFAULT_CAPS, SqliteFile, open_database, read, single_row};
+use crate::support::TestDatabase;
 
 #[tokio::test]
-async fn every_type_of_postgresql_is_read_exactly() {
-    let fresh = Fresh::postgres();
-    fresh.run(
+async fn postgres_types_are_read_losslessly() {
+    let fresh = TestDatabase::postgres();
+    fresh.execute(
         "CREATE TYPE mood AS ENUM ('sad', 'glad');
          CREATE TYPE place AS (x int, y numeric);
          CREATE DOMAIN price AS numeric(10, 2);",
     );
-    let database = open(fresh.target(), 1);
+    let database = open_database(fresh.target(), 1);
     for (expression, kind, expected) in [
         ("true", "bool", json!(true)),
         ("32767::int2", "int2", json!(32767)),
@@ -73,9 +73,9 @@ async fn every_type_of_postgresql_is_read_exactly() {
 }
 
 #[tokio::test]
-async fn vectors_of_pgvector_are_read() {
-    let fresh = Fresh::pgvector();
-    let database = open(fresh.target(), 1);
+async fn pgvector_types_are_read() {
+    let fresh = TestDatabase::pgvector();
+    let database = open_database(fresh.target(), 1);
     let rows =
         read(&database, "SELECT '[1,2.5]'::vector AS v, '[1,2]'::halfvec AS h").await.unwrap();
     assert_eq!(rows.rows, [[json!("[1,2.5]"), json!("[1,2]")]]);
@@ -83,9 +83,9 @@ async fn vectors_of_pgvector_are_read() {
 }
 
 #[tokio::test]
-async fn every_type_of_mariadb_is_read_exactly() {
-    let fresh = Fresh::mariadb();
-    fresh.run(
+async fn mariadb_types_are_read_losslessly() {
+    let fresh = TestDatabase::mariadb();
+    fresh.execute(
         "CREATE TABLE t (
             tiny TINYINT, small SMALLINT, mid MEDIUMINT, wide BIGINT, huge BIGINT UNSIGNED,
             price DECIMAL(30, 2), whole DECIMAL(20, 0), f FLOAT, d DOUBLE, flags BIT(9), y YEAR,
@@ -104,7 +104,7 @@ async fn every_type_of_mariadb_is_read_exactly() {
             NULL
          )",
     );
-    let database = open(fresh.target(), 1);
+    let database = open_database(fresh.target(), 1);
     for (column, kind, expected) in [
         ("tiny", "tinyint", json!(-128)),
         ("small", "smallint", json!(32767)),
@@ -140,13 +140,13 @@ async fn every_type_of_mariadb_is_read_exactly() {
         assert_eq!(rows.rows, [[expected]], "{column}");
         assert_eq!(rows.columns[0].kind, kind, "{column}");
     }
-    let place = row(&database, "SELECT place FROM t").await;
+    let place = single_row(&database, "SELECT place FROM t").await;
     assert!(place[0].as_str().unwrap().starts_with("AAAAAAEBAAAA"), "{place:?}");
 }
 
 #[tokio::test]
-async fn every_type_of_sqlite_is_read_exactly() {
-    let file = File::new(
+async fn sqlite_types_are_read_losslessly() {
+    let file = SqliteFile::new(
         "CREATE TABLE t (n INTEGER, d DECIMAL(10, 2), s TEXT, b BLOB);
          INSERT INTO t VALUES (9007199254740993, 1.5, 'ä€😀', x'00ff10');
          CREATE VIRTUAL TABLE words USING fts5(body);
@@ -166,14 +166,17 @@ async fn every_type_of_sqlite_is_read_exactly() {
     assert_eq!(rows.rows, [expected]);
     let kinds: Vec<_> = rows.columns.iter().map(|column| column.kind.as_str()).collect();
     assert_eq!(kinds, ["integer", "decimal(10, 2)", "text", "blob", "", "", ""]);
-    let found = row(&database, "SELECT body FROM words WHERE words MATCH 'quick'").await;
+    let found = single_row(&database, "SELECT body FROM words WHERE words MATCH 'quick'").await;
     assert_eq!(found, [json!("the quick fox")]);
 }
 
 #[tokio::test]
-async fn columns_of_one_name_both_survive() {
-    let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
-    for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
+async fn columns_with_same_name_are_kept() {
+    let (postgres, mariadb, file) =
+        (TestDatabase::postgres(), TestDatabase::mariadb(), SqliteFile::new(""));
+    for database in
+        [open_database(postgres.target(), 1), open_database(mariadb.target(), 1), file.open(1)]
+    {
         let rows = read(&database, "SELECT 1 AS a, 2 AS a, 3 AS __row").await.unwrap();
         assert_eq!(rows.rows, [[json!(1), json!(2), json!(3)]], "{database:?}");
         let names: Vec<_> = rows.columns.iter().map(|column| column.name.as_str()).collect();
@@ -182,52 +185,60 @@ async fn columns_of_one_name_both_survive() {
 }
 
 #[tokio::test]
-async fn a_row_may_have_no_columns_and_an_answer_no_rows() {
-    let fresh = Fresh::postgres();
-    let database = open(fresh.target(), 1);
+async fn empty_rows_and_empty_results_are_supported() {
+    let fresh = TestDatabase::postgres();
+    let database = open_database(fresh.target(), 1);
     assert_eq!(read(&database, "SELECT").await.unwrap().rows, [Vec::<Value>::new()]);
     let none = read(&database, "SELECT 1 AS a WHERE false").await.unwrap();
     assert_eq!((none.columns.len(), none.rows.len(), none.truncated), (1, 0, false));
 }
 
 #[tokio::test]
-async fn plans_and_settings_are_told() {
-    let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
-    let database = open(postgres.target(), 1);
-    let plan = row(&database, "EXPLAIN (FORMAT JSON) SELECT 1").await;
+async fn explain_and_show_statements_return_rows() {
+    let (postgres, mariadb, file) =
+        (TestDatabase::postgres(), TestDatabase::mariadb(), SqliteFile::new(""));
+    let database = open_database(postgres.target(), 1);
+    let plan = single_row(&database, "EXPLAIN (FORMAT JSON) SELECT 1").await;
     assert_eq!(plan[0][0]["Plan"]["Node Type"], "Result");
-    assert_eq!(row(&database, "EXPLAIN SELECT 1").await.len(), 1);
-    assert_eq!(row(&database, "SHOW transaction_read_only").await, [json!("on")]);
-    let database = open(mariadb.target(), 1);
+    assert_eq!(single_row(&database, "EXPLAIN SELECT 1").await.len(), 1);
+    assert_eq!(single_row(&database, "SHOW transaction_read_only").await, [json!("on")]);
+    let database = open_database(mariadb.target(), 1);
     let plan = read(&database, "EXPLAIN SELECT 1").await.unwrap();
     assert_eq!(plan.columns[1].name, "select_type");
     assert_eq!(plan.rows[0][1], json!("SIMPLE"));
     let tables = read(&database, "SHOW DATABASES").await.unwrap();
     assert!(tables.rows.contains(&vec![json!(mariadb.name())]));
     let database = file.open(1);
-    let plan = row(&database, "EXPLAIN QUERY PLAN SELECT 1").await;
+    let plan = single_row(&database, "EXPLAIN QUERY PLAN SELECT 1").await;
     assert_eq!(plan[3], json!("SCAN CONSTANT ROW"));
 }
 
 #[tokio::test]
-async fn values_are_given_as_the_place_wants_them() {
+async fn parameters_convert_to_expected_type() {
     let given = [
         Parameter::Integer(7),
         Parameter::Text("2024-02-29".to_owned()),
         Parameter::Real(1.5),
         Parameter::Null,
     ];
-    let (postgres, mariadb, file) = (Fresh::postgres(), Fresh::mariadb(), File::new(""));
+    let (postgres, mariadb, file) =
+        (TestDatabase::postgres(), TestDatabase::mariadb(), SqliteFile::new(""));
     for (database, query) in [
-        (open(postgres.target(), 1), "SELECT $1::int2 + 1, $2::date, $3::numeric, $4::text"),
-        (open(mariadb.target(), 1), "SELECT ? + 1, CAST(? AS DATE), CAST(? AS DECIMAL(3, 1)), ?"),
+        (
+            open_database(postgres.target(), 1),
+            "SELECT $1::int2 + 1, $2::date, $3::numeric, $4::text",
+        ),
+        (
+            open_database(mariadb.target(), 1),
+            "SELECT ? + 1, CAST(? AS DATE), CAST(? AS DECIMAL(3, 1)), ?",
+        ),
         (file.open(1), "SELECT ? + 1, date(?), ?, ?"),
     ] {
         let query = guard::check_query(database.engine(), query).unwrap();
-        let rows = database.run_query(&query, &given, CAPS).await.unwrap().rows;
+        let rows = database.run_query(&query, &given, DEFAULT_CAPS).await.unwrap().rows;
         let real = if database.engine() == Engine::Sqlite { json!(1.5) } else { json!("1.5") };
         assert_eq!(rows, [[json!(8), json!("2024-02-29"), real, json!(null)]], "{database:?}");
-        let error = database.run_query(&query, &given[..1], CAPS).await.unwrap_err();
+        let error = database.run_query(&query, &given[..1], DEFAULT_CAPS).await.unwrap_err();
         assert_eq!(error.message, "the statement has 4 parameters, and 1 values were given");
     }
 }

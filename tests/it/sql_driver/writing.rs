@@ -1,16 +1,18 @@
-//! Where a profile may write, a statement is done as a whole or not at all.
+//! Tests of write statements, which are applied completely or not at all.
 
 use serde_json::json;
 use vademecum_sql::ErrorCode;
 
-use super::{File, open, write};
-use crate::program::Fresh;
+use super::{SqliteFile, open_database, write};
+use crate::support::TestDatabase;
 
 #[tokio::test]
-async fn rows_that_are_changed_are_counted_and_returned() {
-    let (postgres, mariadb) = (Fresh::postgres(), Fresh::mariadb());
-    let file = File::new("");
-    for database in [open(postgres.target(), 1), open(mariadb.target(), 1), file.open(1)] {
+async fn write_counts_and_returns_affected_rows() {
+    let (postgres, mariadb) = (TestDatabase::postgres(), TestDatabase::mariadb());
+    let file = SqliteFile::new("");
+    for database in
+        [open_database(postgres.target(), 1), open_database(mariadb.target(), 1), file.open(1)]
+    {
         let done = write(&database, "CREATE TABLE t (a int PRIMARY KEY, b numeric(10, 2))").await;
         assert_eq!(done.unwrap().rows_affected, 0, "{database:?}");
         let added = write(&database, "INSERT INTO t VALUES (1, 1.5), (2, 2.5), (3, 3.5)").await;
@@ -31,14 +33,14 @@ async fn rows_that_are_changed_are_counted_and_returned() {
 }
 
 #[tokio::test]
-async fn a_statement_that_writes_in_two_places_runs_where_its_rows_are_texts() {
-    let fresh = Fresh::postgres();
-    fresh.run("CREATE TABLE t (a int, b text)");
-    let database = open(fresh.target(), 1);
+async fn writing_cte_requires_text_result_columns() {
+    let fresh = TestDatabase::postgres();
+    fresh.execute("CREATE TABLE t (a int, b text)");
+    let database = open_database(fresh.target(), 1);
     let both = "WITH one AS (INSERT INTO t VALUES (1, 'x') RETURNING b) INSERT INTO t SELECT 2, b FROM one RETURNING ";
     let done = write(&database, &format!("{both} b")).await.unwrap();
     assert_eq!((done.rows_affected, done.rows.rows), (1, vec![vec![json!("x")]]));
     let error = write(&database, &format!("{both} a")).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::XsqlDbDriverUnsupported);
-    assert_eq!(fresh.ask("SELECT count(*) FROM t"), "2");
+    assert_eq!(fresh.query_value("SELECT count(*) FROM t"), "2");
 }

@@ -1,5 +1,5 @@
-//! The client of the official Rust SDK does with the program what every other
-//! client does: list, search, get, read, and run into two errors.
+//! Scenario of the official Rust SDK client, the same as for every other client: list, search, get,
+//! read, and two errors.
 
 use std::{env, ffi::OsString};
 
@@ -16,7 +16,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-/// A connection to the program.
+/// A connection to the server with the listed tool names.
 struct Client {
     service: RunningService<RoleClient, ()>,
     names: Vec<String>,
@@ -36,15 +36,15 @@ async fn main() -> Result<()> {
         _ => ProtocolVersion::V_2026_07_28,
     };
     let service = if mode.starts_with("http") {
-        let url = url.into_string().ok().context("the URL is no text")?;
+        let url = url.into_string().ok().context("the URL is not valid UTF-8")?;
         ().serve_with_lifecycle(StreamableHttpClientTransport::from_uri(url), lifecycle).await?
     } else {
-        ().serve_with_lifecycle(pipe(program, data)?, lifecycle).await?
+        ().serve_with_lifecycle(spawn_server(program, data)?, lifecycle).await?
     };
-    Client::new(service, &revision).await?.tell(&revision).await
+    Client::new(service, &revision).await?.run_scenario(&revision).await
 }
 
-/// How a connection begins in this mode.
+/// Returns the lifecycle of a connection mode.
 fn lifecycle(mode: &str) -> Result<ClientLifecycleMode> {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     Ok(match mode {
@@ -57,7 +57,7 @@ fn lifecycle(mode: &str) -> Result<ClientLifecycleMode> {
     })
 }
 
-fn pipe(program: OsString, data: OsString) -> Result<TokioChildProcess> {
+fn spawn_server(program: OsString, data: OsString) -> Result<TokioChildProcess> {
     let mut command = Command::new(program);
     command.arg("mcp").arg("--data").arg(data);
     Ok(TokioChildProcess::new(command)?)
@@ -68,42 +68,45 @@ impl Client {
         service: RunningService<RoleClient, ()>,
         revision: &ProtocolVersion,
     ) -> Result<Self> {
-        let agreed = service.peer_info().context("nothing is known of the server")?;
+        let agreed = service.peer_info().context("the server has sent no initialize result")?;
         ensure!(agreed.protocol_version == *revision, "agreed on {}", agreed.protocol_version);
         let tools = service.list_all_tools().await?;
         Ok(Self { service, names: tools.into_iter().map(|tool| tool.name.into_owned()).collect() })
     }
 
-    async fn tell(self, revision: &ProtocolVersion) -> Result<()> {
+    async fn run_scenario(self, revision: &ProtocolVersion) -> Result<()> {
         let hit = self.search().await?;
-        self.get(&hit).await?;
-        self.read(hit["uri"].as_str().context("the hit has no URI")?).await?;
-        self.refusal().await?;
-        self.errors(revision).await?;
+        self.get_item(&hit).await?;
+        self.read_resource(hit["uri"].as_str().context("the hit has no URI")?).await?;
+        self.expect_tool_error().await?;
+        self.expect_protocol_errors(revision).await?;
         self.service.cancel().await?;
         Ok(())
     }
 
     async fn search(&self) -> Result<Value> {
         let arguments = json!({ "query": "who wipes the prisms", "sources": ["notes"] });
-        let result = self.call("knowledge.search", arguments).await?;
+        let result = self.call_tool("knowledge.search", arguments).await?;
         ensure!(result.is_error != Some(true), "the search was refused: {result:?}");
-        let hit =
-            result.structured_content.context("the search has no structure")?["results"][0].take();
+        let hit = result
+            .structured_content
+            .context("the search result has no structured content")?["results"][0]
+            .take();
         ensure!(hit["title"] == "The lighthouse at Skerry", "the first hit is {hit}");
         Ok(hit)
     }
 
-    async fn get(&self, hit: &Value) -> Result<()> {
+    async fn get_item(&self, hit: &Value) -> Result<()> {
         let arguments = json!({ "source": hit["source"], "id": hit["id"] });
-        let result = self.call("knowledge.get", arguments).await?;
+        let result = self.call_tool("knowledge.get", arguments).await?;
         ensure!(result.is_error != Some(true), "the item was refused: {result:?}");
-        let item = result.structured_content.context("the item has no structure")?.to_string();
+        let item =
+            result.structured_content.context("the item has no structured content")?.to_string();
         ensure!(item.contains("Wipe the prisms"), "the item is {item}");
         Ok(())
     }
 
-    async fn read(&self, uri: &str) -> Result<()> {
+    async fn read_resource(&self, uri: &str) -> Result<()> {
         let read = self.service.read_resource(ReadResourceRequestParams::new(uri)).await?;
         match read.contents.first() {
             Some(ResourceContents::TextResourceContents { uri: of, text, .. }) => {
@@ -114,51 +117,51 @@ impl Client {
         }
     }
 
-    async fn refusal(&self) -> Result<()> {
+    async fn expect_tool_error(&self) -> Result<()> {
         let arguments = json!({ "query": "x", "sources": ["recipes"] });
-        let result = self.call("knowledge.search", arguments).await?;
+        let result = self.call_tool("knowledge.search", arguments).await?;
         let text: String = result
             .content
             .iter()
             .filter_map(|block| Some(block.as_text()?.text.as_str()))
             .collect();
-        ensure!(result.is_error == Some(true), "an unknown source is no error: {text}");
+        ensure!(result.is_error == Some(true), "an unknown source must be a tool error: {text}");
         ensure!(text.contains("recipes"), "the refusal does not say what is wrong: {text}");
         Ok(())
     }
 
-    async fn errors(&self, revision: &ProtocolVersion) -> Result<()> {
+    async fn expect_protocol_errors(&self, revision: &ProtocolVersion) -> Result<()> {
         let unknown = self.service.call_tool(CallToolRequestParams::new("no.such.tool")).await;
-        fails(unknown, ErrorCode::INVALID_PARAMS, "no.such.tool")?;
+        expect_error(unknown, ErrorCode::INVALID_PARAMS, "no.such.tool")?;
         let nowhere = ReadResourceRequestParams::new("notes://nothing");
         let not_found = if *revision == ProtocolVersion::V_2026_07_28 {
             ErrorCode::INVALID_PARAMS
         } else {
             ErrorCode::RESOURCE_NOT_FOUND
         };
-        fails(self.service.read_resource(nowhere).await, not_found, "nothing")
+        expect_error(self.service.read_resource(nowhere).await, not_found, "nothing")
     }
 
-    async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult> {
+    async fn call_tool(&self, tool: &str, arguments: Value) -> Result<CallToolResult> {
         // Names are listed with dots, or with underscores for clients that refuse dots.
         let listed =
             self.names.iter().find(|name| *name == tool || **name == tool.replace('.', "_"));
         let name = listed.with_context(|| format!("`{tool}` is not listed: {:?}", self.names))?;
-        let Value::Object(arguments) = arguments else { bail!("arguments are an object") };
+        let Value::Object(arguments) = arguments else { bail!("arguments must be an object") };
         let params = CallToolRequestParams::new(name.clone()).with_arguments(arguments);
         Ok(self.service.call_tool(params).await?)
     }
 }
 
-/// Whether the server said this error about `name`.
-fn fails<T>(outcome: Result<T, ServiceError>, code: ErrorCode, name: &str) -> Result<()> {
+/// Fails unless the outcome is a server error with this code whose message contains `name`.
+fn expect_error<T>(outcome: Result<T, ServiceError>, code: ErrorCode, name: &str) -> Result<()> {
     match outcome {
         Err(ServiceError::McpError(error)) => {
-            ensure!(error.code == code, "the code for `{name}` is {error:?}");
+            ensure!(error.code == code, "the error code for `{name}` is {error:?}");
             ensure!(error.message.contains(name), "the message for `{name}` is {error:?}");
             Ok(())
         }
         Err(other) => bail!("`{name}`: not an error of the server: {other}"),
-        Ok(_) => bail!("`{name}` is no error"),
+        Ok(_) => bail!("`{name}` must be an error"),
     }
 }

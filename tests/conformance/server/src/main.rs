@@ -1,10 +1,10 @@
-//! A server with what the conformance suite asks for, on the protocol and the
-//! transports of the product.
+//! A server with the fixtures of the MCP conformance suite, on the protocol and the transports of
+//! the product.
 //!
 //! Prints its address to standard error, as `vademecum serve` does.
 
-mod asking;
-mod offer;
+mod fixtures;
+mod input_requests;
 mod prompts;
 mod resources;
 mod tools;
@@ -20,10 +20,10 @@ use vademecum_core::{
 };
 use vademecum_mcp::{ProtocolSessions, Service, ServiceOptions};
 
-/// The picture that is handed out: one red dot, as PNG.
-pub(crate) const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/// The sound that is handed out: nothing to hear, as WAV.
-pub(crate) const SOUND: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
+/// Image of the fixtures: a single red pixel, as base64 of a PNG.
+pub(crate) const PNG_BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+/// Sound of the fixtures: silence, as base64 of a WAV.
+pub(crate) const WAV_BASE64: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 fn main() -> Result<()> {
     actix::System::new().block_on(async {
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
             Duration::from_mins(5),
             std::num::NonZeroUsize::MIN.saturating_add(99),
         );
-        let offer = Arc::new(offer::Fixtures::new());
+        let offer = Arc::new(fixtures::Fixtures::new());
         let service = Service::new(offer, Arc::new(sessions), ServiceOptions::default());
         let door = ServerState {
             service,
@@ -44,12 +44,12 @@ fn main() -> Result<()> {
             monitor: Monitor::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
-        announce(&format!("listening on http://{}/mcp", listener.local_addr()?));
+        print_address(&format!("listening on http://{}/mcp", listener.local_addr()?));
         Ok(serve(door, listener).await?)
     })
 }
 
-#[expect(clippy::print_stderr, reason = "whoever started this reads the address here")]
-fn announce(line: &str) {
+#[expect(clippy::print_stderr, reason = "the suite reads the address from standard error")]
+fn print_address(line: &str) {
     eprintln!("{line}");
 }

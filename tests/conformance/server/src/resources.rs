@@ -1,13 +1,13 @@
-//! The resources of the suite.
+//! Resources of the conformance suite.
 
 use vademecum_mcp::{Failure, Resource, ResourceBody, ResourceContents, ResourceTemplate};
 
-use crate::PICTURE;
+use crate::PNG_BASE64;
 
-const TEXT: &str = "test://static-text";
-const BINARY: &str = "test://static-binary";
+const TEXT_URI: &str = "test://static-text";
+const BINARY_URI: &str = "test://static-binary";
 
-pub(crate) fn listed() -> Vec<Resource> {
+pub(crate) fn list_resources() -> Vec<Resource> {
     let resource = |uri: &'static str, name: &'static str, kind: &'static str| Resource {
         uri: uri.into(),
         name: name.into(),
@@ -16,12 +16,12 @@ pub(crate) fn listed() -> Vec<Resource> {
         mime_type: kind.into(),
     };
     vec![
-        resource(TEXT, "Static text", "text/plain"),
-        resource(BINARY, "Static binary", "image/png"),
+        resource(TEXT_URI, "Static text", "text/plain"),
+        resource(BINARY_URI, "Static binary", "image/png"),
     ]
 }
 
-pub(crate) fn templates() -> Vec<ResourceTemplate> {
+pub(crate) fn list_templates() -> Vec<ResourceTemplate> {
     vec![ResourceTemplate {
         uri_template: "test://template/{id}/data".to_owned(),
         name: "Template".to_owned(),
@@ -31,17 +31,17 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     }]
 }
 
-pub(crate) fn read(uri: &str) -> Result<ResourceContents, Failure> {
+pub(crate) fn read_resource(uri: &str) -> Result<ResourceContents, Failure> {
     let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
     match (uri, id) {
-        (TEXT, _) => {
+        (TEXT_URI, _) => {
             let text = "This is the content of the static text resource.";
             Ok(ResourceContents::text(uri, "text/plain", text.to_owned()))
         }
-        (BINARY, _) => Ok(ResourceContents {
+        (BINARY_URI, _) => Ok(ResourceContents {
             uri: uri.to_owned(),
             mime_type: "image/png".to_owned(),
-            body: ResourceBody::Blob(PICTURE.to_owned()),
+            body: ResourceBody::Blob(PNG_BASE64.to_owned()),
         }),
         (_, Some(id)) => {
             let text = format!(r#"{{"id":"{id}","templateTest":true,"data":"Data for ID: {id}"}}"#);

@@ -1,4 +1,4 @@
-//! The tools of the suite.
+//! Tools of the conformance suite.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use vademecum_mcp::{
     ToolEntry, ToolSchemas, Toolset,
 };
 
-use crate::{PICTURE, SOUND, asking};
+use crate::{PNG_BASE64, WAV_BASE64, input_requests};
 
-/// How long a tool rests between two things that it tells.
-const REST: Duration = Duration::from_millis(50);
+/// Pause between two log or progress notifications of a tool.
+const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The tools that take no arguments.
-const PLAIN: [&str; 22] = [
+/// Tools without arguments.
+const TOOLS_WITHOUT_ARGUMENTS: [&str; 22] = [
     "test_simple_text",
     "test_image_content",
     "test_audio_content",
@@ -40,7 +40,7 @@ const PLAIN: [&str; 22] = [
     "test_trigger_tool_change",
 ];
 
-pub(crate) fn entries() -> Vec<ToolEntry> {
+pub(crate) fn tool_entries() -> Vec<ToolEntry> {
     let entry = |name, input| ToolEntry {
         name,
         title: name,
@@ -50,7 +50,8 @@ pub(crate) fn entries() -> Vec<ToolEntry> {
         effect: ToolEffect::Reads,
         schemas: ToolSchemas { input, output: None },
     };
-    let plain = PLAIN.map(|name| entry(name, json!({ "type": "object", "properties": {} })));
+    let plain = TOOLS_WITHOUT_ARGUMENTS
+        .map(|name| entry(name, json!({ "type": "object", "properties": {} })));
     let texts = |names: &[&str]| {
         let properties: serde_json::Map<_, _> =
             names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
@@ -64,11 +65,11 @@ pub(crate) fn entries() -> Vec<ToolEntry> {
         *property = json!({ "type": "string", "x-mcp-header": "Region" });
     }
     entries.push(entry("test_header_parameter", region));
-    entries.push(entry("json_schema_2020_12_tool", newest_schema()));
+    entries.push(entry("json_schema_2020_12_tool", json_schema_2020_12()));
     entries
 }
 
-fn newest_schema() -> Value {
+fn json_schema_2020_12() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -93,30 +94,33 @@ fn newest_schema() -> Value {
     })
 }
 
-pub(crate) async fn call(
+pub(crate) async fn call_tool(
     tool: &str,
     arguments: Value,
     call: &RequestContext,
 ) -> Result<CallToolResult, Failure> {
-    if let Some(answer) = asking::call(tool, &arguments, call).await {
+    if let Some(answer) = input_requests::call_tool(tool, &arguments, call).await {
         return answer;
     }
     let blocks = match tool {
         "test_simple_text" => {
             vec![ContentBlock::text("This is a simple text response for testing.")]
         }
-        "test_image_content" => vec![picture()],
+        "test_image_content" => vec![image_block()],
         "test_audio_content" => {
-            vec![ContentBlock::Audio { data: SOUND.to_owned(), mime_type: "audio/wav".to_owned() }]
+            vec![ContentBlock::Audio {
+                data: WAV_BASE64.to_owned(),
+                mime_type: "audio/wav".to_owned(),
+            }]
         }
         "test_embedded_resource" => {
             let text = "This is an embedded resource content.";
-            vec![embedded("test://embedded-resource", "text/plain", text)]
+            vec![embedded_resource("test://embedded-resource", "text/plain", text)]
         }
         "test_multiple_content_types" => vec![
             ContentBlock::text("Multiple content types test:"),
-            picture(),
-            embedded(
+            image_block(),
+            embedded_resource(
                 "test://mixed-content-resource",
                 "application/json",
                 r#"{"test":"data","value":123}"#,
@@ -129,7 +133,7 @@ pub(crate) async fn call(
         "test_tool_with_logging" | "test_logging_tool" => {
             for said in ["Tool execution started", "Tool processing data"] {
                 call.send_log(LogLevel::Info, &said.into());
-                tokio::time::sleep(REST).await;
+                tokio::time::sleep(NOTIFICATION_INTERVAL).await;
             }
             call.send_log(LogLevel::Info, &"Tool execution completed".into());
             vec![ContentBlock::text("The tool said what it did.")]
@@ -139,7 +143,7 @@ pub(crate) async fn call(
                 if let Some(progress) = call.progress_reporter() {
                     progress.report(done, Some(100.0), Some("going on"));
                 }
-                tokio::time::sleep(REST).await;
+                tokio::time::sleep(NOTIFICATION_INTERVAL).await;
             }
             vec![ContentBlock::text("The tool came to its end.")]
         }
@@ -151,15 +155,19 @@ pub(crate) async fn call(
         "test_header_parameter" | "json_schema_2020_12_tool" => {
             vec![ContentBlock::text(arguments.to_string())]
         }
-        other => return Err(Failure::internal_error(format!("`{other}` is listed and not there"))),
+        other => {
+            return Err(Failure::internal_error(format!(
+                "`{other}` is listed but not implemented"
+            )));
+        }
     };
     Ok(CallToolResult { blocks, ..CallToolResult::default() })
 }
 
-fn picture() -> ContentBlock {
-    ContentBlock::Image { data: PICTURE.to_owned(), mime_type: "image/png".to_owned() }
+fn image_block() -> ContentBlock {
+    ContentBlock::Image { data: PNG_BASE64.to_owned(), mime_type: "image/png".to_owned() }
 }
 
-fn embedded(uri: &str, kind: &str, text: &str) -> ContentBlock {
+fn embedded_resource(uri: &str, kind: &str, text: &str) -> ContentBlock {
     ContentBlock::Resource { resource: ResourceContents::text(uri, kind, text.to_owned()) }
 }

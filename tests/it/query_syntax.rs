@@ -1,0 +1,271 @@
+//! End-to-end tests of query syntax and tokenization: identifiers with punctuation, exact words,
+//! prefixes, fields, exclusions, scripts without spaces, and typo correction.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::support::{Library, McpClient, SOURCES, Server};
+
+/// Returns the titles of the hits of a search over all sources.
+fn titles(server: &Server, query: &str) -> Vec<String> {
+    titles_in(server, query, &SOURCES)
+}
+
+fn titles_in(server: &Server, query: &str, sources: &[&str]) -> Vec<String> {
+    let arguments = json!({ "query": query, "limit": 100, "sources": sources });
+    let found = server.client().call_tool("knowledge.search", &arguments);
+    let hits = found["results"].as_array().unwrap();
+    hits.iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Returns the sources that have hits.
+fn sources_with_hits(server: &Server, query: &str) -> BTreeSet<String> {
+    let found = server.client().call_tool("knowledge.search", &json!({ "query": query }));
+    let source = |hit: &Value| hit["source"].as_str().unwrap().to_owned();
+    found["results"].as_array().unwrap().iter().map(source).collect()
+}
+
+fn title_set(titles: &[String]) -> BTreeSet<&str> {
+    titles.iter().map(String::as_str).collect()
+}
+
+/// Identifiers, each with words that find it because they are parts of it.
+const IDENTIFIERS: [(&str, &[&str]); 16] = [
+    ("snake_case", &["snake", "case", "snakes"]),
+    ("_private_field", &["private", "field"]),
+    ("MAX_BODY_BYTES", &["max", "body", "bytes", "byte"]),
+    ("camelCase", &["camel", "case", "camelcase"]),
+    ("parseURL", &["parse", "url", "parseurl"]),
+    ("HTTPServer", &["http", "server", "httpserver"]),
+    ("readAllFiles()", &["read", "files", "readAllFiles"]),
+    ("C++", &["c"]),
+    ("F#", &["f"]),
+    ("R&D", &["r"]),
+    ("v1.2.3", &["v1", "3"]),
+    ("std::vec::Vec", &["std", "vec"]),
+    ("ada@mail.example.org", &["ada", "mail", "example"]),
+    ("https://docs.example.org/guide/intro.html?page=2#top", &["docs", "guide", "intro", "top"]),
+    ("src/retrieve/rank.rs", &["src", "retrieve", "rank", "rs"]),
+    (r"C:\Users\ada\notes.txt", &["users", "notes", "txt"]),
+];
+
+/// Splits an identifier at punctuation and at case changes.
+fn split_identifier(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for (letter, next) in name.chars().zip(name.chars().skip(1).chain([' '])) {
+        let begins = letter.is_uppercase() && (!before.is_uppercase() || next.is_lowercase());
+        if begins || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        words.last_mut().unwrap().extend(Some(letter).filter(|it| it.is_alphanumeric()));
+        before = letter;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Serves one note per identifier that contains it, and three decoys that contain its words
+/// separately, as often or more often.
+fn serve_identifiers_and_decoys() -> Server {
+    let mut notes = Vec::new();
+    for (place, (name, _)) in IDENTIFIERS.iter().enumerate() {
+        notes.push((format!("name {place}"), format!("We wrote {name} there on Monday.")));
+        let backwards: Vec<String> = split_identifier(name).into_iter().rev().collect();
+        let (once, more) = (backwards.join(" quickly "), backwards.join(" again "));
+        notes.push((format!("once {place}"), format!("They wrote {once} there.")));
+        notes.push((format!("twice {place}"), format!("{once} or {more}.")));
+        notes.push((format!("apart {place}"), format!("Now {}", backwards.join(" and then "))));
+    }
+    Library::with_notes(notes).serve()
+}
+
+#[test]
+fn exact_identifier_ranks_first() {
+    let server = serve_identifiers_and_decoys();
+    for (place, (name, _)) in IDENTIFIERS.iter().enumerate() {
+        for query in [(*name).to_owned(), format!("{name}?"), format!("where is {name}, please?")] {
+            let found = titles(&server, &query);
+            assert_eq!(found[0], format!("name {place}"), "{query}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn identifier_found_by_each_part() {
+    let server = serve_identifiers_and_decoys();
+    for (place, (name, parts)) in IDENTIFIERS.iter().enumerate() {
+        for part in *parts {
+            let found = titles(&server, part);
+            assert!(found.contains(&format!("name {place}")), "{name} by {part}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn quoted_identifier_matches_exactly() {
+    let server = serve_identifiers_and_decoys();
+    for (place, (name, _)) in IDENTIFIERS.iter().enumerate() {
+        let found = titles(&server, &format!("\"{name}\""));
+        assert_eq!(found, [format!("name {place}")], "{name}");
+    }
+}
+
+#[test]
+fn hyphenated_words_match_joined_and_in_parts() {
+    let server = Library::with_notes([
+        ("both", "A foo-bar is here."),
+        ("foo", "A foo, a foo, but no more."),
+        ("bar", "A bar, a bar, but no more."),
+        ("apart", "A bar that has nothing at all to do with any foo."),
+    ])
+    .serve();
+    let found = titles(&server, "foo-bar");
+    assert_eq!((found[0].as_str(), found.len()), ("both", 4), "{found:?}");
+    for part in ["foo", "bar"] {
+        assert!(titles(&server, part).contains(&"both".to_owned()), "{part}");
+    }
+    assert_eq!(titles(&server, "\"foo-bar\""), ["both"]);
+}
+
+fn serve_inflected_forms() -> Server {
+    Library::with_notes([
+        ("knead", "I knead it."),
+        ("kneads", "She kneads it."),
+        ("kneading", "We are kneading it."),
+        ("kneaded", "It was kneaded."),
+        ("kneader", "A kneader is a machine."),
+        ("need", "I need it."),
+    ])
+    .serve()
+}
+
+#[test]
+fn quoted_word_disables_stemming() {
+    let server = serve_inflected_forms();
+    for word in ["knead", "kneads", "kneading", "kneaded"] {
+        assert_eq!(titles(&server, &format!("\"{word}\"")), [word]);
+        assert_eq!(titles(&server, &format!("\"{}\"", word.to_uppercase())), [word]);
+        let all = titles(&server, word);
+        assert!(
+            title_set(&all).is_superset(&["knead", "kneads", "kneading", "kneaded"].into()),
+            "{word}"
+        );
+    }
+    assert_eq!(titles(&server, "\"kneading it\""), ["kneading"]);
+}
+
+#[test]
+fn star_matches_prefix() {
+    let server = serve_inflected_forms();
+    let all = ["knead", "kneads", "kneading", "kneaded", "kneader"];
+    assert_eq!(title_set(&titles(&server, "knead*")), all.into());
+    assert_eq!(title_set(&titles(&server, "KNE*")), all.into());
+    assert_eq!(titles(&server, "kneadi*"), ["kneading"]);
+    assert_eq!(title_set(&titles(&server, "kneade*")), ["kneaded", "kneader"].into());
+    assert_eq!(title_set(&titles(&server, "ne* machine")), ["need", "kneader"].into());
+}
+
+#[test]
+fn field_prefix_restricts_search_in_every_source() {
+    let library = Library::with_item_per_source("Ada", "She tends the lamp.");
+    library.import_file(
+        "notes",
+        "other.md",
+        "---\ntags: [granite]\n---\n# Basalt\nAda tends stones.",
+    );
+    library.import_file("media", "other.txt", "Ada and the lamp");
+    let server = library.serve();
+    for query in ["name:ada", "title:Ada", "Title:\"ada\"", "name:ad*"] {
+        assert_eq!(title_set(&titles(&server, query)), ["Ada"].into(), "{query}");
+        assert_eq!(sources_with_hits(&server, query).len(), 5, "{query}");
+    }
+    assert!(titles(&server, "ada").contains(&"Basalt".to_owned()));
+    for query in ["tags:granite", "tag:granite", "keywords:GRANITE", "tags:granite stones lamp"] {
+        assert_eq!(titles(&server, query), ["Basalt"], "{query}");
+    }
+    assert_eq!(titles(&server, "title:basalt lamp"), ["Basalt"]);
+    assert_eq!(titles(&server, "title:granite").len(), 0);
+    assert_eq!(titles(&server, "text:stones"), ["Basalt"]);
+    // An unknown field name is searched as a word.
+    assert!(titles(&server, "about:stones").contains(&"Basalt".to_owned()));
+}
+
+#[test]
+fn minus_excludes_words_and_phrases() {
+    let server = Library::with_notes([
+        ("rye", "Bread of rye."),
+        ("wheat", "Bread of wheat."),
+        ("both", "Bread of rye and wheat."),
+        ("rye bread", "This is rye bread."),
+    ])
+    .serve();
+    assert_eq!(title_set(&titles(&server, "bread -rye")), ["wheat"].into());
+    assert_eq!(title_set(&titles(&server, "bread -rye -wheat")), BTreeSet::new());
+    assert_eq!(title_set(&titles(&server, "-wheat bread")), ["rye", "rye bread"].into());
+    assert_eq!(
+        title_set(&titles(&server, "bread -\"rye bread\"")),
+        ["rye", "wheat", "both"].into()
+    );
+    assert_eq!(title_set(&titles(&server, "\"of rye\" -wheat")), ["rye"].into());
+    assert_eq!(title_set(&titles(&server, "bread - rye")).len(), 4);
+}
+
+#[test]
+fn substring_found_in_scripts_without_spaces() {
+    let notes = [
+        ("japanese", "昨日、東京都庁舎の展望室へ行きました。カタカナもある。"),
+        ("chinese", "我们在北京大学的图书馆里学习机器翻译。"),
+        ("korean", "서울특별시청에서 도서관까지 걸어갔습니다."),
+        ("thai", "ฉันกำลังเรียนภาษาไทยที่มหาวิทยาลัย"),
+        ("decoy", "京の東、館の書図、시별특、ยไทาษา、訳翻、室望"),
+    ];
+    let server = Library::with_notes(notes).serve();
+    for (title, parts) in [
+        ("japanese", &["東京", "東京都", "都庁", "庁舎", "展望室", "行きました", "カタカナ"][..]),
+        ("chinese", &["北京", "大学", "北京大学", "图书馆", "机器翻译", "学习"]),
+        ("korean", &["서울", "특별시", "도서관", "도서관까지", "시청"]),
+        ("thai", &["ภาษา", "ไทย", "ภาษาไทย", "เรียน", "มหาวิทยาลัย"]),
+    ] {
+        for part in parts {
+            assert_eq!(titles(&server, part).first().map(String::as_str), Some(title), "{part}");
+            assert_eq!(titles(&server, &format!("\"{part}\"")), [title], "{part}");
+        }
+    }
+}
+
+#[test]
+fn german_question_ignores_stop_words() {
+    let server = Library::with_notes([
+        ("Brot", "Das Brot ruht, der Ofen ist heiß."),
+        ("Wie", "Wie kann ich das nur, und wo ist es so? Ich weiß nicht, wie ich das kann."),
+        ("Käse", "Der Käse reift im Keller."),
+    ])
+    .serve();
+    assert_eq!(titles(&server, "Wie kann ich das Brot im Ofen backen?"), ["Brot"]);
+    assert_eq!(titles(&server, "Wo ist der KASE, und wie ist er so?"), ["Käse"]);
+    assert_eq!(titles(&server, "Wo ist der Ofen so heiss?"), ["Brot"]);
+}
+
+#[test]
+fn typo_is_corrected_and_reported() {
+    let server = serve_inflected_forms();
+    for typo in ["knaeding", "kneding", "knewding it"] {
+        let answer = server.client().call_tool("knowledge.search", &json!({ "query": typo }));
+        let found = answer["results"].as_array().unwrap();
+        assert!(found.len() >= 4, "{typo}: {answer}");
+        assert_eq!(answer["_meta"]["searched_for"], "knead", "{typo}");
+    }
+    assert_eq!(
+        titles(&server, "\"kneadng\""),
+        ["kneading"],
+        "a quoted typo is corrected to one exact form"
+    );
+    let nothing =
+        server.client().call_tool("knowledge.search", &json!({ "query": "zzyzx machines" }));
+    assert_eq!(nothing["results"][0]["title"], "kneader", "a word that is there is enough");
+    assert!(nothing["_meta"]["searched_for"].is_null());
+    let nothing = server.client().call_tool("knowledge.search", &json!({ "query": "zzyzxzz" }));
+    assert_eq!(nothing["results"].as_array().map(Vec::len), Some(0));
+}

@@ -1,0 +1,311 @@
+//! A search over five sources in three databases ranks like a single full-text table with all
+//! items: same top ten, same order.
+
+use std::{collections::HashMap, path::PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use serde_json::json;
+use vademecum::registry;
+use vademecum_kit::{
+    model::{
+        CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft,
+        PromptDraft, SourceName,
+    },
+    search::FtsQuery,
+    source::SourceError,
+    store::{Database, Durability, Store},
+};
+
+use crate::support::{Library, McpClient, SeededRng, Server};
+
+/// Number of queries of each type.
+const QUERIES_PER_TYPE: usize = 200;
+/// Minimum percentage of queries with the same result.
+const MIN_AGREEMENT_PERCENT: usize = 99;
+/// Number of compared hits per query.
+const TOP_K: usize = 10;
+
+/// For each database, queries that return URI, title and text of its items.
+const ITEM_QUERIES: [(Database, &str); 6] = [
+    (Database::Chacha, "SELECT 'notes://' || id, title, content FROM notes"),
+    (Database::Media, "SELECT 'media://' || id, title, content FROM Media"),
+    (
+        Database::Chacha,
+        // The first message of a conversation is found under the URI of the conversation.
+        "SELECT 'chats://' || conversation_id || CASE
+             WHEN row = min(row) OVER (PARTITION BY conversation_id) THEN '' ELSE '#' || id
+         END, '', content FROM messages",
+    ),
+    // Adds one empty row for each indexed empty title. Empty titles may or may not be indexed, and
+    // affect the row count.
+    (
+        Database::Chacha,
+        "SELECT '', '', '' FROM chat_fts_docsize
+         LIMIT (SELECT count(*) FROM chat_fts_docsize) - (SELECT count(*) FROM messages)",
+    ),
+    (
+        Database::Chacha,
+        "SELECT 'characters://' || id, name, concat(description, alternate_greetings)
+         FROM character_cards",
+    ),
+    (Database::Prompts, "SELECT 'prompts://' || id, name, user_prompt FROM Prompts"),
+];
+
+const REFERENCE_SCHEMA: &str = "
+    CREATE TABLE item (row INTEGER PRIMARY KEY, uri TEXT NOT NULL);
+    CREATE VIRTUAL TABLE one_fts USING fts5 (title, body, content = '', tokenize = 'vademecum');";
+const REFERENCE_RANKING: &str = "
+    SELECT item.uri, -bm25(one_fts, 2.0, 1.0) AS score
+    FROM one_fts JOIN item ON item.row = one_fts.rowid
+    WHERE one_fts MATCH :expression
+    ORDER BY score DESC";
+
+impl SeededRng {
+    /// Returns a random word with a skewed frequency distribution that depends on `subject`.
+    fn random_word(&mut self, subject: usize) -> String {
+        let syllables = ["bax", "dov", "giz", "kup", "mef", "nyl", "rah", "soj", "tuv", "wem"];
+        let number = self.next_below(1_000);
+        let number = (self.next_below(number + 1) + 37 * subject) % 1_000;
+        let ending = ["", "", "", "s", "ing"][self.next_below(5)];
+        let [one, two, three] = [number / 100, number / 10 % 10, number % 10];
+        format!("{}{}{}{ending}", syllables[one], syllables[two], syllables[three])
+    }
+
+    fn random_words(&mut self, subject: usize, longest: usize) -> String {
+        let words: Vec<String> =
+            (0..=self.next_below(longest)).map(|_| self.random_word(subject)).collect();
+        words.join(" ")
+    }
+
+    /// Returns a random word of the texts.
+    fn random_word_from(&mut self, texts: &[String]) -> String {
+        let words: Vec<&str> = texts[self.next_below(texts.len())].split(' ').collect();
+        words[self.next_below(words.len())].to_owned()
+    }
+}
+
+/// A library with random texts.
+struct RandomLibrary {
+    library: Library,
+    texts: Vec<String>,
+}
+
+impl RandomLibrary {
+    fn new(dice: &mut SeededRng) -> Self {
+        let mut invented = Self { library: Library::new(), texts: Vec::new() };
+        for (source, subject) in registry::sources().into_iter().zip(0..) {
+            let count = if subject < 3 { 250 } else { 40 };
+            let passages: Vec<(String, String)> = (0..count)
+                .map(|_| {
+                    (dice.random_words(subject, 4), dice.random_words(subject, 60 + 20 * subject))
+                })
+                .collect();
+            let store = Store::new(source.database(), &invented.user_folder());
+            let save = |writer: &vademecum_kit::store::Writer<'_>| {
+                for draft in passage_drafts(source.name(), &passages) {
+                    source.save_draft(writer, &draft)?;
+                }
+                Ok::<_, SourceError>(())
+            };
+            store.write(Durability::Bulk, save).unwrap();
+            invented.texts.extend(passages.into_iter().map(|(_, text)| text));
+        }
+        invented
+    }
+
+    fn user_folder(&self) -> PathBuf {
+        self.library.data_folder().join("users/local")
+    }
+
+    /// Imports more notes and documents with a separate process.
+    fn import_more(&mut self, dice: &mut SeededRng) {
+        for kind in ["notes", "media"] {
+            for number in 0..30 {
+                // A different subject, so that other words become rare.
+                let text = dice.random_words(9, 80);
+                self.library
+                    .write_file(&format!("{kind}/{number}.md"), format!("# {number}\n\n{text}"));
+                self.texts.push(text);
+            }
+            let folder = self.library.file_path(kind);
+            let done = self.library.run(&["import", kind, folder.to_str().unwrap()]);
+            assert_eq!(done.code, 0, "{done:?}");
+        }
+    }
+
+    /// Builds the reference: a single full-text table with all items.
+    fn build_reference_table(&self) -> Connection {
+        let one = Connection::open_in_memory().unwrap();
+        vademecum_fts5::register(&one).unwrap();
+        one.execute_batch(REFERENCE_SCHEMA).unwrap();
+        for (database, items) in ITEM_QUERIES {
+            let path = self.user_folder().join(database.file_name());
+            let from = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+            let mut statement = from.prepare(items).unwrap();
+            let mut rows = statement.query([]).unwrap();
+            while let Some(row) = rows.next().unwrap() {
+                let [uri, title, body]: [String; 3] =
+                    [0, 1, 2].map(|column| row.get(column).unwrap());
+                one.execute("INSERT INTO item (uri) VALUES (?1)", [uri]).unwrap();
+                let number = one.last_insert_rowid();
+                let insert = "INSERT INTO one_fts (rowid, title, body) VALUES (?1, ?2, ?3)";
+                one.execute(insert, (number, title, body)).unwrap();
+            }
+        }
+        one
+    }
+
+    /// Asserts that the servers, queried in turn, rank like the reference table.
+    fn assert_same_ranking(&self, servers: &[Server], dice: &mut SeededRng) {
+        let one = self.build_reference_table();
+        let kinds: [(&str, QueryGenerator); 3] = [
+            ("one word", single_word_query),
+            ("several words", multi_word_query),
+            ("question", question_query),
+        ];
+        for (kind, query) in kinds {
+            let queries = (0..QUERIES_PER_TYPE).map(|_| query(dice, &self.texts));
+            let differ: Vec<String> = queries
+                .zip(servers.iter().cycle())
+                .filter(|(query, server)| !matches_reference(&top_uris(server, query), &one, query))
+                .map(|(query, _)| query)
+                .collect();
+            let agreed = QUERIES_PER_TYPE - differ.len();
+            assert!(
+                agreed * 100 >= MIN_AGREEMENT_PERCENT * QUERIES_PER_TYPE,
+                "{kind}: {agreed} agree, not {differ:?}"
+            );
+        }
+    }
+}
+
+/// Builds a random query from words of the texts.
+type QueryGenerator = fn(&mut SeededRng, &[String]) -> String;
+
+/// Converts passages to items of a source. All messages of a source belong to one conversation
+/// without a title.
+fn passage_drafts(source: SourceName, passages: &[(String, String)]) -> Vec<Draft> {
+    let message = |(number, (_, text)): (usize, &(String, String))| MessageDraft {
+        origin: number.to_string(),
+        sender: "user".to_owned(),
+        content: text.clone(),
+        ..MessageDraft::default()
+    };
+    if source == SourceName::Chats {
+        let messages = passages.iter().enumerate().map(message).collect();
+        let chat = DraftBody::Chat(ChatDraft { messages, ..ChatDraft::default() });
+        return vec![Draft {
+            origin: "chat".to_owned(),
+            digest: "1".to_owned(),
+            id: None,
+            body: chat,
+        }];
+    }
+    let draft = |((title, text), number): (&(String, String), usize)| {
+        let origin = number.to_string();
+        Draft {
+            digest: origin.clone(),
+            origin,
+            id: None,
+            body: draft_body(source, title, text, number),
+        }
+    };
+    passages.iter().zip(0..).map(draft).collect()
+}
+
+fn draft_body(source: SourceName, title: &str, text: &str, number: usize) -> DraftBody {
+    let (title, text) = (title.to_owned(), text.to_owned());
+    match source {
+        SourceName::Notes | SourceName::Chats | SourceName::Collections => {
+            DraftBody::Note(NoteDraft { title, content: text, ..NoteDraft::default() })
+        }
+        SourceName::Media => DraftBody::Media(MediaDraft {
+            title,
+            content: text,
+            media_type: "txt".to_owned(),
+            ..MediaDraft::default()
+        }),
+        SourceName::Characters => {
+            // Both fields have the same weight.
+            let greets = number.is_multiple_of(2);
+            DraftBody::Character(Box::new(CharacterDraft {
+                name: title,
+                description: (!greets).then(|| text.clone()),
+                alternate_greetings: greets.then_some(text).into_iter().collect(),
+                ..CharacterDraft::default()
+            }))
+        }
+        SourceName::Prompts => DraftBody::Prompt(PromptDraft {
+            // Prompt names must be unique.
+            name: format!("{title} {number}"),
+            user_prompt: Some(text),
+            ..PromptDraft::default()
+        }),
+    }
+}
+
+fn single_word_query(dice: &mut SeededRng, texts: &[String]) -> String {
+    dice.random_word_from(texts)
+}
+
+fn multi_word_query(dice: &mut SeededRng, texts: &[String]) -> String {
+    let words: Vec<String> =
+        (0..2 + dice.next_below(4)).map(|_| dice.random_word_from(texts)).collect();
+    words.join(" ")
+}
+
+fn question_query(dice: &mut SeededRng, texts: &[String]) -> String {
+    let [thing, other, third] = [(); 3].map(|()| dice.random_word_from(texts));
+    format!("How do I get the {thing} out of my {other}, and what is {third}?")
+}
+
+/// Returns the URIs of the top hits.
+fn top_uris(server: &Server, query: &str) -> Vec<String> {
+    server.client().search_uris("knowledge.search", &json!({ "query": query, "limit": TOP_K }))
+}
+
+/// Returns whether each hit has the score of the reference hit at the same rank. Hits with equal
+/// scores may be in any order.
+fn matches_reference(found: &[String], one: &Connection, query: &str) -> bool {
+    let mut statement = one.prepare_cached(REFERENCE_RANKING).unwrap();
+    let expression = FtsQuery::parse(query).expression();
+    let rows = statement.query_map([expression], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let exact: Vec<(String, f64)> = rows.map(Result::unwrap).collect();
+    let scores: HashMap<&str, f64> =
+        exact.iter().map(|(uri, score)| (uri.as_str(), *score)).collect();
+    let places = found.iter().zip(&exact);
+    let mut in_place = places.map(|(uri, (_, score))| {
+        let own = scores.get(uri.as_str()).copied().unwrap_or(f64::NAN);
+        (own - score).abs() <= 1e-9 * score
+    });
+    found.len() == exact.len().min(TOP_K) && in_place.all(|it| it)
+}
+
+#[test]
+fn search_ranking_equals_single_table_across_processes() {
+    let mut dice = SeededRng(1);
+    let mut invented = RandomLibrary::new(&mut dice);
+    let servers = [invented.library.serve(), invented.library.serve()];
+    invented.assert_same_ranking(&servers, &mut dice);
+    // The servers have cached the previous index statistics.
+    invented.import_more(&mut dice);
+    invented.assert_same_ranking(&servers, &mut dice);
+}
+
+#[test]
+fn external_import_is_found_and_ranked_immediately() {
+    let library = Library::with_notes([("One", "A pebble and sand."), ("Two", "Sand.")]);
+    let server = library.serve();
+    let titles = |query: &str| {
+        let found = server.client().call_tool("knowledge.search", &json!({ "query": query }));
+        let titles = found["results"].as_array().unwrap().iter().map(|hit| hit["title"].clone());
+        titles.collect::<Vec<_>>()
+    };
+    assert_eq!(titles("pebble"), ["One"]);
+    for number in 1..=5 {
+        let name = format!("Beach {number}");
+        library.import_file("notes", &format!("{name}.md"), "pebble ".repeat(3 + number));
+        assert_eq!(titles("pebble")[0], name.as_str());
+        assert_eq!(titles("pebble").len(), 1 + number);
+    }
+}

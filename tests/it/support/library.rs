@@ -1,0 +1,200 @@
+//! A library in a temporary folder, and the program run on it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    rc::Rc,
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Server, StdioClient, vademecum_command};
+
+/// The five sources, in the order in which they are listed.
+pub(crate) const SOURCES: [&str; 5] = ["notes", "media", "chats", "characters", "prompts"];
+
+/// A library whose folder is deleted with the last of its servers.
+pub(crate) struct Library {
+    folder: Rc<TempDir>,
+}
+
+/// The result of a finished command.
+#[derive(Debug)]
+pub(crate) struct CommandOutput {
+    /// Exit code.
+    pub(crate) code: i32,
+    /// Standard output.
+    pub(crate) stdout: String,
+    /// Standard error.
+    pub(crate) stderr: String,
+}
+
+impl Library {
+    /// Creates an empty folder without a library.
+    pub(crate) fn new() -> Self {
+        Self { folder: Rc::new(tempfile::tempdir().unwrap()) }
+    }
+
+    /// Creates a library from `fixtures`: a few items in each source, all with the word `lantern`.
+    pub(crate) fn with_lanterns() -> Self {
+        let library = Self::new();
+        for kind in SOURCES {
+            library.import_paths(kind, &[&fixture_folder(kind)], &[]);
+        }
+        library
+    }
+
+    /// Creates a library of notes from pairs of name and text.
+    pub(crate) fn with_notes<N: AsRef<str>, T: AsRef<str>>(
+        notes: impl IntoIterator<Item = (N, T)>,
+    ) -> Self {
+        let library = Self::new();
+        for (name, text) in notes {
+            library.write_file(&format!("notes/{}.md", name.as_ref()), text.as_ref());
+        }
+        library.import_paths("notes", &[&library.file_path("notes")], &[]);
+        library
+    }
+
+    /// Returns the data folder.
+    pub(crate) fn data_folder(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Returns the path of an input file of this test.
+    pub(crate) fn file_path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("files").join(name)
+    }
+
+    /// Writes an input file outside the data folder.
+    pub(crate) fn write_file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.file_path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// Writes an input file that only its owner can read.
+    pub(crate) fn write_private_file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.write_file(name, content);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        path
+    }
+
+    /// Writes a file and imports it.
+    pub(crate) fn import_file(&self, kind: &str, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.write_file(name, content);
+        self.import_paths(kind, &[&path], &[]);
+        path
+    }
+
+    /// Writes a file and imports it into the library of `user`.
+    pub(crate) fn import_for_user(&self, user: &str, kind: &str, name: &str, content: &str) {
+        let path = self.write_file(&format!("{user}/{name}"), content);
+        self.import_paths(kind, &[&path], &["--user", user]);
+    }
+
+    /// Imports one folder for each source, named after it.
+    pub(crate) fn import_folders(&self) {
+        for kind in SOURCES {
+            self.import_paths(kind, &[&self.file_path(kind)], &[]);
+        }
+    }
+
+    fn import_paths(&self, kind: &str, paths: &[&Path], more: &[&str]) {
+        let paths = paths.iter().map(|path| path.to_str().unwrap());
+        let arguments: Vec<&str> =
+            ["import", kind].into_iter().chain(paths).chain(more.iter().copied()).collect();
+        let done = self.run(&arguments);
+        assert_eq!(done.code, 0, "{done:?}");
+        assert!(!done.stderr.contains("skipped"), "{done:?}");
+    }
+
+    /// Runs a command on this library and waits for its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {
+        let output = vademecum_command()
+            .args(arguments)
+            .arg("--data")
+            .arg(self.data_folder())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        CommandOutput {
+            code: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Serves this library over HTTP.
+    pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// Serves this library with additional command-line arguments.
+    pub(crate) fn serve_with(&self, arguments: &[&str]) -> Server {
+        Server::start(&self.data_folder(), arguments, Rc::clone(&self.folder))
+    }
+
+    /// Serves this library with these settings.
+    pub(crate) fn serve_with_settings(&self, settings: &str) -> Server {
+        let file = self.write_file("settings.toml", settings);
+        self.serve_with(&["--config", file.to_str().unwrap()])
+    }
+
+    /// Serves this library with a given command, which must end with the program's path, and these
+    /// settings.
+    pub(crate) fn serve_with_command(&self, command: &mut Command, settings: &str) -> Server {
+        let file = self.write_file("settings.toml", settings);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(self.data_folder());
+        Server::start_command(command.arg("--config").arg(file), Rc::clone(&self.folder))
+    }
+
+    /// Adds a user and creates an API key.
+    pub(crate) fn create_key(&self, user: &str) -> String {
+        self.create_key_with(user, &[])
+    }
+
+    /// Adds a user unless it exists, and creates an API key with additional arguments.
+    pub(crate) fn create_key_with(&self, user: &str, more: &[&str]) -> String {
+        let added = self.run(&["user", "add", user]);
+        assert!(added.code == 0 || added.stderr.contains("already"), "{added:?}");
+        let done = self.run(&[&["key", "create", "--user", user], more].concat());
+        assert_eq!(done.code, 0, "{done:?}");
+        done.stdout.trim().to_owned()
+    }
+
+    /// Serves this library in multi-user mode, with additional settings in `[auth]` and after it.
+    pub(crate) fn serve_multi_user(&self, settings: &str) -> Server {
+        self.serve_with_settings(&format!("[auth]\nmode = \"multi\"\n{settings}"))
+    }
+
+    /// Serves this library over stdio.
+    pub(crate) fn open_stdio(&self) -> StdioClient {
+        self.open_stdio_with(&[])
+    }
+
+    /// Serves this library over stdio with additional command-line arguments.
+    pub(crate) fn open_stdio_with(&self, arguments: &[&str]) -> StdioClient {
+        StdioClient::start(&self.data_folder(), arguments, Rc::clone(&self.folder))
+    }
+}
+
+impl CommandOutput {
+    /// Parses standard output as JSON.
+    pub(crate) fn parse_json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// Returns the folder of the fixtures of one source.
+fn fixture_folder(kind: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures").join(kind)
+}

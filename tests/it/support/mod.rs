@@ -1,0 +1,68 @@
+//! Shared test support: runs the program as a command, serves it over HTTP, WebSocket and stdio,
+//! and provides clients, test data and fake external services.
+
+mod all_engines;
+pub(crate) mod collection_fixtures;
+pub(crate) mod database_servers;
+mod endless_library;
+mod event_stream;
+mod folder_snapshot;
+mod http;
+mod http_client;
+mod library;
+mod mcp_client;
+#[cfg(unix)]
+mod process;
+mod provider;
+#[cfg(target_os = "linux")]
+mod raw_websocket;
+mod sample_files;
+mod seeded_rng;
+mod server;
+#[cfg(unix)]
+mod sshd;
+mod stateless_client;
+mod stdio_client;
+mod temp_home;
+mod text_assertions;
+mod tldw;
+mod token;
+mod websocket_client;
+mod wire_recorder;
+
+pub(crate) use all_engines::{AllEngines, PROFILES};
+pub(crate) use database_servers::{TestDatabase, require_env};
+pub(crate) use event_stream::EventStream;
+pub(crate) use folder_snapshot::folder_snapshot;
+pub(crate) use http::{HttpRequest, HttpResponse};
+pub(crate) use http_client::HttpClient;
+pub(crate) use library::{CommandOutput, Library, SOURCES};
+pub(crate) use mcp_client::{McpClient, json_rpc_request};
+#[cfg(target_os = "linux")]
+pub(crate) use process::resident_mb;
+#[cfg(unix)]
+pub(crate) use process::terminate;
+pub(crate) use provider::{FakeProvider, ProviderReply, ProviderRequest};
+#[cfg(target_os = "linux")]
+pub(crate) use raw_websocket::{Opcode, RawWebSocket, encode_frame};
+pub(crate) use sample_files::{character_card, claude_conversation, png_card, prompts_csv};
+pub(crate) use seeded_rng::SeededRng;
+pub(crate) use server::Server;
+#[cfg(unix)]
+pub(crate) use sshd::Sshd;
+pub(crate) use stateless_client::{StatelessClient, with_client_meta};
+pub(crate) use stdio_client::StdioClient;
+pub(crate) use temp_home::TempHome;
+pub(crate) use tldw::{TldwDirectory, TldwVariant};
+pub(crate) use token::{Algorithm, KeyServer, TokenIssuer, key_set_path, unix_now};
+pub(crate) use websocket_client::{ReceivedFrame, WebSocketClient};
+
+use std::{process::Command, time::Duration};
+
+/// Maximum time that a test waits for a reply before it fails.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Returns a command that runs the program built with these tests.
+pub(crate) fn vademecum_command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_vademecum"))
+}

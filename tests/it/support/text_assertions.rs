@@ -1,0 +1,76 @@
+//! Assertions that the text of a tool result agrees with its structured content.
+
+use serde_json::Value;
+
+/// Asserts that a text agrees with the structured content: it is either the same JSON, or readable
+/// lines with everything that is needed for follow-up calls.
+pub(crate) fn assert_text_matches(text: &str, structured: &Value) {
+    if let Ok(json @ Value::Object(_)) = serde_json::from_str::<Value>(text) {
+        assert_eq!(json, *structured);
+    } else if text.starts_with("Knowledgebase ") {
+        for hit in structured["results"].as_array().unwrap() {
+            assert!(text.contains(hit["text"].as_str().unwrap().trim()), "{text}: {hit}");
+        }
+    } else if let Some(products) = structured["products"].as_array() {
+        for product in products {
+            let name = product["name"].as_str().unwrap();
+            assert!(text.contains(&format!("Product: {name}\n")), "{text}: {product}");
+        }
+    } else if let Some(hits) = structured["results"].as_array() {
+        assert_page_text(text, structured, hits);
+    } else if let Some(vector) = structured["embedding"].as_array() {
+        assert!(text.contains(&format!("Dimensions: {}\n", vector.len())), "{text}");
+    } else if structured["meta"].is_object() {
+        assert_item_text(text, structured);
+    } else {
+        assert_eq!(structured["content"], text);
+    }
+}
+
+/// Asserts that a page lists every hit with its URI, in order, and names the offset of the next
+/// page.
+fn assert_page_text(text: &str, page: &Value, hits: &[Value]) {
+    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(heads.len(), hits.len(), "{text}\n{page}");
+    for (head, hit) in heads.iter().zip(hits) {
+        let uri = format!(" — {}", hit["uri"].as_str().unwrap());
+        assert!(head.contains(&uri), "{head}: {hit}");
+    }
+    let last = text.lines().last().unwrap();
+    if let Some(next) = page["next_offset"].as_u64() {
+        assert!(last.contains(&format!("offset {next}")), "{last}: {page}");
+    }
+    if !hits.is_empty() {
+        assert!(last.contains(&format!("of {}", page["total_estimated"])), "{last}: {page}");
+    }
+    let about = &page["_meta"];
+    let failed = about["failed_sources"].as_array().into_iter().flatten();
+    let named = failed
+        .map(|failed| failed.get("collection").unwrap_or(&failed["source"]))
+        .chain([&about["session"], &about["searched_for"]]);
+    for name in named.filter_map(Value::as_str) {
+        assert!(last.contains(name), "{last}: {page}");
+    }
+}
+
+/// Asserts that the text of an item has its URI and content, and names the offset of the rest.
+fn assert_item_text(text: &str, item: &Value) {
+    let meta = &item["meta"];
+    assert!(text.lines().nth(1).unwrap().starts_with(meta["uri"].as_str().unwrap()), "{text}");
+    let mut texts: Vec<&Value> = Vec::new();
+    match &item["content"] {
+        Value::Object(fields) => match fields.get("messages") {
+            Some(Value::Array(messages)) => {
+                texts.extend(messages.iter().map(|message| &message["content"]));
+            }
+            _ => texts.extend(fields.values()),
+        },
+        content => texts.push(content),
+    }
+    for part in texts.into_iter().filter_map(Value::as_str) {
+        assert!(text.contains(part), "{text}: {part}");
+    }
+    if let Some(next) = item["range"]["next_offset"].as_u64() {
+        assert!(text.contains(&next.to_string()), "{text}: {next}");
+    }
+}
