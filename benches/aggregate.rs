@@ -149,12 +149,12 @@ impl AggregateBench {
     /// Does the work of the sources for one search. Returns the number of hits shown.
     fn own(&self, query: &Arc<FtsQuery>) -> Result<usize, SourceError> {
         let [way, ..] = RANK_VARIANTS;
-        let ask: RankRequest = (way.build_request)(Arc::clone(query), RANK_DEPTH);
+        let request: RankRequest = (way.build_request)(Arc::clone(query), RANK_DEPTH);
         let deadline = Deadline::after(TIMEOUT);
         let mut best: Vec<(usize, RankedMatch)> = Vec::new();
         for (number, (source, store)) in self.own.iter().enumerate() {
             let ranking =
-                store.read(deadline.clone(), |reader| source.rank_matches(reader, &ask))?;
+                store.read(deadline.clone(), |reader| source.rank_matches(reader, &request))?;
             best.extend(ranking.ranked.into_iter().map(|ranked| (number, ranked)));
         }
         best.sort_by(|(_, one), (_, other)| other.score.total_cmp(&one.score));

@@ -133,7 +133,7 @@ impl UserPair<'_> {
     ) -> Result<(Vec<Duration>, usize)> {
         let (is_over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
         thread::scope(|scope| {
-            let ask = || -> Result<()> {
+            let request = || -> Result<()> {
                 let mut line = self.connect_expensive()?;
                 while !is_over.load(Ordering::Relaxed) {
                     time_calls(&mut line, costly, 1)?;
@@ -141,7 +141,7 @@ impl UserPair<'_> {
                 }
                 Ok(())
             };
-            let asking: Vec<_> = (0..connections).map(|_| scope.spawn(ask)).collect();
+            let asking: Vec<_> = (0..connections).map(|_| scope.spawn(request)).collect();
             while answered.load(Ordering::Relaxed) == 0
                 && !asking.iter().all(ScopedJoinHandle::is_finished)
             {

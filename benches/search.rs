@@ -233,16 +233,17 @@ impl SearchBench {
                 measure_thread_cpu(|| self.tantivy.best_rows(expression, RESULT_LIMIT))
             }
             Ranker::Ours(way) => {
-                let ask = (way.build_request)(Arc::clone(query), RESULT_LIMIT);
-                measure_thread_cpu(|| self.rank_notes(&ask))
+                let request = (way.build_request)(Arc::clone(query), RESULT_LIMIT);
+                measure_thread_cpu(|| self.rank_notes(&request))
             }
         };
         Ok((found?, time))
     }
 
-    fn rank_notes(&self, ask: &RankRequest) -> Result<Vec<i64>> {
+    fn rank_notes(&self, request: &RankRequest) -> Result<Vec<i64>> {
         let deadline = Deadline::after(TIMEOUT);
-        let ranking = self.store.read(deadline, |reader| self.notes.rank_matches(reader, ask))?;
+        let ranking =
+            self.store.read(deadline, |reader| self.notes.rank_matches(reader, request))?;
         Ok(ranking.ranked.into_iter().map(|found| found.key).collect())
     }
 }

@@ -196,7 +196,7 @@ fn canned_service() -> Service {
 fn run_server(which: &str) -> Result<()> {
     actix::System::new().block_on(async {
         let user = local_principal("bench".parse()?);
-        let door = ServerState {
+        let server_state = ServerState {
             service: canned_service(),
             authenticator: Arc::new(Authenticator::single(user.clone())),
             auth: config::Auth::default(),
@@ -207,12 +207,12 @@ fn run_server(which: &str) -> Result<()> {
             monitor: Monitor::default(),
         };
         if which == "stdio" {
-            return Ok(serve_stdio(&door, user).await?);
+            return Ok(serve_stdio(&server_state, user).await?);
         }
         let listener = TcpListener::bind("127.0.0.1:0")?;
         println!("{}", listener.local_addr()?);
         if which == "ours" {
-            return Ok(serve(door, listener).await?);
+            return Ok(serve(server_state, listener).await?);
         }
         let text = serde_json::to_string(&canned_result())?;
         let canned = canned_result();
@@ -417,7 +417,7 @@ fn measure_sessions() -> Result<()> {
             most_per_user: non_zero(1_000_000),
             ..config::Sessions::default()
         };
-        let roster = UserRegistry::new(LibraryConfig {
+        let registry = UserRegistry::new(LibraryConfig {
             tldw: None,
             users: folder.path().to_owned(),
             embeddings: None,
@@ -426,18 +426,18 @@ fn measure_sessions() -> Result<()> {
             limits: config::Limits::default(),
             sessions,
         });
-        roster.open_session(&principal, None)?;
+        registry.open_session(&principal, None)?;
         let before_seats = Process::CURRENT.resident_bytes()?;
         for id in opened {
-            roster.open_session(&principal, Some(&Scope::Session(id)))?;
+            registry.open_session(&principal, Some(&Scope::Session(id)))?;
             tokio::task::yield_now().await;
         }
         let after_seats = Process::CURRENT.resident_bytes()?;
         let each = |from: u64, to: u64| to.saturating_sub(from) / SESSIONS as u64;
         let handshake = each(before, after_handshake);
-        let seat = each(before_seats, after_seats);
-        anyhow::Ok(json!({ "handshake": handshake, "conversation": seat,
-            "together": handshake + seat }))
+        let entry = each(before_seats, after_seats);
+        anyhow::Ok(json!({ "handshake": handshake, "conversation": entry,
+            "together": handshake + entry }))
     })?;
     println!("{told}");
     Ok(())

@@ -95,10 +95,10 @@ struct SearcherResult<'v> {
 }
 
 impl<'v> SearcherResult<'v> {
-    fn new(name: &'static str, memory_bytes: usize, ask: SearchFn<'v>) -> Self {
+    fn new(name: &'static str, memory_bytes: usize, request: SearchFn<'v>) -> Self {
         let (times, recall) = (Vec::new(), Vec::new());
         let (build, load) = (Duration::ZERO, Duration::ZERO);
-        Self { name, search: ask, memory_bytes, build, load, times, recall }
+        Self { name, search: request, memory_bytes, build, load, times, recall }
     }
 }
 
@@ -206,7 +206,7 @@ fn best_ids(mut found: Vec<(i64, f32)>) -> Vec<i64> {
 
 /// Scans all vectors in memory.
 fn exact_scan(vectors: &BenchVectors) -> SearcherResult<'_> {
-    let ask = move |query: &[f32]| {
+    let request = move |query: &[f32]| {
         let mut nearest: Vec<(i64, f32)> = Vec::new();
         let mut least = f32::NEG_INFINITY;
         for (id, vector) in vectors.iter() {
@@ -220,7 +220,7 @@ fn exact_scan(vectors: &BenchVectors) -> SearcherResult<'_> {
         }
         Ok(nearest.into_iter().map(|(id, _)| id).collect())
     };
-    SearcherResult::new("f32", vectors.memory_bytes(), Box::new(ask))
+    SearcherResult::new("f32", vectors.memory_bytes(), Box::new(request))
 }
 
 fn dot(one: &[f32], other: &[f32]) -> f32 {
@@ -248,11 +248,11 @@ fn code_scan(file: &Path) -> Result<SearcherResult<'static>> {
     drop(statement);
     let load = began.elapsed();
     let memory = codes.memory_bytes();
-    let ask = move |query: &[f32]| {
+    let request = move |query: &[f32]| {
         let near = codes.nearest(query, rescore_depth(RESULT_LIMIT), |_| true)?;
         compare_exactly(&connection, query, near.into_iter().map(|(id, _)| id))
     };
-    Ok(SearcherResult { load, ..SearcherResult::new("ours", memory, Box::new(ask)) })
+    Ok(SearcherResult { load, ..SearcherResult::new("ours", memory, Box::new(request)) })
 }
 
 /// One bit per dimension.
@@ -265,7 +265,7 @@ fn sign_scan(file: &Path, vectors: &BenchVectors) -> Result<SearcherResult<'stat
     let all: Vec<(i64, SignBits)> = vectors.iter().map(|(id, it)| (id, sign_bits(it))).collect();
     let build = began.elapsed();
     let memory = size_of_val(all.as_slice());
-    let ask = move |query: &[f32]| {
+    let request = move |query: &[f32]| {
         let query_signs = sign_bits(query);
         let mut near: Vec<(u32, i64)> =
             all.iter().map(|(id, it)| (hamming_distance(it, &query_signs), *id)).collect();
@@ -275,7 +275,7 @@ fn sign_scan(file: &Path, vectors: &BenchVectors) -> Result<SearcherResult<'stat
         }
         compare_exactly(&connection, query, near.into_iter().map(|(_, id)| id))
     };
-    Ok(SearcherResult { build, ..SearcherResult::new("bits", memory, Box::new(ask)) })
+    Ok(SearcherResult { build, ..SearcherResult::new("bits", memory, Box::new(request)) })
 }
 
 fn sign_bits(vector: &[f32]) -> SignBits {
@@ -316,9 +316,9 @@ fn graph_search(folder: &Path, vectors: &BenchVectors) -> Result<SearcherResult<
     let load = began.elapsed();
     index.change_expansion_search(GRAPH_EXPANSION);
     let memory = index.memory_usage();
-    let ask = move |query: &[f32]| {
+    let request = move |query: &[f32]| {
         let found = index.search(query, RESULT_LIMIT)?;
         Ok(found.keys.into_iter().map(i64::try_from).collect::<Result<_, _>>()?)
     };
-    Ok(SearcherResult { build, load, ..SearcherResult::new("hnsw", memory, Box::new(ask)) })
+    Ok(SearcherResult { build, load, ..SearcherResult::new("hnsw", memory, Box::new(request)) })
 }

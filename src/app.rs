@@ -145,7 +145,7 @@ impl App {
         let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let all_tools = registry::tools();
         let metrics = Metrics::new(&monitoring::metric_labels(&all_tools))?;
-        let roster = UserRegistry::new(LibraryConfig {
+        let registry = UserRegistry::new(LibraryConfig {
             users: folder.join("users"),
             tldw: open_tldw(&settings, &folder)?,
             sources: registry::sources(),
@@ -154,8 +154,8 @@ impl App {
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         });
-        let roster = Arc::new(roster.with_metrics(metrics.clone()));
-        let (patience, tools) = (settings.limits.source_timeout(), &settings.tools);
+        let registry = Arc::new(registry.with_metrics(metrics.clone()));
+        let (timeout, tools) = (settings.limits.source_timeout(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
         let profiles =
             Arc::new(Profiles::new(&settings.profiles, &settings.secrets.passphrase_source())?);
@@ -165,7 +165,7 @@ impl App {
             .with_tables(TableDatabases::new(Arc::clone(&databases), principal.clone()))
             .configured(&settings.collections)?;
         let shared = Arc::clone(&collections);
-        let toolbox = ToolRegistry::new(Arc::clone(&roster), shared, all_tools, patience)
+        let toolbox = ToolRegistry::new(Arc::clone(&registry), shared, all_tools, timeout)
             .with_embeddings(embeddings)
             .with_syncs(syncs.clone())
             .without_tools(&tools.disabled)?
@@ -191,7 +191,7 @@ impl App {
         let monitor = monitoring::build_monitor(
             &observer,
             MonitoredComponents {
-                roster: Arc::clone(&roster),
+                registry: Arc::clone(&registry),
                 service: service.clone(),
                 connections: connections.clone(),
                 databases,
@@ -201,7 +201,7 @@ impl App {
         Ok(Self {
             settings,
             principal,
-            user_registry: roster,
+            user_registry: registry,
             collections,
             syncs,
             profiles,
@@ -275,19 +275,23 @@ impl App {
     }
 
     /// Serves HTTP and WebSocket until the process receives a stop signal.
-    pub async fn serve(&self, door: ServerState, listener: TcpListener) -> Result<(), AppError> {
-        let (service, roster) = (self.service.clone(), Arc::clone(&self.user_registry));
+    pub async fn serve(
+        &self,
+        server_state: ServerState,
+        listener: TcpListener,
+    ) -> Result<(), AppError> {
+        let (service, registry) = (self.service.clone(), Arc::clone(&self.user_registry));
         let sweeper = actix::spawn(async move {
             let mut rounds = tokio::time::interval(SWEEP_INTERVAL);
             loop {
                 rounds.tick().await;
                 service.remove_expired();
-                roster.remove_idle();
+                registry.remove_idle();
             }
         });
         let syncs = self.syncs.clone();
         drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.remove_unused_files())));
-        let served = transport::serve(door, listener).await;
+        let served = transport::serve(server_state, listener).await;
         sweeper.abort();
         self.close_libraries().await;
         Ok(served?)
@@ -296,8 +300,8 @@ impl App {
     /// Closes the databases. After a timeout the rest is left open; interrupted writes are rolled
     /// back on the next start, as after a crash.
     async fn close_libraries(&self) {
-        let roster = Arc::clone(&self.user_registry);
-        let closed = tokio::task::spawn_blocking(move || roster.close_all());
+        let registry = Arc::clone(&self.user_registry);
+        let closed = tokio::task::spawn_blocking(move || registry.close_all());
         if !matches!(tokio::time::timeout(CLOSE_TIMEOUT, closed).await, Ok(Ok(()))) {
             tracing::warn!("could not close all databases in time");
         }
@@ -305,8 +309,8 @@ impl App {
 
     /// Serves one client over standard input and output until it closes the connection.
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
-        let door = self.server_state_with(Authenticator::single(self.principal.clone()));
-        let served = transport::serve_stdio(&door, self.principal.clone()).await;
+        let server_state = self.server_state_with(Authenticator::single(self.principal.clone()));
+        let served = transport::serve_stdio(&server_state, self.principal.clone()).await;
         self.close_libraries().await;
         Ok(served?)
     }

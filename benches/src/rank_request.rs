@@ -20,8 +20,8 @@ pub struct RankVariant {
 }
 
 /// The ranking variants to compare. The first is the one used by `knowledge.search`.
-pub const RANK_VARIANTS: [RankVariant; 1] = [RankVariant { name: "ours", build_request: ask }];
+pub const RANK_VARIANTS: [RankVariant; 1] = [RankVariant { name: "ours", build_request: request }];
 
-fn ask(query: Arc<FtsQuery>, take: usize) -> RankRequest {
+fn request(query: Arc<FtsQuery>, take: usize) -> RankRequest {
     RankRequest { query, limit: take, ..RankRequest::default() }
 }

@@ -24,13 +24,13 @@ pub struct BenchVectors {
 impl BenchVectors {
     /// Generates vectors deterministically.
     pub fn synthetic(rows: usize, queries: usize) -> Result<Self> {
-        let mut dice = VectorRng(7);
+        let mut rng = VectorRng(7);
         let widths: Vec<f32> =
             (1_u16..).take(DIMENSIONS).map(|n| f32::from(n).powf(-0.25)).collect();
         let mut around = |centre: &[f32], spread: f32| -> Vec<f32> {
             let numbers = centre.iter().zip(&widths);
             numbers
-                .map(|(number, width)| number + dice.approximate_normal() * width * spread)
+                .map(|(number, width)| number + rng.approximate_normal() * width * spread)
                 .collect()
         };
         // A common offset: all sentences share some direction.

@@ -73,15 +73,9 @@ impl Aggregator {
         sources: Vec<SourceHandle>,
         indexer: Option<Arc<VectorIndexer>>,
         pool: Arc<BlockingPool>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
-        Self {
-            sources,
-            indexer,
-            blocking_pool: pool,
-            timeout: patience,
-            metrics: Metrics::default(),
-        }
+        Self { sources, indexer, blocking_pool: pool, timeout, metrics: Metrics::default() }
     }
 
     /// Adds metrics of collection calls.
@@ -138,19 +132,19 @@ impl Handler<RankAll> for Aggregator {
             Some(SourceQuery { source, selection: wanted.clone(), cached_statistics: known })
         });
         let asked: Vec<SourceQuery> = found.collect();
-        let (indexer, patience, pool) =
+        let (indexer, timeout, pool) =
             (self.indexer.clone(), self.timeout, Arc::clone(&self.blocking_pool));
         let span = message.context.span.clone();
         let ranked = async move {
             let (Some(indexer), Some(vectors)) = (indexer, message.vectors.clone()) else {
-                return rank_all(asked, message, patience).await;
+                return rank_all(asked, message, timeout).await;
             };
             let take = message.take;
-            let deadline = Deadline::after(patience).with_cancellation(&message.context.cancel);
+            let deadline = Deadline::after(timeout).with_cancellation(&message.context.cancel);
             let spaces = VectorIndexes::for_sources(indexer, &message.selections, deadline);
             let merged = match vectors.full_text_depth(take) {
                 0 => MergedResults::default(),
-                depth => rank_all(asked, RankAll { take: depth, ..message }, patience).await,
+                depth => rank_all(asked, RankAll { take: depth, ..message }, timeout).await,
             };
             vectors.fuse(merged, spaces, take, &pool).await
         };
@@ -170,12 +164,12 @@ struct SourceQuery {
 /// Each source scores with the statistics of all sources, using cached statistics of the others.
 /// Missing statistics are fetched first; if cached ones turn out to be stale, all sources are
 /// ranked again.
-async fn rank_all(asked: Vec<SourceQuery>, message: RankAll, patience: Duration) -> MergedResults {
+async fn rank_all(asked: Vec<SourceQuery>, message: RankAll, timeout: Duration) -> MergedResults {
     let cancel = &message.context.cancel;
-    let deadline = Deadline::after(patience).with_cancellation(cancel);
+    let deadline = Deadline::after(timeout).with_cancellation(cancel);
     let total = asked.len();
     let (mut asked, failed) = if total > 1 {
-        fetch_statistics(asked, &message, &Deadline::after(patience / 2).with_cancellation(cancel))
+        fetch_statistics(asked, &message, &Deadline::after(timeout / 2).with_cancellation(cancel))
             .await
     } else {
         (asked, Vec::new())
@@ -223,14 +217,14 @@ async fn rank_sources(
     deadline: &Deadline,
 ) -> Vec<Result<(SourceName, Ranking), SourceFailure>> {
     let same_order = asked.iter().all(|asked| asked.selection.order.is_none());
-    let floor = same_order.then(|| Arc::new(ScoreThreshold::new(message.take)));
+    let threshold = same_order.then(|| Arc::new(ScoreThreshold::new(message.take)));
     let ranked = asked.iter().enumerate().map(|(index, one)| {
         let mut others = CorpusStatistics::default();
         let known = asked.iter().enumerate().filter(|(other, _)| *other != index);
         known
             .filter_map(|(_, other)| other.cached_statistics.as_ref())
             .for_each(|known| others += known);
-        let answer = one.rank_matches(message, message.take, others, floor.clone(), deadline);
+        let answer = one.rank_matches(message, message.take, others, threshold.clone(), deadline);
         async move {
             let answer = answer.await;
             match &answer {
@@ -267,20 +261,20 @@ impl SourceQuery {
         message: &RankAll,
         take: usize,
         others: CorpusStatistics,
-        floor: Option<Arc<ScoreThreshold>>,
+        threshold: Option<Arc<ScoreThreshold>>,
         deadline: &Deadline,
     ) -> impl Future<Output = Result<(SourceName, Ranking), SourceFailure>> + use<> {
-        let ask = RankRequest {
+        let request = RankRequest {
             query: Arc::clone(&message.query),
             filters: self.selection.filters.clone(),
             order: self.selection.order.unwrap_or(message.order),
             limit: take,
             other_statistics: others,
-            threshold: floor,
+            threshold,
         };
         let source = self.source.clone();
         within_deadline(self.selection.clone(), deadline.clone(), async move |deadline| {
-            source.rank_matches(ask, deadline).await
+            source.rank_matches(request, deadline).await
         })
     }
 }
@@ -425,9 +419,10 @@ impl Handler<ReadSourceItem> for Aggregator {
 async fn within_deadline<T>(
     wanted: SourceSelection,
     deadline: Deadline,
-    ask: impl AsyncFnOnce(Deadline) -> Result<T, SourceError>,
+    request: impl AsyncFnOnce(Deadline) -> Result<T, SourceError>,
 ) -> Result<(SourceName, T), SourceFailure> {
-    let answer = tokio::time::timeout_at(deadline.expires_at.into(), ask(deadline.clone())).await;
+    let answer =
+        tokio::time::timeout_at(deadline.expires_at.into(), request(deadline.clone())).await;
     let whom = || wanted.to_failure("").display_name();
     let reason = match answer {
         Ok(Ok(answer)) => return Ok((wanted.from_source, answer)),
@@ -639,7 +634,7 @@ mod tests {
     /// Returns the failures of two sources, one of which never finishes and triggers `cancel` once
     /// it has started.
     async fn failures(
-        patience: Duration,
+        timeout: Duration,
         cancel: &CancelFlag,
         waiting: CallContext,
     ) -> Vec<SourceFailure> {
@@ -656,7 +651,7 @@ mod tests {
             start(SourceName::Notes, TestBehaviour::AfterTheDeadline),
             start(SourceName::Media, TestBehaviour::AtOnce),
         ];
-        let aggregator = Aggregator::new(sources, None, Arc::default(), patience).start();
+        let aggregator = Aggregator::new(sources, None, Arc::default(), timeout).start();
         aggregator
             .send(rank_all_message(&[SourceName::Notes, SourceName::Media], waiting))
             .await
@@ -714,8 +709,8 @@ mod tests {
             .to_failure("took too long");
         // The time that the other source needs depends on the machine.
         for seconds in [1, 4, 16, 64] {
-            let patience = Duration::from_secs(seconds);
-            let failed = failures(patience, &CancelFlag::default(), CallContext::default()).await;
+            let timeout = Duration::from_secs(seconds);
+            let failed = failures(timeout, &CancelFlag::default(), CallContext::default()).await;
             assert!(failed.contains(&late), "{failed:?}");
             if failed == [late.clone()] {
                 return;

@@ -31,13 +31,8 @@ pub(crate) struct ChangeNotifier {
 
 impl ChangeNotifier {
     /// Creates a notifier for these stores and the replicas that feed some of them.
-    pub(crate) fn new(stores: Vec<Arc<Store>>, mirrors: Vec<Arc<Replica>>) -> Self {
-        Self {
-            stores,
-            replicas: mirrors,
-            change_count: watch::Sender::new(0),
-            polling: Mutex::new(false),
-        }
+    pub(crate) fn new(stores: Vec<Arc<Store>>, replicas: Vec<Arc<Replica>>) -> Self {
+        Self { stores, replicas, change_count: watch::Sender::new(0), polling: Mutex::new(false) }
     }
 
     /// Returns a receiver that changes soon after a store may have changed, and once when polling
@@ -60,12 +55,12 @@ impl ChangeNotifier {
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             rounds.tick().await;
-            let mirrors = self.replicas.clone();
+            let replicas = self.replicas.clone();
             let look = move || {
                 // A new change in a replica's database becomes a change of the store a moment
                 // later.
-                for mirror in &mirrors {
-                    mirror.check_for_changes();
+                for replica in &replicas {
+                    replica.check_for_changes();
                 }
                 // Poll every store, because each watch keeps its own counter.
                 let changed = watches

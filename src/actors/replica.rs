@@ -60,8 +60,8 @@ impl TldwDirectory {
     fn new(folder: &Path, data: &Path, only: Option<TldwUser>) -> Self {
         let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let name = Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_os_str().as_encoded_bytes());
-        let mirrors = data.join("mirrors").join(name.simple().to_string());
-        Self { folder: folder.to_owned(), replicas_folder: mirrors, single_user: only }
+        let replicas = data.join("mirrors").join(name.simple().to_string());
+        Self { folder: folder.to_owned(), replicas_folder: replicas, single_user: only }
     }
 
     /// Returns the folder with the stores of the library that replicates user `id`.
@@ -76,7 +76,7 @@ impl TldwDirectory {
         stores: impl Iterator<Item = (Database, Arc<Store>)>,
         sources: &[Arc<dyn Source>],
     ) -> Vec<Arc<Replica>> {
-        let mirror = |(database, store)| {
+        let replica = |(database, store)| {
             let own = sources.iter().filter(|source| source.database() == database);
             let mut sources: Vec<_> = own.cloned().collect();
             // Characters come first, because conversations refer to them.
@@ -91,7 +91,7 @@ impl TldwDirectory {
                 status: watch::Sender::new(SyncStatus::default()),
             })
         };
-        stores.map(mirror).collect()
+        stores.map(replica).collect()
     }
 }
 
@@ -141,16 +141,15 @@ impl Replica {
 
     /// Waits briefly until the store is in sync. Fails if it cannot be read.
     pub(crate) async fn wait_until_synced(self: &Arc<Self>) -> Result<(), SourceError> {
-        let mirror = Arc::clone(self);
+        let replica = Arc::clone(self);
         // If the check panicked, the next read repeats it.
         let round =
-            tokio::task::spawn_blocking(move || mirror.check_for_changes()).await.ok().flatten();
+            tokio::task::spawn_blocking(move || replica.check_for_changes()).await.ok().flatten();
         if let Some(round) = round {
             let mut told = self.status.subscribe();
-            let patience =
-                if told.borrow().was_in_sync { SYNC_TIMEOUT } else { INITIAL_SYNC_TIMEOUT };
+            let limit = if told.borrow().was_in_sync { SYNC_TIMEOUT } else { INITIAL_SYNC_TIMEOUT };
             // After the timeout, read what is stored.
-            drop(timeout(patience, told.wait_for(|told| told.completed_rounds >= round)).await);
+            drop(timeout(limit, told.wait_for(|told| told.completed_rounds >= round)).await);
         }
         let told = self.status.borrow();
         match (&told.failure, told.was_in_sync) {
@@ -179,8 +178,8 @@ impl Replica {
             return None;
         }
         let round = self.status.borrow().completed_rounds + 1;
-        let mirror = Arc::clone(self);
-        let run = move || mirror.run_round(file);
+        let replica = Arc::clone(self);
+        let run = move || replica.run_round(file);
         // A separate thread, because the runtime would wait for blocking tasks at exit.
         match thread::Builder::new().name("mirror".to_owned()).spawn(run) {
             Ok(_) => {

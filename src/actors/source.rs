@@ -63,13 +63,13 @@ impl SourceHandle {
     }
 
     /// Sets the replica that feeds the store.
-    pub(crate) fn with_replica(self, mirror: Option<Arc<Replica>>) -> Self {
-        Self { replica: mirror, ..self }
+    pub(crate) fn with_replica(self, replica: Option<Arc<Replica>>) -> Self {
+        Self { replica, ..self }
     }
 
     /// Returns an error if the source is read-only.
     pub fn check_writable(&self) -> Result<(), SourceError> {
-        self.replica.as_ref().map_or(Ok(()), |mirror| Err(mirror.read_only_error()))
+        self.replica.as_ref().map_or(Ok(()), |replica| Err(replica.read_only_error()))
     }
 
     /// Copies the data of a tldw user and returns a summary. `progress` receives the number of
@@ -114,10 +114,10 @@ impl SourceHandle {
     /// Returns the best matches of a query.
     pub async fn rank_matches(
         &self,
-        ask: RankRequest,
+        request: RankRequest,
         deadline: Deadline,
     ) -> Result<Ranking, SourceError> {
-        self.send_message(Some(&deadline.clone()), RankMatches { ask, deadline }).await
+        self.send_message(Some(&deadline.clone()), RankMatches { request, deadline }).await
     }
 
     /// Returns stored words that are similar to any of these.
@@ -236,8 +236,8 @@ impl SourceHandle {
     {
         let asked = SourceCall::start(self.meter.clone(), deadline);
         let answer = async {
-            if let Some(mirror) = &self.replica {
-                mirror.wait_until_synced().await?;
+            if let Some(replica) = &self.replica {
+                replica.wait_until_synced().await?;
             }
             send(&self.address, message).await.unwrap_or_else(|_| Err(actor_stopped(self.name())))
         };
@@ -286,7 +286,7 @@ impl SourceActor {
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Ranking, SourceError>")]
 struct RankMatches {
-    ask: RankRequest,
+    request: RankRequest,
     deadline: Deadline,
 }
 
@@ -295,11 +295,11 @@ impl Handler<RankMatches> for SourceActor {
 
     fn handle(
         &mut self,
-        RankMatches { ask, deadline }: RankMatches,
+        RankMatches { request, deadline }: RankMatches,
         _: &mut Self::Context,
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.rank_matches(reader, &ask))
+            store.read(deadline, |reader| source.rank_matches(reader, &request))
         })
     }
 }

@@ -103,8 +103,8 @@ impl UserRegistry {
     fn start_library(&self, user: &UserId) -> Library {
         let LibraryConfig { sources, tldw, embeddings, limits, .. } = &self.config;
         let tldw = tldw.as_ref().map(|tldw| (tldw, user.as_str()));
-        let (folder, patience) = (self.library_folder(user), limits.source_timeout());
-        Library::start(&folder, sources, patience, tldw, embeddings.as_ref(), &self.metrics)
+        let (folder, timeout) = (self.library_folder(user), limits.source_timeout());
+        Library::start(&folder, sources, timeout, tldw, embeddings.as_ref(), &self.metrics)
     }
 
     /// Returns the number of open libraries.
@@ -224,7 +224,7 @@ mod tests {
     #[actix::test]
     async fn library_restarts_after_actor_panic() {
         let folder = tempfile::tempdir().unwrap();
-        let roster = UserRegistry::new(LibraryConfig {
+        let registry = UserRegistry::new(LibraryConfig {
             users: folder.path().to_owned(),
             tldw: None,
             sources: Vec::new(),
@@ -234,11 +234,11 @@ mod tests {
             sessions: Sessions::default(),
         });
         let [ada, eve] = ["ada", "eve"].map(|name| local_principal(name.parse().unwrap()));
-        let (broken, other) = (roster.library(&ada), roster.library(&eve));
+        let (broken, other) = (registry.library(&ada), registry.library(&eve));
         broken.aggregator().send(Panic).await.unwrap_err();
         assert!(!broken.is_running() && other.is_running());
-        assert!(roster.library(&ada).is_running());
-        assert_eq!(roster.open_libraries(), 2);
+        assert!(registry.library(&ada).is_running());
+        assert_eq!(registry.open_libraries(), 2);
     }
 
     #[actix::test]
@@ -268,9 +268,9 @@ mod tests {
         })
     }
 
-    fn users(roster: &UserRegistry) -> Vec<String> {
+    fn users(registry: &UserRegistry) -> Vec<String> {
         let mut users: Vec<_> =
-            roster.libraries.iter().map(|entry| entry.key().as_str().to_owned()).collect();
+            registry.libraries.iter().map(|entry| entry.key().as_str().to_owned()).collect();
         users.sort();
         users
     }
@@ -278,11 +278,11 @@ mod tests {
     #[actix::test]
     async fn least_recently_used_library_is_evicted() {
         let folder = tempfile::tempdir().unwrap();
-        let roster = registry(&folder, 2, 60);
+        let registry = registry(&folder, 2, 60);
         for user in ["ada", "bob", "ada", "cyd"] {
-            roster.library(&local_principal(user.parse().unwrap()));
+            registry.library(&local_principal(user.parse().unwrap()));
         }
-        assert_eq!(users(&roster), ["ada", "cyd"]);
+        assert_eq!(users(&registry), ["ada", "cyd"]);
     }
 
     #[actix::test]
@@ -291,9 +291,9 @@ mod tests {
         let most = Storage::default().open_libraries.get();
         let kept = registry(&folder, most, 60);
         let closed = registry(&folder, most, 0);
-        for roster in [&kept, &closed] {
-            roster.library(&local_principal("ada".parse().unwrap()));
-            roster.remove_idle();
+        for registry in [&kept, &closed] {
+            registry.library(&local_principal("ada".parse().unwrap()));
+            registry.remove_idle();
         }
         assert_eq!((users(&kept), users(&closed)), (vec!["ada".to_owned()], vec![]));
     }

@@ -13,7 +13,7 @@ use vademecum_sql::Databases;
 
 /// Components that gauges and health checks read.
 pub(super) struct MonitoredComponents {
-    pub(super) roster: Arc<UserRegistry>,
+    pub(super) registry: Arc<UserRegistry>,
     pub(super) service: Service,
     pub(super) connections: ConnectionCount,
     pub(super) databases: Arc<Databases>,
@@ -33,7 +33,8 @@ pub(super) fn metric_labels(tools: &[RegisteredTool]) -> MetricLabels {
 /// Builds the monitor: gauges of activity, libraries and databases, and the health checks `storage`
 /// and `accounts`.
 pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredComponents) -> Monitor {
-    let MonitoredComponents { roster, service, connections, databases, catalogue } = watched;
+    let MonitoredComponents { registry: roster, service, connections, databases, catalogue } =
+        watched;
     let (folder, exporter) = (catalogue.data_folder().to_owned(), observer.exporter.clone());
     Monitor::new(observer.metrics.clone())
         .with_gauges(move || {

@@ -115,8 +115,8 @@ impl ProfileCommand {
                 show_profile(&ProfileAccess::open(settings, &[])?, &name, json)
             }
             Self::Test { name, json } => {
-                let desk = ProfileAccess::open(settings, &[&name])?;
-                test_profile(desk.find_profile(&name)?, json).await
+                let pool = ProfileAccess::open(settings, &[&name])?;
+                test_profile(pool.find_profile(&name)?, json).await
             }
             Self::Doctor { name, json } => {
                 let names = name.as_deref().map_or_else(
@@ -170,9 +170,9 @@ impl ProfileAccess {
     }
 }
 
-fn list_profiles(desk: &ProfileAccess, json: bool) -> Result<ExitCode> {
+fn list_profiles(pool: &ProfileAccess, json: bool) -> Result<ExitCode> {
     let listed: Vec<_> =
-        desk.profiles.visible_profiles(&desk.owner).map(|profile| profile.to_listed()).collect();
+        pool.profiles.visible_profiles(&pool.owner).map(|profile| profile.to_listed()).collect();
     if json {
         print_line(&serde_json::to_string_pretty(&listed)?);
         return Ok(ExitCode::SUCCESS);
@@ -186,8 +186,8 @@ fn list_profiles(desk: &ProfileAccess, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_profile(desk: &ProfileAccess, name: &str, json: bool) -> Result<ExitCode> {
-    let shown = serde_json::to_value(desk.find_profile(name)?.to_shown())?;
+fn show_profile(pool: &ProfileAccess, name: &str, json: bool) -> Result<ExitCode> {
+    let shown = serde_json::to_value(pool.find_profile(name)?.to_shown())?;
     if json {
         print_line(&serde_json::to_string_pretty(&shown)?);
         return Ok(ExitCode::SUCCESS);
@@ -222,15 +222,15 @@ async fn test_profile(profile: Arc<Database>, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn diagnose_profiles(desk: &ProfileAccess, names: &[&str], json: bool) -> Result<ExitCode> {
+async fn diagnose_profiles(pool: &ProfileAccess, names: &[&str], json: bool) -> Result<ExitCode> {
     let mut diagnoses = Vec::new();
     for name in names {
-        let profile = desk.find_profile(name)?;
-        let settings = desk.settings.profiles.iter().find(|(it, _)| it.as_str() == *name);
+        let profile = pool.find_profile(name)?;
+        let settings = pool.settings.profiles.iter().find(|(it, _)| it.as_str() == *name);
         let mut diagnosis = ProfileDiagnosis::check_settings(
             name,
             settings.map(|(_, it)| it),
-            desk.settings.auth.mode,
+            pool.settings.auth.mode,
         );
         diagnosis.check_connection(&profile).await;
         diagnoses.push(diagnosis);

@@ -53,11 +53,11 @@ pub(super) async fn serve_http(settings: Settings) -> Result<()> {
     raise_open_file_limit();
     let address = settings.listen_address()?;
     let app = App::new(settings)?;
-    let door = app.server_state()?;
+    let server_state = app.server_state()?;
     let listener =
         TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
     print_error(&format!("listening on http://{}/mcp", listener.local_addr()?));
-    Ok(app.serve(door, listener).await?)
+    Ok(app.serve(server_state, listener).await?)
 }
 
 /// Raises the limit of open files to the maximum that the system allows. Each connection and each

@@ -261,12 +261,11 @@ mod tests {
             "\u{a0}",
             "| a | b |\n",
         ];
-        let mut dice = SeededRng(7);
+        let mut rng = SeededRng(7);
         for _ in 0..400 {
-            let text: String =
-                (0..dice.below(60)).map(|_| parts[dice.below(parts.len())]).collect();
-            let size = 1 + dice.below(90);
-            let windows = windows(size, dice.below(size), dice.below(size + 20));
+            let text: String = (0..rng.below(60)).map(|_| parts[rng.below(parts.len())]).collect();
+            let size = 1 + rng.below(90);
+            let windows = windows(size, rng.below(size), rng.below(size + 20));
             let places = windows.split_ranges(&text);
             let mut covered = 0;
             for (index, place) in places.iter().enumerate() {

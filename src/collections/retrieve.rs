@@ -172,7 +172,7 @@ fn rank_collection(
     others: CorpusStatistics,
     deadline: &Deadline,
 ) -> Result<Ranking, SourceError> {
-    let ask = RankRequest {
+    let request = RankRequest {
         query: Arc::clone(query),
         limit: take,
         other_statistics: others,
@@ -180,7 +180,7 @@ fn rank_collection(
     };
     let scope = one.scope(filter);
     one.collection
-        .read(deadline.clone(), |reader| one.collection.rank_matches(reader, &ask, &scope))
+        .read(deadline.clone(), |reader| one.collection.rank_matches(reader, &request, &scope))
 }
 
 /// Searches by vector. Collections with vectors of a model other than `model`, or of another

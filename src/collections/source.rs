@@ -133,8 +133,12 @@ impl Source for CollectionSource {
         (&FULL_TEXT_TABLE, Vec::new())
     }
 
-    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
-        let mut ranking = self.opened.collection.rank_matches(reader, ask, &self.scope())?;
+    fn rank_matches(
+        &self,
+        reader: &Reader<'_>,
+        request: &RankRequest,
+    ) -> Result<Ranking, SourceError> {
+        let mut ranking = self.opened.collection.rank_matches(reader, request, &self.scope())?;
         for ranked in &mut ranking.ranked {
             // URIs inside a collection lack its name: `/<document>`.
             ranked.uri.id.insert_str(0, &self.opened.record.name);
@@ -301,9 +305,9 @@ mod tests {
 
     fn search(source: &CollectionSource, query: &str, order: Order) -> Vec<Hit> {
         let query = Arc::new(FtsQuery::parse(query));
-        let ask =
+        let request =
             RankRequest { query: Arc::clone(&query), order, limit: 10, ..RankRequest::default() };
-        let ranking = read_source(source, |reader| source.rank_matches(reader, &ask)).unwrap();
+        let ranking = read_source(source, |reader| source.rank_matches(reader, &request)).unwrap();
         let uris: Vec<_> = ranking.ranked.iter().map(|ranked| ranked.uri.clone()).collect();
         let view = HitRequest {
             query,
@@ -362,8 +366,9 @@ mod tests {
             }
         }
         let query = Arc::new(FtsQuery::parse("house"));
-        let ask = RankRequest { query: Arc::clone(&query), limit: 1, ..RankRequest::default() };
-        let wanted = read_source(&open, |reader| open.rank_matches(reader, &ask)).unwrap().ranked;
+        let request = RankRequest { query: Arc::clone(&query), limit: 1, ..RankRequest::default() };
+        let wanted =
+            read_source(&open, |reader| open.rank_matches(reader, &request)).unwrap().ranked;
         let key = wanted[0].key;
         let view = HitRequest {
             query,

@@ -81,13 +81,13 @@ impl<'p> TableSource<'p> {
             name: name.to_owned(),
             reason: error.message,
         };
-        let desk = tables.connect_blocking(table).map_err(failed)?;
-        let sql = TableSql::new(desk.connection().engine(), table).map_err(failed)?;
+        let pool = tables.connect_blocking(table).map_err(failed)?;
+        let sql = TableSql::new(pool.connection().engine(), table).map_err(failed)?;
         Ok(Self {
             name,
             table,
             mapping: RowMapper::new(plan, table, cut),
-            connection: desk,
+            connection: pool,
             sql,
             step: ReadStep::Done,
             seen_doc_ids: HashSet::new(),

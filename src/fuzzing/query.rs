@@ -52,7 +52,7 @@ fn search_source(
     store: &Store,
     query: &Arc<FtsQuery>,
 ) -> Result<(), SourceError> {
-    let ask = RankRequest {
+    let request = RankRequest {
         query: Arc::clone(query),
         filters: Filters::default(),
         order: Order::Relevance,
@@ -61,7 +61,7 @@ fn search_source(
         threshold: None,
     };
     store.read(Deadline::after(SEARCH_TIMEOUT), |reader| {
-        let ranking = source.rank_matches(reader, &ask)?;
+        let ranking = source.rank_matches(reader, &request)?;
         source.similar_words(reader, &query.unmatched_words(&ranking.statistics))?;
         let view = HitRequest {
             query: Arc::clone(query),

@@ -62,21 +62,22 @@ impl FuzzedServer {
             ..Settings::default()
         };
         let runner = actix::System::new();
-        let door = runner.block_on(async { App::new(settings).and_then(|app| app.server_state()) });
-        let service = door.expect("the server of one user").service;
+        let server_state =
+            runner.block_on(async { App::new(settings).and_then(|app| app.server_state()) });
+        let service = server_state.expect("the server of one user").service;
         Self { runner, service, principal: local_principal(user), _folder: folder }
     }
 
     /// Sends a message and asserts that the reply consists of JSON-RPC messages. Without `mirror`,
     /// it is sent on a connection with a session.
-    fn check_reply(&self, text: &str, mirror: Option<MessageHeaders>) {
-        let session = mirror.is_none().then(|| self.service.connect_session(&self.principal));
+    fn check_reply(&self, text: &str, replica: Option<MessageHeaders>) {
+        let session = replica.is_none().then(|| self.service.connect_session(&self.principal));
         let peer = Peer {
             principal: self.principal.clone(),
             session,
             defaults: RequestDefaults::default(),
             name_style: None,
-            headers: mirror,
+            headers: replica,
             call_permits: None,
         };
         let link = Outbound::default();

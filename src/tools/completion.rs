@@ -43,7 +43,7 @@ pub(crate) async fn complete_argument(
             return documents::complete_documents(toolbox, call, collection, typed).await;
         }
     };
-    let library = toolbox.roster().library(&call.principal);
+    let library = toolbox.registry().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let deadline = toolbox.deadline(call);
     let suggested =
@@ -80,7 +80,7 @@ async fn complete_media_types(
     typed: &str,
     call: &RequestContext,
 ) -> Result<Completion, CallError> {
-    let library = toolbox.roster().library(&call.principal);
+    let library = toolbox.registry().library(&call.principal);
     let media = library.source(SourceName::Media).ok_or(CallError::Unavailable)?;
     let mut kinds = media.item_kinds(toolbox.deadline(call)).await?;
     kinds.retain(|(kind, _)| kind.to_lowercase().starts_with(&typed.to_lowercase()));

@@ -81,7 +81,7 @@ impl Tool for KnowledgeSearch {
             source_resolution::resolve_sources(toolbox, call, input.sources.as_deref(), filters)
                 .await?;
         let scope = match input.session.as_deref() {
-            Some("new") => Some(Scope::Handle(toolbox.roster().create_session(&call.principal))),
+            Some("new") => Some(Scope::Handle(toolbox.registry().create_session(&call.principal))),
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
             None => call.scope.clone(),
         };

@@ -112,7 +112,7 @@ async fn stored_prompts(
     toolbox: &ToolRegistry,
     call: &RequestContext,
 ) -> Result<Vec<StoredPrompt>, Failure> {
-    let library = toolbox.roster().library(&call.principal);
+    let library = toolbox.registry().library(&call.principal);
     let Some(prompts) = library.source(SourceName::Prompts) else { return Ok(Vec::new()) };
     let stored = prompts.list_prompts(toolbox.deadline(call)).await.map_err(CallError::from);
     stored.map_err(|error| Failure::from(&error))

@@ -126,7 +126,7 @@ async fn item_vector(
     call: &RequestContext,
     uri: &Uri,
 ) -> Result<Option<Arc<[f32]>>, CallError> {
-    let library = toolbox.roster().library(&call.principal);
+    let library = toolbox.registry().library(&call.principal);
     let Some(indexer) = library.indexer().cloned() else { return Ok(None) };
     indexer.sync_and_wait().await;
     let (uri, deadline) = (uri.clone(), toolbox.deadline(call));

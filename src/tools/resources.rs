@@ -163,7 +163,7 @@ async fn read_stats(
     toolbox: &ToolRegistry,
     call: &RequestContext,
 ) -> Result<ResourceContents, CallError> {
-    let library = toolbox.roster().library(&call.principal);
+    let library = toolbox.registry().library(&call.principal);
     let mut sources = Vec::new();
     for source in SourceName::ALL.into_iter().filter_map(|name| library.source(name)) {
         let held = match source.stats(toolbox.deadline(call)).await {
@@ -195,7 +195,7 @@ async fn read_media_types(
     toolbox: &ToolRegistry,
     call: &RequestContext,
 ) -> Result<ResourceContents, CallError> {
-    let library = toolbox.roster().library(&call.principal);
+    let library = toolbox.registry().library(&call.principal);
     let media = library.source(SourceName::Media).ok_or(CallError::Unavailable)?;
     let kinds = media.item_kinds(toolbox.deadline(call)).await?;
     let types = kinds.into_iter().map(|(name, count)| MediaTypeCount { name, count }).collect();

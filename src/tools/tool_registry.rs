@@ -36,7 +36,7 @@ use vademecum_sql::Databases;
 /// All tools and the services they use.
 #[derive(Debug)]
 pub struct ToolRegistry {
-    roster: Arc<UserRegistry>,
+    registry: Arc<UserRegistry>,
     catalog: ToolCatalog,
     tools: HashMap<&'static str, RegisteredTool>,
     embeddings: Option<Arc<Embeddings>>,
@@ -55,10 +55,10 @@ impl ToolRegistry {
     /// Creates a registry that lists `tools` in this order. A source may take at most `patience` to
     /// answer a call.
     pub fn new(
-        roster: Arc<UserRegistry>,
+        registry: Arc<UserRegistry>,
         collections: Arc<Catalogue>,
         tools: Vec<RegisteredTool>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Self {
         let catalog = ToolCatalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
         let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
@@ -67,11 +67,11 @@ impl ToolRegistry {
         let segments = usize::from(config::Tools::default().rag_search_segments.get());
         let syncs = SyncJobs::new(Arc::clone(&collections));
         Self {
-            roster,
+            registry,
             catalog,
             tools,
             embeddings,
-            source_timeout: patience,
+            source_timeout: timeout,
             text,
             collections,
             syncs,
@@ -121,8 +121,8 @@ impl ToolRegistry {
     }
 
     /// Returns the user registry, which holds the sessions.
-    pub fn roster(&self) -> &Arc<UserRegistry> {
-        &self.roster
+    pub fn registry(&self) -> &Arc<UserRegistry> {
+        &self.registry
     }
 
     /// Returns the catalogue of collections.
@@ -192,7 +192,7 @@ impl ToolRegistry {
         call: &RequestContext,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, CallError> {
-        let done = self.roster.library(&call.principal).spawn_blocking(work).await;
+        let done = self.registry.library(&call.principal).spawn_blocking(work).await;
         done.ok_or(CallError::Unavailable)
     }
 
@@ -208,7 +208,7 @@ impl ToolRegistry {
         scope: Option<&Scope>,
         search: actors::SearchRequest,
     ) -> Result<SearchPage, CallError> {
-        let session = self.roster.open_session(&call.principal, scope)?;
+        let session = self.registry.open_session(&call.principal, scope)?;
         let search = WithContext { request: search, context: CallContext::from_request(call) };
         let page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
         for failed in &page.failed {
@@ -227,7 +227,7 @@ impl ToolRegistry {
         if read.source == SourceName::Collections {
             return documents::read_document(self, call, read).await;
         }
-        let session = self.roster.open_session(&call.principal, scope)?;
+        let session = self.registry.open_session(&call.principal, scope)?;
         let read = WithContext { request: read, context: CallContext::from_request(call) };
         session.send(read).await.unwrap_or(Err(CallError::Unavailable))
     }
@@ -344,11 +344,11 @@ impl ServerHandler for ToolRegistry {
     }
 
     fn subscribe_changes(&self, principal: &Principal) -> watch::Receiver<u64> {
-        self.roster.library(principal).changes()
+        self.registry.library(principal).changes()
     }
 
     fn forget_scope(&self, principal: &Principal, scope: &Scope) {
-        self.roster.remove_session(principal, scope);
+        self.registry.remove_session(principal, scope);
     }
 }
 

@@ -58,17 +58,17 @@ impl<S> Connection<S> {
     /// Wraps a stream that has just been opened.
     pub(crate) fn new(
         stream: S,
-        patience: ConnectionTimeouts,
+        timeout: ConnectionTimeouts,
         connections: ConnectionCount,
     ) -> Self {
         connections.0.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
         Self {
             stream,
-            timeouts: patience,
+            timeouts: timeout,
             last_activity: now,
             blocked_since: None,
-            timer: Box::pin(sleep_until(now + patience.idle)),
+            timer: Box::pin(sleep_until(now + timeout.idle)),
             write_progress: Arc::default(),
             connections,
         }
@@ -212,8 +212,8 @@ mod tests {
     async fn blocked_connection_times_out() {
         let (stream, _other) = duplex(10);
         let connections = ConnectionCount::default();
-        let patience = ConnectionTimeouts { write: SHORT, idle: LONG };
-        let mut connection = Connection::new(stream, patience, connections.clone());
+        let timeout = ConnectionTimeouts { write: SHORT, idle: LONG };
+        let mut connection = Connection::new(stream, timeout, connections.clone());
         assert_eq!(connections.count(), 1);
         connection.write_all(b"0123456789").await.unwrap();
         let error = connection.write_all(b"more").await.unwrap_err();
@@ -225,8 +225,8 @@ mod tests {
     #[actix::test]
     async fn idle_connection_times_out() {
         let (stream, mut other) = duplex(10);
-        let patience = ConnectionTimeouts { write: LONG, idle: SHORT };
-        let mut connection = Connection::new(stream, patience, ConnectionCount::default());
+        let timeout = ConnectionTimeouts { write: LONG, idle: SHORT };
+        let mut connection = Connection::new(stream, timeout, ConnectionCount::default());
         other.write_all(b"7").await.unwrap();
         assert_eq!(connection.read_u8().await.unwrap(), b'7');
         let error = connection.read_u8().await.unwrap_err();

@@ -68,15 +68,15 @@ impl ConnectionLoop {
     /// Starts the loop and returns the receiver of outgoing messages. If `peer` names no session,
     /// the connection gets its own. Returns `None` if the named session does not exist.
     pub(crate) fn start(
-        door: &ServerState,
+        server_state: &ServerState,
         mut peer: Peer,
     ) -> Option<(Self, mpsc::Receiver<String>)> {
-        let service = door.service.clone();
+        let service = server_state.service.clone();
         let own = peer.session.is_none().then(|| service.connect_session(&peer.principal));
         let session = peer.session.take().or_else(|| own.clone())?;
         // Headers of the upgrade request do not describe individual messages.
         peer.headers = None;
-        let at_once = door.max_concurrent_calls.get();
+        let at_once = server_state.max_concurrent_calls.get();
         let (answers, out) = mpsc::channel(at_once.max(MIN_OUTBOUND_CAPACITY) as usize);
         let link = Outbound::from_sender(answers.clone());
         if !service.add_listener(&session, &peer.principal, link.clone()) {

@@ -50,8 +50,8 @@ impl AuthenticatedCaller {
 
     /// Authenticates the credentials again, for connections that may outlive them. Fails if they
     /// are no longer valid for the same principal.
-    pub(crate) async fn revalidate(&self, door: &ServerState) -> Result<(), AuthRejection> {
-        let found = door.authenticator.authenticate(&self.credentials).await?;
+    pub(crate) async fn revalidate(&self, server_state: &ServerState) -> Result<(), AuthRejection> {
+        let found = server_state.authenticator.authenticate(&self.credentials).await?;
         if found == self.principal { Ok(()) } else { Err(AuthRejection::Invalid) }
     }
 }
@@ -61,18 +61,18 @@ pub(crate) async fn authenticate_request(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let Some(door) = request.app_data::<web::Data<ServerState>>().cloned() else {
+    let Some(server_state) = request.app_data::<web::Data<ServerState>>().cloned() else {
         let answer = HttpResponse::ServiceUnavailable().finish();
         return Ok(request.into_response(answer).map_into_boxed_body());
     };
-    match authenticate_caller(&request, &door).await {
+    match authenticate_caller(&request, &server_state).await {
         Ok(admitted) => {
             request.extensions_mut().insert(admitted);
             Ok(next.call(request).await?.map_into_boxed_body())
         }
         Err(refusal) => {
             tracing::info!(reason = %refusal, "authentication required");
-            let answer = rejection_response(&refusal, &door.auth);
+            let answer = rejection_response(&refusal, &server_state.auth);
             Ok(request.into_response(answer).map_into_boxed_body())
         }
     }
@@ -80,10 +80,10 @@ pub(crate) async fn authenticate_request(
 
 async fn authenticate_caller(
     request: &ServiceRequest,
-    door: &ServerState,
+    server_state: &ServerState,
 ) -> Result<AuthenticatedCaller, AuthRejection> {
-    let credentials = read_credentials(request, door)?;
-    let principal = door.authenticator.authenticate(&credentials).await?;
+    let credentials = read_credentials(request, server_state)?;
+    let principal = server_state.authenticator.authenticate(&credentials).await?;
     // The address is dropped: failed logins of others from there must not lock out an authenticated
     // caller.
     Ok(AuthenticatedCaller { principal, credentials: Credentials { address: None, ..credentials } })
@@ -92,7 +92,7 @@ async fn authenticate_caller(
 /// Reads the credentials of a request.
 fn read_credentials(
     request: &ServiceRequest,
-    door: &ServerState,
+    server_state: &ServerState,
 ) -> Result<Credentials, AuthRejection> {
     let headers = request.headers();
     let user = single_header(headers, USER_HEADER, "send one x-user-id, in visible ASCII")?
@@ -100,12 +100,13 @@ fn read_credentials(
     let tags = single_header(headers, TAGS_HEADER, "send one x-session-tags, in visible ASCII")?
         .map(str::to_owned);
     // Without authentication, other credentials are ignored.
-    let token = if door.authenticator.requires_credentials() {
-        read_token(request, &door.auth)?
+    let token = if server_state.authenticator.requires_credentials() {
+        read_token(request, &server_state.auth)?
     } else {
         None
     };
-    let address = request.peer_addr().map(|peer| client_address(peer.ip(), headers, &door.auth));
+    let address =
+        request.peer_addr().map(|peer| client_address(peer.ip(), headers, &server_state.auth));
     Ok(Credentials { token, user, tags, address })
 }
 

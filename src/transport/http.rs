@@ -20,9 +20,9 @@ use vademecum_mcp::{Outbound, Reply, ReplyStatus, Service};
 pub(crate) async fn post_message(
     request: HttpRequest,
     body: web::Payload,
-    door: web::Data<ServerState>,
+    server_state: web::Data<ServerState>,
 ) -> HttpResponse {
-    let body = match read_body(&request, body, &door).await {
+    let body = match read_body(&request, body, &server_state).await {
         Ok(body) => body,
         Err(refused) => return refused,
     };
@@ -37,22 +37,22 @@ pub(crate) async fn post_message(
     if !accepts_event_stream(&request) {
         messages.close();
     }
-    let service = door.service.clone();
+    let service = server_state.service.clone();
     let mut work = async move { service.handle(&peer, &text, &link).await }.boxed_local();
     // A message sent before the reply turns the response into a stream.
     let reply = tokio::select! {
         biased;
         Some(first) = messages.recv() => {
             let last = work.map(|reply| reply.message).boxed_local();
-            let gone = wait_for_revocation(&request, &door).map(|()| None).boxed_local();
+            let gone = wait_for_revocation(&request, &server_state).map(|()| None).boxed_local();
             let last = select(last, gone).map(|ended| ended.factor_first().0).boxed_local();
-            let flow = EventStream::new(messages, last, door.server.keep_alive_interval());
+            let flow = EventStream::new(messages, last, server_state.server.keep_alive_interval());
             return flow.into_response(HttpResponse::Ok(), vec![first]);
         }
         reply = &mut work => reply,
     };
     drop(work);
-    let mut response = response_builder(reply.status, &door);
+    let mut response = response_builder(reply.status, &server_state);
     if let Some(id) = reply.opened_session {
         response.insert_header((SESSION_HEADER, id.as_str()));
     }
@@ -66,7 +66,7 @@ pub(crate) async fn post_message(
         Some(message) if said.is_empty() => response.content_type("application/json").body(message),
         Some(message) => {
             let last = std::future::ready(Some(message)).boxed_local();
-            EventStream::new(messages, last, door.server.keep_alive_interval())
+            EventStream::new(messages, last, server_state.server.keep_alive_interval())
                 .into_response(response, said)
         }
     }
@@ -76,9 +76,9 @@ pub(crate) async fn post_message(
 async fn read_body(
     request: &HttpRequest,
     body: web::Payload,
-    door: &ServerState,
+    server_state: &ServerState,
 ) -> Result<web::Bytes, HttpResponse> {
-    let limit = door.server.body_timeout();
+    let limit = server_state.server.body_timeout();
     let body = web::Bytes::from_request(request, &mut body.into_inner());
     match tokio::time::timeout(limit, body).await {
         Ok(Ok(body)) => Ok(body),
@@ -96,7 +96,7 @@ async fn read_body(
 }
 
 /// Returns a response builder with the status and its headers.
-fn response_builder(status: ReplyStatus, door: &ServerState) -> HttpResponseBuilder {
+fn response_builder(status: ReplyStatus, server_state: &ServerState) -> HttpResponseBuilder {
     let mut response = HttpResponseBuilder::new(match status {
         ReplyStatus::Ok => StatusCode::OK,
         ReplyStatus::Accepted => StatusCode::ACCEPTED,
@@ -106,13 +106,13 @@ fn response_builder(status: ReplyStatus, door: &ServerState) -> HttpResponseBuil
         ReplyStatus::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
         ReplyStatus::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
     });
-    credentials::add_status_headers(&mut response, status, &door.auth);
+    credentials::add_status_headers(&mut response, status, &server_state.auth);
     response
 }
 
 /// Converts a reply into a response.
-pub(crate) fn reply_response(reply: Reply, door: &ServerState) -> HttpResponse {
-    let mut response = response_builder(reply.status, door);
+pub(crate) fn reply_response(reply: Reply, server_state: &ServerState) -> HttpResponse {
+    let mut response = response_builder(reply.status, server_state);
     match reply.message {
         Some(message) => response.content_type("application/json").body(message),
         None => response.finish(),
@@ -122,7 +122,7 @@ pub(crate) fn reply_response(reply: Reply, door: &ServerState) -> HttpResponse {
 /// Opens an event stream for the server-initiated messages of a session.
 pub(crate) async fn open_stream(
     request: HttpRequest,
-    door: web::Data<ServerState>,
+    server_state: web::Data<ServerState>,
 ) -> HttpResponse {
     let peer = match read_peer(&request) {
         Ok(peer) => peer,
@@ -139,22 +139,23 @@ pub(crate) async fn open_stream(
             "GET returns only a stream: accept text/event-stream",
         );
     }
-    let held = match door.service.acquire_connection_permit(&peer.principal) {
+    let held = match server_state.service.acquire_connection_permit(&peer.principal) {
         Ok(held) => held,
-        Err(refused) => return reply_response(refused, &door),
+        Err(refused) => return reply_response(refused, &server_state),
     };
     let (link, messages) = Outbound::channel();
-    if !door.service.add_listener(&session, &peer.principal, link) {
+    if !server_state.service.add_listener(&session, &peer.principal, link) {
         return error_response(StatusCode::NOT_FOUND, "this session is over or was never opened");
     }
-    let service = door.service.clone();
+    let service = server_state.service.clone();
     let closed = async move { service.wait_for_shutdown().await }.boxed_local();
-    let last = select(closed, wait_for_revocation(&request, &door).boxed_local()).map(move |_| {
-        // The permit is held for as long as the stream is open.
-        drop(held);
-        None
-    });
-    EventStream::new(messages, last.boxed_local(), door.server.keep_alive_interval())
+    let last =
+        select(closed, wait_for_revocation(&request, &server_state).boxed_local()).map(move |_| {
+            // The permit is held for as long as the stream is open.
+            drop(held);
+            None
+        });
+    EventStream::new(messages, last.boxed_local(), server_state.server.keep_alive_interval())
         .into_response(HttpResponse::Ok(), Vec::new())
 }
 
@@ -162,15 +163,15 @@ pub(crate) async fn open_stream(
 /// or token it was opened with.
 fn wait_for_revocation(
     request: &HttpRequest,
-    door: &web::Data<ServerState>,
+    server_state: &web::Data<ServerState>,
 ) -> impl Future<Output = ()> + 'static + use<> {
     let admitted = request.extensions().get::<AuthenticatedCaller>().cloned();
-    let door = door.clone();
+    let server_state = server_state.clone();
     async move {
         let Some(admitted) = admitted else { return };
         loop {
-            tokio::time::sleep(door.server.keep_alive_interval()).await;
-            if admitted.revalidate(&door).await.is_err() {
+            tokio::time::sleep(server_state.server.keep_alive_interval()).await;
+            if admitted.revalidate(&server_state).await.is_err() {
                 return;
             }
         }
@@ -180,7 +181,7 @@ fn wait_for_revocation(
 /// Ends a session.
 pub(crate) async fn delete_session(
     request: HttpRequest,
-    door: web::Data<ServerState>,
+    server_state: web::Data<ServerState>,
 ) -> HttpResponse {
     let peer = match read_peer(&request) {
         Ok(peer) => peer,
@@ -190,7 +191,7 @@ pub(crate) async fn delete_session(
         None => {
             error_response(StatusCode::BAD_REQUEST, "name the session in the header mcp-session-id")
         }
-        Some(id) if door.service.end_session(&id, &peer.principal) => {
+        Some(id) if server_state.service.end_session(&id, &peer.principal) => {
             HttpResponse::NoContent().finish()
         }
         Some(_) => {

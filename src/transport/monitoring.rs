@@ -13,19 +13,22 @@ use vademecum_mcp::ReplyStatus;
 const PROMETHEUS_CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Returns all metrics. Requires the right `admin`.
-pub(crate) async fn metrics(request: HttpRequest, door: web::Data<ServerState>) -> HttpResponse {
+pub(crate) async fn metrics(
+    request: HttpRequest,
+    server_state: web::Data<ServerState>,
+) -> HttpResponse {
     let admitted = request.extensions().get::<AuthenticatedCaller>().cloned();
     if !admitted.is_some_and(|admitted| admitted.principal().has_right(Right::Admin)) {
         let mut refusal = HttpResponse::Forbidden();
         credentials::add_status_headers(
             &mut refusal,
             ReplyStatus::Forbidden(Right::Admin),
-            &door.auth,
+            &server_state.auth,
         );
         let problem = "this needs the scope `admin`, which this key or token does not have";
         return refusal.json(serde_json::json!({ "error": problem }));
     }
-    let monitor = door.monitor.clone();
+    let monitor = server_state.monitor.clone();
     match web::block(move || monitor.scrape()).await {
         Ok(Ok(text)) => HttpResponse::Ok()
             .insert_header((header::CACHE_CONTROL, "no-store"))
@@ -48,11 +51,11 @@ pub(crate) async fn live() -> HttpResponse {
 }
 
 /// Readiness: 200 if requests can be served, otherwise 503 with a one-word reason.
-pub(crate) async fn ready(door: web::Data<ServerState>) -> HttpResponse {
-    if door.service.is_shutting_down() {
+pub(crate) async fn ready(server_state: web::Data<ServerState>) -> HttpResponse {
+    if server_state.service.is_shutting_down() {
         return text_response(HttpResponse::ServiceUnavailable(), "stopping");
     }
-    let monitor = door.monitor.clone();
+    let monitor = server_state.monitor.clone();
     match web::block(move || monitor.not_ready_reason()).await {
         Ok(None) => text_response(HttpResponse::Ok(), "ready"),
         Ok(Some(ailment)) => {

@@ -19,7 +19,7 @@ pub(crate) async fn check_request(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let allowed = match request.app_data::<web::Data<ServerState>>() {
-        Some(door) => check_host_and_origin(&request, door),
+        Some(server_state) => check_host_and_origin(&request, server_state),
         None => Err("the server is not ready".to_owned()),
     };
     match allowed {
@@ -33,12 +33,12 @@ pub(crate) async fn check_request(
 }
 
 /// Returns the CORS policy for pages from allowed origins.
-pub(crate) fn cors_policy(door: &web::Data<ServerState>) -> Cors {
-    let door = door.clone();
+pub(crate) fn cors_policy(server_state: &web::Data<ServerState>) -> Cors {
+    let server_state = server_state.clone();
     Cors::default()
         .allowed_origin_fn(move |origin, _| {
             let origin = origin.to_str().unwrap_or_default();
-            is_origin_allowed(origin, &door.server.allowed_origins)
+            is_origin_allowed(origin, &server_state.server.allowed_origins)
         })
         .allowed_methods(["POST", "GET", "DELETE"])
         .allow_any_header()
@@ -46,7 +46,10 @@ pub(crate) fn cors_policy(door: &web::Data<ServerState>) -> Cors {
         .max_age(600)
 }
 
-fn check_host_and_origin(request: &ServiceRequest, door: &ServerState) -> Result<(), String> {
+fn check_host_and_origin(
+    request: &ServiceRequest,
+    server_state: &ServerState,
+) -> Result<(), String> {
     let value = |name: header::HeaderName| {
         let mut values = request.headers().get_all(name);
         let first = values.next().map(|value| value.to_str().unwrap_or_default().to_owned());
@@ -55,7 +58,8 @@ fn check_host_and_origin(request: &ServiceRequest, door: &ServerState) -> Result
     let (host, many_hosts) = value(header::HOST);
     let host = host.or_else(|| request.uri().authority().map(ToString::to_string));
     match host {
-        Some(host) if !many_hosts && is_host_allowed(&host, &door.server.allowed_hosts) => {}
+        Some(host) if !many_hosts && is_host_allowed(&host, &server_state.server.allowed_hosts) => {
+        }
         Some(host) => {
             return Err(format!("host `{host}` is not served; add it to server.allowed_hosts"));
         }
@@ -63,7 +67,11 @@ fn check_host_and_origin(request: &ServiceRequest, door: &ServerState) -> Result
     }
     match value(header::ORIGIN) {
         (None, _) => Ok(()),
-        (Some(origin), false) if is_origin_allowed(&origin, &door.server.allowed_origins) => Ok(()),
+        (Some(origin), false)
+            if is_origin_allowed(&origin, &server_state.server.allowed_origins) =>
+        {
+            Ok(())
+        }
         (Some(origin), _) => {
             Err(format!("origin `{origin}` may not connect; add it to server.allowed_origins"))
         }

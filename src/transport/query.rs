@@ -51,13 +51,13 @@ pub(crate) fn read_peer(request: &HttpRequest) -> Result<Peer, String> {
         .map(AuthenticatedCaller::principal)
         .cloned();
     let principal = admitted.ok_or("the request is not authenticated")?;
-    let mirror = Some(read_headers(request));
+    let replica = Some(read_headers(request));
     Ok(Peer {
         principal,
         session,
         defaults,
         name_style: names,
-        headers: mirror,
+        headers: replica,
         call_permits: None,
     })
 }

@@ -31,17 +31,17 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves HTTP and WebSocket until the process is asked to stop.
-pub async fn serve(door: ServerState, listener: TcpListener) -> std::io::Result<()> {
-    let service = door.service.clone();
-    let settings = door.server.clone();
+pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io::Result<()> {
+    let service = server_state.service.clone();
+    let settings = server_state.server.clone();
     let drain = settings.drain_period();
     let stop = ShutdownSignal::install(drain + settings.grace_period())?;
-    let patience = ConnectionTimeouts {
+    let timeout = ConnectionTimeouts {
         write: settings.write_timeout(),
         // A long call sends nothing until it is done.
-        idle: door.call_timeout + settings.write_timeout(),
+        idle: server_state.call_timeout + settings.write_timeout(),
     };
-    let door = web::Data::new(door);
+    let server_state = web::Data::new(server_state);
     let builder = Server::build()
         .workers(HTTP_WORKERS)
         .max_concurrent_connections(settings.max_connections.get().div_ceil(HTTP_WORKERS))
@@ -51,8 +51,8 @@ pub async fn serve(door: ServerState, listener: TcpListener) -> std::io::Result<
     let stopping = builder.graceful_shutdown_signal();
     let server = builder
         .listen("http", listener, move || {
-            let (door, stopping) = (door.clone(), stopping.clone());
-            let connections = door.connection_count.clone();
+            let (server_state, stopping) = (server_state.clone(), stopping.clone());
+            let connections = server_state.connection_count.clone();
             let http = HttpService::build()
                 .graceful_shutdown_signal(move || {
                     let stopping = stopping.clone();
@@ -68,9 +68,9 @@ pub async fn serve(door: ServerState, listener: TcpListener) -> std::io::Result<
                 })
                 .finish(map_config(
                     App::new()
-                        .app_data(door.clone())
+                        .app_data(server_state.clone())
                         .app_data(web::PayloadConfig::new(settings.max_body_bytes.get()))
-                        .wrap(origin_check::cors_policy(&door))
+                        .wrap(origin_check::cors_policy(&server_state))
                         .wrap(from_fn(origin_check::check_request))
                         .wrap(from_fn(request_id::assign_request_id))
                         .configure(configure_routes)
@@ -81,7 +81,7 @@ pub async fn serve(door: ServerState, listener: TcpListener) -> std::io::Result<
                 let connections = connections.clone();
                 async move {
                     let address = stream.peer_addr().ok();
-                    let connection = Connection::new(stream, patience, connections);
+                    let connection = Connection::new(stream, timeout, connections);
                     Ok::<_, DispatchError>((connection, Protocol::Http1, address))
                 }
             };

@@ -20,22 +20,22 @@ const FINAL_WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 /// Serves one client until it closes standard input or the process is asked to stop. Pending calls
 /// are completed first, within the grace period. There is no authentication: a caller who can start
 /// the program can read its files.
-pub async fn serve_stdio(door: &ServerState, principal: Principal) -> io::Result<()> {
-    let (session, mirror, turns) = (None, None, None);
+pub async fn serve_stdio(server_state: &ServerState, principal: Principal) -> io::Result<()> {
+    let (session, replica, turns) = (None, None, None);
     let (defaults, names) = (RequestDefaults::default(), None);
     let peer = Peer {
         principal,
         session,
         defaults,
         name_style: names,
-        headers: mirror,
+        headers: replica,
         call_permits: turns,
     };
-    let Some((mut talk, out)) = ConnectionLoop::start(door, peer) else { return Ok(()) };
-    let grace = door.server.grace_period();
+    let Some((mut talk, out)) = ConnectionLoop::start(server_state, peer) else { return Ok(()) };
+    let grace = server_state.server.grace_period();
     let stop = ShutdownSignal::install(grace)?;
     let mut writer = actix::spawn(write_messages(out));
-    let longest = door.server.max_message_bytes.get();
+    let longest = server_state.server.max_message_bytes.get();
     let mut lines = spawn_line_reader(longest)?;
     tokio::select! {
         ended = dispatch_lines(&mut talk, &mut lines, longest) => ended?,

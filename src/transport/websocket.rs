@@ -24,7 +24,7 @@ const MAX_UNANSWERED_PINGS: u32 = 3;
 pub(crate) async fn open_websocket(
     request: HttpRequest,
     body: web::Payload,
-    door: web::Data<ServerState>,
+    server_state: web::Data<ServerState>,
 ) -> Result<HttpResponse, actix_web::Error> {
     let offered = request.headers().get_all(header::SEC_WEBSOCKET_PROTOCOL);
     let mut names = offered
@@ -39,30 +39,30 @@ pub(crate) async fn open_websocket(
     let admitted = request.extensions().get::<AuthenticatedCaller>().cloned();
     let admitted = admitted
         .ok_or_else(|| actix_web::error::ErrorUnauthorized("the request is not authenticated"))?;
-    let held = match door.service.acquire_connection_permit(&peer.principal) {
+    let held = match server_state.service.acquire_connection_permit(&peer.principal) {
         Ok(held) => held,
-        Err(refused) => return Ok(http::reply_response(refused, &door)),
+        Err(refused) => return Ok(http::reply_response(refused, &server_state)),
     };
-    let Some((talk, out)) = ConnectionLoop::start(&door, peer) else {
+    let Some((talk, out)) = ConnectionLoop::start(&server_state, peer) else {
         return Err(actix_web::error::ErrorNotFound("this session is over or was never opened"));
     };
     let (response, socket, stream) =
         actix_ws::handle_with_protocols(&request, body, &[SUBPROTOCOL])?;
-    let longest = door.server.max_message_bytes.get();
+    let longest = server_state.server.max_message_bytes.get();
     let stream = stream.max_frame_size(longest);
     let outflow = request.conn_data::<Arc<WriteProgress>>().cloned();
-    let counted = door.monitor.metrics().track_websocket();
+    let counted = server_state.monitor.metrics().track_websocket();
     rt::spawn(async move {
         let (enough, ended) = oneshot::channel();
         let mut writer = rt::spawn(write_messages(socket.clone(), out, ended, outflow));
-        let reason = run_connection(&door, talk, &admitted, socket.clone(), stream).await;
+        let reason = run_connection(&server_state, talk, &admitted, socket.clone(), stream).await;
         // Send pending replies first, if the client still reads them.
         let _ = enough.send(());
-        if timeout(door.server.grace_period(), &mut writer).await.is_err() {
+        if timeout(server_state.server.grace_period(), &mut writer).await.is_err() {
             writer.abort();
         }
         // The client may have closed the connection already.
-        drop(timeout(door.server.grace_period(), socket.close(reason)).await);
+        drop(timeout(server_state.server.grace_period(), socket.close(reason)).await);
         drop((held, counted));
     });
     Ok(response)
@@ -96,23 +96,23 @@ async fn write_messages(
 
 /// Processes messages until one side closes. Returns the close reason to send.
 async fn run_connection(
-    door: &ServerState,
+    server_state: &ServerState,
     mut talk: ConnectionLoop,
     admitted: &AuthenticatedCaller,
     mut socket: actix_ws::Session,
     mut stream: MessageStream,
 ) -> Option<CloseReason> {
-    let keep_alive = door.server.keep_alive_interval();
+    let keep_alive = server_state.server.keep_alive_interval();
     let mut signs = interval_at(Instant::now() + keep_alive, keep_alive);
     signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut fragments = FragmentBuffer::new(door.server.max_message_bytes.get());
+    let mut fragments = FragmentBuffer::new(server_state.server.max_message_bytes.get());
     let mut unanswered = 0;
     loop {
         let message = tokio::select! {
             message = stream.next() => message?,
-            () = door.service.wait_for_shutdown() => {
+            () = server_state.service.wait_for_shutdown() => {
                 // Pending requests are completed within the grace period.
-                drop(timeout(door.server.grace_period(), talk.wait_until_idle()).await);
+                drop(timeout(server_state.server.grace_period(), talk.wait_until_idle()).await);
                 return Some((CloseCode::Away, "the server is stopping").into());
             }
             _ = signs.tick() => {
@@ -122,7 +122,7 @@ async fn run_connection(
                 unanswered += 1;
                 // Notifications are sent even if the client sends nothing, so check the credentials
                 // here as well.
-                if let Err(refusal) = admitted.revalidate(door).await {
+                if let Err(refusal) = admitted.revalidate(server_state).await {
                     return Some((CloseCode::Policy, refusal.to_string()).into());
                 }
                 socket.ping(b"").await.ok()?;
@@ -155,13 +155,13 @@ async fn run_connection(
             }
         };
         // The key may have been revoked since the socket was opened.
-        if let Err(refusal) = admitted.revalidate(door).await {
+        if let Err(refusal) = admitted.revalidate(server_state).await {
             return Some((CloseCode::Policy, refusal.to_string()).into());
         }
         // Waiting here applies backpressure to the client.
         tokio::select! {
             () = talk.dispatch(text) => {}
-            () = door.service.wait_for_shutdown() => {}
+            () = server_state.service.wait_for_shutdown() => {}
         }
     }
 }

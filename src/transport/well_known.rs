@@ -14,22 +14,21 @@ pub(crate) const METADATA_PATH_WITH_REST: &str = "/.well-known/oauth-protected-r
 /// Returns the metadata of this server as a protected resource.
 pub(crate) async fn resource_metadata(
     rest: Option<web::Path<String>>,
-    door: web::Data<ServerState>,
+    server_state: web::Data<ServerState>,
 ) -> HttpResponse {
     let asked = rest.map(|rest| format!("/{}", rest.into_inner()));
-    let described = door.auth.resource.as_ref().filter(|resource| {
+    let described = server_state.auth.resource.as_ref().filter(|resource| {
         asked.as_deref().is_none_or(|path| path == "/mcp" || path == resource.path())
     });
     match described {
-        Some(resource) if door.authenticator.requires_credentials() => {
-            HttpResponse::Ok().json(json!({
+        Some(resource) if server_state.authenticator.requires_credentials() => HttpResponse::Ok()
+            .json(json!({
                 "resource": resource.as_str(),
                 "resource_name": "Vademecum",
-                "authorization_servers": door.auth.authorization_servers(),
+                "authorization_servers": server_state.auth.authorization_servers(),
                 "scopes_supported": Right::ALL.map(Right::as_str),
                 "bearer_methods_supported": ["header"],
-            }))
-        }
+            })),
         _ => HttpResponse::NotFound().json(json!({
             "error": "no authorization server is configured; use an API key of this server"
         })),

@@ -87,8 +87,8 @@ fn found(opened: &VisibleCollection, query: &str, scope: &Scope) -> Vec<String> 
     let collection = &opened.collection;
     let found = collection.read(soon(), |reader| {
         let query = Arc::new(FtsQuery::parse(query));
-        let ask = RankRequest { query, limit: 10, ..RankRequest::default() };
-        let ranking = collection.rank_matches(reader, &ask, scope)?;
+        let request = RankRequest { query, limit: 10, ..RankRequest::default() };
+        let ranking = collection.rank_matches(reader, &request, scope)?;
         let keys: Vec<i64> = ranking.ranked.iter().map(|ranked| ranked.key).collect();
         collection.read_passages(reader, &keys, scope)
     });

@@ -425,9 +425,9 @@ fn a_breaker_holds_for_documents_too() {
         settings.retries = 0;
         settings.breaker_failures = NonZeroU32::MIN;
     });
-    let ask = || embeddings.embed_documents(&texts(&["a"])).unwrap_err();
-    assert!(matches!(ask(), EmbedError::Busy { status: 500, .. }));
-    assert!(matches!(ask(), EmbedError::CircuitOpen { .. }));
+    let request = || embeddings.embed_documents(&texts(&["a"])).unwrap_err();
+    assert!(matches!(request(), EmbedError::Busy { status: 500, .. }));
+    assert!(matches!(request(), EmbedError::CircuitOpen { .. }));
 }
 
 #[test]

@@ -103,9 +103,10 @@ fn ending_a_session_is_guarded_too() {
 #[test]
 fn a_page_that_may_connect_is_told_what_it_may_do() {
     let server = Library::new().serve();
-    let ask = server.request("OPTIONS", "/mcp").header("origin", "http://localhost:3000");
-    let ask = ask.header("access-control-request-method", "POST");
-    let told = ask.header("access-control-request-headers", "content-type,mcp-session-id").send();
+    let request = server.request("OPTIONS", "/mcp").header("origin", "http://localhost:3000");
+    let request = request.header("access-control-request-method", "POST");
+    let told =
+        request.header("access-control-request-headers", "content-type,mcp-session-id").send();
     assert_eq!(told.status, 200);
     assert_eq!(told.header("access-control-allow-origin"), Some("http://localhost:3000"));
     let allowed = told.header("access-control-allow-headers").unwrap_or_default().to_lowercase();

@@ -319,10 +319,10 @@ fn many_clients_are_answered_at_once() {
     let search = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "knowledge.search", "arguments": { "query": "lantern" },
     }});
-    let ask = || HttpRequest::new(address, "POST", "/mcp").json(&search).send().body;
-    let first = ask();
+    let request = || HttpRequest::new(address, "POST", "/mcp").json(&search).send().body;
+    let first = request();
     std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..32).map(|_| scope.spawn(ask)).collect();
+        let clients: Vec<_> = (0..32).map(|_| scope.spawn(request)).collect();
         for client in clients {
             assert_eq!(client.join().unwrap(), first);
         }

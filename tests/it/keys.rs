@@ -278,12 +278,12 @@ fn key_in_url_is_rejected_by_default() {
     let library = Library::new();
     let key = library.create_key("ada");
     let path = format!("/mcp?access_token={key}");
-    let ask = |server: &Server| server.request("POST", &path).json(&ping_request()).send();
-    let refused = ask(&library.serve_multi_user(""));
+    let request = |server: &Server| server.request("POST", &path).json(&ping_request()).send();
+    let refused = request(&library.serve_multi_user(""));
     assert_eq!(refused.status, 400);
     assert!(refused.body.contains("Authorization") && !refused.body.contains(&key), "{refused:?}");
     let server = library.serve_multi_user("query_tokens = true");
-    assert_eq!(ask(&server).status, 200);
+    assert_eq!(request(&server).status, 200);
     assert_eq!(
         server.request("POST", "/mcp?access_token=").json(&ping_request()).send().status,
         400

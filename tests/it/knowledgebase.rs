@@ -38,8 +38,8 @@ fn serve_documentation() -> (Library, Server) {
 #[test]
 fn products_are_listed_with_versions_and_chunks() {
     let (_library, server) = serve_documentation();
-    let ask = json!({ "list_products": true, "query": "", "top_n": 99 });
-    let text = server.client().call_tool_text("search_knowledgebase", &ask);
+    let request = json!({ "list_products": true, "query": "", "top_n": 99 });
+    let text = server.client().call_tool_text("search_knowledgebase", &request);
     let expected = "Available Products in Knowledgebase\n\
         ==================================================\n\n\
         Product: PostgreSQL\n  - Version 16 (1 chunks)\n  - Version 17 (1 chunks)\n\n\
@@ -48,7 +48,7 @@ fn products_are_listed_with_versions_and_chunks() {
         ==================================================\n\
         Total: 38 chunks across all products";
     assert_eq!(text, expected);
-    assert_eq!(server.client().call_tool("search_knowledgebase", &ask)["total_chunks"], 38);
+    assert_eq!(server.client().call_tool("search_knowledgebase", &request)["total_chunks"], 38);
 }
 
 #[test]

@@ -187,9 +187,9 @@ fn session_id_does_not_authenticate() {
 fn cors_preflight_and_challenge_work_for_allowed_origin() {
     let server = serve_with_oauth();
     let origin = "http://localhost:3000";
-    let ask = server.request("OPTIONS", "/mcp").header("origin", origin);
-    let ask = ask.header("access-control-request-method", "POST");
-    let told = ask.header("access-control-request-headers", "authorization").send();
+    let request = server.request("OPTIONS", "/mcp").header("origin", origin);
+    let request = request.header("access-control-request-method", "POST");
+    let told = request.header("access-control-request-headers", "authorization").send();
     let allowed = told.header("access-control-allow-headers").unwrap_or_default();
     assert!(told.status == 200 && allowed.contains("authorization"), "{told:?}");
     let refused = server.client().with_header("origin", origin).ping();

@@ -91,13 +91,13 @@ struct RandomLibrary {
 }
 
 impl RandomLibrary {
-    fn new(dice: &mut SeededRng) -> Self {
+    fn new(rng: &mut SeededRng) -> Self {
         let mut invented = Self { library: Library::new(), texts: Vec::new() };
         for (source, subject) in registry::sources().into_iter().zip(0..) {
             let count = if subject < 3 { 250 } else { 40 };
             let passages: Vec<(String, String)> = (0..count)
                 .map(|_| {
-                    (dice.random_words(subject, 4), dice.random_words(subject, 60 + 20 * subject))
+                    (rng.random_words(subject, 4), rng.random_words(subject, 60 + 20 * subject))
                 })
                 .collect();
             let store = Store::new(source.database(), &invented.user_folder());
@@ -118,11 +118,11 @@ impl RandomLibrary {
     }
 
     /// Imports more notes and documents with a separate process.
-    fn import_more(&mut self, dice: &mut SeededRng) {
+    fn import_more(&mut self, rng: &mut SeededRng) {
         for kind in ["notes", "media"] {
             for number in 0..30 {
                 // A different subject, so that other words become rare.
-                let text = dice.random_words(9, 80);
+                let text = rng.random_words(9, 80);
                 self.library
                     .write_file(&format!("{kind}/{number}.md"), format!("# {number}\n\n{text}"));
                 self.texts.push(text);
@@ -156,7 +156,7 @@ impl RandomLibrary {
     }
 
     /// Asserts that the servers, queried in turn, rank like the reference table.
-    fn assert_same_ranking(&self, servers: &[Server], dice: &mut SeededRng) {
+    fn assert_same_ranking(&self, servers: &[Server], rng: &mut SeededRng) {
         let one = self.build_reference_table();
         let kinds: [(&str, QueryGenerator); 3] = [
             ("one word", single_word_query),
@@ -164,7 +164,7 @@ impl RandomLibrary {
             ("question", question_query),
         ];
         for (kind, query) in kinds {
-            let queries = (0..QUERIES_PER_TYPE).map(|_| query(dice, &self.texts));
+            let queries = (0..QUERIES_PER_TYPE).map(|_| query(rng, &self.texts));
             let differ: Vec<String> = queries
                 .zip(servers.iter().cycle())
                 .filter(|(query, server)| !matches_reference(&top_uris(server, query), &one, query))
@@ -244,18 +244,18 @@ fn draft_body(source: SourceName, title: &str, text: &str, number: usize) -> Dra
     }
 }
 
-fn single_word_query(dice: &mut SeededRng, texts: &[String]) -> String {
-    dice.random_word_from(texts)
+fn single_word_query(rng: &mut SeededRng, texts: &[String]) -> String {
+    rng.random_word_from(texts)
 }
 
-fn multi_word_query(dice: &mut SeededRng, texts: &[String]) -> String {
+fn multi_word_query(rng: &mut SeededRng, texts: &[String]) -> String {
     let words: Vec<String> =
-        (0..2 + dice.next_below(4)).map(|_| dice.random_word_from(texts)).collect();
+        (0..2 + rng.next_below(4)).map(|_| rng.random_word_from(texts)).collect();
     words.join(" ")
 }
 
-fn question_query(dice: &mut SeededRng, texts: &[String]) -> String {
-    let [thing, other, third] = [(); 3].map(|()| dice.random_word_from(texts));
+fn question_query(rng: &mut SeededRng, texts: &[String]) -> String {
+    let [thing, other, third] = [(); 3].map(|()| rng.random_word_from(texts));
     format!("How do I get the {thing} out of my {other}, and what is {third}?")
 }
 
@@ -283,13 +283,13 @@ fn matches_reference(found: &[String], one: &Connection, query: &str) -> bool {
 
 #[test]
 fn search_ranking_equals_single_table_across_processes() {
-    let mut dice = SeededRng(1);
-    let mut invented = RandomLibrary::new(&mut dice);
+    let mut rng = SeededRng(1);
+    let mut invented = RandomLibrary::new(&mut rng);
     let servers = [invented.library.serve(), invented.library.serve()];
-    invented.assert_same_ranking(&servers, &mut dice);
+    invented.assert_same_ranking(&servers, &mut rng);
     // The servers have cached the previous index statistics.
-    invented.import_more(&mut dice);
-    invented.assert_same_ranking(&servers, &mut dice);
+    invented.import_more(&mut rng);
+    invented.assert_same_ranking(&servers, &mut rng);
 }
 
 #[test]

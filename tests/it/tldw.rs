@@ -29,10 +29,10 @@ fn search_uris(client: &HttpClient<'_>, query: &str) -> Vec<String> {
 
 /// Repeats a request until its result is right, for at most 10 seconds. Changes by tldw are picked
 /// up with a short delay.
-fn wait_for<T>(ask: impl Fn() -> T, is_right: impl Fn(&T) -> bool) -> T {
+fn wait_for<T>(request: impl Fn() -> T, is_right: impl Fn(&T) -> bool) -> T {
     let begun = Instant::now();
     loop {
-        let answer = ask();
+        let answer = request();
         if is_right(&answer) || begun.elapsed() > Duration::from_secs(10) {
             return answer;
         }

@@ -125,10 +125,10 @@ fn session_shows_further_results_in_every_mode() {
     for mode in ["vector", "hybrid"] {
         let server = bakery_library().serve_with_settings(STUB_EMBEDDINGS);
         let client = server.open_session();
-        let ask = json!({ "query": "knead the dough", "mode": mode, "limit": 1 });
+        let request = json!({ "query": "knead the dough", "mode": mode, "limit": 1 });
         let mut seen = Vec::new();
         for _ in 0..2 {
-            let found = client.call_tool("knowledge.search", &ask);
+            let found = client.call_tool("knowledge.search", &request);
             seen.push(titles_of(&found)[0].to_owned());
         }
         seen.sort();
@@ -144,16 +144,16 @@ fn lambda_and_rerank_change_order() {
         ("c", "# Other\n\nKnead dough with cardamom, saffron, raisins and almonds."),
     ]);
     let server = library.serve_with_settings(STUB_EMBEDDINGS);
-    let ask = |more: Value| {
+    let request = |more: Value| {
         let mut arguments = json!({ "query": "knead dough bake bread" });
         arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let found = search(&server, &arguments);
         titles_of(&found).iter().map(|title| (*title).to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(ask(json!({ "mode": "hybrid" }))[2], "Other");
-    assert_eq!(ask(json!({ "mode": "hybrid", "lambda": 0.0 }))[1], "Other");
-    assert_eq!(ask(json!({ "rerank": true }))[2], "Other");
-    assert_eq!(ask(json!({ "max_tokens": 110, "mode": "hybrid" })).len(), 1);
+    assert_eq!(request(json!({ "mode": "hybrid" }))[2], "Other");
+    assert_eq!(request(json!({ "mode": "hybrid", "lambda": 0.0 }))[1], "Other");
+    assert_eq!(request(json!({ "rerank": true }))[2], "Other");
+    assert_eq!(request(json!({ "max_tokens": 110, "mode": "hybrid" })).len(), 1);
     let client = server.client();
     for wrong in [json!({ "lambda": 2 }), json!({ "mode": "hybrid", "order_by": "recent" })] {
         let mut arguments = json!({ "query": "dough" });
@@ -217,9 +217,9 @@ fn vector_search_isolates_users() {
     library.import_for_user("bob", "notes", "b.md", "# List\n\nMilk, eggs, butter.");
     let file = library.write_file("s.toml", format!("{STUB_EMBEDDINGS}[auth]\nmode = \"multi\"\n"));
     let server = library.serve_with(&["--config", file.to_str().unwrap()]);
-    let ask = json!({ "query": "amethyst hidden well", "mode": "vector" });
+    let request = json!({ "query": "amethyst hidden well", "mode": "vector" });
     let of = |key: &str| {
-        let found = server.client().with_bearer_token(key).call_tool("knowledge.search", &ask);
+        let found = server.client().with_bearer_token(key).call_tool("knowledge.search", &request);
         titles_of(&found).iter().map(|title| (*title).to_owned()).collect::<Vec<_>>()
     };
     assert_eq!((of(&keys[0]), of(&keys[1])), (vec!["Diary".to_owned()], vec!["List".to_owned()]));
@@ -287,16 +287,17 @@ fn named_collections_are_searched_with_library() {
 fn joint_ranking_pages_without_gaps() {
     let server = bakery_with_collections().serve_with_settings(STUB_EMBEDDINGS);
     for mode in ["fts", "vector", "hybrid"] {
-        let ask = |offset: usize, limit: usize| {
+        let request = |offset: usize, limit: usize| {
             let query = "knead the dough in the oven";
             let sources = ["notes", "guide", "archive"];
             let asked = json!({ "query": query, "sources": sources, "mode": mode, "offset": offset, "limit": limit });
             search(&server, &asked)
         };
-        let whole = ask(0, 50);
+        let whole = request(0, 50);
         let scores = whole["results"].as_array().unwrap().iter().map(|it| it["score"].as_f64());
         assert!(scores.map(Option::unwrap).is_sorted_by(|one, other| one >= other), "{whole}");
-        let pages: Vec<Value> = (0..uris_of(&whole).len()).map(|offset| ask(offset, 1)).collect();
+        let pages: Vec<Value> =
+            (0..uris_of(&whole).len()).map(|offset| request(offset, 1)).collect();
         let paged: Vec<&str> = pages.iter().flat_map(uris_of).collect();
         assert_eq!(paged, uris_of(&whole), "{mode}");
         assert!(paged.contains(&"collections://guide/dough#0"), "{mode}: {paged:?}");
@@ -306,14 +307,14 @@ fn joint_ranking_pages_without_gaps() {
 #[test]
 fn collection_without_vectors_falls_back_to_text() {
     let server = bakery_with_collections().serve_with_settings(STUB_EMBEDDINGS);
-    let ask = |mode: &str, sources: Value| {
+    let request = |mode: &str, sources: Value| {
         search(&server, &json!({ "query": "hot oven", "mode": mode, "sources": sources }))
     };
-    let hybrid = ask("hybrid", json!(["guide", "archive"]));
+    let hybrid = request("hybrid", json!(["guide", "archive"]));
     assert!(uris_of(&hybrid).contains(&"collections://archive/oven#0"), "{hybrid}");
     let remark = hybrid["_meta"]["without_vectors"].as_str().unwrap();
     assert_eq!(remark, "collection `archive`: it has no vectors");
-    let vector = ask("vector", json!(["guide", "archive"]));
+    let vector = request("vector", json!(["guide", "archive"]));
     assert!(uris_of(&vector).iter().all(|uri| uri.starts_with("collections://guide/")), "{vector}");
     let failed = json!([{ "source": "collections", "collection": "archive", "reason": "it has no vectors" }]);
     assert_eq!(vector["_meta"]["failed_sources"], failed);

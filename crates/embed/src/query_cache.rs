@@ -135,7 +135,7 @@ mod tests {
         let (queries, asked) = (query_cache(), Arc::new(AtomicUsize::new(0)));
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let wait = Arc::new(Mutex::new(wait));
-        let ask = || {
+        let request = || {
             let (asked, wait) = (Arc::clone(&asked), Arc::clone(&wait));
             queries.get_or_embed([1; 32], move || {
                 asked.fetch_add(1, Ordering::SeqCst);
@@ -143,10 +143,10 @@ mod tests {
                 Ok(vec![1.0])
             })
         };
-        let waiting = futures_util::future::join_all((0..20).map(|_| ask()));
+        let waiting = futures_util::future::join_all((0..20).map(|_| request()));
         let (found, ()) = futures_util::future::join(waiting, async { go.send(()).unwrap() }).await;
         assert!(found.into_iter().all(|made| *made.unwrap() == [1.0]));
-        assert_eq!(ask().await.unwrap()[..], [1.0]);
+        assert_eq!(request().await.unwrap()[..], [1.0]);
         assert_eq!(asked.load(Ordering::SeqCst), 1);
     }
 

@@ -72,7 +72,7 @@ impl<'a> RequestMetrics<'a> {
             .into_iter()
             .find(|known| *known == request.method)
             .unwrap_or(OTHER_METHOD);
-        let in_header = || peer.headers.as_ref().and_then(|mirror| mirror.trace);
+        let in_header = || peer.headers.as_ref().and_then(|replica| replica.trace);
         let said = trace_from_meta(request.params).or_else(in_header);
         let trace = said.or_else(|| observer.exporter.as_ref().map(|_| TraceContext::new_root()));
         let span =

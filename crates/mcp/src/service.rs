@@ -259,7 +259,7 @@ impl Service {
             None => peer
                 .headers
                 .as_ref()
-                .and_then(|mirror| ProtocolVersion::from_date(mirror.version.as_deref()?)),
+                .and_then(|replica| ProtocolVersion::from_date(replica.version.as_deref()?)),
         };
         let problem = if !revision.is_none_or(ProtocolVersion::supports_batches) {
             "this revision does not support batches: send one message at a time".to_owned()

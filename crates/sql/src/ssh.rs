@@ -101,9 +101,9 @@ impl Bastion {
             keepalive_max: MAX_MISSED_KEEPALIVES,
             ..client::Config::default()
         };
-        let door =
+        let server_state =
             HostKeyVerifier { profile: self.profile.clone(), known_host: self.known_host.clone() };
-        let mut session = client::connect_stream(Arc::new(config), stream, door).await?;
+        let mut session = client::connect_stream(Arc::new(config), stream, server_state).await?;
         let is_in = match &self.ssh.identity_file {
             Some(file) => {
                 self.authenticate_with_key(&mut session, SecretRef::File(file.clone())).await?

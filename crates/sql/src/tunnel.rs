@@ -355,13 +355,13 @@ mod tests {
     async fn idle_tunnel_closes_and_reopens_on_use() {
         let folder = tempfile::tempdir().unwrap();
         let (ssh, mut ended) = start_echo_server(folder.path()).await;
-        let (soon, patience) = (Duration::from_millis(50), Duration::from_secs(30));
+        let (soon, timeout) = (Duration::from_millis(50), Duration::from_secs(30));
         let tunnel =
-            Tunnel::with_idle_timeout("shop", &ssh, patience, &PassphraseSource::Unset, soon);
+            Tunnel::with_idle_timeout("shop", &ssh, timeout, &PassphraseSource::Unset, soon);
         let near = tunnel.open_tunnel("db", 5_432).await.unwrap();
         for _ in 0..2 {
             assert_eq!(round_trip(near).await, "bread");
-            assert_eq!(tokio::time::timeout(patience, ended.recv()).await.unwrap(), Some(()));
+            assert_eq!(tokio::time::timeout(timeout, ended.recv()).await.unwrap(), Some(()));
         }
         let mut kept = TcpStream::connect(near).await.unwrap();
         for _ in 0..3 {

@@ -89,7 +89,7 @@ impl<S: Source> SourceFixture<S> {
     /// Ranks with the given filters and order, and normalises the scores.
     pub fn rank_with(&self, query: &str, filters: Filters, order: Order, take: usize) -> Ranking {
         let query = Arc::new(FtsQuery::parse(query));
-        let ask = RankRequest {
+        let request = RankRequest {
             query,
             filters,
             order,
@@ -97,8 +97,9 @@ impl<S: Source> SourceFixture<S> {
             other_statistics: CorpusStatistics::default(),
             threshold: None,
         };
-        let mut ranking =
-            self.read(|reader| self.source.rank_matches(reader, &ask)).expect("the source ranks");
+        let mut ranking = self
+            .read(|reader| self.source.rank_matches(reader, &request))
+            .expect("the source ranks");
         ranking.normalise(ranking.best_score);
         ranking
     }

@@ -73,8 +73,12 @@ impl Source for Characters {
         })
     }
 
-    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
-        let (table, columns) = self.searched_table(&ask.filters);
+    fn rank_matches(
+        &self,
+        reader: &Reader<'_>,
+        request: &RankRequest,
+    ) -> Result<Ranking, SourceError> {
+        let (table, columns) = self.searched_table(&request.filters);
         let plan = RankPlan {
             table,
             columns: &columns,
@@ -82,7 +86,7 @@ impl Source for Characters {
             identify_sql: include_str!("../sql/identify.sql"),
             read_uri: uri,
         };
-        Ok(rank_table(reader, ask, &plan)?)
+        Ok(rank_table(reader, request, &plan)?)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {

@@ -59,16 +59,20 @@ impl Source for Chats {
         })
     }
 
-    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
-        let (character, sender) = (ask.filters.character_id, ask.filters.sender.as_deref());
+    fn rank_matches(
+        &self,
+        reader: &Reader<'_>,
+        request: &RankRequest,
+    ) -> Result<Ranking, SourceError> {
+        let (character, sender) = (request.filters.character_id, request.filters.sender.as_deref());
         let filtered = character.is_some() || sender.is_some();
-        let by = ask.filters.chat_scope;
+        let by = request.filters.chat_scope;
         let filters = named_params! {
             ":character_id": character,
             ":sender": sender,
             ":by_title": by == ChatMatchScope::Title,
         };
-        let (table, columns) = self.searched_table(&ask.filters);
+        let (table, columns) = self.searched_table(&request.filters);
         let plan = RankPlan {
             table,
             columns: &columns,
@@ -79,7 +83,7 @@ impl Source for Chats {
             },
             read_uri: uri,
         };
-        Ok(rank_table(reader, ask, &plan)?)
+        Ok(rank_table(reader, request, &plan)?)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {

@@ -38,7 +38,7 @@ impl Collection {
     pub fn rank_matches(
         &self,
         reader: &Reader<'_>,
-        ask: &RankRequest,
+        request: &RankRequest,
         scope: &Scope,
     ) -> Result<Ranking, SourceError> {
         let bound = scope.to_parameters();
@@ -51,7 +51,7 @@ impl Collection {
             identify_sql: include_str!("../sql/identify.sql"),
             read_uri: uri,
         };
-        Ok(rank_table(reader, ask, &plan)?)
+        Ok(rank_table(reader, request, &plan)?)
     }
 
     /// Suggests documents whose identifier starts with `typed`, or whose title or headings have

@@ -104,13 +104,13 @@ impl TestCollection {
     }
 
     fn search_text(&self, query: &str, scope: &Scope) -> Vec<String> {
-        let ask = RankRequest {
+        let request = RankRequest {
             query: Arc::new(FtsQuery::parse(query)),
             limit: 50,
             ..RankRequest::default()
         };
         self.read(|collection, reader| {
-            let ranking = collection.rank_matches(reader, &ask, scope)?;
+            let ranking = collection.rank_matches(reader, &request, scope)?;
             let keys: Vec<i64> = ranking.ranked.iter().map(|found| found.key).collect();
             let passages = collection.read_passages(reader, &keys, scope)?;
             assert_eq!(passages.len(), keys.len(), "found chunks can be read");

@@ -45,8 +45,8 @@ impl SeededRng {
     }
 }
 
-fn write_random_row(connection: &Connection, row: i64, dice: &mut SeededRng) {
-    let texts = (row, dice.random_text(), dice.random_text(), dice.random_text());
+fn write_random_row(connection: &Connection, row: i64, rng: &mut SeededRng) {
+    let texts = (row, rng.random_text(), rng.random_text(), rng.random_text());
     let sql = "INSERT OR REPLACE INTO t (rowid, a, b, c) VALUES (?1, ?2, ?3, ?4)";
     connection.execute(sql, texts).unwrap();
 }
@@ -128,7 +128,7 @@ fn matching_rows(connection: &Connection, expression: &str) -> Vec<i64> {
 /// Returns expressions, each with the positions that it matches.
 fn expressions(
     places: &TokenPositions,
-    dice: &mut SeededRng,
+    rng: &mut SeededRng,
 ) -> Vec<(String, BTreeSet<TokenPosition>)> {
     let tokens: Vec<&str> = places.0.keys().map(String::as_str).collect();
     let mut expressions = Vec::new();
@@ -136,7 +136,7 @@ fn expressions(
         expressions.push((format!("\"{token}\""), places.of_phrase(&[token])));
     }
     for _ in 0..60 {
-        let (one, other) = (tokens[dice.below(tokens.len())], tokens[dice.below(tokens.len())]);
+        let (one, other) = (tokens[rng.below(tokens.len())], tokens[rng.below(tokens.len())]);
         let phrase = places.of_phrase(&[one, other]);
         expressions.push((format!("\"{one} {other}\""), phrase.clone()));
         let one_places = places.of_phrase(&[one]);
@@ -155,10 +155,10 @@ fn expressions(
     expressions
 }
 
-fn check_postings(connection: &Connection, dice: &mut SeededRng) {
+fn check_postings(connection: &Connection, rng: &mut SeededRng) {
     let places = TokenPositions::read(connection);
     let mut statement = connection.prepare(COLLECT).unwrap();
-    for (expression, places) in expressions(&places, dice) {
+    for (expression, places) in expressions(&places, rng) {
         for weights in [&[][..], &[1.0, 1.0, 1.0], &[4.0, 0.5], &[0.0, 0.25, 8.0, 3.0]] {
             let found = collect_all(&mut statement, &expression, weights).unwrap();
             assert_eq!(
@@ -171,7 +171,7 @@ fn check_postings(connection: &Connection, dice: &mut SeededRng) {
         let found = collect_all(&mut statement, &expression, &[]).unwrap();
         let found: Vec<i64> = found.rows().map(|posting| posting.row).collect();
         assert_eq!(found, matching_rows(connection, &expression), "{expression}");
-        check_row_ranges(&mut statement, &expression, &places, dice);
+        check_row_ranges(&mut statement, &expression, &places, rng);
     }
 }
 
@@ -181,7 +181,7 @@ fn check_row_ranges(
     statement: &mut Statement<'_>,
     expression: &str,
     places: &BTreeSet<TokenPosition>,
-    dice: &mut SeededRng,
+    rng: &mut SeededRng,
 ) {
     let all = collect_all(statement, expression, &[2.0]).unwrap();
     let segments = |postings: &Postings| -> Vec<(i64, Vec<u32>)> {
@@ -189,7 +189,7 @@ fn check_row_ranges(
     };
     assert_eq!(segments(&all), segments_by_row(places), "{expression}");
     let known: Vec<i64> = all.rows().map(|posting| posting.row).collect();
-    let Some(middle) = known.get(dice.below(known.len().max(1))).copied() else { return };
+    let Some(middle) = known.get(rng.below(known.len().max(1))).copied() else { return };
     let mut before =
         collect_postings(statement, expression, i64::MIN..=middle - 1, &[2.0]).unwrap();
     let after = collect_postings(statement, expression, middle..=i64::MAX, &[2.0]).unwrap();
@@ -213,22 +213,22 @@ fn check_row_ranges(
 #[test]
 fn postings_match_fts5_after_deletes_and_replacements() {
     for seed in 0..4 {
-        let (connection, mut dice) = (table(), SeededRng(seed));
+        let (connection, mut rng) = (table(), SeededRng(seed));
         // Adjacent rows for even seeds, distant rows for odd seeds.
         let apart = if seed % 2 == 0 { 1 } else { 12_345_678_901 };
         let row = |number: usize| (i64::try_from(number).unwrap() - 20) * apart;
         for number in 0..150 {
-            write_random_row(&connection, row(number), &mut dice);
+            write_random_row(&connection, row(number), &mut rng);
         }
-        check_postings(&connection, &mut dice);
+        check_postings(&connection, &mut rng);
         for _ in 0..60 {
-            write_random_row(&connection, row(dice.below(200)), &mut dice);
-            let gone = row(dice.below(150));
+            write_random_row(&connection, row(rng.below(200)), &mut rng);
+            let gone = row(rng.below(150));
             connection.execute("DELETE FROM t WHERE rowid = ?1", [gone]).unwrap();
         }
-        check_postings(&connection, &mut dice);
+        check_postings(&connection, &mut rng);
         connection.execute("INSERT INTO t (t) VALUES ('optimize')", []).unwrap();
-        check_postings(&connection, &mut dice);
+        check_postings(&connection, &mut rng);
     }
 }
 
@@ -285,9 +285,9 @@ fn stop_interrupting(connection: &Connection) {
 
 #[test]
 fn interrupted_statement_fails_and_stays_usable() {
-    let (connection, mut dice) = (table(), SeededRng(7));
+    let (connection, mut rng) = (table(), SeededRng(7));
     for row in 0..500 {
-        write_random_row(&connection, row, &mut dice);
+        write_random_row(&connection, row, &mut rng);
     }
     let mut statement = connection.prepare(COLLECT).unwrap();
     let whole = rows(&collect_all(&mut statement, "\"knead\"", &[]).unwrap());

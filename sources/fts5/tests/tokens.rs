@@ -118,10 +118,10 @@ fn highlight_marks_word_positions() {
 #[test]
 fn arbitrary_bytes_can_be_stored_shown_and_deleted() {
     let connection = table("");
-    let mut dice = 1_u32;
+    let mut rng = 1_u32;
     let mut next = || {
-        dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        dice.to_be_bytes()
+        rng = rng.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        rng.to_be_bytes()
     };
     for number in 0..400_usize {
         let bytes: Vec<u8> = (0..number)

@@ -37,7 +37,11 @@ pub trait Source: Debug + Send + Sync + 'static {
     ///
     /// The order is total and does not depend on the limit. Relevance order sorts by score, then
     /// last modification, then URI. Scores are raw BM25 values.
-    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError>;
+    fn rank_matches(
+        &self,
+        reader: &Reader<'_>,
+        request: &RankRequest,
+    ) -> Result<Ranking, SourceError>;
 
     /// Returns the cached statistics of a query, or `None` if any part is not cached. Reads no
     /// file.

@@ -156,10 +156,10 @@ impl SeededRng {
 #[test]
 fn buffered_writes_equal_direct_writes() {
     let toys = [(TestTable::new(), WriteMode::Buffered), (TestTable::new(), WriteMode::Direct)];
-    let mut dice = SeededRng(7);
+    let mut rng = SeededRng(7);
     let mut kept = 0;
     for round in 0..30 {
-        let (steps, is_kept) = (dice.random_operations(), dice.below(5) > 0);
+        let (steps, is_kept) = (rng.random_operations(), rng.below(5) > 0);
         kept += usize::from(is_kept);
         for (toy, way) in &toys {
             let before = toy.rows();

@@ -150,14 +150,14 @@ impl TestTable {
             read_uri: |row| Ok(Uri::item(SourceName::Notes, row.get::<_, i64>("key")?.to_string())),
         };
         let (query, filters) = (Arc::clone(query), Filters::default());
-        let ask = RankRequest {
+        let request = RankRequest {
             query,
             filters,
             limit: take,
             other_statistics: others,
             ..RankRequest::default()
         };
-        self.read(program, |reader| rank_table(reader, &ask, &plan))
+        self.read(program, |reader| rank_table(reader, &request, &plan))
     }
 
     /// Returns the matching rows as ranked by FTS5, best first.
@@ -189,13 +189,13 @@ struct TestQuery {
 }
 
 impl TestQuery {
-    fn random(dice: &mut SeededRng, corpus: &TestCorpus) -> Self {
+    fn random(rng: &mut SeededRng, corpus: &TestCorpus) -> Self {
         let mut query = Self::default();
-        for _ in 0..=dice.below(5) {
-            query.add_part(dice, corpus);
+        for _ in 0..=rng.below(5) {
+            query.add_part(rng, corpus);
         }
         if query.scored.is_empty() {
-            query.add_word(dice.random_word(&corpus.words), corpus);
+            query.add_word(rng.random_word(&corpus.words), corpus);
         }
         query
     }
@@ -206,12 +206,12 @@ impl TestQuery {
         self.typed.push(word);
     }
 
-    fn add_part(&mut self, dice: &mut SeededRng, corpus: &TestCorpus) {
-        let word = dice.random_word(&corpus.words);
-        let column = dice.below(COLUMNS.len());
+    fn add_part(&mut self, rng: &mut SeededRng, corpus: &TestCorpus) {
+        let word = rng.random_word(&corpus.words);
+        let column = rng.below(COLUMNS.len());
         let named = FIELDS[column].0;
         let stemmed = format!("\"{}\"", with_stem(&word.to_lowercase(), str::to_owned));
-        match dice.below(10) {
+        match rng.below(10) {
             0..4 => self.add_word(word, corpus),
             // Repeats an earlier word.
             4 => match self.typed.iter().position(|typed| !typed.contains(['"', ':', '*', '-'])) {
@@ -220,13 +220,13 @@ impl TestQuery {
                 None => self.add_word(word, corpus),
             },
             5 => {
-                let beginning: String = word.chars().take(2 + dice.below(8)).collect();
+                let beginning: String = word.chars().take(2 + rng.below(8)).collect();
                 self.scored
                     .push(corpus.restrict_columns(None, &corpus.prefix_expression(&beginning)));
                 self.typed.push(format!("{beginning}*"));
             }
             6 => {
-                let (typed, phrase) = corpus.random_phrase(dice);
+                let (typed, phrase) = corpus.random_phrase(rng);
                 self.require(format!("\"{typed}\""), corpus.restrict_columns(None, &phrase));
             }
             7 => self.require(
@@ -234,7 +234,7 @@ impl TestQuery {
                 corpus.restrict_columns(Some(column), &stemmed),
             ),
             8 => {
-                let (typed, phrase) = corpus.random_phrase(dice);
+                let (typed, phrase) = corpus.random_phrase(rng);
                 let phrase = corpus.restrict_columns(Some(column), &phrase);
                 self.require(format!("{named}:\"{typed}\""), phrase);
             }
@@ -265,11 +265,11 @@ struct TestCorpus {
 }
 
 impl TestCorpus {
-    fn new(dice: &mut SeededRng, parts: usize) -> Self {
-        let table = table([dice.random_weight(), dice.random_weight(), dice.random_weight()]);
+    fn new(rng: &mut SeededRng, parts: usize) -> Self {
+        let table = table([rng.random_weight(), rng.random_weight(), rng.random_weight()]);
         let restrictions: [&[&'static str]; 5] =
             [&[], &[], &["body"], &["title", "tags"], &["tags", "body"]];
-        let columns = dice.one_of(&restrictions);
+        let columns = rng.one_of(&restrictions);
         Self {
             words: artificial_words(),
             texts: HashMap::new(),
@@ -280,23 +280,23 @@ impl TestCorpus {
         }
     }
 
-    fn write(&mut self, row: i64, dice: &mut SeededRng) {
-        let longest = *dice.one_of(&[2, 30, 30, 30, 300]);
-        let texts = [5, longest, 4].map(|longest| dice.random_text(&self.words, longest));
+    fn write(&mut self, row: i64, rng: &mut SeededRng) {
+        let longest = *rng.one_of(&[2, 30, 30, 30, 300]);
+        let texts = [5, longest, 4].map(|longest| rng.random_text(&self.words, longest));
         let [title, body, tags] = texts.each_ref().map(|words| words.join(" "));
         let title = (!title.is_empty()).then_some(title);
         let parameters = named_params! {
             ":row": row, ":title": title, ":body": body, ":tags": tags,
         };
-        let program = self.writer.unwrap_or_else(|| dice.below(2));
+        let program = self.writer.unwrap_or_else(|| rng.below(2));
         self.part_of(row).write(program, row, WRITE, parameters);
         self.single_table.write(0, row, WRITE, parameters);
         self.texts.insert(row, texts);
     }
 
-    fn remove(&mut self, row: i64, dice: &mut SeededRng) {
+    fn remove(&mut self, row: i64, rng: &mut SeededRng) {
         let parameters = named_params! { ":row": row };
-        let program = self.writer.unwrap_or_else(|| dice.below(2));
+        let program = self.writer.unwrap_or_else(|| rng.below(2));
         self.part_of(row).write(program, row, REMOVE, parameters);
         self.single_table.write(0, row, REMOVE, parameters);
         self.texts.remove(&row);
@@ -329,16 +329,16 @@ impl TestCorpus {
     }
 
     /// Returns a random phrase that usually occurs in a row: as typed, and as tokens.
-    fn random_phrase(&self, dice: &mut SeededRng) -> (String, String) {
+    fn random_phrase(&self, rng: &mut SeededRng) -> (String, String) {
         let mut rows: Vec<&i64> = self.texts.keys().collect();
         rows.sort();
         let words = match rows.as_slice() {
             [] => Vec::new(),
-            rows => self.texts[*dice.one_of(rows)].concat(),
+            rows => self.texts[*rng.one_of(rows)].concat(),
         };
-        let start = dice.below(words.len() + 1);
-        let words: Vec<String> = words.into_iter().skip(start).take(1 + dice.below(3)).collect();
-        let words = if words.is_empty() { vec![dice.random_word(&self.words)] } else { words };
+        let start = rng.below(words.len() + 1);
+        let words: Vec<String> = words.into_iter().skip(start).take(1 + rng.below(3)).collect();
+        let words = if words.is_empty() { vec![rng.random_word(&self.words)] } else { words };
         let tokens: Vec<String> =
             words.iter().map(|word| exact_token(&word.to_lowercase())).collect();
         (words.join(" "), format!("\"{}\"", tokens.join(" ")))
@@ -364,10 +364,10 @@ impl TestCorpus {
         &self,
         query: &TestQuery,
         take: usize,
-        dice: &mut SeededRng,
+        rng: &mut SeededRng,
     ) -> (Vec<(i64, f64)>, usize) {
         let query = Arc::new(FtsQuery::parse(&query.typed.join(" ")));
-        let program = dice.below(2);
+        let program = rng.below(2);
         let rank = |part: &TestTable, take, others| {
             part.rank(program, &query, &self.columns, take, others)
         };
@@ -390,12 +390,12 @@ impl TestCorpus {
     }
 
     /// Compares both rankings and returns the number of matches.
-    fn compare_rankings(&self, dice: &mut SeededRng) -> usize {
-        let query = TestQuery::random(dice, self);
+    fn compare_rankings(&self, rng: &mut SeededRng) -> usize {
+        let query = TestQuery::random(rng, self);
         let exact = self.ranked_by_fts5(&query);
         let scores: HashMap<i64, f64> = exact.iter().copied().collect();
-        for take in [1, 2 + dice.below(20), 10_000] {
-            let (found, total) = self.ranked(&query, take, dice);
+        for take in [1, 2 + rng.below(20), 10_000] {
+            let (found, total) = self.ranked(&query, take, rng);
             assert_eq!(total, exact.len(), "{query:?}");
             assert_eq!(found.len(), exact.len().min(take), "{query:?}");
             for ((row, score), (_, in_place)) in found.iter().zip(&exact) {
@@ -414,30 +414,30 @@ fn is_nearly_equal(one: f64, other: f64) -> bool {
 
 /// Queries, writes and queries again. Row numbers start at `first` with the step `apart`.
 fn query_and_write(seed: u64, parts: usize, apart: i64, first: i64) {
-    let mut dice = SeededRng(seed);
-    let mut corpus = TestCorpus::new(&mut dice, parts);
-    assert_eq!(corpus.compare_rankings(&mut dice), 0);
+    let mut rng = SeededRng(seed);
+    let mut corpus = TestCorpus::new(&mut rng, parts);
+    assert_eq!(corpus.compare_rankings(&mut rng), 0);
     let row = |number: usize| first + i64::try_from(number).unwrap() * apart;
     for number in 0..300 {
-        corpus.write(row(number), &mut dice);
+        corpus.write(row(number), &mut rng);
     }
     let mut found = 0;
     for _ in 0..12 {
-        found += (0..12).map(|_| corpus.compare_rankings(&mut dice)).sum::<usize>();
+        found += (0..12).map(|_| corpus.compare_rankings(&mut rng)).sum::<usize>();
         // Writes of one's own process are tracked by row; those of another are not.
-        corpus.writer = [Some(0), Some(1), None][dice.below(3)];
-        for _ in 0..dice.below(8) {
-            let (changed, gone) = (row(dice.below(330)), row(dice.below(330)));
-            corpus.write(changed, &mut dice);
-            corpus.remove(gone, &mut dice);
+        corpus.writer = [Some(0), Some(1), None][rng.below(3)];
+        for _ in 0..rng.below(8) {
+            let (changed, gone) = (row(rng.below(330)), row(rng.below(330)));
+            corpus.write(changed, &mut rng);
+            corpus.remove(gone, &mut rng);
         }
     }
     assert!(found > 1_000, "{found} matches say little");
     let rows: Vec<i64> = corpus.texts.keys().copied().collect();
     for row in rows {
-        corpus.remove(row, &mut dice);
+        corpus.remove(row, &mut rng);
     }
-    assert_eq!(corpus.compare_rankings(&mut dice), 0);
+    assert_eq!(corpus.compare_rankings(&mut rng), 0);
 }
 
 #[test]
@@ -491,11 +491,11 @@ fn replacement_of_equal_length_is_detected() {
 fn table_with_porter_tokenizer_ranks_like_fts5() {
     let create = "CREATE VIRTUAL TABLE toy_fts USING fts5 (title, body, tags, tokenize = 'porter unicode61')";
     let toy = TestTable::with_create_sql(create, table([2.0, 1.0, 0.5]));
-    let mut dice = SeededRng(7);
+    let mut rng = SeededRng(7);
     let words = ["rye", "oat", "malt", "oven", "dough", "salt", "crust", "yeast"];
     for row in 1..400 {
         let [title, body, tags] = [2, 30, 3].map(|count| {
-            let picked = (0..dice.below(count)).map(|_| words[dice.below(8).min(dice.below(8))]);
+            let picked = (0..rng.below(count)).map(|_| words[rng.below(8).min(rng.below(8))]);
             picked.collect::<Vec<_>>().join(" ")
         });
         let parameters =

@@ -63,10 +63,14 @@ impl Source for Media {
         })
     }
 
-    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
-        let types = &ask.filters.media_types;
+    fn rank_matches(
+        &self,
+        reader: &Reader<'_>,
+        request: &RankRequest,
+    ) -> Result<Ranking, SourceError> {
+        let types = &request.filters.media_types;
         let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
-        let (from, to) = (ask.filters.date_from, ask.filters.date_to);
+        let (from, to) = (request.filters.date_from, request.filters.date_to);
         let filtered = types.is_some() || from.is_some() || to.is_some();
         let filters = named_params! { ":types": types, ":date_from": from, ":date_to": to };
         let plan = RankPlan {
@@ -76,7 +80,7 @@ impl Source for Media {
             identify_sql: include_str!("../sql/identify.sql"),
             read_uri: uri,
         };
-        Ok(rank_table(reader, ask, &plan)?)
+        Ok(rank_table(reader, request, &plan)?)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {

@@ -59,8 +59,12 @@ impl Source for Notes {
         })
     }
 
-    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
-        let keywords = &ask.filters.keywords;
+    fn rank_matches(
+        &self,
+        reader: &Reader<'_>,
+        request: &RankRequest,
+    ) -> Result<Ranking, SourceError> {
+        let keywords = &request.filters.keywords;
         let filtered = !keywords.is_empty();
         let keywords = serde_json::json!(keywords).to_string();
         let filters = named_params! { ":keywords": keywords };
@@ -71,7 +75,7 @@ impl Source for Notes {
             identify_sql: include_str!("../sql/identify.sql"),
             read_uri: uri,
         };
-        Ok(rank_table(reader, ask, &plan)?)
+        Ok(rank_table(reader, request, &plan)?)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {

@@ -190,7 +190,7 @@ async fn search_collections(
         let (opened, deadline) = (Arc::clone(opened), deadline.clone());
         let queries: Vec<_> = phrases.iter().map(|it| Arc::new(FtsQuery::parse(it))).collect();
         toolbox.run_blocking(call, move || {
-            let ask = |query| {
+            let request = |query| {
                 retrieve::search_full_text(
                     &opened,
                     query,
@@ -199,7 +199,7 @@ async fn search_collections(
                     &deadline,
                 )
             };
-            queries.iter().map(ask).collect::<Vec<_>>()
+            queries.iter().map(request).collect::<Vec<_>>()
         })
     };
     let (words, vectors): (_, Vec<Arc<[f32]>>) = join(words, vectors).await;
@@ -225,7 +225,7 @@ fn search_vectors(
     deadline: &Deadline,
 ) -> Vec<HitList> {
     let filter = DocumentFilter::default();
-    let ask = |vector: &Arc<[f32]>| {
+    let request = |vector: &Arc<[f32]>| {
         retrieve::search_vectors(
             opened,
             vector,
@@ -236,7 +236,7 @@ fn search_vectors(
             deadline,
         )
     };
-    vectors.iter().map(ask).collect()
+    vectors.iter().map(request).collect()
 }
 
 /// Searches the user's library for a phrase.

@@ -13,7 +13,7 @@ pub(super) async fn apply_change(
     source: SourceName,
     change: Change,
 ) -> Result<ToolOutput<ChangedItem>, CallError> {
-    let library = toolbox.roster().library(&call.principal);
+    let library = toolbox.registry().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let written = source.apply_change(change, toolbox.deadline(call)).await?;
     library.start_indexing();

@@ -56,12 +56,12 @@ fn whatever_a_tool_is_called_with_it_answers_as_it_promises_or_says_what_is_wron
     let tools = tools.as_array().unwrap();
     assert!(tools.len() > 35, "everything is there: {}", tools.len());
     let known = known(&server);
-    let mut dice = SeededRng(20_261_122);
+    let mut rng = SeededRng(20_261_122);
     let (mut answered, mut refused) = (0, 0);
     for round in 0..CALLS {
         for tool in tools {
             let name = tool["name"].as_str().unwrap();
-            let arguments = Maker { dice: &mut dice, known: &known }.arguments(tool);
+            let arguments = Maker { rng: &mut rng, known: &known }.arguments(tool);
             let params = json!({ "name": name, "arguments": arguments });
             let answer = client.exchange(&json_rpc_request("tools/call", &params));
             let whole = || format!("round {round}: {params}: {answer}");

@@ -60,7 +60,7 @@ fn names(answer: &Value, found: &mut Vec<String>) {
 
 impl User {
     /// Asks something, and tells the whole answer.
-    fn ask(&self, server: &Server, method: &str, params: &Value) -> String {
+    fn request(&self, server: &Server, method: &str, params: &Value) -> String {
         let client = server.client().with_bearer_token(&self.key);
         client.exchange(&json_rpc_request(method, params)).to_string()
     }
@@ -80,10 +80,10 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
         client.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().clone()
     };
     assert!(tools.iter().any(|tool| tool["name"] == "notes.create"), "both may write");
-    let mut dice = SeededRng(7_744);
+    let mut rng = SeededRng(7_744);
     let mut own = [0, 0];
     for step in 0..STEPS {
-        let who = dice.next_below(2);
+        let who = rng.next_below(2);
         // Words that both have, and everything that either was ever told.
         let mut known: Vec<String> =
             ["stone", "lantern", "here", "new"].map(str::to_owned).to_vec();
@@ -92,13 +92,13 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
         let other = users[1 - who].secret;
         // A question that says the word would have it in its answer.
         known.retain(|name| !name.contains(other));
-        let (method, mut params) = match dice.next_below(10) {
+        let (method, mut params) = match rng.next_below(10) {
             0 => ("resources/list", json!({})),
-            1 => ("resources/read", json!({ "uri": dice.choose(&known) })),
+            1 => ("resources/read", json!({ "uri": rng.choose(&known) })),
             2 => ("prompts/list", json!({})),
             _ => {
-                let tool = dice.choose(&tools).clone();
-                let arguments = Maker { dice: &mut dice, known: &known }.arguments(&tool);
+                let tool = rng.choose(&tools).clone();
+                let arguments = Maker { rng: &mut rng, known: &known }.arguments(&tool);
                 ("tools/call", json!({ "name": tool["name"], "arguments": arguments }))
             }
         };
@@ -106,7 +106,7 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
             let text = format!("A note on {} things like a stone.", users[who].secret);
             params["arguments"]["content"] = text.into();
         }
-        let answer = users[who].ask(&server, method, &params);
+        let answer = users[who].request(&server, method, &params);
         assert!(!answer.contains(other), "step {step}: {method} {params}: {answer}");
         if answer.contains(users[who].secret) {
             own[who] += 1;

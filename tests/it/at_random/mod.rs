@@ -30,7 +30,7 @@ const AWKWARD: [&str; 16] = [
 
 /// Makes up arguments.
 struct Maker<'a> {
-    dice: &'a mut SeededRng,
+    rng: &'a mut SeededRng,
     /// Texts that mean something here: words, names, ids, URIs.
     known: &'a [String],
 }
@@ -41,22 +41,22 @@ impl Maker<'_> {
     fn arguments(&mut self, tool: &Value) -> Value {
         let schema = &tool["inputSchema"];
         let mut made = self.value(schema, 0);
-        match (self.dice.next_below(4), made.as_object_mut()) {
+        match (self.rng.next_below(4), made.as_object_mut()) {
             (0, Some(fields)) => {
                 let names: Vec<String> = schema["properties"]
                     .as_object()
                     .map(|properties| properties.keys().cloned().collect())
                     .unwrap_or_default();
-                let name = if names.is_empty() || self.dice.next_below(5) == 0 {
+                let name = if names.is_empty() || self.rng.next_below(5) == 0 {
                     "surprise".to_owned()
                 } else {
-                    self.dice.choose(&names).clone()
+                    self.rng.choose(&names).clone()
                 };
                 fields.insert(name, self.anything(0));
                 made
             }
             // No arguments at all may be left out, but are not to be null.
-            (1, _) if self.dice.next_below(5) == 0 => match self.anything(0) {
+            (1, _) if self.rng.next_below(5) == 0 => match self.anything(0) {
                 Value::Null => json!([]),
                 anything => anything,
             },
@@ -67,10 +67,10 @@ impl Maker<'_> {
     /// A value that a schema allows, as far as it says.
     fn value(&mut self, schema: &Value, depth: usize) -> Value {
         if let Some(names) = schema["enum"].as_array() {
-            return self.dice.choose(names).clone();
+            return self.rng.choose(names).clone();
         }
         let kind = match &schema["type"] {
-            Value::Array(kinds) => self.dice.choose(kinds).clone(),
+            Value::Array(kinds) => self.rng.choose(kinds).clone(),
             kind => kind.clone(),
         };
         match kind.as_str() {
@@ -80,7 +80,7 @@ impl Maker<'_> {
                 };
                 let mut fields = Map::new();
                 for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-                    if required(name) || self.dice.next_below(4) == 0 {
+                    if required(name) || self.rng.next_below(4) == 0 {
                         fields.insert(name.clone(), self.value(property, depth + 1));
                     }
                 }
@@ -88,7 +88,7 @@ impl Maker<'_> {
             }
             Some("array") => {
                 let least = schema["minItems"].as_u64().unwrap_or(0);
-                let count = usize::try_from(least).unwrap() + self.dice.next_below(3);
+                let count = usize::try_from(least).unwrap() + self.rng.next_below(3);
                 (0..count).map(|_| self.value(&schema["items"], depth + 1)).collect()
             }
             Some("string") => self.text().into(),
@@ -96,38 +96,38 @@ impl Maker<'_> {
                 let least = schema["minimum"].as_i64().unwrap_or(0);
                 let most = schema["maximum"].as_i64().unwrap_or(least + 50);
                 let span = usize::try_from(most - least + 1).unwrap();
-                (least + i64::try_from(self.dice.next_below(span)).unwrap()).into()
+                (least + i64::try_from(self.rng.next_below(span)).unwrap()).into()
             }
             Some("number") => {
-                json!(f64::from(u8::try_from(self.dice.next_below(100)).unwrap()) / 50.0)
+                json!(f64::from(u8::try_from(self.rng.next_below(100)).unwrap()) / 50.0)
             }
-            Some("boolean") => (self.dice.next_below(2) == 0).into(),
+            Some("boolean") => (self.rng.next_below(2) == 0).into(),
             _ => self.anything(depth),
         }
     }
 
     fn text(&mut self) -> String {
-        match self.dice.next_below(8) {
-            0 => (*self.dice.choose(&AWKWARD)).to_owned(),
-            1 => format!("{} {}", self.dice.choose(self.known), self.dice.choose(self.known)),
-            _ => self.dice.choose(self.known).clone(),
+        match self.rng.next_below(8) {
+            0 => (*self.rng.choose(&AWKWARD)).to_owned(),
+            1 => format!("{} {}", self.rng.choose(self.known), self.rng.choose(self.known)),
+            _ => self.rng.choose(self.known).clone(),
         }
     }
 
     /// Whatever JSON can say.
     fn anything(&mut self, depth: usize) -> Value {
-        match self.dice.next_below(if depth < 3 { 9 } else { 7 }) {
+        match self.rng.next_below(if depth < 3 { 9 } else { 7 }) {
             0 => Value::Null,
             1 => true.into(),
             2 => json!(i64::MAX),
             3 => json!(-1),
             4 => json!(1e300),
             5 => self.text().into(),
-            6 => "x".repeat(self.dice.next_below(5_000)).into(),
-            7 => (0..self.dice.next_below(4)).map(|_| self.anything(depth + 1)).collect(),
+            6 => "x".repeat(self.rng.next_below(5_000)).into(),
+            7 => (0..self.rng.next_below(4)).map(|_| self.anything(depth + 1)).collect(),
             _ => {
                 let names = ["query", "id", "source", "retrieval", "mode", "filters"];
-                let name = *self.dice.choose(&names);
+                let name = *self.rng.choose(&names);
                 json!({ name: self.anything(depth + 1) })
             }
         }

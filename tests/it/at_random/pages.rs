@@ -15,21 +15,21 @@ const WORDS: [&str; 12] = [
 ];
 
 /// A word; one in front is said more often.
-fn word(dice: &mut SeededRng) -> &'static str {
-    let most = dice.next_below(WORDS.len()) + 1;
-    WORDS[dice.next_below(most)]
+fn word(rng: &mut SeededRng) -> &'static str {
+    let most = rng.next_below(WORDS.len()) + 1;
+    WORDS[rng.next_below(most)]
 }
 
-fn words(dice: &mut SeededRng, most: usize) -> String {
-    let count = dice.next_below(most) + 1;
-    (0..count).map(|_| word(dice)).collect::<Vec<_>>().join(" ")
+fn words(rng: &mut SeededRng, most: usize) -> String {
+    let count = rng.next_below(most) + 1;
+    (0..count).map(|_| word(rng)).collect::<Vec<_>>().join(" ")
 }
 
-fn library(dice: &mut SeededRng) -> Library {
+fn library(rng: &mut SeededRng) -> Library {
     let library = Library::new();
     for kind in ["notes", "media"] {
         for number in 0..40 {
-            let text = format!("# {}\n\n{}", words(dice, 3), words(dice, 40));
+            let text = format!("# {}\n\n{}", words(rng, 3), words(rng, 40));
             library.write_file(&format!("{kind}/{number}.md"), text);
         }
         let folder = library.file_path(kind);
@@ -46,19 +46,19 @@ fn key(hit: &Value) -> String {
 
 #[test]
 fn pages_of_any_search_are_the_whole_once_and_scores_fall_from_one() {
-    let mut dice = SeededRng(99);
-    let library = library(&mut dice);
+    let mut rng = SeededRng(99);
+    let library = library(&mut rng);
     let server = library.serve_with_settings(
         "[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n\
          [embeddings]\nprovider = \"stub\"\ndimensions = 64\n",
     );
     let client = server.client();
     for _ in 0..SEARCHES {
-        let count = dice.next_below(SOURCES.len()) + 1;
+        let count = rng.next_below(SOURCES.len()) + 1;
         let sources: Vec<&str> = SOURCES.into_iter().take(count).collect();
-        let mode = *dice.choose(&["fts", "fts", "fts", "vector", "hybrid"]);
-        let order = *dice.choose(&["relevance", "relevance", "recent"]);
-        let mut search = json!({ "query": words(&mut dice, 4), "sources": sources, "mode": mode,
+        let mode = *rng.choose(&["fts", "fts", "fts", "vector", "hybrid"]);
+        let order = *rng.choose(&["relevance", "relevance", "recent"]);
+        let mut search = json!({ "query": words(&mut rng, 4), "sources": sources, "mode": mode,
             "limit": 100 });
         if mode == "fts" {
             search["order_by"] = order.into();
@@ -79,7 +79,7 @@ fn pages_of_any_search_are_the_whole_once_and_scores_fall_from_one() {
         let mut paged: Vec<String> = Vec::new();
         let mut next = json!(0);
         while !next.is_null() && paged.len() < all.len() {
-            search["limit"] = (dice.next_below(20) + 1).into();
+            search["limit"] = (rng.next_below(20) + 1).into();
             search["offset"] = next;
             let page = client.call_tool("knowledge.search", &search);
             assert_eq!(page["has_more"], page["next_offset"].is_u64(), "{search}: {page}");
@@ -96,13 +96,13 @@ fn pages_of_any_search_are_the_whole_once_and_scores_fall_from_one() {
 
 #[test]
 fn whatever_is_searched_in_a_session_nothing_is_shown_twice_before_all_was_shown() {
-    let mut dice = SeededRng(4_711);
-    let library = library(&mut dice);
+    let mut rng = SeededRng(4_711);
+    let library = library(&mut rng);
     let server = library
         .serve_with_settings("[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n");
     for _ in 0..20 {
         let client = server.client();
-        let query = words(&mut dice, 2);
+        let query = words(&mut rng, 2);
         let whole = client.call_tool("knowledge.search", &json!({ "query": query, "limit": 100 }));
         let total = whole["results"].as_array().unwrap().len();
         let begun = json!({ "query": query, "limit": 7, "session": "new" });
@@ -116,7 +116,7 @@ fn whatever_is_searched_in_a_session_nothing_is_shown_twice_before_all_was_shown
             for hit in hits {
                 assert!(shown.insert(key(hit)), "{query}: {} is shown twice", key(hit));
             }
-            let limit = dice.next_below(30) + 1;
+            let limit = rng.next_below(30) + 1;
             let again = json!({ "query": query, "limit": limit, "session": session });
             found = client.call_tool("knowledge.search", &again);
         }

@@ -9,7 +9,7 @@ use vademecum_collections::{Access, Scope};
 use vademecum_core::auth::local_principal;
 use vademecum_kit::model::Deadline;
 
-use super::{begin, dice, is_sound, kill_at, lines, rounds, size};
+use super::{begin, is_sound, kill_at, lines, rng, rounds, size};
 use crate::{
     support::{Library, McpClient, StdioClient, vademecum_command},
     writing::{WRITE_ENABLED, create_note, read_note},
@@ -32,7 +32,7 @@ fn call(id: u64, tool: &str, arguments: &Value) -> String {
 
 #[test]
 fn what_was_answered_is_there_after_the_server_was_killed_at_any_moment() {
-    let (library, mut dice) = (Library::new(), dice());
+    let (library, mut rng) = (Library::new(), rng());
     let log = create_note(&piped(&library), "Log", "Begin.");
     let (mut words, mut lines) = (Vec::new(), vec!["Begin.".to_owned()]);
     for round in 0..rounds() {
@@ -48,7 +48,7 @@ fn what_was_answered_is_there_after_the_server_was_killed_at_any_moment() {
             });
         }
         let mut answers: Vec<Value> =
-            (0..dice.next_below(WRITES)).map(|_| pipe.read_message()).collect();
+            (0..rng.next_below(WRITES)).map(|_| pipe.read_message()).collect();
         answers.extend(pipe.kill());
         for answer in answers {
             assert_eq!(answer["result"]["isError"], false, "{answer}");
@@ -99,7 +99,7 @@ fn notes(library: &Library) -> std::path::PathBuf {
 
 #[test]
 fn an_import_that_is_killed_completes_when_it_is_repeated() {
-    let (whole, mut dice) = (Library::new(), dice());
+    let (whole, mut rng) = (Library::new(), rng());
     let folder = notes(&whole);
     let all = FILES as u64;
     assert_eq!(import(&whole, &folder), [all, 0, 0]);
@@ -110,7 +110,7 @@ fn an_import_that_is_killed_completes_when_it_is_repeated() {
             vademecum_command().args(["import", "notes"]).arg(&folder),
             &library.data_folder(),
         );
-        kill_at(&mut importing, &library.data_folder(), dice.next_below(written * 5 / 4));
+        kill_at(&mut importing, &library.data_folder(), rng.next_below(written * 5 / 4));
         is_sound(&library.run(&["check"]));
         let [new, updated, unchanged] = import(&library, &folder);
         assert_eq!((new + unchanged, updated), (all, 0), "nothing is made twice");
@@ -120,7 +120,7 @@ fn an_import_that_is_killed_completes_when_it_is_repeated() {
         let found = server.client().call_tool("notes.search", &json!({ "query": "thimble" }));
         assert_eq!(found["total_estimated"], all);
         for _ in 0..10 {
-            let word = format!("n{}", dice.next_below(FILES));
+            let word = format!("n{}", rng.next_below(FILES));
             assert_eq!(
                 server.client().search_uris("notes.search", &json!({ "query": word })).len(),
                 1
@@ -153,7 +153,7 @@ fn build(library: &Library, version: &str) {
 
 #[test]
 fn a_build_that_is_killed_leaves_the_old_collection_whole_and_the_next_completes() {
-    let (library, mut dice) = (Library::new(), dice());
+    let (library, mut rng) = (Library::new(), rng());
     let text = "Knead the dough until it is smooth, and let it rest. ".repeat(40);
     for number in 0..150 {
         library.write_file(&format!("docs/{number}.md"), format!("# Part {number}\n\n{text}\n"));
@@ -164,13 +164,13 @@ fn a_build_that_is_killed_leaves_the_old_collection_whole_and_the_next_completes
     let written = size(&folder);
     for round in 0..rounds() {
         // In its place, or in a file of its own.
-        let way: &[&str] = if dice.next_below(3) == 0 { &[] } else { &["--rebuild"] };
+        let way: &[&str] = if rng.next_below(3) == 0 { &[] } else { &["--rebuild"] };
         let mut command = vademecum_command();
         command.args(["collection", "build", "kb"]).arg(library.file_path("docs"));
         command.args(["--project", "P", "--version", &format!("{round}")]).args(way);
         let mut building = begin(&mut command, &library.data_folder());
         let before = size(&folder);
-        kill_at(&mut building, &folder, before + dice.next_below(written * 5 / 4));
+        kill_at(&mut building, &folder, before + rng.next_below(written * 5 / 4));
         let now = versions(&library);
         assert!(matches!(&now[..], [(_, count)] if *count == chunks), "{round}: {now:?}");
         is_sound(&library.run(&["check"]));
@@ -191,7 +191,7 @@ fn drafts(folder: &Path) -> Vec<std::path::PathBuf> {
 
 #[test]
 fn a_backup_that_is_killed_is_none_or_whole() {
-    let (library, mut dice) = (Library::new(), dice());
+    let (library, mut rng) = (Library::new(), rng());
     let all = FILES as u64;
     assert_eq!(import(&library, &notes(&library)), [all, 0, 0]);
     let written = size(&library.data_folder());
@@ -201,7 +201,7 @@ fn a_backup_that_is_killed_is_none_or_whole() {
         let mut command = vademecum_command();
         command.arg("backup").arg(folder.join("one"));
         let mut copying = begin(&mut command, &library.data_folder());
-        kill_at(&mut copying, &folder, dice.next_below(written * 5 / 4));
+        kill_at(&mut copying, &folder, rng.next_below(written * 5 / 4));
         let restored = |from: &Path| {
             let other = Library::new();
             let done = other.run(&["restore", from.to_str().unwrap()]);

@@ -35,7 +35,7 @@ fn rounds() -> u64 {
 
 /// Thrown anew, or as the environment says.
 #[expect(clippy::print_stdout, reason = "a test that fails tells how to repeat it")]
-fn dice() -> SeededRng {
+fn rng() -> SeededRng {
     let wanted = env::var_os("VADEMECUM_FAULT_SEED");
     let seed = wanted.map_or_else(
         || {

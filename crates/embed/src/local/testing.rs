@@ -161,10 +161,12 @@ impl TinyModel {
         let mut said = vec![vec![0.0; WIDTH]; rows.len()];
         for head in 0..HEADS {
             let span = head * size..(head + 1) * size;
-            for (row, ask) in asks.iter().enumerate() {
+            for (row, request) in asks.iter().enumerate() {
                 let weights: Vec<f64> = answers
                     .iter()
-                    .map(|answer| span.clone().map(|it| ask[it] * answer[it]).sum::<f64>() / 2.0)
+                    .map(|answer| {
+                        span.clone().map(|it| request[it] * answer[it]).sum::<f64>() / 2.0
+                    })
                     .map(f64::exp)
                     .collect();
                 let sum: f64 = weights.iter().sum();

@@ -63,7 +63,7 @@ fn check_header(header: &str, found: Option<&str>, wanted: &str) -> Result<(), F
 /// Checks that `Mcp-Param-…` headers match the arguments. A schema marks such a parameter with
 /// `x-mcp-header`.
 pub(crate) fn check_parameter_headers(
-    mirror: &MessageHeaders,
+    replica: &MessageHeaders,
     schema: &Value,
     arguments: Option<&RawValue>,
 ) -> Result<(), Failure> {
@@ -77,7 +77,7 @@ pub(crate) fn check_parameter_headers(
         let arguments: Value =
             arguments.and_then(|text| serde_json::from_str(text.get()).ok()).unwrap_or_default();
         let wanted = arguments.get(name).and_then(argument_text);
-        let found = mirror
+        let found = replica
             .parameters
             .iter()
             .find(|(known, _)| known.eq_ignore_ascii_case(header))
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn headers_must_match_message() {
         let params = raw_json(&json!({ "name": "Ünsal" }));
-        let check = |mirror: MessageHeaders| {
-            mirror.check_message("2026-07-28", "tools/call", Some(&params))
+        let check = |replica: MessageHeaders| {
+            replica.check_message("2026-07-28", "tools/call", Some(&params))
         };
         let encoded = "=?base64?w5xuc2Fs?=";
         check(headers("2026-07-28", "tools/call", Some(encoded))).unwrap();
@@ -160,9 +160,9 @@ mod tests {
         let check = |header: Option<&str>, argument: Value| {
             let parameters =
                 header.map(|value| ("region".to_owned(), Some(value.to_owned()))).into_iter();
-            let mirror =
+            let replica =
                 MessageHeaders { parameters: parameters.collect(), ..MessageHeaders::default() };
-            check_parameter_headers(&mirror, &schema, Some(&raw_json(&argument)))
+            check_parameter_headers(&replica, &schema, Some(&raw_json(&argument)))
         };
         check(Some("eu"), json!({ "region": "eu" })).unwrap();
         check(Some("7"), json!({ "region": 7 })).unwrap();

@@ -72,10 +72,10 @@ pub(crate) fn detect_request_mode(
     method: &str,
     params: Option<&RawValue>,
     meta: &mut RequestMeta,
-    mirror: Option<&MessageHeaders>,
+    replica: Option<&MessageHeaders>,
 ) -> Result<RequestMode, (ProtocolVersion, Failure)> {
     const ALONE: ProtocolVersion = ProtocolVersion::V2026_07_28;
-    let header = mirror.and_then(|mirror| mirror.version.as_deref());
+    let header = replica.and_then(|replica| replica.version.as_deref());
     let in_header = header.and_then(ProtocolVersion::from_date);
     if method == "initialize" && meta.version.is_none() && in_header != Some(ALONE) {
         // The handshake names its version in the parameters.
@@ -100,8 +100,8 @@ pub(crate) fn detect_request_mode(
              version of this request, or open a session with `initialize`",
         ));
     };
-    if let Some(mirror) = mirror
-        && let Err(failure) = mirror.check_message(&version, method, params)
+    if let Some(replica) = replica
+        && let Err(failure) = replica.check_message(&version, method, params)
     {
         return refuse(failure);
     }

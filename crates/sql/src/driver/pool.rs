@@ -138,9 +138,9 @@ where
         session.set_clean(matches!(reset, Ok(true)));
     }
 
-    async fn acquire(&self, patience: Duration) -> Result<ConnectionLease<M>, SqlError> {
+    async fn acquire(&self, timeout: Duration) -> Result<ConnectionLease<M>, SqlError> {
         let timeouts = Timeouts {
-            wait: Some(patience),
+            wait: Some(timeout),
             create: Some(self.connect_timeout),
             recycle: Some(self.connect_timeout),
         };

@@ -225,12 +225,12 @@ fn deep_statements_are_checked_fast_without_overflow() {
 
 #[test]
 fn guard_withstands_mutated_statements() {
-    let mut dice = SeededRng(1);
+    let mut rng = SeededRng(1);
     for (engine, vectors) in load_vectors() {
         let statements = vectors.reads.iter().chain(vectors.refused.values().flatten());
         for statement in statements {
             for _ in 0..20 {
-                let text = dice.mutate(statement);
+                let text = rng.mutate(statement);
                 check_condition(engine, &text).ok();
                 check_write(engine, &text).ok();
                 let Ok(query) = check_query(engine, &text) else { continue };

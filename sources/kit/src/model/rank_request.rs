@@ -166,8 +166,8 @@ pub struct Deadline {
 
 impl Deadline {
     /// Creates a deadline `patience` from now.
-    pub fn after(patience: std::time::Duration) -> Self {
-        Self { expires_at: Instant::now() + patience, cancel: None }
+    pub fn after(timeout: std::time::Duration) -> Self {
+        Self { expires_at: Instant::now() + timeout, cancel: None }
     }
 
     /// Adds a cancellation flag that can end the work before the deadline.

@@ -47,12 +47,12 @@ mod tests {
 
     #[test]
     fn threshold_excludes_nothing_until_limit_is_reached() {
-        let floor = ScoreThreshold::new(3);
-        assert_eq!(floor.lowest_with([5.0, 4.0].into_iter()), f64::NEG_INFINITY);
-        floor.raise([5.0, 1.0].into_iter());
-        assert_eq!(floor.lowest_with([4.0].into_iter()), 1.0);
-        assert_eq!(floor.lowest_with([4.0, 3.0, 2.0].into_iter()), 3.0);
-        floor.raise([4.0, 3.0].into_iter());
-        assert_eq!(floor.lowest_with([].into_iter()), 3.0);
+        let threshold = ScoreThreshold::new(3);
+        assert_eq!(threshold.lowest_with([5.0, 4.0].into_iter()), f64::NEG_INFINITY);
+        threshold.raise([5.0, 1.0].into_iter());
+        assert_eq!(threshold.lowest_with([4.0].into_iter()), 1.0);
+        assert_eq!(threshold.lowest_with([4.0, 3.0, 2.0].into_iter()), 3.0);
+        threshold.raise([4.0, 3.0].into_iter());
+        assert_eq!(threshold.lowest_with([].into_iter()), 3.0);
     }
 }

@@ -396,12 +396,12 @@ mod tests {
             "| no table\n",
             "wordwordwordwordwordwordword",
         ];
-        let mut dice = 7_u32;
+        let mut rng = 7_u32;
         for round in 0..300 {
             let mut text = String::new();
             for _ in 0..30 {
-                dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                text.push_str(parts[(dice >> 16) as usize % parts.len()]);
+                rng = rng.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                text.push_str(parts[(rng >> 16) as usize % parts.len()]);
             }
             let (mut headings, mut wholes) = (Vec::new(), Vec::new());
             for block in parse_blocks(&text) {

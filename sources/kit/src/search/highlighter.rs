@@ -37,8 +37,8 @@ pub struct Excerpt {
 impl<'v> Highlighter<'v> {
     /// Creates a highlighter for `query` with the given maximum snippet length, in characters.
     pub fn new(query: &'v FtsQuery, snippet_length: usize) -> Self {
-        let lookout = PhraseMatcher::new(query);
-        Self { matcher: lookout, query, weights: &[], snippet_length, highlight: false }
+        let matcher = PhraseMatcher::new(query);
+        Self { matcher, query, weights: &[], snippet_length, highlight: false }
     }
 
     /// Sets the maximum snippet length, in characters.
@@ -230,12 +230,12 @@ mod tests {
             "ﷺ",
             "(needles)",
         ];
-        let mut dice = seed;
+        let mut rng = seed;
         let mut text = String::new();
         for _ in 0..200 {
-            dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            text.push_str(patches[(dice >> 16) as usize % patches.len()]);
-            if dice >> 30 != 0 {
+            rng = rng.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            text.push_str(patches[(rng >> 16) as usize % patches.len()]);
+            if rng >> 30 != 0 {
                 text.push(' ');
             }
         }

@@ -49,7 +49,7 @@ struct PartialMatch {
 impl<'q> PhraseMatcher<'q> {
     /// Prepares the phrases of `query`.
     pub(crate) fn new(query: &'q FtsQuery) -> Self {
-        let mut lookout = Self {
+        let mut matcher = Self {
             lengths: Vec::new(),
             stem_positions: HashMap::new(),
             exact_positions: HashMap::new(),
@@ -58,12 +58,12 @@ impl<'q> PhraseMatcher<'q> {
         };
         for (phrase, words) in query.phrases().enumerate() {
             let length = phrase_words(words).take(MAX_PHRASE_WORDS).count();
-            lookout.lengths.push(length);
+            matcher.lengths.push(length);
             for (place, word) in phrase_words(words).take(MAX_PHRASE_WORDS).enumerate() {
-                lookout.add_token(word, words.prefix, phrase, 1 << place);
+                matcher.add_token(word, words.prefix, phrase, 1 << place);
             }
         }
-        lookout
+        matcher
     }
 
     fn add_token(&mut self, token: &'q str, prefix: bool, phrase: usize, place: u64) {

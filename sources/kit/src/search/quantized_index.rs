@@ -340,13 +340,13 @@ mod tests {
 
     #[test]
     fn rescoring_finds_exact_nearest_ten() {
-        let mut dice = SeededRng(1);
+        let mut rng = SeededRng(1);
         for dimensions in [7, 64, 384] {
             let vectors: BTreeMap<_, _> =
-                (0..1_500).map(|id| (id * 1_024, dice.vector(dimensions))).collect();
+                (0..1_500).map(|id| (id * 1_024, rng.vector(dimensions))).collect();
             let codes = index_of(&vectors, dimensions);
             for _ in 0..2 {
-                let query = dice.vector(dimensions);
+                let query = rng.vector(dimensions);
                 let near = codes.nearest(&query, rescore_depth(10), |_| true).unwrap();
                 let near: BTreeMap<_, _> =
                     near.iter().map(|(id, _)| (*id, vectors[id].clone())).collect();
@@ -358,10 +358,10 @@ mod tests {
 
     #[test]
     fn similarity_approximates_exact_value() {
-        let mut dice = SeededRng(2);
+        let mut rng = SeededRng(2);
         for dimensions in [1, 2, 3, 383, 384, 1_536] {
-            let vectors = BTreeMap::from([(5, dice.vector(dimensions))]);
-            let query = dice.vector(dimensions);
+            let vectors = BTreeMap::from([(5, rng.vector(dimensions))]);
+            let query = rng.vector(dimensions);
             let found = index_of(&vectors, dimensions).nearest(&query, 1, |_| true).unwrap();
             let exact = exact_similarity(&query, &encode_vector(&vectors[&5])).unwrap();
             assert!((found[0].1 - exact).abs() < 0.005, "{dimensions}: {found:?} {exact}");
@@ -370,10 +370,10 @@ mod tests {
 
     #[test]
     fn disallowed_vectors_displace_no_results() {
-        let mut dice = SeededRng(3);
-        let vectors: BTreeMap<_, _> = (0..2_500).map(|id| (id, dice.vector(16))).collect();
+        let mut rng = SeededRng(3);
+        let vectors: BTreeMap<_, _> = (0..2_500).map(|id| (id, rng.vector(16))).collect();
         let codes = index_of(&vectors, 16);
-        let query = dice.vector(16);
+        let query = rng.vector(16);
         let few: Vec<i64> = (0..2_500).step_by(250).collect();
         let filtered = codes.nearest(&query, 10, |id| id % 250 == 0).unwrap();
         assert_eq!(filtered.len(), 10);
@@ -396,22 +396,22 @@ mod tests {
 
     #[test]
     fn random_changes_keep_remaining_vectors() {
-        let mut dice = SeededRng(4);
+        let mut rng = SeededRng(4);
         let mut kept = BTreeMap::new();
         let mut changed = QuantizedIndex::new(9);
         for _ in 0..60_000 {
-            let id = i64::try_from(dice.next_number() % 30_000).unwrap() - 15_000;
-            if dice.next_number().is_multiple_of(3) {
+            let id = i64::try_from(rng.next_number() % 30_000).unwrap() - 15_000;
+            if rng.next_number().is_multiple_of(3) {
                 assert_eq!(changed.remove(id), kept.remove(&id).is_some());
             } else {
-                let vector = dice.vector(9);
+                let vector = rng.vector(9);
                 changed.insert(id, &QuantizedVector::quantize(&vector).unwrap()).unwrap();
                 kept.insert(id, vector);
             }
             assert_eq!(changed.len(), kept.len());
         }
         assert!(kept.len() > BLOCK_ROWS, "more than one block: {}", kept.len());
-        let query = dice.vector(9);
+        let query = rng.vector(9);
         let fresh = index_of(&kept, 9);
         let all = |codes: &QuantizedIndex| codes.nearest(&query, 30_000, |_| true).unwrap();
         assert_eq!(all(&changed), all(&fresh));

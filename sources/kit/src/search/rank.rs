@@ -39,30 +39,30 @@ pub struct RankPlan<'a> {
 /// total and consistent across pages.
 pub fn rank_table(
     reader: &Reader<'_>,
-    ask: &RankRequest,
+    request: &RankRequest,
     plan: &RankPlan<'_>,
 ) -> Result<Ranking, StoreError> {
-    if ask.query.is_empty() {
+    if request.query.is_empty() {
         return Ok(Ranking::default());
     }
     let index = reader.open_index(plan.table)?;
-    let phrases = load_postings(&index, ask.query.phrases(), plan)?;
+    let phrases = load_postings(&index, request.query.phrases(), plan)?;
     let own = compute_statistics(index.memory(), &phrases);
-    if ask.limit == 0 {
+    if request.limit == 0 {
         return Ok(Ranking { statistics: own, ..Ranking::default() });
     }
     let mut all = own.clone();
-    all += &ask.other_statistics;
-    let excluded = load_postings(&index, ask.query.excluded().iter(), plan)?;
-    let times = ask.query.phrases().map(|phrase| phrase.repetitions);
+    all += &request.other_statistics;
+    let excluded = load_postings(&index, request.query.excluded().iter(), plan)?;
+    let times = request.query.phrases().map(|phrase| phrase.repetitions);
     let scored: Vec<_> = phrases.into_iter().zip(times).collect();
     let lengths = index.lengths()?;
-    let scorer = Bm25Scorer::new(&scored, ask.query.required(), &excluded, &all, &lengths);
-    let best = select_top(reader, ask, plan, scorer)?;
+    let scorer = Bm25Scorer::new(&scored, request.query.required(), &excluded, &all, &lengths);
+    let best = select_top(reader, request, plan, scorer)?;
     let (kept, total, best) = best.into_parts();
-    let floor = ask.threshold.as_ref().filter(|_| ask.order == Order::Relevance);
+    let threshold = request.threshold.as_ref().filter(|_| request.order == Order::Relevance);
     let scores = || kept.iter().map(|found| found.score);
-    let lowest = floor.map_or(f64::NEG_INFINITY, |floor| floor.lowest_with(scores()));
+    let lowest = threshold.map_or(f64::NEG_INFINITY, |threshold| threshold.lowest_with(scores()));
     let named = kept.iter().filter(|found| found.score >= lowest);
     let keys = named.map(|found| (found.key, found.score));
     let mut ranked = reader.query_each_key(plan.identify_sql, keys, |key, score, row| {
@@ -74,11 +74,11 @@ pub fn rank_table(
         })
     })?;
     // Only returned matches raise the threshold: a source that fails must not affect the others.
-    if let Some(floor) = floor {
-        floor.raise(scores());
+    if let Some(threshold) = threshold {
+        threshold.raise(scores());
     }
-    sort_matches(&mut ranked, ask.order);
-    ranked.truncate(ask.limit);
+    sort_matches(&mut ranked, request.order);
+    ranked.truncate(request.limit);
     Ok(Ranking { ranked, total, best_score: best, statistics: own })
 }
 
@@ -132,11 +132,11 @@ fn load_postings<'p>(
 /// Scores every match and keeps the first ones.
 fn select_top(
     reader: &Reader<'_>,
-    ask: &RankRequest,
+    request: &RankRequest,
     plan: &RankPlan<'_>,
     scorer: Bm25Scorer<'_>,
 ) -> Result<TopK, StoreError> {
-    let mut best = TopK::new(ask.limit);
+    let mut best = TopK::new(request.limit);
     let mut identify = reader.prepare(plan.identify_sql)?;
     let mut filter = match plan.filter {
         Some((sql, parameters)) => Some((reader.prepare(sql)?, parameters)),
@@ -156,7 +156,7 @@ fn select_top(
                 return Ok(());
             }
         }
-        let place = match ask.order {
+        let place = match request.order {
             Order::Relevance => -score,
             Order::Recent => {
                 let mut found = identify.query([key])?;

@@ -48,7 +48,7 @@ impl TextMatches {
 /// Finds the densest window of `text` that fits a snippet of `length` characters. Phrases without a
 /// usable weight have the weight 1.
 pub(crate) fn find_densest_window(
-    lookout: &PhraseMatcher<'_>,
+    matcher: &PhraseMatcher<'_>,
     weights: &[f64],
     text: &str,
     length: usize,
@@ -61,16 +61,16 @@ pub(crate) fn find_densest_window(
         text,
         // A snippet also needs space for surrounding words and ellipses.
         width: (length - length / 8).saturating_sub(2),
-        weights: (0..lookout.phrase_count()).map(weight).collect(),
-        counts: vec![0; lookout.phrase_count()],
+        weights: (0..matcher.phrase_count()).map(weight).collect(),
+        counts: vec![0; matcher.phrase_count()],
         matches: VecDeque::new(),
         position: (0, 0),
         found: TextMatches {
-            phrases: vec![false; lookout.phrase_count()],
+            phrases: vec![false; matcher.phrase_count()],
             ..TextMatches::default()
         },
     };
-    lookout.for_each_match(text, |match_| {
+    matcher.for_each_match(text, |match_| {
         sliding.push_match(match_);
         ControlFlow::Continue(())
     });
@@ -230,12 +230,12 @@ mod tests {
         let words = ["rye", "bread", "salt", "wässer", "hay", "straw", "—", "grass, grass"];
         let query = FtsQuery::parse("rye bread salt wasser");
         let weights = [1.0, 2.0, 0.5, 4.0];
-        let mut dice = 1_u32;
+        let mut rng = 1_u32;
         for _ in 0..300 {
             let text: Vec<&str> = (0..60)
                 .map(|_| {
-                    dice = dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    words[(dice >> 16) as usize % words.len()]
+                    rng = rng.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    words[(rng >> 16) as usize % words.len()]
                 })
                 .collect();
             let text = text.join(" ");

@@ -33,7 +33,7 @@ fn main() -> Result<()> {
         );
         let offer = Arc::new(fixtures::Fixtures::new());
         let service = Service::new(offer, Arc::new(sessions), ServiceOptions::default());
-        let door = ServerState {
+        let server_state = ServerState {
             service,
             authenticator: Arc::new(Authenticator::single(local_principal("conformance".parse()?))),
             auth: Auth::default(),
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
         print_address(&format!("listening on http://{}/mcp", listener.local_addr()?));
-        Ok(serve(door, listener).await?)
+        Ok(serve(server_state, listener).await?)
     })
 }
 
