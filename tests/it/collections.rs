@@ -310,7 +310,7 @@ fn what_the_settings_describe_is_cut_as_they_say() {
     assert_eq!(done.code, 1);
 }
 
-const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 32\n";
+const STUB: &str = "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 32\n";
 
 #[test]
 fn vectors_come_as_soon_as_there_is_somebody_who_makes_them() {

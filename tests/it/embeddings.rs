@@ -83,8 +83,9 @@ fn without_a_provider_there_is_no_such_tool() {
 
 #[test]
 fn the_vector_of_a_text_is_shown_and_handed_out() {
-    let server =
-        Library::new().serve_with_settings("[embeddings]\nprovider = \"stub\"\ndimensions = 12");
+    let server = Library::new().serve_with_settings(
+        "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 12",
+    );
     let client = server.client();
     assert!(client.call_method("tools/list", &json!({})).to_string().contains(TOOL));
     let arguments = json!({ "text": "What is vector similarity search?" });

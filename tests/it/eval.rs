@@ -185,7 +185,10 @@ fn without_a_folder_nothing_is_left_behind() {
 fn with_a_provider_meaning_is_measured_beside_words() {
     let library = Library::new();
     let folder = collection(&library);
-    let file = library.write_file("s.toml", "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n");
+    let file = library.write_file(
+        "s.toml",
+        "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n",
+    );
     let arguments = ["eval", "--json", "--config", file.to_str().unwrap(), &folder];
     let done = crate::support::vademecum_command().args(arguments).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

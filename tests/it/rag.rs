@@ -6,7 +6,8 @@ use vademecum_collections::Document;
 
 use crate::support::{Library, McpClient, Server, collection_fixtures};
 
-const STUB_EMBEDDINGS: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
+const STUB_EMBEDDINGS: &str =
+    "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
 
 fn serve_posts() -> (Library, Server) {
     let library = Library::new();

@@ -6,7 +6,8 @@ use vademecum_embed::Embeddings;
 
 use crate::support::{Library, McpClient, Server, TestDatabase, require_env};
 
-const STUB_EMBEDDINGS: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
+const STUB_EMBEDDINGS: &str =
+    "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
 
 const PAGES: [(&str, &str); 5] = [
     ("Bread", "Knead the rye dough for ten minutes and let it rest."),
@@ -19,7 +20,7 @@ const PAGES: [(&str, &str); 5] = [
 /// Returns the vector of a text as a pgvector literal.
 fn vector_literal(library: &Library, text: &str) -> String {
     let settings: config::Embeddings =
-        toml::from_str("provider = \"stub\"\ndimensions = 64").unwrap();
+        toml::from_str("provider = \"stub\"\nallow_stub = true\ndimensions = 64").unwrap();
     let embeddings = Embeddings::open(&settings, &library.data_folder()).unwrap().unwrap();
     let vectors = embeddings.embed_documents(&[text.to_owned()]).unwrap();
     let numbers: Vec<String> = vectors[0].iter().map(f32::to_string).collect();

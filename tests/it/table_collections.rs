@@ -305,7 +305,7 @@ fn invalid_collection_settings_are_refused_without_data_loss() {
 #[test]
 fn unchanged_rows_keep_their_vectors() {
     let trio = AllEngines::with_statements(POSTS_SQL);
-    let stub = "[embeddings]\nprovider = \"stub\"\ndimensions = 32\n";
+    let stub = "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 32\n";
     let settings = format!("{stub}{}", collection_settings(""));
     for report in sync_all(&trio, &settings) {
         assert_eq!((&report["vectors"], &report["embedding_error"]), (&json!(10), &Value::Null));

@@ -13,7 +13,8 @@ use vademecum_kit::model::Deadline;
 
 use crate::support::{Library, McpClient, Server, collection_fixtures};
 
-const STUB_EMBEDDINGS: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 256\n";
+const STUB_EMBEDDINGS: &str =
+    "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 256\n";
 
 fn bakery_library() -> Library {
     Library::with_notes([

@@ -112,6 +112,21 @@ impl EmbedError {
 /// The reason why no provider can be opened with the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
+    /// The provider is not part of this build.
+    #[error(
+        "provider = \"{provider}\" is not part of this build; build it with the feature `{feature}`"
+    )]
+    NotBuiltIn {
+        /// Name of the provider.
+        provider: &'static str,
+        /// Feature that adds it.
+        feature: &'static str,
+    },
+    /// The provider for tests is not allowed.
+    #[error(
+        "provider = \"stub\" makes vectors without meaning, for tests; it needs allow_stub = true"
+    )]
+    StubNotAllowed,
     /// The secret with the key cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),

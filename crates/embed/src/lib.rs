@@ -12,6 +12,10 @@ mod error;
 mod http;
 mod indexed_embeddings;
 mod known_models;
+#[cfg(feature = "local-model")]
+mod local;
+#[cfg(not(feature = "local-model"))]
+#[path = "missing_local.rs"]
 mod local;
 mod model_spec;
 mod ollama;
@@ -20,6 +24,7 @@ mod provider;
 mod query_cache;
 mod retry;
 mod retrying_embedder;
+#[cfg(feature = "stub")]
 mod stub;
 mod vector;
 mod voyage;
@@ -28,4 +33,5 @@ pub use embedder::{Embedder, Model, Purpose};
 pub use embeddings::Embeddings;
 pub use error::{EmbedError, SetupError};
 pub use local::LocalEmbedder;
+#[cfg(feature = "stub")]
 pub use stub::StubEmbedder;

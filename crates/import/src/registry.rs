@@ -15,7 +15,7 @@ use super::{
 };
 
 /// All importers. Of two with the same confidence, the first reads the file.
-static ALL_IMPORTERS: [&dyn Importer; 28] = [
+static ALL_IMPORTERS: &[&dyn Importer] = &[
     &NoteImporter,
     &NotionImporter,
     &LogseqImporter,
@@ -27,12 +27,15 @@ static ALL_IMPORTERS: [&dyn Importer; 28] = [
     &media::RstImporter,
     &media::SubtitleImporter,
     &media::PodcastImporter,
+    #[cfg(feature = "pdf")]
     &media::PdfImporter,
     &media::EpubImporter,
+    #[cfg(feature = "office")]
     &media::OfficeImporter,
     &media::TableImporter,
     &media::NotebookImporter,
     &media::EmailImporter,
+    #[cfg(feature = "office")]
     &media::OutlookImporter,
     &media::FeedImporter,
     &ChatExportImporter,
@@ -48,7 +51,7 @@ static ALL_IMPORTERS: [&dyn Importer; 28] = [
 
 /// Returns the importers whose drafts go into `source`.
 pub fn importers_for(source: SourceName) -> impl Iterator<Item = &'static dyn Importer> {
-    ALL_IMPORTERS.into_iter().filter(move |importer| importer.source() == source)
+    ALL_IMPORTERS.iter().copied().filter(move |importer| importer.source() == source)
 }
 
 /// Returns the importer with the highest confidence, or `None` if there is none.
@@ -65,7 +68,8 @@ pub fn detect_importer(
     }
     let least = if source.is_some() { Confidence::Possible } else { Confidence::ByName };
     ALL_IMPORTERS
-        .into_iter()
+        .iter()
+        .copied()
         .rev()
         .filter(|importer| source.is_none_or(|source| importer.source() == source))
         .map(|importer| (importer.detect(glance), importer))

@@ -5,6 +5,11 @@
 //! statement returns [`Rows`] or a [`SqlError`]. [`schema`] and [`keys`] read the catalog, [`plan`]
 //! explains queries.
 
+#![cfg_attr(
+    not(all(feature = "mysql", feature = "postgres", feature = "ssh")),
+    allow(dead_code, reason = "what only a driver that is left out uses")
+)]
+
 pub mod driver;
 pub mod guard;
 pub mod keys;
@@ -16,11 +21,17 @@ mod database_system;
 mod databases;
 mod error;
 mod identifier;
+#[cfg(feature = "ssh")]
 mod known_hosts;
 mod profile;
 mod rows;
+#[cfg(feature = "ssh")]
 mod ssh;
 mod target;
+#[cfg(feature = "ssh")]
+mod tunnel;
+#[cfg(not(feature = "ssh"))]
+#[path = "missing_tunnel.rs"]
 mod tunnel;
 
 pub use catalog_row::CatalogRow;

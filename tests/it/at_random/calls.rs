@@ -24,7 +24,7 @@ fn furnished() -> (Library, Server) {
     let server = library.serve_with_settings(&format!(
         "[tools]\nwrite = true\nrag_search = \"on\"\ndeep_research = \"on\"\n\
          [limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n\
-         [embeddings]\nprovider = \"stub\"\ndimensions = 64\n\
+         [embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n\
          [profiles.shop]\nengine = \"sqlite\"\npath = \"{}\"\n",
         lite.display()
     ));

@@ -73,7 +73,7 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
         [furnish(&library, "ada", "amethystine"), furnish(&library, "eve", "emeraldine")];
     let server = library.serve_multi_user(
         "[tools]\nwrite = true\n[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n\
-         [embeddings]\nprovider = \"stub\"\ndimensions = 64\n",
+         [embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n",
     );
     let tools: Vec<Value> = {
         let client = server.client().with_bearer_token(&users[0].key);

@@ -50,7 +50,7 @@ fn pages_of_any_search_are_the_whole_once_and_scores_fall_from_one() {
     let library = library(&mut rng);
     let server = library.serve_with_settings(
         "[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n\
-         [embeddings]\nprovider = \"stub\"\ndimensions = 64\n",
+         [embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n",
     );
     let client = server.client();
     for _ in 0..SEARCHES {

@@ -16,8 +16,7 @@ use crate::{
     writing::{create_note, read_note, search_uris},
 };
 
-const SETTINGS: &str =
-    "[tools]\nwrite = true\n[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
+const SETTINGS: &str = "[tools]\nwrite = true\n[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
 const FUTURE: &str = "2099-01-01T00:00:00.000Z";
 
 /// Changes rows by hand.

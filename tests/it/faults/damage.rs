@@ -175,7 +175,7 @@ fn damage_in_rows_is_told_with_the_way_out_and_never_touched() {
     assert!(told, "who asks for a note on the damaged page is told");
 }
 
-const STUB: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 64\n";
+const STUB: &str = "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
 
 /// Settings with vectors, and the arguments that name them.
 fn with_vectors(library: &Library) -> [String; 2] {

@@ -53,7 +53,7 @@ pub(crate) fn write_collection(collection: &Collection, work: impl FnOnce(&Write
 
 /// Embeds every chunk of a collection with the `stub` provider.
 pub(crate) fn embed_collection(library: &Library, name: &str, dimensions: usize) {
-    let settings = format!("provider = \"stub\"\ndimensions = {dimensions}");
+    let settings = format!("provider = \"stub\"\nallow_stub = true\ndimensions = {dimensions}");
     let settings: config::Embeddings = toml::from_str(&settings).unwrap();
     let embeddings = Embeddings::open(&settings, &library.data_folder()).unwrap().unwrap();
     let collection = open_collection(library, name);

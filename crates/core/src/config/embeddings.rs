@@ -18,6 +18,8 @@ use super::{PassphraseSource, SecretError, SecretRef, environment};
 pub struct Embeddings {
     /// Provider of vectors.
     pub provider: EmbeddingProvider,
+    /// Allows `provider = "stub"`, whose vectors have no meaning. Only for tests.
+    pub allow_stub: bool,
     /// Name of the model; by default, that of the provider.
     pub model: Option<String>,
     /// Folder of a local model.
@@ -112,6 +114,7 @@ impl Default for Embeddings {
     fn default() -> Self {
         Self {
             provider: EmbeddingProvider::None,
+            allow_stub: false,
             model: None,
             folder: None,
             dimensions: None,

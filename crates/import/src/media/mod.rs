@@ -12,8 +12,11 @@ pub(super) mod html;
 mod html_markdown;
 mod isolated_thread;
 mod notebook;
+#[cfg(feature = "office")]
 mod office;
+#[cfg(feature = "office")]
 mod outlook;
+#[cfg(feature = "pdf")]
 mod pdf;
 mod podcast;
 mod rst;
@@ -22,9 +25,12 @@ mod subtitles;
 mod table;
 mod text;
 
+#[cfg(feature = "pdf")]
+pub(super) use self::pdf::PdfImporter;
 pub(super) use self::{
     email::EmailImporter, epub::EpubImporter, feed::FeedImporter, html::HtmlImporter,
-    notebook::NotebookImporter, office::OfficeImporter, outlook::OutlookImporter, pdf::PdfImporter,
-    podcast::PodcastImporter, rst::RstImporter, subtitles::SubtitleImporter, table::TableImporter,
-    text::TextImporter,
+    notebook::NotebookImporter, podcast::PodcastImporter, rst::RstImporter,
+    subtitles::SubtitleImporter, table::TableImporter, text::TextImporter,
 };
+#[cfg(feature = "office")]
+pub(super) use self::{office::OfficeImporter, outlook::OutlookImporter};

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use crate::{
     ConnectionTarget, Engine, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
-    driver::{mysql::MySql, postgres::Postgres, rights::DatabaseRights, sqlite::Sqlite},
+    driver::{MySql, Postgres, rights::DatabaseRights, sqlite::Sqlite},
     guard::{ReadOnlyQuery, WriteStatement},
 };
 

@@ -7,18 +7,35 @@
 mod database;
 mod error;
 mod lossless_json;
+#[cfg(not(all(feature = "mysql", feature = "postgres")))]
+mod missing;
+#[cfg(feature = "mysql")]
 mod mysql;
+#[cfg(feature = "mysql")]
 mod mysql_value;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 mod pool;
+#[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
 mod postgres_rows;
 mod rights;
 mod row_collector;
 mod sqlite;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 mod tls;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mysql", feature = "postgres"))]
 mod guard_bypass_tests;
 
 pub use database::{Database, PoolLoad, WriteResult};
 pub use rights::DatabaseRights;
+
+#[cfg(not(feature = "mysql"))]
+use self::missing::MissingDriver as MySql;
+#[cfg(not(feature = "postgres"))]
+use self::missing::MissingDriver as Postgres;
+#[cfg(feature = "mysql")]
+use self::mysql::MySql;
+#[cfg(feature = "postgres")]
+use self::postgres::Postgres;
