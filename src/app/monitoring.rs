@@ -33,12 +33,11 @@ pub(super) fn metric_labels(tools: &[RegisteredTool]) -> MetricLabels {
 /// Builds the monitor: gauges of activity, libraries and databases, and the health checks `storage`
 /// and `accounts`.
 pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredComponents) -> Monitor {
-    let MonitoredComponents { registry: roster, service, connections, databases, catalogue } =
-        watched;
+    let MonitoredComponents { registry, service, connections, databases, catalogue } = watched;
     let (folder, exporter) = (catalogue.data_folder().to_owned(), observer.exporter.clone());
     Monitor::new(observer.metrics.clone())
         .with_gauges(move || {
-            [activity_gauges(&service, &connections), roster.read_gauges(), databases.gauges()]
+            [activity_gauges(&service, &connections), registry.read_gauges(), databases.gauges()]
                 .concat()
         })
         .with_gauges(move || {

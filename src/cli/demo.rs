@@ -128,10 +128,13 @@ async fn search_over_http(address: SocketAddr) -> Result<serde_json::Value> {
         "params": { "name": "knowledge.search", "arguments": { "query": DEMO_QUERY, "limit": 5 } },
     });
     let url = format!("http://{address}/mcp");
-    let sent = awc::Client::default().post(url).send_json(&message).await;
-    let mut answer = sent.map_err(|error| anyhow::anyhow!("the server sent no reply: {error}"))?;
-    let body = answer.body().await.context("the reply was incomplete")?;
-    parse_tool_reply(std::str::from_utf8(&body)?)
+    // The client blocks, and the server runs on this event loop.
+    let body = tokio::task::spawn_blocking(move || {
+        let request = ureq::post(url).header("content-type", "application/json");
+        let mut reply = request.send(message.to_string()).context("the server sent no reply")?;
+        reply.body_mut().read_to_string().context("the reply was incomplete")
+    });
+    parse_tool_reply(&body.await??)
 }
 
 fn print_connection_help(address: SocketAddr, data: Option<&Path>) {

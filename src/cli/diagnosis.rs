@@ -66,11 +66,11 @@ impl ProfileDiagnosis {
     ) -> Self {
         let mut found = Self { name: name.to_owned(), ok: true, findings: Vec::new() };
         let Some(settings) = settings else { return found };
-        let nobody = mode == AuthMode::Multi && settings.users.is_empty();
+        let no_users = mode == AuthMode::Multi && settings.users.is_empty();
         let warnings = [
             (settings.has_plaintext_secret(), PLAIN_TEXT_SECRET),
             (settings.unsafe_allow_write, WRITES_ALLOWED),
-            (nobody, NO_USERS),
+            (no_users, NO_USERS),
         ];
         warnings
             .iter()

@@ -202,7 +202,7 @@ impl IngestJob<'_> {
     fn load_or_rebuild(&mut self, rebuild: bool) -> Result<(), CollectionError> {
         self.report.rebuilt = rebuild || !self.database_exists();
         match self.load_state() {
-            Ok(anew) => self.report.rebuilt |= anew,
+            Ok(rebuilt) => self.report.rebuilt |= rebuilt,
             // A rebuild is the remedy for a collection that cannot be read.
             Err(_) if self.report.rebuilt => {}
             Err(error) => return Err(error),

@@ -285,7 +285,7 @@ mod tests {
                 for document in [
                     document("a#b", "Bread", &[], &["Über mehl. ", "We knead the dough."]),
                     document("c", "Dough", &[], &["Flour and water."]),
-                    document("d", "Secret dough", &["staff"], &["The dough of the house."]),
+                    document("d", "Secret dough", &["staff"], &["The dough of the bakery."]),
                 ] {
                     collection.put_document(writer, &Document { source_id, ..document })?;
                 }

@@ -62,7 +62,7 @@ struct TranscriptSegment {
 impl Tool for MediaTranscript {
     const NAME: &'static str = "media.transcript";
     const TITLE: &'static str = "Read a transcript";
-    const DESCRIPTION: &'static str = "Read what is said in a recording.";
+    const DESCRIPTION: &'static str = "Read the transcript of a recording.";
     type Input = TranscriptInput;
     type Output = TranscriptOutput;
 

@@ -162,7 +162,7 @@ fn only_config_reads_the_environment() {
 #[test]
 fn only_transport_uses_the_web_framework() {
     for name in files_naming(&["actix_web", "actix_ws", "awc"]) {
-        assert!(name.starts_with("src/transport/") || name == "src/cli/demo.rs", "{name}");
+        assert!(name.starts_with("src/transport/"), "{name}");
     }
 }
 

@@ -14,7 +14,7 @@ use vademecum_core::auth::Right;
 pub struct Failure {
     /// Kind of failure, which determines the error code.
     pub kind: FailureKind,
-    /// What is wrong, where, and what to do.
+    /// The problem, its location and the remedy.
     pub message: String,
     /// Machine-readable details.
     pub data: Option<Value>,

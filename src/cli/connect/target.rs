@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use similar::TextDiff;
+use diffy::DiffOptions;
 
 use super::{
     client::{Client, ClientName},
@@ -80,8 +80,9 @@ impl ClientTarget {
     /// Prints the change to the file as a unified diff.
     pub(super) fn print_diff(found: &CurrentSettings, new: &str) {
         let path = found.file.path().display().to_string();
-        let diff = TextDiff::from_lines(found.file.text(), new);
-        print_line(diff.unified_diff().header(&path, &path).to_string().trim_end());
+        let mut options = DiffOptions::new();
+        options.set_original_filename(path.clone()).set_modified_filename(path);
+        print_line(options.create_patch(found.file.text(), new).to_string().trim_end());
     }
 }
 

@@ -65,7 +65,7 @@ pub struct ProfileShowInput {
 impl Tool for ProfileShow {
     const NAME: &'static str = "profile_show";
     const TITLE: &'static str = "Show a database";
-    const DESCRIPTION: &'static str = "Show what is known of a database, without its secrets.";
+    const DESCRIPTION: &'static str = "Show the settings of a database, without its secrets.";
     const TOOLSET: Toolset = Toolset::Databases;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Envelope;
     type Input = ProfileShowInput;

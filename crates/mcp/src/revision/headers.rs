@@ -1,5 +1,5 @@
 //! MCP HTTP headers, which repeat parts of the message for intermediaries that do not read bodies.
-//! Where they are required, they must match the message.
+//! A header that is required must match the message.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, value::RawValue};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Loc, Order};
 
-/// How an item is read.
+/// Mode of reading an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetrievalMode {
@@ -190,8 +190,8 @@ mod tests {
         assert_eq!(Retrieval::resolve(explicit, &session).snippet_length, 50);
         let silent = Retrieval::resolve(RetrievalOptions::default(), &session);
         assert_eq!((silent.snippet_length, silent.max_chars), (100, Some(2_800)));
-        let nobody = Retrieval::resolve(RetrievalOptions::default(), &Preferences::default());
-        assert_eq!((nobody.snippet_length, nobody.max_chars), (300, None));
+        let unset = Retrieval::resolve(RetrievalOptions::default(), &Preferences::default());
+        assert_eq!((unset.snippet_length, unset.max_chars), (300, None));
     }
 
     #[test]
