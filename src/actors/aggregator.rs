@@ -200,14 +200,14 @@ async fn fetch_statistics(
         }
         Ok::<_, SourceFailure>(asked)
     });
-    let (mut told, mut failed) = (Vec::new(), Vec::new());
+    let (mut status, mut failed) = (Vec::new(), Vec::new());
     for answer in join_all(answers).await {
         match answer {
-            Ok(asked) => told.push(asked),
+            Ok(asked) => status.push(asked),
             Err(failure) => failed.push(failure),
         }
     }
-    (told, failed)
+    (status, failed)
 }
 
 async fn rank_sources(

@@ -50,23 +50,23 @@ impl Default for CallContext {
 impl CallContext {
     /// Creates the context of a tool call.
     pub fn from_request(call: &RequestContext) -> Self {
-        let told =
+        let status =
             |progress| Arc::new(SearchProgress { reporter: progress, sources: Mutex::default() });
-        let progress = call.progress_reporter().map(told);
+        let progress = call.progress_reporter().map(status);
         Self { cancel: call.cancel.clone(), span: Span::current(), progress }
     }
 
     /// Reports that one of `total` sources is done, and its outcome, unless the call is cancelled.
     /// Each source is counted once, even if it is queried again.
     pub(crate) fn report_source(&self, source: SourceName, total: usize, outcome: &str) {
-        let Some(told) = self.progress.as_ref().filter(|_| !self.cancel.is_cancelled()) else {
+        let Some(status) = self.progress.as_ref().filter(|_| !self.cancel.is_cancelled()) else {
             return;
         };
-        let mut sources = told.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = status.sources.lock().unwrap_or_else(PoisonError::into_inner);
         if sources.insert(source) {
             let count = |number| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
             let message = format!("{source} {outcome}");
-            told.reporter.report(count(sources.len()), Some(count(total)), Some(&message));
+            status.reporter.report(count(sources.len()), Some(count(total)), Some(&message));
         }
     }
 }

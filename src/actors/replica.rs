@@ -146,16 +146,17 @@ impl Replica {
         let round =
             tokio::task::spawn_blocking(move || replica.check_for_changes()).await.ok().flatten();
         if let Some(round) = round {
-            let mut told = self.status.subscribe();
-            let limit = if told.borrow().was_in_sync { SYNC_TIMEOUT } else { INITIAL_SYNC_TIMEOUT };
+            let mut status = self.status.subscribe();
+            let limit =
+                if status.borrow().was_in_sync { SYNC_TIMEOUT } else { INITIAL_SYNC_TIMEOUT };
             // After the timeout, read what is stored.
-            drop(timeout(limit, told.wait_for(|told| told.completed_rounds >= round)).await);
+            drop(timeout(limit, status.wait_for(|status| status.completed_rounds >= round)).await);
         }
-        let told = self.status.borrow();
-        match (&told.failure, told.was_in_sync) {
+        let status = self.status.borrow();
+        match (&status.failure, status.was_in_sync) {
             (Some(reason), _) => Err(SourceError::Unavailable(reason.clone())),
             (None, true) => Ok(()),
-            (None, false) => Err(SourceError::Unavailable(first_sync_message(told.progress))),
+            (None, false) => Err(SourceError::Unavailable(first_sync_message(status.progress))),
         }
     }
 
@@ -216,20 +217,20 @@ impl Replica {
         state.synced_identity =
             done.as_ref().ok().cloned().flatten().filter(DatabaseFingerprint::is_settled);
         drop(state);
-        self.status.send_modify(|told| {
-            told.completed_rounds += 1;
+        self.status.send_modify(|status| {
+            status.completed_rounds += 1;
             let failed = match done {
                 Ok(_) => None,
                 // The file changed while it was read. It is read again soon; until then the stored
                 // data remain valid.
-                Err(TldwError::ModifiedDuringRead { .. }) if told.was_in_sync => None,
+                Err(TldwError::ModifiedDuringRead { .. }) if status.was_in_sync => None,
                 Err(error) => Some(error_chain(&error)),
             };
-            if let Some(reason) = failed.as_ref().filter(|_| told.failure != failed) {
+            if let Some(reason) = failed.as_ref().filter(|_| status.failure != failed) {
                 tracing::warn!(user.id = %self.user_id, reason, "tldw database could not be synchronized");
             }
-            told.was_in_sync |= failed.is_none();
-            told.failure = failed;
+            status.was_in_sync |= failed.is_none();
+            status.failure = failed;
         });
     }
 
@@ -240,8 +241,8 @@ impl Replica {
         let file = TldwFile::open(path, self.database)?;
         for source in &self.sources {
             let mut tell = |done, of| {
-                self.status.send_if_modified(|told| {
-                    told.progress = (done, of);
+                self.status.send_if_modified(|status| {
+                    status.progress = (done, of);
                     false
                 });
             };

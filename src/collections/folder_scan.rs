@@ -155,8 +155,8 @@ impl FileReader<'_> {
     ) -> Result<FileOutcome, import::ImportError> {
         let (path, root) = (&file.found.path, file.found.root.as_deref());
         let source = Some(SourceName::Media);
-        let glance = FileProbe::open(path, root)?;
-        if import::detect_importer(source, &glance).is_none() {
+        let probe = FileProbe::open(path, root)?;
+        if import::detect_importer(source, &probe).is_none() {
             return Ok(FileOutcome::Unsupported);
         }
         if known.is_some() {

@@ -253,7 +253,7 @@ impl ServerHandler for ToolRegistry {
         match toolset {
             Toolset::Knowledge | Toolset::DeepResearch => true,
             // Only agents with a delegating key use these tools; other clients have better ones.
-            Toolset::RagSearch => principal.is_spoken_for(),
+            Toolset::RagSearch => principal.is_delegated(),
             Toolset::Embedding => self.embeddings.is_some(),
             // Collections from the settings are built by a tool of this set.
             Toolset::Rag => self.collections.has_collections() || self.syncs.has_configured(),

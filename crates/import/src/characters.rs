@@ -23,11 +23,11 @@ impl Importer for CharacterImporter {
         "character cards V1 to V3 (.json)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        if !glance.has_extension(&["json"]) {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        if !probe.has_extension(&["json"]) {
             return Confidence::NoMatch;
         }
-        let outline = JsonShape::probe(glance);
+        let outline = JsonShape::probe(probe);
         let says_so = outline.spec().is_some_and(|spec| spec.starts_with("chara_card"))
             || !outline.is_list && card::is_bare_card(|names| outline.has_any_field(names));
         // A lorebook is accepted here so that it is reported as such instead of being ignored.

@@ -24,11 +24,11 @@ impl Importer for CharxImporter {
         "character archives (.charx)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let says_so = glance.entries().iter().any(|name| name == CARD_FILE);
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let says_so = probe.entries().iter().any(|name| name == CARD_FILE);
         Confidence::ByContent
             .when(says_so)
-            .max(Confidence::ByName.when(glance.has_extension(&["charx"])))
+            .max(Confidence::ByName.when(probe.has_extension(&["charx"])))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -26,14 +26,14 @@ impl Importer for ChatExportImporter {
         "conversations exported by ChatGPT or Claude (.json, .zip)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let is_json = glance.has_extension(&["json"]);
-        if glance.entries().iter().any(|name| is_export_name(name)) {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let is_json = probe.has_extension(&["json"]);
+        if probe.entries().iter().any(|name| is_export_name(name)) {
             return Confidence::ByContent;
         }
         let says_so = ["\"mapping\"", "\"chat_messages\""]
             .iter()
-            .any(|field| glance.head_text().contains(field));
+            .any(|field| probe.head_text().contains(field));
         Confidence::ByContent.when(is_json && says_so).max(Confidence::Possible.when(is_json))
     }
 

@@ -151,16 +151,16 @@ fn picture_extension(image: &[u8]) -> &'static str {
 
 /// Returns `true` if a file is part of an export, including the picture of a character, which is
 /// not an item itself. Such files are read by [`ExportImporter`] only.
-pub(super) fn is_exported_file(glance: &FileProbe) -> bool {
-    begins_with_mark(glance) || {
-        let sheet = glance.path().with_extension("json");
-        has_extension(glance.path(), &PICTURE_EXTENSIONS)
+pub(super) fn is_exported_file(probe: &FileProbe) -> bool {
+    begins_with_mark(probe) || {
+        let sheet = probe.path().with_extension("json");
+        has_extension(probe.path(), &PICTURE_EXTENSIONS)
             && FileProbe::open(&sheet, None).is_ok_and(|sheet| begins_with_mark(&sheet))
     }
 }
 
-fn begins_with_mark(glance: &FileProbe) -> bool {
-    after_mark(glance.head_text()).is_some()
+fn begins_with_mark(probe: &FileProbe) -> bool {
+    after_mark(probe.head_text()).is_some()
 }
 
 /// Returns the text that follows the name of the field `vademecum`, if the file begins with it.
@@ -173,10 +173,10 @@ fn after_mark(opening: &str) -> Option<&str> {
 /// not an item.
 pub(super) fn find_importer(
     source: Option<SourceName>,
-    glance: &FileProbe,
+    probe: &FileProbe,
 ) -> Option<&'static dyn Importer> {
     let fits = |it: &&ExportImporter| {
-        it.detect(glance) > Confidence::NoMatch && source.is_none_or(|source| source == it.0)
+        it.detect(probe) > Confidence::NoMatch && source.is_none_or(|source| source == it.0)
     };
     EXPORT_IMPORTERS.iter().find(fits).map(|it| it as &dyn Importer)
 }
@@ -203,8 +203,8 @@ impl Importer for ExportImporter {
         "files of a Vademecum export"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let header = after_mark(glance.head_text())
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let header = after_mark(probe.head_text())
             .and_then(|rest| Deserializer::from_str(rest).into_iter::<Value>().next()?.ok());
         let source = header.as_ref().and_then(|header| header.get("source")?.as_str());
         Confidence::ByContent.when(source == Some(self.0.as_str()))
@@ -389,10 +389,10 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = write_files(folder.path(), draft.clone());
             let source = draft.body.source();
-            let glance = FileProbe::open(&path, None).unwrap();
-            assert!(is_exported_file(&glance), "{source}");
+            let probe = FileProbe::open(&path, None).unwrap();
+            assert!(is_exported_file(&probe), "{source}");
             for other in SourceName::ALL {
-                let fit = ExportImporter(other).detect(&glance);
+                let fit = ExportImporter(other).detect(&probe);
                 assert_eq!(fit, Confidence::ByContent.when(other == source), "{source} as {other}");
             }
             let file = SourceFile::open(&path, None).unwrap();

@@ -36,14 +36,14 @@ impl Importer for PatternImporter {
         "Markdown prompts (system.md and user.md in a folder, or .md)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        if !glance.has_extension(&["md", "markdown"]) {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        if !probe.has_extension(&["md", "markdown"]) {
             return Confidence::NoMatch;
         }
-        if is_pattern_file(glance.path()) && has_pattern_layout(glance) {
+        if is_pattern_file(probe.path()) && has_pattern_layout(probe) {
             return Confidence::ByContent;
         }
-        let stem = glance.path().file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+        let stem = probe.path().file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
         Confidence::Possible.when(!IGNORED_STEMS.contains(&stem.as_str()))
     }
 
@@ -63,14 +63,14 @@ fn is_pattern_file(path: &Path) -> bool {
 
 /// Returns `true` if the files are laid out as patterns: both files in one folder, or a `system.md`
 /// in each of several folders.
-fn has_pattern_layout(glance: &FileProbe) -> bool {
-    let Some(folder) = glance.path().parent() else { return false };
+fn has_pattern_layout(probe: &FileProbe) -> bool {
+    let Some(folder) = probe.path().parent() else { return false };
     if is_regular_file(&folder.join(SYSTEM_FILE)) && is_regular_file(&folder.join(USER_FILE)) {
         return true;
     }
     let around = folder.parent().filter(|around| {
-        glance.root().is_some_and(|root| around.starts_with(root))
-            && !glance.path().ends_with(USER_FILE)
+        probe.root().is_some_and(|root| around.starts_with(root))
+            && !probe.path().ends_with(USER_FILE)
     });
     around.and_then(|around| fs::read_dir(around).ok()).is_some_and(|folders| {
         let mut others = folders.take(MAX_FOLDERS).flatten().map(|entry| entry.path());
@@ -156,8 +156,8 @@ mod tests {
     }
 
     fn detect_confidence(folder: &tempfile::TempDir, name: &str) -> Confidence {
-        let glance = FileProbe::open(&folder.path().join(name), Some(folder.path())).unwrap();
-        PatternImporter.detect(&glance)
+        let probe = FileProbe::open(&folder.path().join(name), Some(folder.path())).unwrap();
+        PatternImporter.detect(&probe)
     }
 
     fn read_prompt(folder: &tempfile::TempDir, name: &str) -> Result<(Draft, PromptDraft), String> {

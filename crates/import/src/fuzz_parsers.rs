@@ -125,11 +125,11 @@ fn fuzz_detection(bytes: &[u8]) {
     let Ok(folder) = tempfile::tempdir() else { return };
     let path = folder.path().join(NAMES[bytes.len() % NAMES.len()]);
     if std::fs::write(&path, bytes).is_ok()
-        && let Ok(glance) = FileProbe::open(&path, Some(folder.path()))
+        && let Ok(probe) = FileProbe::open(&path, Some(folder.path()))
     {
-        detect_importer(None, &glance);
+        detect_importer(None, &probe);
         for source in SourceName::ALL {
-            detect_importer(Some(source), &glance);
+            detect_importer(Some(source), &probe);
         }
     }
 }

@@ -31,12 +31,12 @@ impl Importer for KeepImporter {
         "notes of Google Keep (.json, Takeout's .zip)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening = glance.head_text();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening = probe.head_text();
         let is_note = opening.starts_with('{')
             && opening.contains("\"isTrashed\"")
             && opening.contains("\"userEditedTimestampUsec\"");
-        let is_packed = || glance.entries().iter().any(|name| is_packed_note(name));
+        let is_packed = || probe.entries().iter().any(|name| is_packed_note(name));
         // A long note may have its identifying fields beyond the bytes that are probed.
         let may_be = opening.starts_with('{')
             && (opening.contains("\"textContent\"") || opening.contains("\"listContent\""));

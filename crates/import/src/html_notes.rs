@@ -24,10 +24,10 @@ impl Importer for HtmlNoteImporter {
         "notes as web pages (.html)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let is_page = glance.has_extension(&["html", "htm"]);
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let is_page = probe.has_extension(&["html", "htm"]);
         // Google Keep writes each note as HTML and as JSON.
-        let is_copy = || glance.path().with_extension("json").is_file();
+        let is_copy = || probe.path().with_extension("json").is_file();
         Confidence::Possible.when(is_page && !is_copy())
     }
 

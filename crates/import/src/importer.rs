@@ -16,7 +16,7 @@ pub trait Importer: Debug + Sync {
     fn format_name(&self) -> &'static str;
 
     /// Returns the confidence that the probed file has this format.
-    fn detect(&self, glance: &FileProbe) -> Confidence;
+    fn detect(&self, probe: &FileProbe) -> Confidence;
 
     /// Parses a file into drafts. Fails if no part of it can be read.
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError>;

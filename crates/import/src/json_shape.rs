@@ -30,12 +30,12 @@ pub(super) struct JsonShape {
 impl JsonShape {
     /// Probes a file. The shape is empty if the file is not JSON or does not begin with an object
     /// or a list.
-    pub(super) fn probe(glance: &FileProbe) -> Self {
+    pub(super) fn probe(probe: &FileProbe) -> Self {
         let mut outline = Self::default();
-        if !glance.head_text().starts_with(['{', '[']) {
+        if !probe.head_text().starts_with(['{', '[']) {
             return outline;
         }
-        let Some(mut reader) = glance.reader() else { return outline };
+        let Some(mut reader) = probe.reader() else { return outline };
         let mut start = Vec::new();
         let skipped = reader.by_ref().take(3).read_to_end(&mut start);
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start);

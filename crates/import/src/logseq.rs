@@ -31,9 +31,9 @@ impl Importer for LogseqImporter {
         "pages and journals of Logseq (.md)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
         Confidence::ByContent
-            .when(glance.has_extension(&["md"]) && graph_folder(glance.path()).is_some())
+            .when(probe.has_extension(&["md"]) && graph_folder(probe.path()).is_some())
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

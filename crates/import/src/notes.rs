@@ -33,12 +33,12 @@ impl Importer for NoteImporter {
         "Markdown and text notes (.md, .markdown, .txt)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
         let is_kept_beside =
             |part: Component| IGNORED_FOLDERS.iter().any(|name| part.as_os_str() == *name);
-        let is_note = glance.has_extension(&["md", "markdown", "txt"]);
+        let is_note = probe.has_extension(&["md", "markdown", "txt"]);
         let is_beside =
-            || glance.path().components().any(is_kept_beside) || is_logseq_internal(glance.path());
+            || probe.path().components().any(is_kept_beside) || is_logseq_internal(probe.path());
         Confidence::ByName.when(is_note && !is_beside())
     }
 

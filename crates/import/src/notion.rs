@@ -35,11 +35,11 @@ impl Importer for NotionImporter {
         "pages of Notion (.md, the export's .zip)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let is_page = glance.has_extension(&["md"])
-            && glance.path().file_name().and_then(|name| parse_page_name(name.to_str()?)).is_some();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let is_page = probe.has_extension(&["md"])
+            && probe.path().file_name().and_then(|name| parse_page_name(name.to_str()?)).is_some();
         let is_export = || {
-            glance
+            probe
                 .entries()
                 .iter()
                 .any(|name| parse_page_name(name).is_some() || is_nested_archive(name))

@@ -28,8 +28,8 @@ impl Importer for OrgImporter {
         "Org mode notes (.org)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        Confidence::ByName.when(glance.has_extension(&["org"]))
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        Confidence::ByName.when(probe.has_extension(&["org"]))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

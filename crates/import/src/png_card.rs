@@ -48,17 +48,17 @@ impl Importer for PngCardImporter {
         "pictures with a character card (.png)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        if !glance.head().starts_with(PNG_SIGNATURE) {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        if !probe.head().starts_with(PNG_SIGNATURE) {
             return Confidence::Possible
-                .when(glance.has_extension(&["png"]) && glance.root().is_none());
+                .when(probe.has_extension(&["png"]) && probe.root().is_none());
         }
-        let has_card = glance
+        let has_card = probe
             .reader()
             .is_some_and(|reader| has_card_chunk(BufReader::new(reader)).unwrap_or(false));
         // A picture found in a folder is ignored; one named by the user is reported as not being a
         // card.
-        Confidence::ByContent.when(has_card).max(Confidence::Possible.when(glance.root().is_none()))
+        Confidence::ByContent.when(has_card).max(Confidence::Possible.when(probe.root().is_none()))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

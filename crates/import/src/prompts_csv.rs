@@ -27,12 +27,12 @@ impl Importer for CsvPromptImporter {
         "prompt lists with the columns act and prompt (.csv)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let is_table = glance.has_extension(&["csv"]);
-        let mut rows = ReaderBuilder::new().from_reader(glance.head_text().as_bytes());
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let is_table = probe.has_extension(&["csv"]);
+        let mut rows = ReaderBuilder::new().from_reader(probe.head_text().as_bytes());
         let says_so = rows
             .headers()
-            .is_ok_and(|header| PromptColumns::from_header(glance.path(), header).is_ok());
+            .is_ok_and(|header| PromptColumns::from_header(probe.path(), header).is_ok());
         Confidence::ByContent.when(is_table && says_so).max(Confidence::Possible.when(is_table))
     }
 

@@ -33,12 +33,12 @@ impl Importer for JsonPromptImporter {
         "prompt lists (.json, .jsonl)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        if !glance.has_extension(&["json", "jsonl", "ndjson"]) {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        if !probe.has_extension(&["json", "jsonl", "ndjson"]) {
             return Confidence::NoMatch;
         }
-        let outline = JsonShape::probe(glance);
-        let is_list = outline.is_list || !glance.has_extension(&["json"]);
+        let outline = JsonShape::probe(probe);
+        let is_list = outline.is_list || !probe.has_extension(&["json"]);
         let says_so = outline.has_any_field(&NAME_KEYS)
             && (outline.has_any_field(&USER_PROMPT_KEYS)
                 || outline.has_any_field(&SYSTEM_PROMPT_KEYS));

@@ -60,11 +60,11 @@ pub fn importers_for(source: SourceName) -> impl Iterator<Item = &'static dyn Im
 /// Without one, the name or the content must identify the format.
 pub fn detect_importer(
     source: Option<SourceName>,
-    glance: &FileProbe,
+    probe: &FileProbe,
 ) -> Option<&'static dyn Importer> {
-    if exported::is_exported_file(glance) {
+    if exported::is_exported_file(probe) {
         // A file that names its own format is never read as another one.
-        return exported::find_importer(source, glance);
+        return exported::find_importer(source, probe);
     }
     let least = if source.is_some() { Confidence::Possible } else { Confidence::ByName };
     ALL_IMPORTERS
@@ -72,7 +72,7 @@ pub fn detect_importer(
         .copied()
         .rev()
         .filter(|importer| source.is_none_or(|source| importer.source() == source))
-        .map(|importer| (importer.detect(glance), importer))
+        .map(|importer| (importer.detect(probe), importer))
         .filter(|(fit, _)| *fit >= least)
         .max_by_key(|(fit, _)| *fit)
         .map(|(_, importer)| importer)
@@ -114,10 +114,10 @@ pub fn read_file(source: Option<SourceName>, found: FileEntry) -> ImportAttempt 
 impl ImportAttempt {
     fn detect_and_parse(&mut self, source: Option<SourceName>) -> Result<ParsedFile, ImportError> {
         let (path, root) = (self.file.path.as_path(), self.file.root.as_deref());
-        let glance = FileProbe::open(path, root)?;
-        let Some(importer) = detect_importer(source, &glance) else {
+        let probe = FileProbe::open(path, root)?;
+        let Some(importer) = detect_importer(source, &probe) else {
             return match (root, source) {
-                (Some(_), _) => Ok(explain_unread_file(source, &glance)),
+                (Some(_), _) => Ok(explain_unread_file(source, &probe)),
                 (None, Some(source)) => Err(ImportError::UnknownFormat {
                     path: path.to_owned(),
                     source_name: source,
@@ -135,11 +135,11 @@ impl ImportAttempt {
 
 /// Returns the result for a file in a folder that no importer reads. It is empty except for JSON,
 /// because the name of a JSON file does not show whether it is supported.
-fn explain_unread_file(source: Option<SourceName>, glance: &FileProbe) -> ParsedFile {
-    if !glance.has_extension(&["json"]) || exported::is_exported_file(glance) {
+fn explain_unread_file(source: Option<SourceName>, probe: &FileProbe) -> ParsedFile {
+    if !probe.has_extension(&["json"]) || exported::is_exported_file(probe) {
         return ParsedFile::default();
     }
-    let flaw = match SourceFile::open(glance.path(), glance.root()) {
+    let flaw = match SourceFile::open(probe.path(), probe.root()) {
         Ok(file) => file
             .text()
             .map_or_else(|error| Some(error.to_string()), |it| json::find_syntax_error(&it)),

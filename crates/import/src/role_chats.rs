@@ -29,15 +29,15 @@ impl Importer for RoleChatImporter {
         "lists of messages with `role` and `content` (.jsonl, .json)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening = glance.head_text();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening = probe.head_text();
         let has = |fields: [&str; 2]| fields.iter().all(|field| opening.contains(field));
         let says_so = has(["\"role\"", "\"content\""])
             || has(["\"conversations\"", "\"from\""]) && opening.contains("\"value\"");
-        let is_lines = is_json_lines(glance.path());
+        let is_lines = is_json_lines(probe.path());
         let begins = opening.starts_with(['{', '[']);
         let by_content = if is_lines { Confidence::ByContent } else { Confidence::ByName };
-        let may_be = begins && (is_lines || glance.has_extension(&["json"]));
+        let may_be = begins && (is_lines || probe.has_extension(&["json"]));
         by_content.when(may_be && says_so).max(Confidence::Possible.when(may_be && is_lines))
     }
 

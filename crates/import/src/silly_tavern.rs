@@ -26,8 +26,8 @@ impl Importer for SillyTavernImporter {
         "chats of SillyTavern (.jsonl)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening = glance.head_text();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening = probe.head_text();
         let has = |fields: [&str; 2]| fields.iter().all(|field| opening.contains(field));
         let says_so =
             has(["\"user_name\"", "\"character_name\""]) || has(["\"is_user\"", "\"mes\""]);

@@ -10,9 +10,9 @@ use vademecum_kit::model::MAX_CONTENT_CHARS;
 /// Maximum number of tags in one list.
 const MAX_TAGS: usize = 50;
 
-/// Non-empty text of one line with at most `MOST` characters.
+/// Non-empty text of one line with at most `MAX_CHARS` characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SingleLine<const MOST: usize>(pub(super) String);
+pub(super) struct SingleLine<const MAX_CHARS: usize>(pub(super) String);
 
 /// Title of an item.
 pub(super) type Title = SingleLine<500>;
@@ -21,7 +21,7 @@ type Tag = SingleLine<100>;
 /// Name of an author.
 pub(super) type Author = SingleLine<200>;
 
-impl<const MOST: usize> SingleLine<MOST> {
+impl<const MAX_CHARS: usize> SingleLine<MAX_CHARS> {
     fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.is_empty() {
@@ -30,24 +30,24 @@ impl<const MOST: usize> SingleLine<MOST> {
         if text.contains(char::is_control) {
             return Err("expected one line without control characters".to_owned());
         }
-        check_max_chars(text, MOST)?;
+        check_max_chars(text, MAX_CHARS)?;
         Ok(Self(text.to_owned()))
     }
 }
 
-impl<'de, const MOST: usize> Deserialize<'de> for SingleLine<MOST> {
+impl<'de, const MAX_CHARS: usize> Deserialize<'de> for SingleLine<MAX_CHARS> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
-impl<const MOST: usize> JsonSchema for SingleLine<MOST> {
+impl<const MAX_CHARS: usize> JsonSchema for SingleLine<MAX_CHARS> {
     fn schema_name() -> Cow<'static, str> {
-        format!("Line{MOST}").into()
+        format!("Line{MAX_CHARS}").into()
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "minLength": 1, "maxLength": MOST })
+        schemars::json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_CHARS })
     }
 }
 

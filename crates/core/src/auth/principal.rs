@@ -72,7 +72,7 @@ impl Principal {
     }
 
     /// Returns true if a delegating key names this user: a service that acts for many users.
-    pub fn is_spoken_for(&self) -> bool {
+    pub fn is_delegated(&self) -> bool {
         self.is_delegated
     }
 

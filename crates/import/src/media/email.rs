@@ -35,10 +35,10 @@ impl Importer for EmailImporter {
         "mail (.eml, .mbox)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening = glance.head_text();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening = probe.head_text();
         let message = opening.strip_prefix("From ").map_or(opening, after_first_line);
-        let named = glance.has_extension(&["eml", "mbox"]);
+        let named = probe.has_extension(&["eml", "mbox"]);
         Confidence::ByContent
             .when(count_header_fields(message) >= MIN_HEADER_FIELDS)
             .max(Confidence::ByName.when(named))

@@ -34,11 +34,11 @@ impl Importer for EpubImporter {
         "books (.epub)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let is_book = glance.entries().iter().any(|name| name == "META-INF/container.xml");
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let is_book = probe.entries().iter().any(|name| name == "META-INF/container.xml");
         Confidence::ByContent
             .when(is_book)
-            .max(Confidence::ByName.when(glance.has_extension(&["epub"])))
+            .max(Confidence::ByName.when(probe.has_extension(&["epub"])))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -28,15 +28,15 @@ impl Importer for FeedImporter {
         "feeds (RSS, Atom, JSON Feed)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening = glance.head_text();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening = probe.head_text();
         let names = |marks: &[&str]| marks.iter().any(|mark| opening.contains(mark));
         let is_xml = opening.starts_with('<')
             && names(&["<rss", "http://www.w3.org/2005/Atom", "http://purl.org/rss/1.0/"]);
         let is_json = opening.starts_with('{') && names(&["https://jsonfeed.org/version/"]);
         Confidence::ByContent
             .when((is_xml && !names(&["<html"])) || is_json)
-            .max(Confidence::ByName.when(glance.has_extension(&["rss", "atom"])))
+            .max(Confidence::ByName.when(probe.has_extension(&["rss", "atom"])))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -35,11 +35,11 @@ impl Importer for HtmlImporter {
         "web pages (.html, .htm, .xhtml)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening: String = glance.head_text().chars().take(1_024).collect();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening: String = probe.head_text().chars().take(1_024).collect();
         let opening = opening.to_ascii_lowercase();
         let is_page = opening.starts_with("<!doctype html") || opening.starts_with("<html");
-        let named = glance.has_extension(&["html", "htm", "xhtml"]);
+        let named = probe.has_extension(&["html", "htm", "xhtml"]);
         Confidence::ByContent.when(is_page).max(Confidence::ByName.when(named))
     }
 

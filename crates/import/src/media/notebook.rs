@@ -60,8 +60,8 @@ impl Importer for NotebookImporter {
         "notebooks (.ipynb)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        Confidence::ByName.when(glance.has_extension(&["ipynb"]))
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        Confidence::ByName.when(probe.has_extension(&["ipynb"]))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

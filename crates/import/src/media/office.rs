@@ -58,14 +58,13 @@ impl Importer for OfficeImporter {
         "office documents (.docx, .pptx, .xlsx, .doc, .ppt, .xls)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let packed = OFFICE_FORMATS
-            .iter()
-            .any(|(part, ..)| glance.entries().iter().any(|name| name == part));
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let packed =
+            OFFICE_FORMATS.iter().any(|(part, ..)| probe.entries().iter().any(|name| name == part));
         let extensions = OFFICE_FORMATS.map(|(_, _, new, old, _)| [new, old]);
         Confidence::ByContent
             .when(packed)
-            .max(Confidence::ByName.when(glance.has_extension(extensions.as_flattened())))
+            .max(Confidence::ByName.when(probe.has_extension(extensions.as_flattened())))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -41,9 +41,9 @@ impl Importer for OutlookImporter {
         "mail of Outlook (.msg)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
         Confidence::ByName
-            .when(glance.has_extension(&["msg"]) && glance.head().starts_with(COMPOUND_SIGNATURE))
+            .when(probe.has_extension(&["msg"]) && probe.head().starts_with(COMPOUND_SIGNATURE))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -75,12 +75,12 @@ impl Importer for PdfImporter {
         "PDF (.pdf)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening = glance.head().get(..MAX_PREAMBLE_BYTES).unwrap_or(glance.head());
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening = probe.head().get(..MAX_PREAMBLE_BYTES).unwrap_or(probe.head());
         let is_pdf = opening.windows(5).any(|bytes| bytes == b"%PDF-");
         Confidence::ByContent
             .when(is_pdf)
-            .max(Confidence::ByName.when(glance.has_extension(&["pdf"])))
+            .max(Confidence::ByName.when(probe.has_extension(&["pdf"])))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -47,8 +47,8 @@ impl Importer for PodcastImporter {
         "transcripts (.json with `segments`)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening = glance.head_text();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening = probe.head_text();
         let says = |name: &str| opening.contains(name);
         let is_object = opening.starts_with('{');
         let is_transcript = is_object
@@ -56,7 +56,7 @@ impl Importer for PodcastImporter {
             && ["\"startTime\"", "\"start\"", "\"start_time\""].into_iter().any(says);
         Confidence::ByContent
             .when(is_transcript)
-            .max(Confidence::Possible.when(glance.has_extension(&["json"])))
+            .max(Confidence::Possible.when(probe.has_extension(&["json"])))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

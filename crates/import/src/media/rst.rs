@@ -51,8 +51,8 @@ impl Importer for RstImporter {
         "reStructuredText (.rst, .rest)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        Confidence::ByName.when(glance.has_extension(&["rst", "rest"]))
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        Confidence::ByName.when(probe.has_extension(&["rst", "rest"]))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -32,10 +32,10 @@ impl Importer for SubtitleImporter {
         "subtitles (.srt, .vtt)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        let opening = glance.head_text();
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        let opening = probe.head_text();
         let is_srt = || opening.lines().nth(1).is_some_and(|line| parse_times(line).is_ok());
-        let named = glance.has_extension(&["srt", "vtt"]);
+        let named = probe.has_extension(&["srt", "vtt"]);
         Confidence::ByContent
             .when(opening.starts_with("WEBVTT") || is_srt())
             .max(Confidence::ByName.when(named))

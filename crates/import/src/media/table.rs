@@ -28,8 +28,8 @@ impl Importer for TableImporter {
         "tables (.csv, .tsv)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
-        Confidence::ByName.when(glance.has_extension(&["csv", "tsv"]))
+    fn detect(&self, probe: &FileProbe) -> Confidence {
+        Confidence::ByName.when(probe.has_extension(&["csv", "tsv"]))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -24,9 +24,9 @@ impl Importer for TextImporter {
         "Markdown and text (.md, .markdown, .txt)"
     }
 
-    fn detect(&self, glance: &FileProbe) -> Confidence {
+    fn detect(&self, probe: &FileProbe) -> Confidence {
         // Notes have the same extensions.
-        Confidence::Possible.when(glance.has_extension(&["md", "markdown", "txt"]))
+        Confidence::Possible.when(probe.has_extension(&["md", "markdown", "txt"]))
     }
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {

@@ -67,13 +67,13 @@ impl Store {
 /// that fails to complete is reported as a message.
 fn run_integrity_check(connection: &Connection, table: Option<&str>) -> Vec<String> {
     let mut said = Vec::new();
-    let mut hear = |row: &rusqlite::Row<'_>| {
+    let mut collect_row = |row: &rusqlite::Row<'_>| {
         said.push(row.get::<_, String>(0)?);
         Ok(())
     };
     let looked = match table {
-        Some(table) => connection.pragma(None, "integrity_check", table, &mut hear),
-        None => connection.pragma_query(None, "integrity_check", &mut hear),
+        Some(table) => connection.pragma(None, "integrity_check", table, &mut collect_row),
+        None => connection.pragma_query(None, "integrity_check", &mut collect_row),
     };
     said.extend(looked.err().map(|error| error.to_string()));
     let lines = said.iter().flat_map(|text| text.lines());

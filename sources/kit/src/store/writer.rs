@@ -10,7 +10,7 @@ use super::{
     FtsTable, StoreError,
     index_cache::TableState,
     reader::Parameters,
-    write_buffer::{BufferedRow as Held, WriteBuffer, for_each_prepared},
+    write_buffer::{BufferedRow, WriteBuffer, for_each_prepared},
 };
 
 /// Time at which a commit becomes durable.
@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
         sql: &'static str,
         parameters: &Parameters<'_>,
     ) -> Result<(), StoreError> {
-        let row = Held::new(table, key, sql, parameters)?;
+        let row = BufferedRow::new(table, key, sql, parameters)?;
         self.buffer.borrow_mut().push(row);
         if self.buffer.borrow().is_full() { self.flush_buffer() } else { Ok(()) }
     }
