@@ -1,8 +1,11 @@
 //! Bounded use of the runtime's blocking threads by one library.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
 use tokio::{sync::Semaphore, task::spawn_blocking};
@@ -28,28 +31,53 @@ pub(crate) enum PoolError {
 #[derive(Debug)]
 pub(crate) struct BlockingPool {
     permits: Arc<Semaphore>,
-    queued: Arc<AtomicUsize>,
+    load: Arc<PoolLoad>,
 }
 
-/// Place in the queue; given up when it is dropped.
-struct QueueSlot(Arc<AtomicUsize>);
+/// Jobs that are queued or running.
+#[derive(Debug)]
+struct PoolLoad {
+    jobs: AtomicUsize,
+    /// Time at which the first of the current jobs was spawned. A library that has been busy for
+    /// long yields to others from the first moment of each job.
+    busy_since: Mutex<Instant>,
+}
 
-impl Drop for QueueSlot {
+impl PoolLoad {
+    /// Counts a job until the slot is dropped. Returns the number of jobs before it.
+    fn add_job(self: &Arc<Self>) -> (JobSlot, usize) {
+        let before = self.jobs.fetch_add(1, Ordering::Relaxed);
+        if before == 0 {
+            *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
+        (JobSlot(Arc::clone(self)), before)
+    }
+
+    fn busy_since(&self) -> Instant {
+        *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Place of a job among the counted ones; given up when it is dropped.
+struct JobSlot(Arc<PoolLoad>);
+
+impl Drop for JobSlot {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.jobs.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Default for BlockingPool {
     fn default() -> Self {
-        Self { permits: Arc::new(Semaphore::new(MAX_RUNNING)), queued: Arc::default() }
+        let load = PoolLoad { jobs: AtomicUsize::new(0), busy_since: Mutex::new(Instant::now()) };
+        Self { permits: Arc::new(Semaphore::new(MAX_RUNNING)), load: Arc::new(load) }
     }
 }
 
 impl BlockingPool {
     /// Returns the number of queued jobs.
     pub(crate) fn queue_len(&self) -> usize {
-        self.queued.load(Ordering::Relaxed)
+        self.load.jobs.load(Ordering::Relaxed).saturating_sub(self.worker_count())
     }
 
     /// Returns the number of running jobs.
@@ -68,19 +96,17 @@ impl BlockingPool {
         W: FnOnce() -> T + Send + 'static,
     {
         let permits = Arc::clone(&self.permits);
-        let ahead = self.queued.fetch_add(1, Ordering::Relaxed);
-        let slot = QueueSlot(Arc::clone(&self.queued));
+        let (slot, ahead) = self.load.add_job();
         async move {
             if ahead >= MAX_QUEUE {
                 return Err(PoolError::QueueFull);
             }
             // The semaphore is never closed.
             let permit = permits.acquire_owned().await.map_err(|_| PoolError::QueueFull)?;
-            drop(slot);
             let job = move || {
-                begin_work(std::time::Instant::now());
+                begin_work(slot.0.busy_since());
                 let result = work();
-                drop(permit);
+                drop((permit, slot));
                 result
             };
             spawn_blocking(job).await.map_err(|error| {
