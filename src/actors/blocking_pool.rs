@@ -118,8 +118,6 @@ impl BlockingPool {
 }
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
 
     #[actix::test]

@@ -1,4 +1,5 @@
-//! Backups: made while the library is used, checked before they are put back.
+//! End-to-end tests of `backup` and `restore`: a backup of a library in use is consistent, and it
+//! is verified before it is restored.
 
 use std::{fs, path::Path};
 
@@ -14,13 +15,13 @@ fn restore(library: &Library, backup: &Path, more: &[&str]) -> CommandOutput {
     library.run(&[&["restore", backup.to_str().unwrap()], more].concat())
 }
 
-/// What a search finds, with all that is said of it.
-fn found(library: &Library, words: &str) -> Value {
+/// Returns the hits of a search with all their fields.
+fn search_hits(library: &Library, words: &str) -> Value {
     library.run(&["search", words, "--json", "--limit", "50"]).parse_json()["results"].clone()
 }
 
-/// The names in a folder.
-fn names(folder: &Path) -> Vec<String> {
+/// Returns the sorted names of the entries of a folder.
+fn entry_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -29,7 +30,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_restored_library_answers_as_it_did() {
+fn restored_library_answers_like_the_original() {
     let library = Library::with_lanterns();
     let done = backup(&library, "backup", &["--json"]);
     assert_eq!(done.code, 0, "{done:?}");
@@ -41,16 +42,16 @@ fn a_restored_library_answers_as_it_did() {
     let other = Library::new();
     let done = restore(&other, &library.file_path("backup"), &[]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert_eq!(found(&other, "lantern"), found(&library, "lantern"));
+    assert_eq!(search_hits(&other, "lantern"), search_hits(&library, "lantern"));
     assert_eq!(other.run(&["check"]).code, 0);
-    assert_eq!(names(&other.data_folder()), ["users"]);
-    // It can be written as well.
+    assert_eq!(entry_names(&other.data_folder()), ["users"]);
+    // The restored library is writable.
     other.import_file("notes", "new.md", "A thimble.");
-    assert_eq!(found(&other, "thimble").as_array().unwrap().len(), 1);
+    assert_eq!(search_hits(&other, "thimble").as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn a_backup_is_whole_while_a_server_serves_and_an_import_writes() {
+fn backup_is_consistent_during_serving_and_import() {
     let library = Library::with_lanterns();
     let server = library.serve();
     for number in 0..2_000 {
@@ -91,7 +92,7 @@ fn a_backup_is_whole_while_a_server_serves_and_an_import_writes() {
         let text = fs::read_to_string(name.join("manifest.json")).unwrap();
         let manifest: Value = serde_json::from_str(&text).unwrap();
         let done = backup(&other, "again", &["--json"]).parse_json();
-        assert_eq!(done["items"], manifest["items"], "what was counted is there");
+        assert_eq!(done["items"], manifest["items"], "the restored items match the manifest");
     }
     let all = backup(&library, "all", &["--json"]).parse_json();
     let before = all["items"]["local"]["notes"].as_u64().unwrap();
@@ -99,24 +100,24 @@ fn a_backup_is_whole_while_a_server_serves_and_an_import_writes() {
 }
 
 #[test]
-fn a_library_that_is_there_is_refused_or_put_aside() {
+fn restore_keeps_existing_library_unless_forced() {
     let library = Library::with_lanterns();
     assert_eq!(backup(&library, "backup", &[]).code, 0);
     library.import_file("notes", "new.md", "A thimble.");
-    let before = found(&library, "thimble lantern");
+    let before = search_hits(&library, "thimble lantern");
     let done = restore(&library, &library.file_path("backup"), &[]);
     assert!(done.code == 1 && done.stderr.contains("--force"), "{done:?}");
-    assert_eq!(found(&library, "thimble lantern"), before);
+    assert_eq!(search_hits(&library, "thimble lantern"), before);
     let done = restore(&library, &library.file_path("backup"), &["--force", "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert_eq!(found(&library, "thimble"), json!([]));
+    assert_eq!(search_hits(&library, "thimble"), json!([]));
     let kept = done.parse_json()["kept"].as_str().unwrap().to_owned();
-    assert_eq!(names(&Path::new(&kept).join("users")), ["local"]);
+    assert_eq!(entry_names(&Path::new(&kept).join("users")), ["local"]);
     assert!(Path::new(&kept).join("users/local/chacha.db").exists());
 }
 
 #[test]
-fn a_library_that_is_served_is_not_put_aside() {
+fn restore_refuses_to_replace_a_served_library() {
     let library = Library::with_lanterns();
     assert_eq!(backup(&library, "backup", &[]).code, 0);
     let server = library.serve();
@@ -130,10 +131,10 @@ fn a_library_that_is_served_is_not_put_aside() {
 }
 
 #[test]
-fn a_damaged_backup_is_refused_and_nothing_is_touched() {
+fn restore_rejects_damaged_backup_without_changes() {
     let library = Library::with_lanterns();
     assert_eq!(backup(&library, "backup", &[]).code, 0);
-    let before = found(&library, "lantern");
+    let before = search_hits(&library, "lantern");
     let folder = library.file_path("backup");
     let damaged = folder.join("users/local/media.db");
     let whole = fs::read(&damaged).unwrap();
@@ -143,8 +144,8 @@ fn a_damaged_backup_is_refused_and_nothing_is_touched() {
     let refused = |part: &str| {
         let done = restore(&library, &folder, &["--force"]);
         assert!(done.code == 1 && done.stderr.contains(part), "{part}: {done:?}");
-        assert_eq!(found(&library, "lantern"), before);
-        assert_eq!(names(&library.data_folder()), ["users"]);
+        assert_eq!(search_hits(&library, "lantern"), before);
+        assert_eq!(entry_names(&library.data_folder()), ["users"]);
         let other = Library::new();
         assert_eq!(restore(&other, &folder, &[]).code, 1);
         assert!(!other.data_folder().exists());
@@ -167,12 +168,12 @@ fn a_damaged_backup_is_refused_and_nothing_is_touched() {
 }
 
 #[test]
-fn a_backup_replaces_nothing() {
+fn backup_refuses_existing_folder_and_empty_library() {
     let library = Library::with_lanterns();
     library.write_file("mine/letter.txt", "Dear Ada");
     let done = backup(&library, "mine", &[]);
     assert!(done.code == 1 && done.stderr.contains("is there already"), "{done:?}");
-    assert_eq!(names(&library.file_path("mine")), ["letter.txt"]);
+    assert_eq!(entry_names(&library.file_path("mine")), ["letter.txt"]);
     let nothing = Library::new();
     let done = backup(&nothing, "backup", &[]);
     assert!(done.code == 1 && done.stderr.contains("nothing to back up"), "{done:?}");
@@ -180,14 +181,17 @@ fn a_backup_replaces_nothing() {
 }
 
 #[test]
-fn all_users_are_backed_up_with_their_keys() {
+fn backup_of_all_users_includes_their_keys() {
     let library = Library::new();
     let keys = ["ada", "bob"].map(|user| library.create_key(user));
     library.import_for_user("ada", "notes", "a.md", "A thimble.");
     library.import_for_user("bob", "notes", "b.md", "An anvil.");
     let one = backup(&library, "one", &["--user", "ada", "--json"]).parse_json();
     assert_eq!(one["items"].as_object().unwrap().len(), 1);
-    assert!(!library.file_path("one/server.db").exists(), "the keys are everybody's");
+    assert!(
+        !library.file_path("one/server.db").exists(),
+        "the server database holds the keys of all users"
+    );
     assert_eq!(backup(&library, "all", &["--all-users"]).code, 0);
     let other = Library::new();
     assert_eq!(restore(&other, &library.file_path("all"), &[]).code, 0);

@@ -1,36 +1,37 @@
-//! What nobody waits for any more is not worked on any longer.
+//! End-to-end tests of cancellation: work that no client waits for any more is stopped.
 //!
-//! A library works at two things at the same time. With two searches that never
-//! end it answers nothing else, until they are stopped.
+//! A library works on at most two requests at the same time. Two searches that never end therefore
+//! block all other requests until they are cancelled.
 
 use serde_json::{Value, json};
 
 use crate::support::{EventStream, HttpClient, Library, McpClient};
 
-/// Sources that answer a search in an endless library; the fifth never does.
-const ANSWERING: usize = 4;
+/// Sources that complete a search in an endless library; the fifth source never completes.
+const COMPLETING_SOURCES: usize = 4;
 
-fn search(id: u32) -> Value {
+fn search_request(id: u32) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
         "name": "knowledge.search", "arguments": { "query": "pebble" },
         "_meta": { "progressToken": id },
     }})
 }
 
-fn cancelled(id: u32) -> Value {
+fn cancel_notification(id: u32) -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
 }
 
-/// What a library answers that does nothing else.
-fn answers(caller: &impl McpClient) {
+/// Asserts that the library answers, which it can only do when it is not blocked by endless
+/// searches.
+fn assert_responsive(caller: &impl McpClient) {
     caller.only_hit("media.search", &json!({ "query": "pebble" }));
 }
 
-/// Two searches of which all is answered that ever will be.
-fn searches(client: &HttpClient<'_>) -> [EventStream; 2] {
+/// Starts two endless searches and reads all progress notifications that they will ever send.
+fn start_endless_searches(client: &HttpClient<'_>) -> [EventStream; 2] {
     [7, 8].map(|id| {
-        let mut events = client.stream(&search(id));
-        for _ in 0..ANSWERING {
+        let mut events = client.stream(&search_request(id));
+        for _ in 0..COMPLETING_SOURCES {
             assert_eq!(events.expect_message()["method"], "notifications/progress");
         }
         events
@@ -38,23 +39,23 @@ fn searches(client: &HttpClient<'_>) -> [EventStream; 2] {
 }
 
 #[test]
-fn a_client_that_hangs_up_stops_the_search_it_listened_to() {
+fn client_disconnect_cancels_streamed_search() {
     let server = Library::with_endless_prompts().serve_with_long_timeout();
-    drop(searches(&server.client()));
-    answers(&server.client());
+    drop(start_endless_searches(&server.client()));
+    assert_responsive(&server.client());
 }
 
 #[test]
-fn what_is_not_waited_for_is_not_logged_as_a_failure() {
+fn cancelled_search_is_not_logged_as_failure() {
     let server = Library::with_endless_prompts().serve_with_long_timeout();
-    drop(searches(&server.client()));
-    answers(&server.client());
+    drop(start_endless_searches(&server.client()));
+    assert_responsive(&server.client());
     let log = server.kill_and_read_log();
     assert!(!log.contains("WARN") && !log.contains("ERROR"), "{log}");
 }
 
 #[test]
-fn a_client_that_hangs_up_before_an_answer_begins_stops_the_work() {
+fn client_disconnect_before_reply_cancels_work() {
     let server = Library::with_endless_prompts().serve_with_long_timeout();
     let requests = [
         json!({ "name": "knowledge.search", "arguments": { "query": "pebble" } }),
@@ -72,38 +73,38 @@ fn a_client_that_hangs_up_before_an_answer_begins_stops_the_work() {
     });
     server.assert_alive();
     drop(waiting);
-    answers(&server.client());
+    assert_responsive(&server.client());
 }
 
 #[test]
-fn a_session_takes_back_a_search_and_its_stream_ends_without_an_answer() {
+fn session_cancellation_ends_stream_without_reply() {
     let server = Library::with_endless_prompts().serve_with_long_timeout();
     let session = server.open_session();
-    let searches = searches(&session);
+    let searches = start_endless_searches(&session);
     for id in [7, 8] {
-        assert_eq!(session.send(&cancelled(id)).status, 202);
+        assert_eq!(session.send(&cancel_notification(id)).status, 202);
     }
     for events in searches {
         assert_eq!(events.remaining_messages(), Vec::<Value>::new());
     }
-    answers(&session);
+    assert_responsive(&session);
 }
 
 #[test]
-fn a_socket_takes_back_what_it_asked_for_and_goes_on() {
+fn socket_cancellation_leaves_connection_usable() {
     let server = Library::with_endless_prompts().serve_with_long_timeout();
     let socket = server.open_websocket();
     for id in [7, 8] {
-        socket.send_message(&search(id));
-        for _ in 0..ANSWERING {
+        socket.send_message(&search_request(id));
+        for _ in 0..COMPLETING_SOURCES {
             assert_eq!(socket.read_message()["params"]["progressToken"], id);
         }
     }
     for id in [7, 8] {
-        socket.send_message(&cancelled(id));
+        socket.send_message(&cancel_notification(id));
     }
-    // What comes next is the answer to this: what was taken back has none.
-    answers(&socket);
+    // A cancelled request has no reply, so the next message is the reply to this search.
+    assert_responsive(&socket);
     for id in [9, 10] {
         let arguments = json!({ "prompt_id_or_name": "Beach" });
         socket.send_message(
@@ -111,38 +112,38 @@ fn a_socket_takes_back_what_it_asked_for_and_goes_on() {
                 "name": "prompts.get", "arguments": arguments,
             }}),
         );
-        socket.send_message(&cancelled(id));
+        socket.send_message(&cancel_notification(id));
     }
-    answers(&socket);
+    assert_responsive(&socket);
 }
 
 #[test]
-fn a_socket_that_closes_takes_back_what_it_asked_for() {
+fn socket_close_cancels_its_requests() {
     let server = Library::with_endless_prompts().serve_with_long_timeout();
     let socket = server.open_websocket();
     for id in [7, 8] {
-        socket.send_message(&search(id));
-        for _ in 0..ANSWERING {
+        socket.send_message(&search_request(id));
+        for _ in 0..COMPLETING_SOURCES {
             socket.read_message();
         }
     }
     drop(socket);
-    answers(&server.client());
+    assert_responsive(&server.client());
 }
 
 #[test]
-fn a_pipe_takes_back_what_it_asked_for_and_goes_on() {
+fn pipe_cancellation_leaves_connection_usable() {
     let library = Library::with_endless_prompts();
     let pipe = library.open_stdio_with(&["--config", &library.write_long_timeout_settings()]);
     for id in [7, 8] {
-        pipe.write_line(&search(id).to_string());
-        for _ in 0..ANSWERING {
+        pipe.write_line(&search_request(id).to_string());
+        for _ in 0..COMPLETING_SOURCES {
             assert_eq!(pipe.read_message()["params"]["progressToken"], id);
         }
     }
     for id in [7, 8] {
-        pipe.write_line(&cancelled(id).to_string());
+        pipe.write_line(&cancel_notification(id).to_string());
     }
-    answers(&pipe);
+    assert_responsive(&pipe);
     assert_eq!(pipe.close_input(), (vec![], Some(0)));
 }

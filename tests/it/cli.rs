@@ -1,4 +1,4 @@
-//! The command line: what it prints, what it ends with, what it refuses.
+//! End-to-end tests of the command line: output, exit codes and rejected arguments.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::{CommandOutput, HttpRequest, Library, McpClient, SOURCES};
 
 #[test]
-fn a_demo_shows_hits_and_ends() {
+fn demo_once_prints_hits_and_exits() {
     let done = Library::new().run(&["demo", "--once"]);
     assert_eq!(done.code, 0, "{done:?}");
     for part in [
@@ -28,7 +28,7 @@ fn a_demo_shows_hits_and_ends() {
 }
 
 #[test]
-fn a_demo_takes_a_free_port_if_its_own_is_taken() {
+fn demo_uses_free_port_if_configured_is_taken() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let library = Library::new();
@@ -39,7 +39,7 @@ fn a_demo_takes_a_free_port_if_its_own_is_taken() {
 }
 
 #[test]
-fn two_demos_run_at_once() {
+fn demos_run_concurrently() {
     std::thread::scope(|scope| {
         let demos = [0, 1].map(|_| scope.spawn(|| Library::new().run(&["demo", "--once"])));
         for demo in demos {
@@ -50,7 +50,7 @@ fn two_demos_run_at_once() {
 }
 
 #[test]
-fn a_demo_does_not_take_a_port_that_was_named_and_is_taken() {
+fn explicit_listen_address_in_use_is_an_error() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     for command in [vec!["demo", "--once"], vec!["serve"]] {
@@ -61,7 +61,7 @@ fn a_demo_does_not_take_a_port_that_was_named_and_is_taken() {
 }
 
 #[test]
-fn a_demo_without_a_folder_leaves_nothing_behind() {
+fn demo_without_folder_leaves_no_files() {
     let temporary = tempfile::tempdir().unwrap();
     let done = Command::new(env!("CARGO_BIN_EXE_vademecum"))
         .args(["demo", "--once"])
@@ -74,7 +74,7 @@ fn a_demo_without_a_folder_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_search_is_printed_for_people() {
+fn search_prints_readable_hits_and_paging() {
     let library = Library::with_lanterns();
     let done = library.run(&["search", "prisms"]);
     let uri =
@@ -89,7 +89,7 @@ fn a_search_is_printed_for_people() {
 }
 
 #[test]
-fn a_search_is_printed_as_the_server_answers() {
+fn search_json_equals_server_response() {
     let library = Library::with_lanterns();
     let server = library.serve();
     for (arguments, same) in [
@@ -112,7 +112,7 @@ fn a_search_is_printed_as_the_server_answers() {
 }
 
 #[test]
-fn an_item_is_printed_for_people_and_as_json() {
+fn get_prints_text_or_server_json() {
     let library = Library::with_lanterns();
     let server = library.serve();
     for query in ["prisms", "clockwork", "donkey", "flickers", "burner"] {
@@ -131,7 +131,7 @@ fn an_item_is_printed_for_people_and_as_json() {
 }
 
 #[test]
-fn a_long_item_says_where_to_go_on() {
+fn get_prints_continuation_offset_for_long_items() {
     let library = Library::new();
     library.import_file("notes", "long.txt", "thimble ".repeat(20_000));
     let uri =
@@ -147,7 +147,7 @@ fn a_long_item_says_where_to_go_on() {
 }
 
 #[test]
-fn what_is_not_there_is_a_failure() {
+fn invalid_commands_exit_with_error() {
     let library = Library::with_lanterns();
     for (arguments, code, part) in [
         (vec!["get", "notes://gone"], 1, "note `gone` is not there"),
@@ -167,7 +167,7 @@ fn what_is_not_there_is_a_failure() {
 }
 
 #[test]
-fn a_sound_library_is_sound() {
+fn check_passes_for_healthy_library() {
     let library = Library::with_lanterns();
     let done = library.run(&["check"]);
     assert_eq!(done.code, 0, "{done:?}");
@@ -179,20 +179,20 @@ fn a_sound_library_is_sound() {
 }
 
 #[test]
-fn a_library_that_does_not_exist_yet_is_sound_and_stays_so() {
+fn check_does_not_create_missing_library() {
     let library = Library::new();
     let done = library.run(&["check"]);
     assert!(done.code == 0 && done.stdout.contains("not there yet"), "{done:?}");
     assert!(!library.data_folder().exists());
 }
 
-fn media_of(library: &Library) -> PathBuf {
+fn media_database(library: &Library) -> PathBuf {
     library.data_folder().join("users/local/media.db")
 }
 
-/// Asserts that the library is told to be broken, and that everything but
-/// media is still found.
-fn costs_its_own_hits(library: &Library) {
+/// Asserts that `check` reports the media database as broken and that all other sources still
+/// return hits.
+fn assert_only_media_fails(library: &Library) {
     let check = library.run(&["check"]);
     assert_eq!(check.code, 1, "{check:?}");
     let broken: Vec<&str> =
@@ -220,7 +220,7 @@ fn costs_its_own_hits(library: &Library) {
         let problem = server.client().expect_tool_error(tool, &arguments);
         assert!(
             !problem.contains(library.data_folder().to_str().unwrap()),
-            "nothing leaks: {problem}"
+            "the error discloses the data folder: {problem}"
         );
     }
     let said = library.run(&["search", "lantern"]);
@@ -228,25 +228,25 @@ fn costs_its_own_hits(library: &Library) {
 }
 
 #[test]
-fn a_file_that_is_no_database_costs_its_own_hits_and_is_named() {
+fn non_database_file_fails_only_its_source() {
     let library = Library::with_lanterns();
-    let mut bytes = fs::read(media_of(&library)).unwrap();
+    let mut bytes = fs::read(media_database(&library)).unwrap();
     bytes[..64].fill(b'x');
-    fs::write(media_of(&library), bytes).unwrap();
-    costs_its_own_hits(&library);
+    fs::write(media_database(&library), bytes).unwrap();
+    assert_only_media_fails(&library);
 }
 
 #[test]
-fn a_database_with_damaged_pages_costs_its_own_hits_and_is_named() {
+fn damaged_database_fails_only_its_source() {
     let library = Library::with_lanterns();
-    let mut bytes = fs::read(media_of(&library)).unwrap();
+    let mut bytes = fs::read(media_database(&library)).unwrap();
     bytes[4_096..].fill(0xff);
-    fs::write(media_of(&library), bytes).unwrap();
-    costs_its_own_hits(&library);
+    fs::write(media_database(&library), bytes).unwrap();
+    assert_only_media_fails(&library);
 }
 
 #[test]
-fn an_unknown_setting_is_refused_by_name() {
+fn unknown_setting_is_rejected_by_name() {
     let library = Library::new();
     let settings = library.write_file("settings.toml", "[server]\nlissen = \"127.0.0.1:1\"\n");
     let file = settings.to_str().unwrap();
@@ -263,14 +263,14 @@ fn an_unknown_setting_is_refused_by_name() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_are_named() {
+fn unreadable_settings_file_is_named() {
     let library = Library::new();
     let done = library.run(&["check", "--config", "/nowhere/settings.toml"]);
     assert!(done.code == 1 && done.stderr.contains("/nowhere/settings.toml"), "{done:?}");
 }
 
 #[test]
-fn a_server_that_others_could_reach_is_refused() {
+fn non_loopback_address_is_refused() {
     let refused = |done: &CommandOutput| {
         assert_eq!(done.code, 1, "{done:?}");
         assert!(done.stderr.contains("127.0.0.1") && done.stdout.is_empty(), "{done:?}");
@@ -286,7 +286,7 @@ fn a_server_that_others_could_reach_is_refused() {
 }
 
 #[test]
-fn every_command_explains_itself() {
+fn commands_print_help() {
     let library = Library::new();
     for (command, part) in [
         ("", "Examples:"),
@@ -312,7 +312,7 @@ fn every_command_explains_itself() {
 }
 
 #[test]
-fn the_example_of_settings_starts_a_server() {
+fn example_settings_start_a_server() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("config.example.toml");
     let server = Library::with_lanterns().serve_with(&["--config", example.to_str().unwrap()]);
     assert_eq!(
@@ -322,7 +322,7 @@ fn the_example_of_settings_starts_a_server() {
 }
 
 #[test]
-fn whoever_stops_reading_is_no_reason_to_fail() {
+fn closed_output_pipe_is_not_an_error() {
     let library = Library::with_lanterns();
     let mut process = Command::new(env!("CARGO_BIN_EXE_vademecum"))
         .args(["search", "lantern", "--data"])
@@ -336,31 +336,32 @@ fn whoever_stops_reading_is_no_reason_to_fail() {
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 }
 
-/// Overwrites four bytes in the head of the database of media, where SQLite
-/// keeps what a file is.
-fn stamp(library: &Library, place: usize, value: u32) -> Vec<u8> {
-    let mut bytes = fs::read(media_of(library)).unwrap();
+/// Overwrites four bytes in the file header of the media database, where SQLite stores the identity
+/// of a file, and returns the new content of the file.
+fn overwrite_header(library: &Library, place: usize, value: u32) -> Vec<u8> {
+    let mut bytes = fs::read(media_database(library)).unwrap();
     bytes[place..place + 4].copy_from_slice(&value.to_be_bytes());
-    fs::write(media_of(library), &bytes).unwrap();
+    fs::write(media_database(library), &bytes).unwrap();
     bytes
 }
 
 #[test]
-fn a_database_that_is_not_ours_is_left_alone() {
-    // `application_id` of another program, `user_version` of a later one.
+fn foreign_database_is_never_modified() {
+    // Offset 68 is the `application_id`, here of another program; offset 60 is the `user_version`,
+    // here of a later version.
     for (place, value) in [(68, 7), (60, 999)] {
         let library = Library::with_lanterns();
-        let bytes = stamp(&library, place, value);
-        costs_its_own_hits(&library);
+        let bytes = overwrite_header(&library, place, value);
+        assert_only_media_fails(&library);
         let file = library.write_file("more.txt", "A lantern.");
         let done = library.run(&["import", "media", file.to_str().unwrap()]);
         assert!(done.code == 1 && done.stderr.contains("media.db"), "{done:?}");
-        assert!(fs::read(media_of(&library)).unwrap() == bytes, "it was changed");
+        assert!(fs::read(media_database(&library)).unwrap() == bytes, "the file was modified");
     }
 }
 
 #[test]
-fn what_is_searched_for_and_what_is_found_is_never_logged() {
+fn queries_and_content_are_never_logged() {
     let library = Library::new();
     let file = library.write_file("note.md", "# Attic\nA thimble and an anvil.");
     let import = library.run(&["import", "notes", file.to_str().unwrap(), "--log", "trace"]);
@@ -373,14 +374,14 @@ fn what_is_searched_for_and_what_is_found_is_never_logged() {
     }
 }
 
-/// Asks a process to end, as a terminal or a service manager does.
-fn signal(process: u32, name: &str) {
+/// Sends a signal to a process, as a terminal or a service manager does.
+fn send_signal(process: u32, name: &str) {
     let sent = Command::new("kill").args([name, &process.to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
 #[test]
-fn a_demo_serves_until_it_is_stopped() {
+fn demo_serves_until_interrupted() {
     let library = Library::new();
     let mut demo = Command::new(env!("CARGO_BIN_EXE_vademecum"))
         .args(["demo", "--listen", "127.0.0.1:0", "--data"])
@@ -395,13 +396,13 @@ fn a_demo_serves_until_it_is_stopped() {
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let answer = HttpRequest::new(address, "POST", "/mcp").json(&ping).send();
     assert_eq!(answer.json()["result"], json!({}));
-    signal(demo.id(), "-INT");
+    send_signal(demo.id(), "-INT");
     assert_eq!(lines.last().as_deref(), Some("Stopped."));
     assert_eq!(demo.wait().unwrap().code(), Some(0));
 }
 
 #[test]
-fn a_server_that_is_told_to_stop_ends_well() {
+fn server_exits_cleanly_on_signal() {
     for name in ["-INT", "-TERM"] {
         let library = Library::with_lanterns();
         let mut server = library.serve();
@@ -409,7 +410,7 @@ fn a_server_that_is_told_to_stop_ends_well() {
             server.client().search_uris("knowledge.search", &json!({ "query": "prisms" })).len(),
             1
         );
-        signal(server.process(), name);
+        send_signal(server.process(), name);
         assert_eq!(server.wait_for_exit(), Some(0), "{name}");
         assert_eq!(library.run(&["check"]).code, 0);
     }

@@ -1,26 +1,26 @@
-//! Documents of collections, read by their URIs: as items, as resources, from
-//! the command line.
+//! End-to-end tests of reading collection documents by URI: as items, as resources and on the
+//! command line.
 
 use serde_json::{Value, json};
 use vademecum_collections::Document;
 
 use crate::support::{HttpClient, Library, McpClient, Server, collection_fixtures};
 
-const MANUAL: &str = "collections://kb/manual.md";
-/// A name with everything that means something in a URI.
-const ODD: &str = "a#b%c/ü x.md";
+const MANUAL_URI: &str = "collections://kb/manual.md";
+/// A document name with all characters that have a meaning in URIs.
+const ODD_NAME: &str = "a#b%c/ü x.md";
 
-/// The chunks of a long document. Some of their letters are longer than a byte.
-fn chunks() -> Vec<String> {
+/// Returns the chunks of a long document. Some letters are longer than one byte.
+fn manual_chunks() -> Vec<String> {
     let sentence = |chunk: usize, number: usize| format!("Chunk {chunk} says nöthing {number}. ");
     (0..60).map(|chunk| (0..80).map(|number| sentence(chunk, number)).collect()).collect()
 }
 
-/// A collection with a long document that has a heading above each chunk, and a
-/// short one with an odd name; and one that is Bob's.
-fn library() -> Library {
+/// Creates a collection with a long document that has a heading above each chunk, a short document
+/// with an odd name and a restricted document, and another collection that only Bob may read.
+fn collections_library() -> Library {
     let library = Library::new();
-    let chunks = chunks();
+    let chunks = manual_chunks();
     let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
     let about = json!({ "Tags": "<baking><rye>", "CreationDate": "2022-05-01T00:00:00Z" });
     let mut manual = Document {
@@ -31,7 +31,8 @@ fn library() -> Library {
     for (number, chunk) in manual.chunks.iter_mut().enumerate() {
         chunk.section = Some(format!("Guide › Part {number}"));
     }
-    let odd = collection_fixtures::chunked_document(ODD, "Odd", &json!({}), &["One. ", "Two."]);
+    let odd =
+        collection_fixtures::chunked_document(ODD_NAME, "Odd", &json!({}), &["One. ", "Two."]);
     let gold = Document {
         access: vec!["premium".to_owned()],
         ..collection_fixtures::chunked_document("gold.md", "Gold", &json!({}), &["It glitters."])
@@ -47,16 +48,16 @@ fn library() -> Library {
     library
 }
 
-fn get(client: &HttpClient<'_>, uri: &str, retrieval: &Value) -> Value {
+fn get_item(client: &HttpClient<'_>, uri: &str, retrieval: &Value) -> Value {
     client.call_tool("knowledge.get", &json!({ "id": uri, "retrieval": retrieval }))
 }
 
-fn text(item: &Value) -> &str {
+fn content_text(item: &Value) -> &str {
     item["content"].as_str().unwrap_or_else(|| panic!("{item}"))
 }
 
-/// The text of a resource.
-fn resource(client: &impl McpClient, uri: &str) -> String {
+/// Returns the text of a resource.
+fn read_resource_text(client: &impl McpClient, uri: &str) -> String {
     let read = client.call_method("resources/read", &json!({ "uri": uri }));
     let contents = &read["contents"][0];
     assert_eq!((&contents["uri"], &contents["mimeType"]), (&json!(uri), &json!("text/plain")));
@@ -64,26 +65,26 @@ fn resource(client: &impl McpClient, uri: &str) -> String {
 }
 
 #[test]
-fn a_chunk_is_read_by_its_uri_in_every_mode() {
-    let server = library().serve();
+fn chunk_uri_is_read_in_every_mode() {
+    let server = collections_library().serve();
     let client = server.client();
-    let (uri, chunks) = (format!("{MANUAL}#40"), chunks());
-    let whole = get(&client, &uri, &json!({ "mode": "chunk" }));
-    assert_eq!(text(&whole), chunks[40]);
+    let (uri, chunks) = (format!("{MANUAL_URI}#40"), manual_chunks());
+    let whole = get_item(&client, &uri, &json!({ "mode": "chunk" }));
+    assert_eq!(content_text(&whole), chunks[40]);
     assert_eq!(whole["meta"]["loc"]["chunk_index"], 40);
     let section = json!([{ "type": "section", "section_path": "Guide › Part 40" }]);
     assert_eq!(whole["attachments"], section);
     for retrieval in [json!({}), json!({ "mode": "snippet" }), json!({ "mode": "auto" })] {
-        let snippet = get(&client, &uri, &retrieval);
-        assert!(text(&snippet).contains("Chunk 40 says nöthing 0."), "{snippet}");
-        assert!(text(&snippet).chars().count() <= 300, "{snippet}");
+        let snippet = get_item(&client, &uri, &retrieval);
+        assert!(content_text(&snippet).contains("Chunk 40 says nöthing 0."), "{snippet}");
+        assert!(content_text(&snippet).chars().count() <= 300, "{snippet}");
     }
-    let siblings = get(&client, &uri, &json!({ "mode": "chunk_with_siblings" }));
-    assert_eq!(text(&siblings), chunks[39..=41].concat());
-    let auto = get(&client, &uri, &json!({ "mode": "auto", "max_tokens": 5_000 }));
+    let siblings = get_item(&client, &uri, &json!({ "mode": "chunk_with_siblings" }));
+    assert_eq!(content_text(&siblings), chunks[39..=41].concat());
+    let auto = get_item(&client, &uri, &json!({ "mode": "auto", "max_tokens": 5_000 }));
     assert_eq!(auto["content"], siblings["content"]);
-    let full = get(&client, &uri, &json!({ "mode": "full" }));
-    assert!(text(&full).starts_with(&chunks[0]), "the whole document");
+    let full = get_item(&client, &uri, &json!({ "mode": "full" }));
+    assert!(content_text(&full).starts_with(&chunks[0]), "the whole document");
     for item in [whole, siblings, full] {
         assert_eq!(item["meta"]["uri"], uri.as_str());
         assert_eq!(
@@ -94,15 +95,15 @@ fn a_chunk_is_read_by_its_uri_in_every_mode() {
 }
 
 #[test]
-fn siblings_are_read_as_far_as_the_budget_goes() {
-    let server = library().serve();
+fn siblings_are_limited_by_token_budget() {
+    let server = collections_library().serve();
     let client = server.client();
-    let chunks = chunks();
+    let chunks = manual_chunks();
     let size = chunks[40].chars().count();
     let read = |window: usize, times: usize| {
         let tokens = size * times / 4 + 100;
         let retrieval = json!({ "mode": "chunk_with_siblings", "sibling_window": window, "max_tokens": tokens });
-        text(&get(&client, &format!("{MANUAL}#40"), &retrieval)).to_owned()
+        content_text(&get_item(&client, &format!("{MANUAL_URI}#40"), &retrieval)).to_owned()
     };
     assert_eq!(read(2, 1), chunks[40]);
     assert_eq!(read(2, 3), chunks[39..=41].concat());
@@ -111,28 +112,31 @@ fn siblings_are_read_as_far_as_the_budget_goes() {
 }
 
 #[test]
-fn a_place_that_is_named_comes_before_that_of_the_uri() {
-    let server = library().serve();
+fn explicit_loc_overrides_chunk_in_uri() {
+    let server = collections_library().serve();
     let client = server.client();
     let loc = json!({ "mode": "chunk", "loc": { "chunk_index": 3 } });
-    assert_eq!(text(&get(&client, &format!("{MANUAL}#40"), &loc)), chunks()[3]);
-    assert_eq!(text(&get(&client, MANUAL, &loc)), chunks()[3]);
+    assert_eq!(
+        content_text(&get_item(&client, &format!("{MANUAL_URI}#40"), &loc)),
+        manual_chunks()[3]
+    );
+    assert_eq!(content_text(&get_item(&client, MANUAL_URI, &loc)), manual_chunks()[3]);
     let anew = json!({ "mode": "chunk", "prefer_prechunked": false, "chunk_size_tokens": 50 });
-    let item = get(&client, &format!("{MANUAL}#40"), &anew);
-    assert!(text(&item).contains("Chunk 40 says nöthing 0."), "{item}");
-    assert!(text(&item).chars().count() <= 200, "{item}");
+    let item = get_item(&client, &format!("{MANUAL_URI}#40"), &anew);
+    assert!(content_text(&item).contains("Chunk 40 says nöthing 0."), "{item}");
+    assert!(content_text(&item).chars().count() <= 200, "{item}");
 }
 
 #[test]
-fn a_long_document_is_read_page_by_page() {
-    let server = library().serve();
+fn long_document_is_read_page_by_page() {
+    let server = collections_library().serve();
     let client = server.client();
-    let body = chunks().concat();
+    let body = manual_chunks().concat();
     let (mut read, mut offset, mut pages) = (String::new(), json!(0), 0);
     while !offset.is_null() {
-        let page = get(&client, MANUAL, &json!({ "mode": "full", "offset": offset }));
+        let page = get_item(&client, MANUAL_URI, &json!({ "mode": "full", "offset": offset }));
         assert_eq!(page["range"]["total"], body.chars().count());
-        read.push_str(text(&page));
+        read.push_str(content_text(&page));
         offset = page["range"]["next_offset"].clone();
         pages += 1;
     }
@@ -140,11 +144,11 @@ fn a_long_document_is_read_page_by_page() {
 }
 
 #[test]
-fn what_is_known_of_a_document_stands_in_its_meta() {
-    let server = library().serve();
-    let meta = get(&server.client(), MANUAL, &json!({}))["meta"].take();
+fn item_meta_contains_document_metadata() {
+    let server = collections_library().serve();
+    let meta = get_item(&server.client(), MANUAL_URI, &json!({}))["meta"].take();
     let known = json!({
-        "id": "manual.md", "source": "collections", "uri": MANUAL, "title": "The manual",
+        "id": "manual.md", "source": "collections", "uri": MANUAL_URI, "title": "The manual",
         "tags": ["baking", "rye"], "media_type": "md", "url": "https://docs.example.com/manual",
     });
     for (name, value) in known.as_object().unwrap() {
@@ -155,19 +159,19 @@ fn what_is_known_of_a_document_stands_in_its_meta() {
 }
 
 #[test]
-fn whatever_a_document_is_called_it_is_read_everywhere() {
-    let library = library();
+fn oddly_named_document_is_readable_everywhere() {
+    let library = collections_library();
     let (server, pipe) = (library.serve(), library.open_stdio());
     let client = server.client();
     let uri = "collections://kb/a%23b%25c/%C3%BC%20x.md";
     for encoded in [uri, "collections://KB/a%23b%25c%2F%C3%BC%20x.md"] {
-        let item = get(&client, encoded, &json!({ "mode": "full" }));
-        assert_eq!((text(&item), &item["meta"]["uri"]), ("One. Two.", &json!(uri)));
-        assert_eq!(item["meta"]["id"], ODD);
+        let item = get_item(&client, encoded, &json!({ "mode": "full" }));
+        assert_eq!((content_text(&item), &item["meta"]["uri"]), ("One. Two.", &json!(uri)));
+        assert_eq!(item["meta"]["id"], ODD_NAME);
         let second = format!("{encoded}#1");
-        assert_eq!(text(&get(&client, &second, &json!({ "mode": "chunk" }))), "Two.");
-        assert_eq!(resource(&client, encoded), "One. Two.");
-        assert_eq!(resource(&pipe, &second), "One. Two.");
+        assert_eq!(content_text(&get_item(&client, &second, &json!({ "mode": "chunk" }))), "Two.");
+        assert_eq!(read_resource_text(&client, encoded), "One. Two.");
+        assert_eq!(read_resource_text(&pipe, &second), "One. Two.");
         let fetched = client.call_tool("fetch", &json!({ "id": second }));
         assert_eq!((&fetched["id"], &fetched["text"]), (&json!(second), &json!("One. Two.")));
         let done = library.run(&["get", "--mode", "chunk", &second]);
@@ -176,16 +180,16 @@ fn whatever_a_document_is_called_it_is_read_everywhere() {
 }
 
 #[test]
-fn an_id_alone_is_read_from_the_first_collection_that_has_it() {
-    let server = library().serve();
+fn bare_id_resolves_to_first_matching_collection() {
+    let server = collections_library().serve();
     let client = server.client();
     let chunk = json!({ "mode": "chunk" });
     for (id, uri, said) in [
-        (ODD.to_owned(), "collections://kb/a%23b%25c/%C3%BC%20x.md", "One. "),
-        (format!("{ODD}#1"), "collections://kb/a%23b%25c/%C3%BC%20x.md#1", "Two."),
+        (ODD_NAME.to_owned(), "collections://kb/a%23b%25c/%C3%BC%20x.md", "One. "),
+        (format!("{ODD_NAME}#1"), "collections://kb/a%23b%25c/%C3%BC%20x.md#1", "Two."),
     ] {
         let item = client.get_item("collections", &json!(id), &chunk);
-        assert_eq!((text(&item), &item["meta"]["uri"]), (said, &json!(uri)), "{id}");
+        assert_eq!((content_text(&item), &item["meta"]["uri"]), (said, &json!(uri)), "{id}");
     }
     for id in ["no such thing", "manual.md#999", "7"] {
         let arguments = json!({ "source": "collections", "id": id });
@@ -195,47 +199,48 @@ fn an_id_alone_is_read_from_the_first_collection_that_has_it() {
 }
 
 #[test]
-fn a_long_document_that_is_fetched_says_where_to_go_on() {
-    let server = library().serve();
-    let fetched = server.client().call_tool("fetch", &json!({ "id": MANUAL }));
+fn fetch_marks_long_document_as_truncated() {
+    let server = collections_library().serve();
+    let fetched = server.client().call_tool("fetch", &json!({ "id": MANUAL_URI }));
     assert_eq!(fetched["metadata"]["truncated"], "true");
     assert_eq!(fetched["url"], "https://docs.example.com/manual");
 }
 
-/// How each way to read by URI says that something is not there.
-fn refusals(client: &HttpClient<'_>, uri: &str) -> Vec<String> {
+/// Returns the error messages for a missing URI from each way to read one, preceded by the error
+/// code.
+fn not_found_messages(client: &HttpClient<'_>, uri: &str) -> Vec<String> {
     let (code, resource) = client.expect_error("resources/read", &json!({ "uri": uri }));
     let got = client.expect_tool_error("knowledge.get", &json!({ "id": uri }));
     vec![code.to_string(), resource, got, client.expect_tool_error("fetch", &json!({ "id": uri }))]
 }
 
-/// The same refusals with a name in the place of another.
-fn with_name(refusals: &[String], from: &str, to: &str) -> Vec<String> {
+/// Replaces a name in all messages.
+fn replace_name(refusals: &[String], from: &str, to: &str) -> Vec<String> {
     refusals.iter().map(|text| text.replace(from, to)).collect()
 }
 
 #[test]
-fn a_collection_of_somebody_else_is_refused_like_one_that_is_not_there() {
-    let library = library();
+fn foreign_collection_is_reported_as_missing() {
+    let library = collections_library();
     let (ada, bob) = (library.create_key("ada"), library.create_key("bob"));
     let server = library.serve_multi_user("");
     let (ada, bob) =
         (server.client().with_bearer_token(&ada), server.client().with_bearer_token(&bob));
     let uri = "collections://bobs/manual.md#0";
-    assert_eq!(text(&get(&bob, uri, &json!({}))), "A secret of Bob.");
-    let foreign = refusals(&ada, uri);
-    let unknown = refusals(&ada, "collections://none/manual.md#0");
+    assert_eq!(content_text(&get_item(&bob, uri, &json!({}))), "A secret of Bob.");
+    let foreign = not_found_messages(&ada, uri);
+    let unknown = not_found_messages(&ada, "collections://none/manual.md#0");
     assert!(foreign[1].contains("there is no collection `bobs`"), "{foreign:?}");
-    assert_eq!(with_name(&foreign, "bobs", "none"), unknown);
+    assert_eq!(replace_name(&foreign, "bobs", "none"), unknown);
     let arguments =
         json!({ "source": "collections", "id": "manual.md", "retrieval": { "mode": "full" } });
     let first = ada.call_tool("knowledge.get", &arguments);
-    assert_eq!(first["meta"]["uri"], MANUAL);
+    assert_eq!(first["meta"]["uri"], MANUAL_URI);
 }
 
 #[test]
-fn a_document_that_is_closed_to_a_caller_is_refused_like_one_that_is_not_there() {
-    let library = library();
+fn restricted_document_is_reported_as_missing() {
+    let library = collections_library();
     let key = library.create_key_with("gateway", &["--delegating"]);
     library.create_key("ada");
     let server = library.serve_multi_user("");
@@ -245,39 +250,47 @@ fn a_document_that_is_closed_to_a_caller_is_refused_like_one_that_is_not_there()
     };
     let (with, without) = (of(r#"["premium"]"#), of("[]"));
     let uri = "collections://kb/gold.md";
-    assert_eq!(text(&get(&with, uri, &json!({ "mode": "full" }))), "It glitters.");
-    let closed = refusals(&without, uri);
+    assert_eq!(content_text(&get_item(&with, uri, &json!({ "mode": "full" }))), "It glitters.");
+    let closed = not_found_messages(&without, uri);
     assert!(closed[1].contains("document `collections://kb/gold.md` is not there"), "{closed:?}");
-    assert_eq!(with_name(&closed, "gold", "none"), refusals(&without, "collections://kb/none.md"));
-    assert_eq!(refusals(&without, "collections://kb/gold.md#0").len(), 4);
+    assert_eq!(
+        replace_name(&closed, "gold", "none"),
+        not_found_messages(&without, "collections://kb/none.md")
+    );
+    assert_eq!(not_found_messages(&without, "collections://kb/gold.md#0").len(), 4);
     let document = |client: &HttpClient<'_>| {
-        complete(client, "document", "go", &json!({ "collection": "kb" }))
+        request_completion(client, "document", "go", &json!({ "collection": "kb" }))
     };
     assert_eq!(document(&with)["values"], json!(["gold.md"]));
     assert_eq!(document(&without)["values"], json!([]));
 }
 
 #[test]
-fn what_points_at_nothing_says_what_to_point_at() {
-    let server = library().serve();
+fn invalid_uri_error_states_expected_form() {
+    let server = collections_library().serve();
     let client = server.client();
     for (uri, said) in [
         ("collections://kb", "expected collections://<collection>/<document>"),
         ("collections://kb/manual.md#last", "expected collections://<collection>/<document>"),
         ("collections://kb/manual.md#60", "chunk `collections://kb/manual.md#60` is not there"),
     ] {
-        for problem in refusals(&client, uri).iter().skip(1) {
+        for problem in not_found_messages(&client, uri).iter().skip(1) {
             assert!(problem.contains(said), "{problem}");
         }
     }
 }
 
-fn templates(server: &Server) -> Vec<Value> {
+fn list_templates(server: &Server) -> Vec<Value> {
     let listed = server.client().call_method("resources/templates/list", &json!({}));
     listed["resourceTemplates"].as_array().unwrap().clone()
 }
 
-fn complete(client: &HttpClient<'_>, argument: &str, typed: &str, others: &Value) -> Value {
+fn request_completion(
+    client: &HttpClient<'_>,
+    argument: &str,
+    typed: &str,
+    others: &Value,
+) -> Value {
     let params = json!({
         "ref": { "type": "ref/resource", "uri": "collections://{collection}/{document}" },
         "argument": { "name": argument, "value": typed },
@@ -287,31 +300,31 @@ fn complete(client: &HttpClient<'_>, argument: &str, typed: &str, others: &Value
 }
 
 #[test]
-fn documents_have_a_template_where_there_are_collections() {
-    let server = library().serve();
-    let (listed, without) = (templates(&server), templates(&Library::new().serve()));
+fn document_template_is_listed_only_with_collections() {
+    let server = collections_library().serve();
+    let (listed, without) = (list_templates(&server), list_templates(&Library::new().serve()));
     assert_eq!((listed.len(), without.len()), (6, 5));
     assert_eq!(listed[5]["uriTemplate"], "collections://{collection}/{document}");
     assert_eq!(listed[5]["mimeType"], "text/plain");
 }
 
 #[test]
-fn collections_and_their_documents_are_completed() {
-    let server = library().serve();
+fn collection_and_document_names_are_completed() {
+    let server = collections_library().serve();
     let client = server.client();
     let nothing = json!({ "values": [], "total": 0, "hasMore": false });
-    let names = |typed: &str| complete(&client, "collection", typed, &json!({}));
+    let names = |typed: &str| request_completion(&client, "collection", typed, &json!({}));
     assert_eq!((&names("K")["values"], &names("")["total"]), (&json!(["kb"]), &json!(1)));
     assert_eq!(names("bobs")["values"], json!([]));
     let document = |typed: &str, collection: &str| {
-        complete(&client, "document", typed, &json!({ "collection": collection }))
+        request_completion(&client, "document", typed, &json!({ "collection": collection }))
     };
-    for (typed, found) in [("man", "manual.md"), ("MANUAL", "manual.md"), ("a#", ODD)] {
+    for (typed, found) in [("man", "manual.md"), ("MANUAL", "manual.md"), ("a#", ODD_NAME)] {
         assert_eq!(document(typed, "kb")["values"], json!([found]), "{typed}");
     }
     assert_eq!(document("", "kb")["total"], 3);
     assert_eq!(document("man", "bobs")["values"], json!([]));
-    assert_eq!(complete(&client, "document", "man", &json!({})), nothing);
+    assert_eq!(request_completion(&client, "document", "man", &json!({})), nothing);
     let empty = Library::new().serve();
-    assert_eq!(complete(&empty.client(), "collection", "", &json!({})), nothing);
+    assert_eq!(request_completion(&empty.client(), "collection", "", &json!({})), nothing);
 }

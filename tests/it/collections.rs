@@ -1,5 +1,5 @@
-//! Collections of folders: built, brought up to date, made anew, whole at every
-//! moment.
+//! End-to-end tests of collections built from folders: initial build, incremental sync, rebuild,
+//! and consistent reads at all times.
 
 use std::{
     fs::{self, File},
@@ -29,45 +29,45 @@ const HTML: &str = "<!doctype html><html><head><title>Rye in the oven</title></h
     hour, and then it is taken out again so that the crust can dry.</p></article></body></html>";
 const RST: &str = "Starter\n=======\n\nFeeding\n-------\n\nFeed it twice a day with rye.\n";
 
-fn soon() -> Deadline {
+fn one_minute_deadline() -> Deadline {
     Deadline::after(Duration::from_mins(1))
 }
 
-fn user(name: &str) -> Principal {
+fn user_principal(name: &str) -> Principal {
     local_principal(name.parse().unwrap())
 }
 
-fn everything() -> Scope {
+fn full_scope() -> Scope {
     Scope::of(Access::Everything)
 }
 
-/// Runs `collection …` and gives back what it printed as JSON.
-fn collection(library: &Library, arguments: &[&str]) -> Value {
+/// Runs `collection …` and returns its JSON output.
+fn run_collection(library: &Library, arguments: &[&str]) -> Value {
     let done = library.run(&[&["collection"], arguments, &["--json"]].concat());
     assert_eq!(done.code, 0, "{done:?}");
     done.parse_json()
 }
 
-/// Builds the collection `kb` of the folder `docs`.
-fn build(library: &Library, more: &[&str]) -> Value {
+/// Builds the collection `kb` from the folder `docs`.
+fn build_collection(library: &Library, more: &[&str]) -> Value {
     let folder = library.file_path("docs");
-    collection(library, &[&["build", "kb", folder.to_str().unwrap()], more].concat())
+    run_collection(library, &[&["build", "kb", folder.to_str().unwrap()], more].concat())
 }
 
-/// How many documents were new, updated, unchanged and gone.
-fn counts(report: &Value) -> [u64; 4] {
+/// Returns the numbers of new, updated, unchanged and removed documents.
+fn change_counts(report: &Value) -> [u64; 4] {
     ["new", "updated", "unchanged", "gone"].map(|name| report[name].as_u64().unwrap())
 }
 
-fn open(library: &Library, name: &str) -> VisibleCollection {
-    Catalogue::new(&library.data_folder()).find_visible(&user("local"), name).unwrap()
+fn open_collection(library: &Library, name: &str) -> VisibleCollection {
+    Catalogue::new(&library.data_folder()).find_visible(&user_principal("local"), name).unwrap()
 }
 
-/// All chunks of a collection that may be seen, in order.
-fn passages(opened: &VisibleCollection, scope: &Scope) -> Vec<Passage> {
+/// Returns all chunks of a collection that `scope` may read, in document order.
+fn readable_passages(opened: &VisibleCollection, scope: &Scope) -> Vec<Passage> {
     let collection = &opened.collection;
     collection
-        .read(soon(), |reader| {
+        .read(one_minute_deadline(), |reader| {
             let hashes = collection.content_hashes(reader, opened.record.source_id)?;
             let mut names: Vec<&String> = hashes.keys().collect();
             names.sort();
@@ -82,10 +82,10 @@ fn passages(opened: &VisibleCollection, scope: &Scope) -> Vec<Passage> {
         .unwrap()
 }
 
-/// The documents whose chunks have words of a query, best first.
-fn found(opened: &VisibleCollection, query: &str, scope: &Scope) -> Vec<String> {
+/// Returns the ids of the documents whose chunks match the query, best first.
+fn matching_documents(opened: &VisibleCollection, query: &str, scope: &Scope) -> Vec<String> {
     let collection = &opened.collection;
-    let found = collection.read(soon(), |reader| {
+    let found = collection.read(one_minute_deadline(), |reader| {
         let query = Arc::new(FtsQuery::parse(query));
         let request = RankRequest { query, limit: 10, ..RankRequest::default() };
         let ranking = collection.rank_matches(reader, &request, scope)?;
@@ -95,21 +95,21 @@ fn found(opened: &VisibleCollection, query: &str, scope: &Scope) -> Vec<String> 
     found.unwrap().into_iter().map(|passage| passage.document.doc_id).collect()
 }
 
-/// The files of the folder of collections that are databases, and their numbers.
-fn databases(library: &Library) -> Vec<u64> {
+/// Returns the sorted numbers of the database files of the collection `kb`.
+fn database_numbers(library: &Library) -> Vec<u64> {
     let entries = fs::read_dir(library.data_folder().join("collections")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut numbers: Vec<u64> = names.filter_map(|name| number(&name)).collect();
+    let mut numbers: Vec<u64> = names.filter_map(|name| parse_database_number(&name)).collect();
     numbers.sort_unstable();
     numbers
 }
 
-fn number(file: &str) -> Option<u64> {
+fn parse_database_number(file: &str) -> Option<u64> {
     file.strip_prefix("kb.")?.strip_suffix(".db")?.parse().ok()
 }
 
 #[test]
-fn a_folder_becomes_a_collection_with_all_that_is_known_of_it() {
+fn build_stores_documents_with_their_metadata() {
     let library = Library::new();
     library.write_file("docs/guide/bread.md", "# Bread\n\n## Dough\n\nKnead it for ten minutes.\n");
     library.write_file("docs/oven.html", HTML);
@@ -119,14 +119,14 @@ fn a_folder_becomes_a_collection_with_all_that_is_known_of_it() {
     library.write_file("docs/.git/y.md", "# No");
     library.write_file("docs/program.bin", [0, 1, 2]);
     library.write_file("docs/blank.md", " \n");
-    let report = build(&library, &["--project", "Bakery", "--version", "2.1"]);
-    assert_eq!(counts(&report), [4, 0, 0, 0], "{report}");
+    let report = build_collection(&library, &["--project", "Bakery", "--version", "2.1"]);
+    assert_eq!(change_counts(&report), [4, 0, 0, 0], "{report}");
     assert_eq!((&report["passed"], &report["documents"]), (&json!(1), &json!(4)));
     let skipped = &report["skipped"][0];
     assert!(skipped["place"].as_str().unwrap().ends_with("docs/blank.md"), "{report}");
     assert_eq!(skipped["reason"], "holds no text");
-    let opened = open(&library, "kb");
-    let passages = passages(&opened, &everything());
+    let opened = open_collection(&library, "kb");
+    let passages = readable_passages(&opened, &full_scope());
     let known: Vec<(&str, Option<&str>, Option<&str>)> = passages
         .iter()
         .map(|it| (&*it.document.doc_id, it.document.title.as_deref(), it.section.as_deref()))
@@ -143,8 +143,11 @@ fn a_folder_becomes_a_collection_with_all_that_is_known_of_it() {
     assert_eq!(document.project_name.as_deref(), Some("Bakery"));
     assert_eq!(document.project_version.as_deref(), Some("2.1"));
     assert_eq!(document.metadata["path"], "guide/bread.md");
-    assert_eq!(found(&opened, "how long to knead", &everything())[0], "kb:guide/bread.md");
-    let listed = collection(&library, &["list"]);
+    assert_eq!(
+        matching_documents(&opened, "how long to knead", &full_scope())[0],
+        "kb:guide/bread.md"
+    );
+    let listed = run_collection(&library, &["list"]);
     assert_eq!((&listed[0]["name"], &listed[0]["documents"]), (&json!("kb"), &json!(4)));
     assert!(listed[0]["last_ok_at"].is_string() && listed[0]["last_error"].is_null());
     let shown = library.run(&["collection", "show", "kb"]);
@@ -152,81 +155,95 @@ fn a_folder_becomes_a_collection_with_all_that_is_known_of_it() {
 }
 
 #[test]
-fn building_again_touches_only_what_has_changed() {
+fn repeated_build_updates_only_changed_documents() {
     let library = Library::new();
     for name in ["stays", "changes", "goes"] {
         library.write_file(&format!("docs/{name}.md"), format!("# {name}\n\nA bight.\n"));
     }
-    assert_eq!(counts(&build(&library, &[])), [3, 0, 0, 0]);
-    let opened = open(&library, "kb");
+    assert_eq!(change_counts(&build_collection(&library, &[])), [3, 0, 0, 0]);
+    let opened = open_collection(&library, "kb");
     let key = |name: &str| {
-        let all = passages(&opened, &everything());
+        let all = readable_passages(&opened, &full_scope());
         all.into_iter().find(|it| it.document.doc_id == name).map(|it| it.key)
     };
     let before = key("kb:stays.md").unwrap();
-    assert_eq!(counts(&build(&library, &[])), [0, 0, 3, 0]);
+    assert_eq!(change_counts(&build_collection(&library, &[])), [0, 0, 3, 0]);
     fs::remove_file(library.file_path("docs/goes.md")).unwrap();
     library.write_file("docs/changes.md", "# changes\n\nA hitch.\n");
     library.write_file("docs/comes.md", "# comes\n\nA bend.\n");
-    let report = build(&library, &[]);
-    assert_eq!((counts(&report), &report["rebuilt"]), ([1, 1, 1, 1], &json!(false)));
-    assert_eq!(key("kb:stays.md"), Some(before), "it was left alone");
+    let report = build_collection(&library, &[]);
+    assert_eq!((change_counts(&report), &report["rebuilt"]), ([1, 1, 1, 1], &json!(false)));
+    assert_eq!(key("kb:stays.md"), Some(before), "an unchanged document keeps its key");
     assert_eq!(key("kb:goes.md"), None);
-    assert_eq!(found(&opened, "hitch", &everything()), ["kb:changes.md"]);
-    assert_eq!(found(&opened, "bight", &everything()), ["kb:stays.md"]);
+    assert_eq!(matching_documents(&opened, "hitch", &full_scope()), ["kb:changes.md"]);
+    assert_eq!(matching_documents(&opened, "bight", &full_scope()), ["kb:stays.md"]);
     let kept = fs::read_to_string(library.file_path("docs/changes.md")).unwrap();
-    assert_eq!(kept, "# changes\n\nA hitch.\n", "no file of the user is changed");
+    assert_eq!(kept, "# changes\n\nA hitch.\n", "source files must not be modified");
 }
 
 #[test]
-fn a_folder_that_is_gone_or_empty_takes_nothing_away() {
+fn missing_or_empty_folder_removes_no_documents() {
     let library = Library::new();
     library.write_file("docs/a.md", "# A\n\nText.\n");
     library.write_file("more/b.md", "# B\n\nText.\n");
     let (docs, more) = (library.file_path("docs"), library.file_path("more"));
     let both = ["build", "kb", docs.to_str().unwrap(), more.to_str().unwrap()];
-    assert_eq!(counts(&collection(&library, &both)), [2, 0, 0, 0]);
+    assert_eq!(change_counts(&run_collection(&library, &both)), [2, 0, 0, 0]);
     fs::remove_file(library.file_path("more/b.md")).unwrap();
-    let synced = collection(&library, &["sync", "kb"]);
-    assert_eq!((counts(&synced[0]), &synced[0]["documents"]), ([0, 0, 1, 0], &json!(2)));
+    let synced = run_collection(&library, &["sync", "kb"]);
+    assert_eq!((change_counts(&synced[0]), &synced[0]["documents"]), ([0, 0, 1, 0], &json!(2)));
     assert!(synced[0]["skipped"][0]["reason"].as_str().unwrap().ends_with("more holds no files"));
     fs::remove_dir(&more).unwrap();
-    let synced = collection(&library, &["sync"]);
+    let synced = run_collection(&library, &["sync"]);
     assert_eq!(synced[0]["documents"], 2);
     let done = library.run(&["collection", "sync", "kb", "--rebuild"]);
     assert_eq!(done.code, 1, "{done:?}");
     assert!(done.stderr.contains("the collection `kb` stays as it was"), "{done:?}");
-    assert_eq!(passages(&open(&library, "kb"), &everything()).len(), 2);
-    let listed = collection(&library, &["list"]);
+    assert_eq!(readable_passages(&open_collection(&library, "kb"), &full_scope()).len(), 2);
+    let listed = run_collection(&library, &["list"]);
     assert!(listed[0]["last_error"].as_str().unwrap().contains("more is not a folder"));
-    assert_eq!(counts(&build(&library, &[])), [1, 0, 0, 2], "from now on it is made of one folder");
+    assert_eq!(
+        change_counts(&build_collection(&library, &[])),
+        [1, 0, 0, 2],
+        "the second folder no longer belongs to the collection"
+    );
 }
 
 #[test]
-fn a_collection_is_its_owners_and_its_tags_are_kept() {
+fn collection_keeps_owner_and_access_tags() {
     let library = Library::new();
     library.write_file("docs/a.md", "# A\n\nA lantern.\n");
-    build(&library, &["--owner", "ada", "--access-tag", "team:a"]);
+    build_collection(&library, &["--owner", "ada", "--access-tag", "team:a"]);
     library.write_file("docs/b.md", "# B\n\nA lantern.\n");
-    assert_eq!(counts(&build(&library, &[])), [1, 0, 1, 0], "owner and tags stay as they were");
+    assert_eq!(
+        change_counts(&build_collection(&library, &[])),
+        [1, 0, 1, 0],
+        "owner and tags stay as they were"
+    );
     let catalogue = Catalogue::new(&library.data_folder());
-    assert!(catalogue.find_visible(&user("bob"), "kb").is_err());
-    let opened = catalogue.find_visible(&user("ada"), "kb").unwrap();
+    assert!(catalogue.find_visible(&user_principal("bob"), "kb").is_err());
+    let opened = catalogue.find_visible(&user_principal("ada"), "kb").unwrap();
     let with = |tags: &[&str]| {
         let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
-        found(&opened, "lantern", &Scope::of(Access::Tags(tags))).len()
+        matching_documents(&opened, "lantern", &Scope::of(Access::Tags(tags))).len()
     };
     assert_eq!((with(&["team:a"]), with(&["team:b"]), with(&[])), (2, 0, 0));
-    assert_eq!(counts(&build(&library, &["--access-tag", "team:b"])), [0, 2, 0, 0]);
+    assert_eq!(
+        change_counts(&build_collection(&library, &["--access-tag", "team:b"])),
+        [0, 2, 0, 0]
+    );
     assert_eq!((with(&["team:a"]), with(&["team:b"])), (0, 2));
     let done = library.run(&["collection", "remove", "KB"]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(catalogue.find_visible(&user("ada"), "kb").is_err() && databases(&library).is_empty());
+    assert!(
+        catalogue.find_visible(&user_principal("ada"), "kb").is_err()
+            && database_numbers(&library).is_empty()
+    );
     assert!(library.file_path("docs/a.md").exists());
 }
 
 #[test]
-fn what_cannot_be_built_is_said_and_leaves_nothing() {
+fn failed_build_reports_reason_and_leaves_nothing() {
     let library = Library::new();
     fs::create_dir_all(library.file_path("docs")).unwrap();
     let docs = library.file_path("docs");
@@ -244,18 +261,18 @@ fn what_cannot_be_built_is_said_and_leaves_nothing() {
         assert!(done.stderr.contains(reason), "{done:?}");
     }
     assert_eq!(library.run(&["collection", "remove", "kb"]).code, 1);
-    assert_eq!(collection(&library, &["list"]), json!([]));
+    assert_eq!(run_collection(&library, &["list"]), json!([]));
     library.write_file("docs/a.bin", [0, 1]);
     library.write_file("docs/b.md", "");
     let done = library.run(&["collection", "build", "kb", docs]);
-    assert_eq!(done.code, 1, "nothing could be read: {done:?}");
+    assert_eq!(done.code, 1, "no document is readable: {done:?}");
 }
 
 #[test]
-fn of_two_builds_at_once_the_second_says_so() {
+fn concurrent_build_is_rejected() {
     let library = Library::new();
     library.write_file("docs/a.md", "# A\n\nText.\n");
-    build(&library, &[]);
+    build_collection(&library, &[]);
     let lock = File::open(library.data_folder().join("collections/kb.lock")).unwrap();
     lock.try_lock().unwrap();
     let docs = library.file_path("docs");
@@ -265,12 +282,12 @@ fn of_two_builds_at_once_the_second_says_so() {
         assert!(done.stderr.contains("`kb` is being built already"), "{done:?}");
     }
     drop(lock);
-    assert_eq!(counts(&build(&library, &[])), [0, 0, 1, 0]);
+    assert_eq!(change_counts(&build_collection(&library, &[])), [0, 0, 1, 0]);
 }
 
-/// Settings with the collection `kb` of the folder `docs`, and the arguments that
-/// name them.
-fn settings(library: &Library, more: &str) -> [String; 2] {
+/// Writes settings with the collection `kb` of the folder `docs` and returns the arguments that
+/// select them.
+fn write_settings(library: &Library, more: &str) -> [String; 2] {
     let folder = library.file_path("docs");
     let text = format!(
         "{more}\n[[collections]]\nname = \"kb\"\nfolders = [{:?}]\n",
@@ -280,78 +297,87 @@ fn settings(library: &Library, more: &str) -> [String; 2] {
     ["--config".to_owned(), file.to_str().unwrap().to_owned()]
 }
 
-fn sync_with(library: &Library, settings: &str, chunking: &str) -> Value {
-    let [flag, file] = self::settings(library, settings);
+fn sync_with_settings(library: &Library, settings: &str, chunking: &str) -> Value {
+    let [flag, file] = self::write_settings(library, settings);
     let text = fs::read_to_string(&file).unwrap() + chunking;
     fs::write(&file, text).unwrap();
-    collection(library, &["sync", &flag, &file])[0].clone()
+    run_collection(library, &["sync", &flag, &file])[0].clone()
 }
 
 #[test]
-fn what_the_settings_describe_is_cut_as_they_say() {
+fn chunking_follows_settings() {
     let library = Library::new();
     library.write_file("docs/run.txt", "x".repeat(7_700));
     library.write_file("docs/umlaut.txt", "x".to_owned() + &"é".repeat(3_000));
     let sizes = || -> Vec<usize> {
-        let all = passages(&open(&library, "kb"), &everything());
+        let all = readable_passages(&open_collection(&library, "kb"), &full_scope());
         all.iter().map(|it| it.body.chars().count()).collect()
     };
-    let report = sync_with(&library, "", "chunking = {}");
-    assert_eq!((counts(&report), sizes()), ([2, 0, 0, 0], vec![4_000, 4_100, 3_001]));
-    assert_eq!(databases(&library), [1]);
-    let report = sync_with(&library, "", "chunking = { chunk_size = 1000, overlap = 5000 }");
+    let report = sync_with_settings(&library, "", "chunking = {}");
+    assert_eq!((change_counts(&report), sizes()), ([2, 0, 0, 0], vec![4_000, 4_100, 3_001]));
+    assert_eq!(database_numbers(&library), [1]);
+    let report =
+        sync_with_settings(&library, "", "chunking = { chunk_size = 1000, overlap = 5000 }");
     assert_eq!(report["warnings"], json!(["chunking.overlap is 5000: 250 is taken"]));
-    assert_eq!((counts(&report), &report["rebuilt"]), ([0, 2, 0, 0], &json!(true)));
+    assert_eq!((change_counts(&report), &report["rebuilt"]), ([0, 2, 0, 0], &json!(true)));
     assert!(sizes().iter().all(|size| *size <= 1_800), "{:?}", sizes());
-    assert_eq!(open(&library, "kb").record.file, "kb.2.db");
-    let report = sync_with(&library, "", "chunking = { chunk_size = 1000, overlap = 5000 }");
-    assert_eq!((counts(&report), &report["rebuilt"]), ([0, 0, 2, 0], &json!(false)));
+    assert_eq!(open_collection(&library, "kb").record.file, "kb.2.db");
+    let report =
+        sync_with_settings(&library, "", "chunking = { chunk_size = 1000, overlap = 5000 }");
+    assert_eq!((change_counts(&report), &report["rebuilt"]), ([0, 0, 2, 0], &json!(false)));
     let done = library.run(&["collection", "sync", "--config", "/no/such/file"]);
     assert_eq!(done.code, 1);
 }
 
-const STUB: &str = "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 32\n";
+const STUB_EMBEDDINGS: &str =
+    "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 32\n";
 
 #[test]
-fn vectors_come_as_soon_as_there_is_somebody_who_makes_them() {
+fn vectors_are_added_once_provider_is_available() {
     let library = Library::new();
     for name in ["a", "b", "c"] {
         library.write_file(&format!("docs/{name}.md"), format!("# {name}\n\nA bight.\n"));
     }
-    let report = sync_with(&library, "", "");
+    let report = sync_with_settings(&library, "", "");
     assert_eq!((&report["chunks"], &report["vectors"]), (&json!(3), &json!(0)));
-    // Nobody listens there, and nobody is asked twice.
+    // No provider listens at this address; without retries it is requested only once.
     let nobody =
         "[embeddings]\nprovider = \"ollama\"\napi_base = \"http://127.0.0.1:9\"\nretries = 0\n";
     library.write_file("docs/d.md", "# d\n\nA hitch.\n");
-    let report = sync_with(&library, nobody, "");
-    assert_eq!((counts(&report), &report["vectors"]), ([1, 0, 3, 0], &json!(0)));
+    let report = sync_with_settings(&library, nobody, "");
+    assert_eq!((change_counts(&report), &report["vectors"]), ([1, 0, 3, 0], &json!(0)));
     assert!(report["embedding_error"].as_str().unwrap().contains("ollama"), "{report}");
-    let listed = collection(&library, &["list"]);
+    let listed = run_collection(&library, &["list"]);
     assert!(listed[0]["last_error"].as_str().unwrap().contains("ollama"), "{listed}");
-    assert_eq!(found(&open(&library, "kb"), "hitch", &everything()), ["kb:d.md"]);
-    let report = sync_with(&library, STUB, "");
-    assert_eq!((counts(&report), &report["rebuilt"]), ([0, 0, 4, 0], &json!(false)));
+    assert_eq!(
+        matching_documents(&open_collection(&library, "kb"), "hitch", &full_scope()),
+        ["kb:d.md"]
+    );
+    let report = sync_with_settings(&library, STUB_EMBEDDINGS, "");
+    assert_eq!((change_counts(&report), &report["rebuilt"]), ([0, 0, 4, 0], &json!(false)));
     assert_eq!((&report["vectors"], &report["embedding_error"]), (&json!(4), &Value::Null));
     library.write_file("docs/e.md", "# e\n\nA bend.\n");
-    assert_eq!(sync_with(&library, STUB, "")["vectors"], 5);
+    assert_eq!(sync_with_settings(&library, STUB_EMBEDDINGS, "")["vectors"], 5);
     let model = |opened: &VisibleCollection| {
         let collection = &opened.collection;
-        collection.read(soon(), |reader| collection.embedding_model(reader)).unwrap().unwrap()
+        collection
+            .read(one_minute_deadline(), |reader| collection.embedding_model(reader))
+            .unwrap()
+            .unwrap()
     };
-    assert_eq!(model(&open(&library, "kb")).dimensions, 32);
-    let report = sync_with(&library, &STUB.replace("32", "16"), "");
+    assert_eq!(model(&open_collection(&library, "kb")).dimensions, 32);
+    let report = sync_with_settings(&library, &STUB_EMBEDDINGS.replace("32", "16"), "");
     assert_eq!(
         (&report["rebuilt"], &report["vectors"]),
         (&json!(true), &json!(5)),
         "another model"
     );
-    assert_eq!(model(&open(&library, "kb")).dimensions, 16);
-    let report = sync_with(&library, STUB, "embedding = { enabled = false }");
+    assert_eq!(model(&open_collection(&library, "kb")).dimensions, 16);
+    let report = sync_with_settings(&library, STUB_EMBEDDINGS, "embedding = { enabled = false }");
     assert_eq!((&report["rebuilt"], &report["vectors"]), (&json!(true), &json!(0)));
 }
 
-/// Writes so many documents.
+/// Writes `count` documents.
 fn write_documents(library: &Library, count: usize) {
     let text = "Knead the dough until it is smooth, and let it rest. ".repeat(40);
     for number in 0..count {
@@ -359,22 +385,22 @@ fn write_documents(library: &Library, count: usize) {
     }
 }
 
-/// The versions that a reader sees at one moment, and how many chunks each has.
-fn versions(catalogue: &Catalogue) -> Vec<(String, u64)> {
-    let opened = catalogue.find_visible(&user("local"), "kb").unwrap();
+/// Returns the versions visible to a reader, each with its number of chunks.
+fn visible_versions(catalogue: &Catalogue) -> Vec<(String, u64)> {
+    let opened = catalogue.find_visible(&user_principal("local"), "kb").unwrap();
     let collection = &opened.collection;
-    let projects =
-        collection.read(soon(), |reader| collection.list_projects(reader, &everything()));
+    let projects = collection
+        .read(one_minute_deadline(), |reader| collection.list_projects(reader, &full_scope()));
     projects.unwrap().into_iter().map(|(_, version, chunks)| (version, chunks)).collect()
 }
 
 #[test]
-fn twenty_readers_see_the_old_or_the_new_collection_whole() {
+fn readers_see_complete_old_or_new_collection() {
     let library = Library::new();
     write_documents(&library, 60);
-    build(&library, &["--project", "P", "--version", "0"]);
+    build_collection(&library, &["--project", "P", "--version", "0"]);
     let catalogue = Catalogue::new(&library.data_folder());
-    let [(_, chunks)] = versions(&catalogue)[..] else { panic!("one version") };
+    let [(_, chunks)] = visible_versions(&catalogue)[..] else { panic!("one version") };
     assert!(chunks >= 60);
     let over = AtomicBool::new(false);
     let seen = thread::scope(|scope| {
@@ -383,7 +409,7 @@ fn twenty_readers_see_the_old_or_the_new_collection_whole() {
                 scope.spawn(|| {
                     let mut seen = Vec::new();
                     while !over.load(Ordering::Relaxed) {
-                        let now = versions(&catalogue);
+                        let now = visible_versions(&catalogue);
                         assert!(matches!(&now[..], [(_, count)] if *count == chunks), "{now:?}");
                         seen.extend(now.into_iter().map(|(version, _)| version));
                         seen.dedup();
@@ -392,14 +418,17 @@ fn twenty_readers_see_the_old_or_the_new_collection_whole() {
                 })
             })
             .collect();
-        // In a new file, in place, and in a new file again.
-        build(&library, &["--version", "1", "--rebuild"]);
-        build(&library, &["--version", "2"]);
-        build(&library, &["--version", "3", "--rebuild"]);
+        // Builds into a new file, then in place, then into a new file again.
+        build_collection(&library, &["--version", "1", "--rebuild"]);
+        build_collection(&library, &["--version", "2"]);
+        build_collection(&library, &["--version", "3", "--rebuild"]);
         over.store(true, Ordering::Relaxed);
         readers.into_iter().map(|reader| reader.join().unwrap()).collect::<Vec<_>>()
     });
-    assert_eq!(versions(&catalogue), [("3".to_owned(), chunks)]);
-    assert!(seen.iter().all(|seen| seen.is_sorted()), "nobody goes back: {seen:?}");
+    assert_eq!(visible_versions(&catalogue), [("3".to_owned(), chunks)]);
+    assert!(
+        seen.iter().all(|seen| seen.is_sorted()),
+        "a reader saw an older version again: {seen:?}"
+    );
     assert!(seen.iter().any(|seen| seen.len() > 1), "{seen:?}");
 }

@@ -1,28 +1,33 @@
-//! What an argument that is being typed may become.
+//! End-to-end tests of `completion/complete` for resource templates and prompts.
 
 use serde_json::{Value, json};
 
 use crate::support::{Library, McpClient, claude_conversation, prompts_csv};
 
-fn complete(caller: &impl McpClient, reference: &Value, argument: &str, typed: &str) -> Value {
+fn request_completion(
+    caller: &impl McpClient,
+    reference: &Value,
+    argument: &str,
+    typed: &str,
+) -> Value {
     let params = json!({ "ref": reference, "argument": { "name": argument, "value": typed } });
     caller.call_method("completion/complete", &params)["completion"].take()
 }
 
-fn prompt(name: &str) -> Value {
+fn prompt_reference(name: &str) -> Value {
     json!({ "type": "ref/prompt", "name": name })
 }
 
-fn template(source: &str) -> Value {
+fn template_reference(source: &str) -> Value {
     json!({ "type": "ref/resource", "uri": format!("{source}://{{id}}") })
 }
 
-fn values(completion: &Value) -> Vec<&str> {
+fn completion_values(completion: &Value) -> Vec<&str> {
     completion["values"].as_array().unwrap().iter().map(|value| value.as_str().unwrap()).collect()
 }
 
-/// A library with a few items in each source.
-fn bakery() -> Library {
+/// Creates a library with a few items in most sources.
+fn bakery_library() -> Library {
     let library = Library::new();
     for (name, tags) in
         [("Rye bread", "baking, daily"), ("Rye fields", "walks"), ("Oats", "baking")]
@@ -50,79 +55,100 @@ fn bakery() -> Library {
 }
 
 #[test]
-fn ids_of_every_source_are_completed_by_id_or_by_title_over_every_transport() {
-    let library = bakery();
+fn ids_are_completed_by_id_or_title() {
+    let library = bakery_library();
     let (server, pipe) = (library.serve(), library.open_stdio());
     for (source, typed, count) in
         [("notes", "ry", 2), ("media", "rye", 1), ("chats", "RYE", 2), ("prompts", "rye exp", 1)]
     {
-        let found = complete(&server.client(), &template(source), "id", typed);
+        let found = request_completion(&server.client(), &template_reference(source), "id", typed);
         assert_eq!(
             (&found["total"], &found["hasMore"]),
             (&json!(count), &json!(false)),
             "{source}"
         );
-        assert_eq!(complete(&server.open_websocket(), &template(source), "id", typed), found);
-        assert_eq!(complete(&server.stateless_client(), &template(source), "id", typed), found);
-        assert_eq!(complete(&pipe, &template(source), "id", typed), found);
-        for id in values(&found) {
+        assert_eq!(
+            request_completion(&server.open_websocket(), &template_reference(source), "id", typed),
+            found
+        );
+        assert_eq!(
+            request_completion(
+                &server.stateless_client(),
+                &template_reference(source),
+                "id",
+                typed
+            ),
+            found
+        );
+        assert_eq!(request_completion(&pipe, &template_reference(source), "id", typed), found);
+        for id in completion_values(&found) {
             let uri = format!("{source}://{id}");
             pipe.call_method("resources/read", &json!({ "uri": uri }));
             let begun: String = id.chars().take(4).collect();
-            let by_id = complete(&pipe, &template(source), "id", &begun);
-            assert!(values(&by_id).contains(&id), "{source} {begun}: {by_id}");
+            let by_id = request_completion(&pipe, &template_reference(source), "id", &begun);
+            assert!(completion_values(&by_id).contains(&id), "{source} {begun}: {by_id}");
         }
     }
-    assert_eq!(values(&complete(&pipe, &template("media"), "id", "1")), ["1"]);
-    assert_eq!(values(&complete(&pipe, &template("characters"), "id", "")), Vec::<&str>::new());
+    assert_eq!(
+        completion_values(&request_completion(&pipe, &template_reference("media"), "id", "1")),
+        ["1"]
+    );
+    assert_eq!(
+        completion_values(&request_completion(&pipe, &template_reference("characters"), "id", "")),
+        Vec::<&str>::new()
+    );
 }
 
 #[test]
-fn nothing_typed_is_the_newest_and_no_more_than_a_hundred() {
+fn empty_prefix_completes_to_hundred_newest_ids() {
     let library = Library::with_notes((0..120).map(|number| (format!("Note {number}"), "Text.")));
     let server = library.serve();
-    let all = complete(&server.client(), &template("notes"), "id", "");
+    let all = request_completion(&server.client(), &template_reference("notes"), "id", "");
     assert_eq!(
-        (values(&all).len(), &all["total"], &all["hasMore"]),
+        (completion_values(&all).len(), &all["total"], &all["hasMore"]),
         (100, &json!(120), &json!(true))
     );
     library.import_file("notes", "Newest.md", "Text.");
     let newest = server.client().only_hit("notes.search", &json!({ "query": "newest" }));
-    let all = complete(&server.client(), &template("notes"), "id", "");
-    assert_eq!((values(&all)[0], &all["total"]), (newest["id"].as_str().unwrap(), &json!(121)));
-    let few = complete(&server.client(), &template("notes"), "id", "note 11");
+    let all = request_completion(&server.client(), &template_reference("notes"), "id", "");
+    assert_eq!(
+        (completion_values(&all)[0], &all["total"]),
+        (newest["id"].as_str().unwrap(), &json!(121))
+    );
+    let few = request_completion(&server.client(), &template_reference("notes"), "id", "note 11");
     assert_eq!((&few["total"], &few["hasMore"]), (&json!(11), &json!(false)), "{few}");
 }
 
 #[test]
-fn the_arguments_of_our_prompts_are_completed() {
-    let server = bakery().serve();
+fn prompt_arguments_are_completed() {
+    let server = bakery_library().serve();
     let client = server.client();
-    let found =
-        |name: &str, argument: &str, typed: &str| complete(&client, &prompt(name), argument, typed);
+    let found = |name: &str, argument: &str, typed: &str| {
+        request_completion(&client, &prompt_reference(name), argument, typed)
+    };
     let talks = found("summarize_conversation", "id", "sour");
-    let [id] = values(&talks)[..] else { panic!("{talks}") };
+    let [id] = completion_values(&talks)[..] else { panic!("{talks}") };
     let read = client.call_method("resources/read", &json!({ "uri": format!("chats://{id}") }));
     assert!(read.to_string().contains("Sour rye"), "{read}");
-    assert_eq!(values(&found("research", "keyword", "")), ["baking", "daily", "walks"]);
-    assert_eq!(values(&found("research", "keyword", "DA")), ["daily"]);
-    assert_eq!(values(&found("research", "media_type", ""))[0], "markdown");
-    assert_eq!(values(&found("research", "media_type", "Mark")), ["markdown"]);
+    assert_eq!(completion_values(&found("research", "keyword", "")), ["baking", "daily", "walks"]);
+    assert_eq!(completion_values(&found("research", "keyword", "DA")), ["daily"]);
+    assert_eq!(completion_values(&found("research", "media_type", ""))[0], "markdown");
+    assert_eq!(completion_values(&found("research", "media_type", "Mark")), ["markdown"]);
 }
 
 #[test]
-fn what_is_not_known_has_no_completions() {
-    let server = bakery().serve();
+fn unknown_references_have_no_completions() {
+    let server = bakery_library().serve();
     let nothing = json!({ "values": [], "total": 0, "hasMore": false });
     for (reference, argument) in [
-        (prompt("test_prompt_with_arguments"), "arg1"),
-        (prompt("research"), "topic"),
-        (prompt("Baker"), "id"),
-        (template("recipes"), "id"),
-        (template("notes"), "name"),
+        (prompt_reference("test_prompt_with_arguments"), "arg1"),
+        (prompt_reference("research"), "topic"),
+        (prompt_reference("Baker"), "id"),
+        (template_reference("recipes"), "id"),
+        (template_reference("notes"), "name"),
         (json!({ "type": "ref/resource", "uri": "media://types" }), "id"),
     ] {
-        let found = complete(&server.client(), &reference, argument, "r");
+        let found = request_completion(&server.client(), &reference, argument, "r");
         assert_eq!(found, nothing, "{reference} {argument}");
     }
     let odd = json!({ "ref": { "type": "ref/odd" }, "argument": { "name": "a", "value": "" } });

@@ -1,5 +1,5 @@
-//! `vademecum connect` and `disconnect`: what they show, what they write into
-//! the settings of a client, and what they leave alone.
+//! End-to-end tests of `vademecum connect` and `disconnect`: their output, their changes to the
+//! settings file of a client, and everything they must preserve.
 
 use std::{
     fs,
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::support::{CommandOutput, Library, TempHome};
 
-/// The clients that have a file of settings: how they are called, where the
-/// file is on Linux, and what the servers are listed in.
-const WITH_A_FILE: [(&str, &str, &str); 5] = [
+/// Clients with a settings file: the name of the client, the path of the file on Linux, and the
+/// section that lists the servers.
+const CLIENTS_WITH_FILE: [(&str, &str, &str); 5] = [
     ("claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"),
     ("claude-code", ".claude.json", "mcpServers"),
     ("cursor", ".cursor/mcp.json", "mcpServers"),
@@ -24,8 +24,8 @@ const WITH_A_FILE: [(&str, &str, &str); 5] = [
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_vademecum");
 
-/// Settings as one value, whatever they are written in.
-fn settings(name: &str, text: &str) -> Value {
+/// Parses settings in TOML or JSON, depending on the file extension.
+fn parse_settings(name: &str, text: &str) -> Value {
     if Path::new(name).extension().is_some_and(|it| it == "toml") {
         let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
         serde_json::to_value(table).unwrap()
@@ -34,12 +34,12 @@ fn settings(name: &str, text: &str) -> Value {
     }
 }
 
-fn well(done: &CommandOutput) -> &CommandOutput {
+fn assert_success(done: &CommandOutput) -> &CommandOutput {
     assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
     done
 }
 
-fn badly(done: &CommandOutput, parts: &[&str]) {
+fn assert_failure(done: &CommandOutput, parts: &[&str]) {
     assert_eq!((done.code, done.stdout.as_str()), (1, ""), "{done:?}");
     for part in parts {
         assert!(done.stderr.contains(part), "{part}: {done:?}");
@@ -47,11 +47,11 @@ fn badly(done: &CommandOutput, parts: &[&str]) {
 }
 
 #[test]
-fn nothing_is_written_unless_it_is_asked_for() {
-    for (client, _, section) in WITH_A_FILE {
+fn connect_without_write_changes_no_file() {
+    for (client, _, section) in CLIENTS_WITH_FILE {
         let home = TempHome::new();
         let done = home.run(&["connect", client]);
-        well(&done);
+        assert_success(&done);
         assert!(done.stdout.contains(PROGRAM) && done.stdout.contains(section), "{done:?}");
         let file = done.stdout.lines().next().unwrap().split(" into ").nth(1).unwrap();
         assert!(Path::new(file).starts_with(home.path()), "{file}");
@@ -60,8 +60,8 @@ fn nothing_is_written_unless_it_is_asked_for() {
 }
 
 #[test]
-fn what_is_shown_is_what_is_written() {
-    for (client, _, _) in WITH_A_FILE {
+fn connect_prints_exactly_what_it_writes() {
+    for (client, _, _) in CLIENTS_WITH_FILE {
         let home = TempHome::new();
         for more in [vec![], vec!["--http"], vec!["--http", "--key-env", "KEY", "--name", "other"]]
         {
@@ -71,8 +71,11 @@ fn what_is_shown_is_what_is_written() {
             let file = home.file_path("settings");
             let line = [vec!["connect", client, "--file", file.to_str().unwrap()], more].concat();
             let shown = home.run(&line);
-            well(&home.run(&[line, vec!["--write"]].concat()));
-            assert!(well(&shown).stdout.contains(&home.read_file("settings")), "{shown:?}");
+            assert_success(&home.run(&[line, vec!["--write"]].concat()));
+            assert!(
+                assert_success(&shown).stdout.contains(&home.read_file("settings")),
+                "{shown:?}"
+            );
             fs::remove_file(file).unwrap();
         }
     }
@@ -80,11 +83,11 @@ fn what_is_shown_is_what_is_written() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn every_client_finds_the_server_where_it_looks() {
-    for (client, file, section) in WITH_A_FILE {
+fn connect_writes_to_default_file_of_client() {
+    for (client, file, section) in CLIENTS_WITH_FILE {
         let home = TempHome::new();
-        well(&home.run(&["connect", client, "--write"]));
-        let entry = &settings(file, &home.read_file(file))[section]["vademecum"];
+        assert_success(&home.run(&["connect", client, "--write"]));
+        let entry = &parse_settings(file, &home.read_file(file))[section]["vademecum"];
         assert_eq!((&entry["command"], &entry["args"]), (&json!(PROGRAM), &json!(["mcp"])));
         let typed = ["claude-code", "cursor", "vscode"].contains(&client);
         assert_eq!(entry.get("type"), typed.then_some(&json!("stdio")), "{client}");
@@ -92,28 +95,28 @@ fn every_client_finds_the_server_where_it_looks() {
 }
 
 #[test]
-fn the_environment_says_where_codex_and_claude_code_look() {
+fn connect_honours_config_folder_environment_variables() {
     for (client, variable, file) in [
         ("codex", "CODEX_HOME", "config.toml"),
         ("claude-code", "CLAUDE_CONFIG_DIR", ".claude.json"),
     ] {
         let home = TempHome::new();
         let folder = home.file_path("elsewhere");
-        well(&home.run_with(&["connect", client, "--write"], &[(variable, &folder)]));
+        assert_success(&home.run_with(&["connect", client, "--write"], &[(variable, &folder)]));
         assert_eq!(home.list_folder("elsewhere"), [file]);
     }
 }
 
 #[test]
-fn a_client_that_starts_what_was_written_finds_the_library() {
+fn written_command_starts_server_on_the_library() {
     let library = Library::with_lanterns();
     let home = TempHome::new();
     for (client, section) in [("cursor", "mcpServers"), ("codex", "mcp_servers")] {
         let file = home.file_path(if client == "codex" { "new/it.toml" } else { "new/it.json" });
         let file = file.to_str().unwrap();
         let done = library.run(&["connect", client, "--write", "--file", file]);
-        well(&done);
-        let entry = &settings(file, &fs::read_to_string(file).unwrap())[section]["vademecum"];
+        assert_success(&done);
+        let entry = &parse_settings(file, &fs::read_to_string(file).unwrap())[section]["vademecum"];
         let arguments = entry["args"].as_array().unwrap();
         let mut server = Command::new(entry["command"].as_str().unwrap());
         let mut server = home
@@ -135,18 +138,19 @@ fn a_client_that_starts_what_was_written_finds_the_library() {
 }
 
 #[test]
-fn paths_on_the_command_line_are_written_from_the_root_on() {
+fn relative_paths_are_written_as_absolute() {
     let home = TempHome::new();
     home.write_file("my settings.toml", "");
     let options = ["--data", "here/data", "--user", "anna", "--config", "my settings.toml"];
     let line = [&["connect", "cursor", "--write", "--file", "it.json"][..], &options].concat();
-    well(&home.run(&line));
+    assert_success(&home.run(&line));
     let path = |name: &str| {
         let folder = fs::canonicalize(home.path()).unwrap();
         json!(folder.join(name).to_str().unwrap())
     };
     let args =
-        settings("it.json", &home.read_file("it.json"))["mcpServers"]["vademecum"]["args"].take();
+        parse_settings("it.json", &home.read_file("it.json"))["mcpServers"]["vademecum"]["args"]
+            .take();
     let expected = json!([
         "mcp",
         "--data",
@@ -160,20 +164,20 @@ fn paths_on_the_command_line_are_written_from_the_root_on() {
 }
 
 #[test]
-fn a_second_run_changes_nothing_and_says_so() {
-    for (client, _, _) in WITH_A_FILE {
+fn repeated_connect_changes_nothing() {
+    for (client, _, _) in CLIENTS_WITH_FILE {
         let home = TempHome::new();
         let line = ["connect", client, "--write", "--file", "it"];
-        well(&home.run(&line));
+        assert_success(&home.run(&line));
         let first = home.read_file("it");
         let again = home.run(&line);
-        assert!(well(&again).stdout.contains("Nothing to change"), "{again:?}");
+        assert!(assert_success(&again).stdout.contains("Nothing to change"), "{again:?}");
         assert_eq!((home.read_file("it"), home.list_folder("")), (first, vec!["it".to_owned()]));
     }
 }
 
 #[test]
-fn everything_else_in_the_file_stays_byte_for_byte() {
+fn connect_preserves_unrelated_content() {
     let json = "{\n    \"z\": [1,2 ,3],\n    \"a\": {\"b\":\"\\u00e4\"},\n    \"mcpServers\": {\n        \
                 \"git\": { \"command\": \"git-mcp\" }\n    },\n    \"last\": 1.50\n}\n";
     let jsonc = "// mine\n{\n\t/* first */ \"inputs\": [],\n\t\"servers\": {\n\t\t\"git\": \
@@ -185,94 +189,95 @@ fn everything_else_in_the_file_stays_byte_for_byte() {
     {
         let home = TempHome::new();
         home.write_file("it", before);
-        well(&home.run(&["connect", client, "--write", "--file", "it"]));
+        assert_success(&home.run(&["connect", client, "--write", "--file", "it"]));
         let after = home.read_file("it");
-        // What was there is still there, in its order: no line but those that
-        // end in a comma now is missing.
+        // All previous lines are kept in their order, apart from commas appended to them.
         let mut lines = after.lines();
         for line in before.lines() {
             let is_kept = lines.any(|it| it == line || it == format!("{line},"));
             assert!(is_kept, "{client}: {line}\n{after}");
         }
         assert_eq!(home.read_file("it.vademecum-backup"), before);
-        well(&home.run(&["disconnect", client, "--file", "it"]));
+        assert_success(&home.run(&["disconnect", client, "--file", "it"]));
         assert_eq!(home.read_file("it"), before, "{client}");
     }
 }
 
 #[test]
-fn disconnecting_undoes_connecting() {
-    for (client, _, _) in WITH_A_FILE {
+fn disconnect_restores_previous_file() {
+    for (client, _, _) in CLIENTS_WITH_FILE {
         for before in ["", "{}", "{\"a\":1}", "{ \"mcpServers\": {}, \"servers\": {} }\r\n"] {
             let (before, home) =
                 (if client == "codex" { "a = 1" } else { before }, TempHome::new());
             home.write_file("it", before);
-            well(&home.run(&["connect", client, "--write", "--file", "it"]));
+            assert_success(&home.run(&["connect", client, "--write", "--file", "it"]));
             assert_ne!(home.read_file("it"), before);
-            well(&home.run(&["disconnect", client, "--file", "it"]));
+            assert_success(&home.run(&["disconnect", client, "--file", "it"]));
             assert_eq!(home.read_file("it"), before, "{client}");
         }
     }
 }
 
 #[test]
-fn a_file_that_was_made_for_the_entry_goes_with_it() {
-    for (client, _, _) in WITH_A_FILE {
+fn disconnect_removes_file_created_by_connect() {
+    for (client, _, _) in CLIENTS_WITH_FILE {
         let home = TempHome::new();
-        well(&home.run(&["connect", client, "--write", "--file", "new/it"]));
-        well(&home.run(&["disconnect", client, "--file", "new/it"]));
+        assert_success(&home.run(&["connect", client, "--write", "--file", "new/it"]));
+        assert_success(&home.run(&["disconnect", client, "--file", "new/it"]));
         assert!(home.list_folder("new").is_empty(), "{:?}", home.list_folder("new"));
         let again = home.run(&["disconnect", client, "--file", "new/it"]);
-        assert!(well(&again).stdout.contains("Nothing to change"), "{again:?}");
+        assert!(assert_success(&again).stdout.contains("Nothing to change"), "{again:?}");
     }
 }
 
 #[test]
-fn what_was_changed_since_is_not_undone() {
+fn disconnect_keeps_later_changes() {
     let home = TempHome::new();
     home.write_file("it", "{\n  \"a\": 1\n}\n");
-    well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
+    assert_success(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
     home.write_file("it", &home.read_file("it").replace("\"a\": 1", "\"a\": 2"));
-    well(&home.run(&["disconnect", "cursor", "--file", "it"]));
+    assert_success(&home.run(&["disconnect", "cursor", "--file", "it"]));
     assert_eq!(home.read_file("it"), "{\n  \"a\": 2,\n  \"mcpServers\": {}\n}\n");
 }
 
 #[test]
-fn a_backup_is_what_was_there_first() {
+fn backup_keeps_the_original_file() {
     let home = TempHome::new();
     home.write_file("it", "{ \"first\": 1 }");
     for data in ["one", "two"] {
-        well(&home.run(&["connect", "cursor", "--write", "--file", "it", "--data", data]));
+        assert_success(
+            &home.run(&["connect", "cursor", "--write", "--file", "it", "--data", data]),
+        );
         assert!(home.read_file("it").contains(data));
     }
     assert_eq!(home.read_file("it.vademecum-backup"), "{ \"first\": 1 }");
     assert_eq!(home.list_folder(""), ["it", "it.vademecum-backup"]);
-    // The second change was one of ours as well.
-    well(&home.run(&["disconnect", "cursor", "--file", "it"]));
+    // The file was last changed by `connect` itself, so `disconnect` may restore the backup.
+    assert_success(&home.run(&["disconnect", "cursor", "--file", "it"]));
     assert_eq!(home.read_file("it"), "{ \"first\": 1 }");
 }
 
 #[test]
-fn a_dry_run_shows_the_change_and_makes_none() {
+fn dry_run_prints_diff_without_writing() {
     let home = TempHome::new();
     let before = "{\n  \"a\": 1\n}\n";
     home.write_file("it", before);
     for line in [vec!["--dry-run"], vec!["--dry-run", "--write"]] {
         let done = home.run(&[vec!["connect", "cursor", "--file", "it"], line].concat());
         for part in ["\n-  \"a\": 1\n", "\n+  \"a\": 1,\n", "+    \"vademecum\": {"] {
-            assert!(well(&done).stdout.contains(part), "{part}: {done:?}");
+            assert!(assert_success(&done).stdout.contains(part), "{part}: {done:?}");
         }
         assert_eq!((home.read_file("it").as_str(), home.list_folder("").len()), (before, 1));
     }
-    well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
+    assert_success(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
     let connected = home.read_file("it");
     let done = home.run(&["disconnect", "cursor", "--dry-run", "--file", "it"]);
-    assert!(well(&done).stdout.contains("-    \"vademecum\": {"), "{done:?}");
+    assert!(assert_success(&done).stdout.contains("-    \"vademecum\": {"), "{done:?}");
     assert_eq!(home.read_file("it"), connected);
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_left_as_it_is() {
+fn malformed_file_is_left_unchanged() {
     for (client, text, place) in [
         ("claude-desktop", "{\n  \"mcpServers\": {,}\n}", "line 2, column 18"),
         ("claude-code", "{\n  \"a\": 1, // no comments here\n  \"b\": 2\n}", "line 2, column 11"),
@@ -284,14 +289,14 @@ fn a_file_that_cannot_be_read_is_left_as_it_is() {
         home.write_file("it", text);
         for command in [vec!["connect", client, "--write"], vec!["disconnect", client]] {
             let done = home.run(&[command, vec!["--file", "it"]].concat());
-            badly(&done, &[place, "left as it is", "it"]);
+            assert_failure(&done, &[place, "left as it is", "it"]);
             assert_eq!((home.read_file("it").as_str(), home.list_folder("").len()), (text, 1));
         }
     }
 }
 
 #[test]
-fn somebody_elses_entry_of_that_name_is_refused_unless_forced() {
+fn foreign_entry_is_replaced_only_if_forced() {
     for (client, text) in [
         (
             "cursor",
@@ -301,16 +306,21 @@ fn somebody_elses_entry_of_that_name_is_refused_unless_forced() {
     ] {
         let home = TempHome::new();
         home.write_file("it", text);
-        badly(
+        assert_failure(
             &home.run(&["connect", client, "--write", "--file", "it"]),
             &["`vademecum`", "starts `npx`", "--name", "--force"],
         );
-        badly(&home.run(&["disconnect", client, "--file", "it"]), &["starts `npx`", "--force"]);
+        assert_failure(
+            &home.run(&["disconnect", client, "--file", "it"]),
+            &["starts `npx`", "--force"],
+        );
         assert_eq!((home.read_file("it").as_str(), home.list_folder("").len()), (text, 1));
-        // Under another name there is room for both.
-        well(&home.run(&["connect", client, "--write", "--file", "it", "--name", "mine"]));
+        // Another name avoids the conflict.
+        assert_success(
+            &home.run(&["connect", client, "--write", "--file", "it", "--name", "mine"]),
+        );
         assert!(home.read_file("it").contains("npx") && home.read_file("it").contains("mine"));
-        well(&home.run(&["connect", client, "--write", "--file", "it", "--force"]));
+        assert_success(&home.run(&["connect", client, "--write", "--file", "it", "--force"]));
         for gone in ["npx", "env"] {
             assert!(!home.read_file("it").contains(gone), "{gone}: {}", home.read_file("it"));
         }
@@ -318,60 +328,61 @@ fn somebody_elses_entry_of_that_name_is_refused_unless_forced() {
 }
 
 #[test]
-fn a_server_at_another_address_is_somebody_elses() {
+fn entry_with_other_address_is_foreign() {
     let home = TempHome::new();
     let to = |url: &'static str| ["connect", "cursor", "--write", "--file", "it", "--http", url];
-    well(&home.run(&to("https://work.example/mcp")));
+    assert_success(&home.run(&to("https://work.example/mcp")));
     let before = home.read_file("it");
     for line in [&to("https://other.example/mcp")[..], &to("")[..5]] {
-        badly(&home.run(line), &["connects to https://work.example/mcp", "--force"]);
+        assert_failure(&home.run(line), &["connects to https://work.example/mcp", "--force"]);
         assert_eq!(home.read_file("it"), before);
     }
-    well(&home.run(&["disconnect", "cursor", "--file", "it"]));
+    assert_success(&home.run(&["disconnect", "cursor", "--file", "it"]));
     assert!(home.list_folder("").is_empty());
 }
 
 #[test]
-fn only_what_is_meant_is_disconnected() {
+fn disconnect_removes_only_the_matching_entry() {
     let home = TempHome::new();
     let text = r#"{"mcpServers": {"github": {"url": "https://github.example/mcp"}}}"#;
     home.write_file("it", text);
     let line = ["disconnect", "cursor", "--file", "it", "--name", "github"];
-    badly(&home.run(&line), &["connects to https://github.example/mcp"]);
+    assert_failure(&home.run(&line), &["connects to https://github.example/mcp"]);
     assert_eq!(home.read_file("it"), text);
     let url = ["--http", "https://github.example/mcp"];
-    well(&home.run(&[&line[..], &url].concat()));
+    assert_success(&home.run(&[&line[..], &url].concat()));
     assert_eq!(home.read_file("it"), r#"{"mcpServers": {}}"#);
 }
 
 #[test]
-fn what_somebody_added_to_our_entry_stays() {
+fn connect_keeps_user_fields_of_entry() {
     let home = TempHome::new();
-    well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
+    assert_success(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
     let more = home.read_file("it").replace("[\"mcp\"]", "[\"mcp\"],\n      \"disabled\": true");
     home.write_file("it", &more);
-    well(&home.run(&["connect", "cursor", "--write", "--file", "it", "--user", "anna"]));
-    let entry = &settings("it", &home.read_file("it"))["mcpServers"]["vademecum"];
+    assert_success(&home.run(&["connect", "cursor", "--write", "--file", "it", "--user", "anna"]));
+    let entry = &parse_settings("it", &home.read_file("it"))["mcpServers"]["vademecum"];
     assert_eq!(entry["disabled"], true);
     assert_eq!(entry["args"], json!(["mcp", "--user", "anna"]));
 }
 
 #[test]
-fn a_server_that_runs_is_connected_by_its_address() {
+fn http_entry_uses_configured_address() {
     let home = TempHome::new();
     home.write_file("settings.toml", "[server]\nlisten = \"127.0.0.1:9000\"");
     let line = ["connect", "vscode", "--write", "--file", "it", "--config", "settings.toml"];
-    well(&home.run(&[&line[..], &["--http"]].concat()));
-    let entry =
-        |home: &TempHome| settings("it", &home.read_file("it"))["servers"]["vademecum"].clone();
+    assert_success(&home.run(&[&line[..], &["--http"]].concat()));
+    let entry = |home: &TempHome| {
+        parse_settings("it", &home.read_file("it"))["servers"]["vademecum"].clone()
+    };
     assert_eq!(entry(&home), json!({ "type": "http", "url": "http://127.0.0.1:9000/mcp" }));
-    // And back: then nothing is left of the address.
-    well(&home.run(&line));
+    // Switching back to stdio removes the address.
+    assert_success(&home.run(&line));
     assert_eq!((entry(&home).get("url"), &entry(&home)["type"]), (None, &json!("stdio")));
 }
 
 #[test]
-fn a_key_is_named_and_never_written() {
+fn key_is_referenced_by_environment_variable_only() {
     for (client, expected) in [
         ("claude-code", json!({ "Authorization": "Bearer ${THE_KEY}" })),
         ("cursor", json!({ "Authorization": "Bearer ${env:THE_KEY}" })),
@@ -383,8 +394,8 @@ fn a_key_is_named_and_never_written() {
         let line = ["connect", client, "--write", "--file", file, "--http", "https://a.example"];
         let key = ["--key-env", "THE_KEY"];
         let variables = [("THE_KEY", Path::new("secret"))];
-        well(&home.run_with(&[&line[..], &key].concat(), &variables));
-        let all = settings(file, &home.read_file(file));
+        assert_success(&home.run_with(&[&line[..], &key].concat(), &variables));
+        let all = parse_settings(file, &home.read_file(file));
         let entry = &all.as_object().unwrap().values().next().unwrap()["vademecum"];
         assert_eq!(entry["url"], "https://a.example/mcp");
         let field = if client == "codex" { "bearer_token_env_var" } else { "headers" };
@@ -396,25 +407,28 @@ fn a_key_is_named_and_never_written() {
 }
 
 #[test]
-fn what_has_no_file_is_explained_and_not_written() {
+fn client_without_settings_file_gets_instructions() {
     let home = TempHome::new();
     let url = "https://knowledge.example/mcp";
     for line in
         [["connect", "chatgpt", "--http", url], ["connect", "claude-desktop", "--http", url]]
     {
         let done = home.run(&line);
-        assert!(well(&done).stdout.contains(&format!("\n{url}\n")), "{done:?}");
-        badly(&home.run(&[&line[..], &["--write"]].concat()), &["cannot be connected so", "it"]);
+        assert!(assert_success(&done).stdout.contains(&format!("\n{url}\n")), "{done:?}");
+        assert_failure(
+            &home.run(&[&line[..], &["--write"]].concat()),
+            &["cannot be connected so", "it"],
+        );
     }
-    // An address that only this machine reaches is not one to be pasted.
+    // A loopback address is of no use to a remote client, so a placeholder is printed.
     let done = home.run(&["connect", "chatgpt"]);
-    assert!(well(&done).stdout.contains("https://<your host>/mcp"), "{done:?}");
-    badly(&home.run(&["disconnect", "chatgpt"]), &["in your account"]);
+    assert!(assert_success(&done).stdout.contains("https://<your host>/mcp"), "{done:?}");
+    assert_failure(&home.run(&["disconnect", "chatgpt"]), &["in your account"]);
     assert!(home.list_folder("").is_empty());
 }
 
 #[test]
-fn what_no_client_would_accept_is_refused() {
+fn invalid_connect_arguments_are_rejected() {
     let home = TempHome::new();
     for line in [
         vec!["connect", "emacs"],
@@ -425,20 +439,23 @@ fn what_no_client_would_accept_is_refused() {
         let done = home.run(&[line, vec!["--write", "--file", "it"]].concat());
         assert_eq!(done.code, 2, "{done:?}");
     }
-    badly(&home.run(&["connect", "cursor", "--config", "missing.toml"]), &["missing.toml"]);
+    assert_failure(
+        &home.run(&["connect", "cursor", "--config", "missing.toml"]),
+        &["missing.toml"],
+    );
     assert!(home.list_folder("").is_empty());
 }
 
 #[cfg(unix)]
 #[test]
-fn rights_and_links_stay() {
+fn file_permissions_and_symlinks_are_preserved() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let home = TempHome::new();
     let real = home.write_file("dotfiles/mcp.json", "{}\n");
     symlink("dotfiles/mcp.json", home.file_path("it")).unwrap();
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-    well(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
+    assert_success(&home.run(&["connect", "cursor", "--write", "--file", "it"]));
     assert!(fs::symlink_metadata(home.file_path("it")).unwrap().is_symlink());
     assert!(home.read_file("dotfiles/mcp.json").contains("vademecum"));
     for file in ["dotfiles/mcp.json", "it.vademecum-backup"] {

@@ -1,11 +1,12 @@
-//! Reading conversations: page by page, and around a message.
+//! End-to-end tests of reading conversations: page by page, and around a message.
 
 use serde_json::{Value, json};
 
 use crate::support::{Library, McpClient, claude_conversation};
 
-/// A conversation of 450 messages, and its id.
-fn long_talk() -> (Library, Value) {
+/// Creates a library with a conversation of 450 messages and returns it with the id of the
+/// conversation.
+fn long_conversation() -> (Library, Value) {
     let library = Library::new();
     let messages = (0..450).map(|number| ("human", format!("message number {number}")));
     library.import_file(
@@ -18,14 +19,14 @@ fn long_talk() -> (Library, Value) {
     (library, hit["conversation_id"].clone())
 }
 
-fn indexes(item: &Value) -> Vec<u64> {
+fn message_indexes(item: &Value) -> Vec<u64> {
     let messages = item["content"]["messages"].as_array().unwrap();
     messages.iter().map(|message| message["message_index"].as_u64().unwrap()).collect()
 }
 
 #[test]
-fn a_conversation_is_read_page_by_page() {
-    let (library, id) = long_talk();
+fn conversation_is_read_page_by_page() {
+    let (library, id) = long_conversation();
     let server = library.serve();
     let page = |page: Value, size: Value| {
         let mut arguments = json!({ "conversation_id": id });
@@ -38,7 +39,7 @@ fn a_conversation_is_read_page_by_page() {
         server.client().call_tool("chats.get", &arguments)
     };
     let first = page(Value::Null, Value::Null);
-    assert_eq!(indexes(&first), (0..50).collect::<Vec<_>>());
+    assert_eq!(message_indexes(&first), (0..50).collect::<Vec<_>>());
     assert_eq!(
         (&first["content"]["total_messages"], &first["content"]["has_more"]),
         (&json!(450), &json!(true))
@@ -47,14 +48,17 @@ fn a_conversation_is_read_page_by_page() {
         (&first["content"]["page"], &first["content"]["page_size"]),
         (&json!(1), &json!(50))
     );
-    assert_eq!(indexes(&page(json!(9), Value::Null)), (400..450).collect::<Vec<_>>());
-    assert_eq!(indexes(&page(json!(2), json!(7))), (7..14).collect::<Vec<_>>());
-    assert_eq!(indexes(&page(json!(2), json!(200))), (200..400).collect::<Vec<_>>());
-    assert_eq!(indexes(&page(json!(1), json!(9_999))), (0..200).collect::<Vec<_>>());
+    assert_eq!(message_indexes(&page(json!(9), Value::Null)), (400..450).collect::<Vec<_>>());
+    assert_eq!(message_indexes(&page(json!(2), json!(7))), (7..14).collect::<Vec<_>>());
+    assert_eq!(message_indexes(&page(json!(2), json!(200))), (200..400).collect::<Vec<_>>());
+    assert_eq!(message_indexes(&page(json!(1), json!(9_999))), (0..200).collect::<Vec<_>>());
     let last = page(json!(3), json!(200));
-    assert_eq!((indexes(&last).len(), &last["content"]["has_more"]), (50, &json!(false)));
+    assert_eq!((message_indexes(&last).len(), &last["content"]["has_more"]), (50, &json!(false)));
     let beyond = page(json!(99), Value::Null);
-    assert_eq!((indexes(&beyond).len(), &beyond["content"]["has_more"]), (0, &json!(false)));
+    assert_eq!(
+        (message_indexes(&beyond).len(), &beyond["content"]["has_more"]),
+        (0, &json!(false))
+    );
     let message = &first["content"]["messages"][3];
     assert_eq!(
         (&message["sender"], &message["content"]),
@@ -64,8 +68,8 @@ fn a_conversation_is_read_page_by_page() {
 }
 
 #[test]
-fn a_conversation_is_read_around_a_message() {
-    let (library, id) = long_talk();
+fn conversation_is_read_around_a_message() {
+    let (library, id) = long_conversation();
     let server = library.serve();
     let client = server.client();
     let hit = client.only_hit("chats.search", &json!({ "query": "\"number 300\"" }));
@@ -75,31 +79,31 @@ fn a_conversation_is_read_around_a_message() {
     let loc = &hit["loc"];
     assert_eq!(loc["message_index"], 300);
     assert_eq!(around(json!({ "loc": loc }))["content"], "message number 300");
-    assert_eq!(indexes(&around(json!({ "mode": "chunk", "loc": loc }))), [300]);
+    assert_eq!(message_indexes(&around(json!({ "mode": "chunk", "loc": loc }))), [300]);
     assert_eq!(
-        indexes(&around(json!({ "mode": "chunk_with_siblings", "loc": loc }))),
+        message_indexes(&around(json!({ "mode": "chunk_with_siblings", "loc": loc }))),
         [299, 300, 301]
     );
     let wide = json!({ "mode": "chunk_with_siblings", "loc": loc, "sibling_window": 10 });
-    assert_eq!(indexes(&around(wide)), (290..=310).collect::<Vec<_>>());
-    // Each message has 18 characters, so three of them fit into 15 tokens.
+    assert_eq!(message_indexes(&around(wide)), (290..=310).collect::<Vec<_>>());
+    // The messages have 18 characters each, so three of them fit into 15 tokens.
     let tight = json!({ "mode": "auto", "loc": loc, "sibling_window": 10, "max_tokens": 15 });
-    assert_eq!(indexes(&around(tight)), [299, 300, 301]);
+    assert_eq!(message_indexes(&around(tight)), [299, 300, 301]);
     let by_index = json!({ "mode": "chunk", "loc": { "message_index": 7 } });
-    assert_eq!(indexes(&around(by_index)), [7]);
+    assert_eq!(message_indexes(&around(by_index)), [7]);
     let full = client.call_tool(
         "chats.get",
         &json!({
             "conversation_id": id, "page": 2, "page_size": 10, "retrieval": { "mode": "full" },
         }),
     );
-    assert_eq!(indexes(&full), (10..20).collect::<Vec<_>>());
+    assert_eq!(message_indexes(&full), (10..20).collect::<Vec<_>>());
     let by_uri = client.get_item("chats", &hit["uri"], &json!({ "mode": "chunk" }));
-    assert_eq!(indexes(&by_uri), [300]);
+    assert_eq!(message_indexes(&by_uri), [300]);
 }
 
 #[test]
-fn an_opening_message_is_found_with_the_conversation_or_by_itself() {
+fn opening_message_is_found_with_or_without_conversation() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     let found = |arguments: Value| client.only_hit("chats.search", &arguments);
@@ -115,30 +119,30 @@ fn an_opening_message_is_found_with_the_conversation_or_by_itself() {
     assert_eq!((&message["uri"], &message["loc"]), (&json!(uri), &whole["loc"]));
     assert_eq!(message["loc"]["message_index"], 0);
     for retrieval in [json!({ "mode": "chunk", "loc": whole["loc"] }), json!({ "mode": "chunk" })] {
-        assert_eq!(indexes(&client.get_item("chats", &message["uri"], &retrieval)), [0]);
+        assert_eq!(message_indexes(&client.get_item("chats", &message["uri"], &retrieval)), [0]);
     }
     assert_eq!(
-        indexes(&client.get_item("chats", &whole["uri"], &json!({ "mode": "full" }))),
+        message_indexes(&client.get_item("chats", &whole["uri"], &json!({ "mode": "full" }))),
         [0, 1, 2]
     );
 }
 
 #[test]
-fn the_pages_of_a_long_conversation_make_it_whole_again() {
-    let (library, id) = long_talk();
+fn pages_of_long_conversation_cover_all_messages() {
+    let (library, id) = long_conversation();
     let server = library.serve();
     let (mut shown, mut offset) = (Vec::new(), json!(0));
     while !offset.is_null() {
         let page =
             server.client().get_item("chats", &id, &json!({ "mode": "full", "offset": offset }));
-        shown.extend(indexes(&page));
+        shown.extend(message_indexes(&page));
         offset = page["range"]["next_offset"].clone();
     }
     assert_eq!(shown, (0..450).collect::<Vec<_>>());
 }
 
 #[test]
-fn the_pages_of_a_conversation_of_long_messages_show_each_message() {
+fn pages_of_long_messages_show_each_message() {
     let library = Library::new();
     let messages =
         (0..60).map(|number| ("human", format!("thimble {number} {}", "hay ".repeat(1_250))));
@@ -154,7 +158,7 @@ fn the_pages_of_a_conversation_of_long_messages_show_each_message() {
     for page in 1.. {
         let item =
             client.call_tool("chats.get", &json!({ "conversation_id": hit["id"], "page": page }));
-        shown.extend(indexes(&item));
+        shown.extend(message_indexes(&item));
         if item["content"]["has_more"] == false {
             break;
         }

@@ -1,31 +1,31 @@
-//! `search` and `fetch`, in exactly the form that deep-research clients know.
+//! End-to-end tests of `search` and `fetch`, in exactly the form that deep-research clients expect.
 
 use serde_json::{Value, json};
 
 use crate::support::{Library, McpClient, claude_conversation};
 
-fn listed(client: &impl McpClient) -> Vec<Value> {
+fn listed_tools(client: &impl McpClient) -> Vec<Value> {
     let tools = client.call_method("tools/list", &json!({}));
     let is_ours = |tool: &&Value| tool["name"] == "search" || tool["name"] == "fetch";
     tools["tools"].as_array().unwrap().iter().filter(is_ours).cloned().collect()
 }
 
-fn keys(object: &Value) -> Vec<&str> {
+fn sorted_keys(object: &Value) -> Vec<&str> {
     let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     keys
 }
 
-const DOCUMENT: [&str; 5] = ["id", "metadata", "text", "title", "url"];
+const DOCUMENT_FIELDS: [&str; 5] = ["id", "metadata", "text", "title", "url"];
 
 #[test]
-fn each_takes_exactly_one_argument() {
+fn search_and_fetch_take_exactly_one_argument() {
     let server = Library::new().serve();
-    let tools = listed(&server.client());
+    let tools = listed_tools(&server.client());
     assert_eq!(tools.len(), 2);
     for (tool, argument) in tools.iter().zip(["query", "id"]) {
         let schema = &tool["inputSchema"];
-        assert_eq!(keys(&schema["properties"]), [argument]);
+        assert_eq!(sorted_keys(&schema["properties"]), [argument]);
         assert_eq!(schema["properties"][argument]["type"], "string");
         assert_eq!(schema["required"], json!([argument]));
         assert_eq!(schema["additionalProperties"], false);
@@ -34,15 +34,15 @@ fn each_takes_exactly_one_argument() {
 }
 
 #[test]
-fn a_search_answers_with_results_and_nothing_else() {
+fn search_returns_only_results() {
     let server = Library::with_lanterns().serve();
-    // `call` sees to it that the one block of text is the same JSON.
+    // `call` asserts that the only text block contains the same JSON.
     let found = server.client().call_tool("search", &json!({ "query": "lantern" }));
-    assert_eq!(keys(&found), ["results"]);
+    assert_eq!(sorted_keys(&found), ["results"]);
     let results = found["results"].as_array().unwrap();
     assert!(results.len() >= 10);
     for result in results {
-        assert_eq!(keys(result), DOCUMENT);
+        assert_eq!(sorted_keys(result), DOCUMENT_FIELDS);
         for field in ["id", "title", "text", "url"] {
             assert!(result[field].is_string(), "{field} of {result}");
         }
@@ -52,13 +52,13 @@ fn a_search_answers_with_results_and_nothing_else() {
 }
 
 #[test]
-fn what_was_found_can_be_fetched_in_full() {
+fn search_results_can_be_fetched() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     let found = client.call_tool("search", &json!({ "query": "lantern" }));
     for result in found["results"].as_array().unwrap() {
         let document = client.call_tool("fetch", &json!({ "id": result["id"] }));
-        assert_eq!(keys(&document), DOCUMENT);
+        assert_eq!(sorted_keys(&document), DOCUMENT_FIELDS);
         assert_eq!((&document["id"], &document["title"]), (&result["id"], &result["title"]));
         assert_eq!(document["url"], result["url"]);
         assert_eq!(document["metadata"]["source"], result["metadata"]["source"]);
@@ -70,7 +70,7 @@ fn what_was_found_can_be_fetched_in_full() {
 }
 
 #[test]
-fn a_document_of_any_source_is_fetched_as_plain_text() {
+fn fetch_returns_plain_text_of_any_source() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     for (query, words) in [
@@ -93,7 +93,7 @@ fn a_document_of_any_source_is_fetched_as_plain_text() {
 }
 
 #[test]
-fn an_address_is_given_only_where_a_browser_can_open_it() {
+fn url_is_returned_only_for_http_addresses() {
     let library = Library::with_lanterns();
     for (name, url) in [("ftp", "ftp://files.example/a"), ("odd", "javascript://%0aalert(1)")] {
         let text = format!("---\nurl: \"{url}\"\n---\nA thimble from {name}.");
@@ -110,7 +110,7 @@ fn an_address_is_given_only_where_a_browser_can_open_it() {
 }
 
 #[test]
-fn what_is_too_long_to_fetch_says_so() {
+fn fetch_marks_long_text_as_truncated() {
     let library = Library::new();
     library.import_file("media", "long.txt", format!("thimble {}", "hay ".repeat(40_000)));
     let server = library.serve();
@@ -122,7 +122,7 @@ fn what_is_too_long_to_fetch_says_so() {
 }
 
 #[test]
-fn a_message_deep_in_a_conversation_is_in_what_is_fetched() {
+fn fetch_includes_matched_message_of_long_conversation() {
     let library = Library::new();
     let messages = (0..500).map(|number| ("human", format!("message number {number}")));
     library.import_file(
@@ -137,7 +137,7 @@ fn a_message_deep_in_a_conversation_is_in_what_is_fetched() {
 }
 
 #[test]
-fn nothing_but_the_one_argument_is_taken() {
+fn search_and_fetch_reject_other_arguments() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     let problem = client.expect_tool_error("search", &json!({ "query": "lantern", "limit": 3 }));
@@ -152,11 +152,11 @@ fn nothing_but_the_one_argument_is_taken() {
 }
 
 #[test]
-fn clients_that_have_no_use_for_them_are_not_shown_them() {
+fn tools_are_hidden_from_coding_clients() {
     let server = Library::with_lanterns().serve();
     for name in ["claude-code", "cursor-vscode", "codex-mcp-client", "Visual Studio Code"] {
         let session = server.open_session_named(name);
-        assert_eq!(listed(&session).len(), 0, "{name}");
+        assert_eq!(listed_tools(&session).len(), 0, "{name}");
         for (tool, arguments) in
             [("search", json!({ "query": "lantern" })), ("fetch", json!({ "id": "notes://1" }))]
         {
@@ -169,12 +169,12 @@ fn clients_that_have_no_use_for_them_are_not_shown_them() {
         }
     }
     for name in ["openai-mcp", "test", ""] {
-        assert_eq!(listed(&server.open_session_named(name)).len(), 2, "{name}");
+        assert_eq!(listed_tools(&server.open_session_named(name)).len(), 2, "{name}");
     }
 }
 
 #[test]
-fn a_refused_tool_is_not_offered_in_the_same_breath() {
+fn unknown_tool_error_omits_disabled_tools() {
     let server = Library::new().serve_with_settings("[tools]\ndeep_research = \"off\"");
     let (_, message) =
         server.client().expect_error("tools/call", &json!({ "name": "fetch", "arguments": {} }));
@@ -186,17 +186,17 @@ fn a_refused_tool_is_not_offered_in_the_same_breath() {
 }
 
 #[test]
-fn the_settings_show_or_hide_them_for_everybody() {
+fn setting_shows_or_hides_tools_for_all_clients() {
     let library = Library::with_lanterns();
     let off = library.serve_with_settings("[tools]\ndeep_research = \"off\"");
     for client in [off.client(), off.open_session_named("openai-mcp")] {
-        assert_eq!(listed(&client).len(), 0);
+        assert_eq!(listed_tools(&client).len(), 0);
         let params = json!({ "name": "search", "arguments": { "query": "lantern" } });
         assert_eq!(client.expect_error("tools/call", &params).0, -32_602);
     }
     let on = library.serve_with_settings("[tools]\ndeep_research = \"on\"");
     let session = on.open_session_named("claude-code");
-    assert_eq!(listed(&session).len(), 2);
+    assert_eq!(listed_tools(&session).len(), 2);
     assert!(
         !session.call_tool("search", &json!({ "query": "lantern" }))["results"]
             .as_array()

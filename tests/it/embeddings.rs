@@ -1,5 +1,5 @@
-//! Vectors of texts: each provider is asked in its own form, and whatever it
-//! does, the answer is a sound vector or says what is wrong.
+//! End-to-end tests of embedding providers: each is called in its own request format, and every
+//! reply yields a valid vector or a clear error.
 
 use std::{num::NonZeroU32, path::Path};
 
@@ -14,8 +14,8 @@ use crate::support::{
 
 const TOOL: &str = "generate_embedding";
 
-/// Settings for a provider, with a key in a file of the library and more.
-fn settings(library: &Library, kind: &str, base: &str, more: &str) -> String {
+/// Returns settings for a provider whose key is in a file of the library, with `more` appended.
+fn provider_settings(library: &Library, kind: &str, base: &str, more: &str) -> String {
     let key = library.write_private_file("provider.key", "sk-s3cret\n");
     format!(
         "[embeddings]\nprovider = \"{kind}\"\napi_base = \"{base}\"\napi_key = \"file:{}\"\n{more}",
@@ -23,32 +23,32 @@ fn settings(library: &Library, kind: &str, base: &str, more: &str) -> String {
     )
 }
 
-/// A server that has its vectors from there.
-fn serve(kind: &str, base: &str, more: &str) -> Server {
+/// Starts a server that uses the embedding provider at this base URL.
+fn serve_with_provider(kind: &str, base: &str, more: &str) -> Server {
     let library = Library::new();
-    library.serve_with_settings(&settings(&library, kind, base, more))
+    library.serve_with_settings(&provider_settings(&library, kind, base, more))
 }
 
-fn embed(server: &Server, text: &str) -> Value {
+fn embed_text(server: &Server, text: &str) -> Value {
     server.client().call_tool(TOOL, &json!({ "text": text }))
 }
 
-fn refusal(server: &Server, text: &str) -> String {
+fn refusal_message(server: &Server, text: &str) -> String {
     server.client().expect_tool_error(TOOL, &json!({ "text": text }))
 }
 
-/// A vector for each text of a question, which tells its length.
-fn measured(question: &ProviderRequest) -> Vec<Vec<f32>> {
+/// Returns a vector for each text of a request; its first value is the length of the text in bytes.
+fn length_vectors(question: &ProviderRequest) -> Vec<Vec<f32>> {
     let vector = |text: &&str| vec![f32::from(u8::try_from(text.len()).unwrap()), 1.0];
     question.input_texts().iter().map(vector).collect()
 }
 
-fn says(status: u16, body: &Value) -> ProviderReply {
+fn json_reply(status: u16, body: &Value) -> ProviderReply {
     ProviderReply::Respond(status, "", body.to_string())
 }
 
-/// Vectors from a provider, remembered in a folder.
-fn documents(
+/// Opens cached embeddings of this provider, with the cache in `folder`.
+fn open_embeddings(
     provider: &FakeProvider,
     folder: &Path,
     change: impl FnOnce(&mut Settings),
@@ -62,16 +62,16 @@ fn documents(
     Embeddings::open(&settings, folder).unwrap().unwrap()
 }
 
-fn texts(texts: &[&str]) -> Vec<String> {
+fn owned_texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-fn folder() -> TempDir {
+fn temp_folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
 #[test]
-fn without_a_provider_there_is_no_such_tool() {
+fn tool_is_not_listed_without_provider() {
     let server = Library::new().serve();
     let client = server.client();
     assert!(!client.call_method("tools/list", &json!({})).to_string().contains(TOOL));
@@ -82,7 +82,7 @@ fn without_a_provider_there_is_no_such_tool() {
 }
 
 #[test]
-fn the_vector_of_a_text_is_shown_and_handed_out() {
+fn result_contains_vector_and_text_summary() {
     let server = Library::new().serve_with_settings(
         "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 12",
     );
@@ -106,7 +106,7 @@ fn the_vector_of_a_text_is_shown_and_handed_out() {
 }
 
 #[test]
-fn a_text_that_is_blank_or_missing_is_refused() {
+fn blank_or_missing_text_is_rejected() {
     let server = Library::new().serve_with_settings("[embeddings]\nprovider = \"stub\"");
     let client = server.client();
     for arguments in [json!({ "text": "" }), json!({ "text": " \n " }), json!({})] {
@@ -116,12 +116,12 @@ fn a_text_that_is_blank_or_missing_is_refused() {
 }
 
 #[test]
-fn openai_is_asked_in_its_form() {
+fn openai_request_has_expected_format() {
     let provider =
-        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&length_vectors(question)));
     let more = "model = \"mine\"\ndimensions = 2";
-    let server = serve("openai", &provider.url("/v1"), more);
-    let made = embed(&server, "bread");
+    let server = serve_with_provider("openai", &provider.url("/v1"), more);
+    let made = embed_text(&server, "bread");
     assert_eq!((&made["provider"], &made["model"]), (&json!("openai"), &json!("mine")));
     let asked = &provider.asked()[0];
     assert_eq!(asked.path, "/v1/embeddings");
@@ -133,11 +133,12 @@ fn openai_is_asked_in_its_form() {
 }
 
 #[test]
-fn voyage_is_asked_in_its_form() {
+fn voyage_request_has_expected_format() {
     let provider =
-        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
-    let server = serve("voyage", &provider.url(""), "model = \"mine\"\ndimensions = 2");
-    assert_eq!(embed(&server, "bread")["provider"], "voyage");
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&length_vectors(question)));
+    let server =
+        serve_with_provider("voyage", &provider.url(""), "model = \"mine\"\ndimensions = 2");
+    assert_eq!(embed_text(&server, "bread")["provider"], "voyage");
     let asked = &provider.asked()[0];
     assert_eq!(asked.path, "/v1/embeddings");
     assert_eq!(asked.authorization.as_deref(), Some("Bearer sk-s3cret"));
@@ -148,19 +149,19 @@ fn voyage_is_asked_in_its_form() {
             "output_dimension": 2,
         })
     );
-    let embeddings = documents(&provider, folder().path(), |settings| {
+    let embeddings = open_embeddings(&provider, temp_folder().path(), |settings| {
         settings.provider = Kind::Voyage;
         settings.model = Some("mine".to_owned());
         settings.api_base = Some(ApiBase::from(provider.url("").as_str()));
     });
-    embeddings.embed_documents(&texts(&["bread"])).unwrap();
+    embeddings.embed_documents(&owned_texts(&["bread"])).unwrap();
     assert_eq!(provider.asked()[1].body["input_type"], "document");
 }
 
 #[test]
-fn ollama_is_asked_in_its_form_and_needs_no_key() {
+fn ollama_request_has_expected_format_without_key() {
     let provider = FakeProvider::new(|question| {
-        ProviderReply::ok(&json!({ "embeddings": measured(question) }))
+        ProviderReply::ok(&json!({ "embeddings": length_vectors(question) }))
     });
     let library = Library::new();
     let settings = format!(
@@ -168,36 +169,36 @@ fn ollama_is_asked_in_its_form_and_needs_no_key() {
         provider.url("/")
     );
     let server = library.serve_with_settings(&settings);
-    assert_eq!(embed(&server, "bread")["provider"], "ollama");
+    assert_eq!(embed_text(&server, "bread")["provider"], "ollama");
     let asked = &provider.asked()[0];
     assert_eq!((asked.path.as_str(), &asked.authorization), ("/api/embed", &None));
     assert_eq!(asked.body, json!({ "model": "mine", "input": ["bread"], "truncate": true }));
 }
 
 #[test]
-fn a_model_that_ollama_has_not_is_named() {
+fn missing_ollama_model_is_named() {
     let replies = [
-        says(200, &json!({ "embeddings": [] })),
-        says(404, &json!({ "error": "model \"mine\" not found, try pulling it first" })),
+        json_reply(200, &json!({ "embeddings": [] })),
+        json_reply(404, &json!({ "error": "model \"mine\" not found, try pulling it first" })),
     ];
     let provider = FakeProvider::with_replies(replies);
-    let server = serve("ollama", &provider.url(""), "model = \"mine\"");
-    let message = refusal(&server, "bread");
+    let server = serve_with_provider("ollama", &provider.url(""), "model = \"mine\"");
+    let message = refusal_message(&server, "bread");
     assert!(message.contains("ollama pull mine"), "{message}");
-    let message = refusal(&server, "bread");
+    let message = refusal_message(&server, "bread");
     assert!(message.contains("404") && message.contains("try pulling it first"), "{message}");
 }
 
 #[test]
-fn vectors_belong_to_their_texts_however_the_answer_is_ordered() {
+fn vectors_are_matched_to_texts_by_index() {
     let provider =
-        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
-    let folder = folder();
-    let embeddings = documents(&provider, folder.path(), |settings| {
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&length_vectors(question)));
+    let folder = temp_folder();
+    let embeddings = open_embeddings(&provider, folder.path(), |settings| {
         settings.model = Some("mine".to_owned());
         settings.batch_size = std::num::NonZeroUsize::MIN.saturating_add(1);
     });
-    let made = embeddings.embed_documents(&texts(&["a", "bbb", "a", "bb"])).unwrap();
+    let made = embeddings.embed_documents(&owned_texts(&["a", "bbb", "a", "bb"])).unwrap();
     let unit = |length: f32| {
         let norm = (length * length + 1.0).sqrt();
         [length / norm, 1.0 / norm]
@@ -209,74 +210,74 @@ fn vectors_belong_to_their_texts_however_the_answer_is_ordered() {
     assert_eq!(made.len(), 4);
     let asked = provider.asked();
     let batches: Vec<_> = asked.iter().map(ProviderRequest::input_texts).collect();
-    assert_eq!(batches, [vec!["a", "bbb"], vec!["bb"]], "what is the same is asked once");
+    assert_eq!(batches, [vec!["a", "bbb"], vec!["bb"]], "identical texts are requested once");
 }
 
 #[test]
-fn what_was_embedded_once_is_remembered_by_the_next_process() {
+fn cached_vectors_are_reused_by_next_process() {
     let provider =
-        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
-    let folder = folder();
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&length_vectors(question)));
+    let folder = temp_folder();
     let mine = |settings: &mut Settings| settings.model = Some("mine".to_owned());
-    let first = documents(&provider, folder.path(), mine);
-    let made = first.embed_documents(&texts(&["a", "bb"])).unwrap();
+    let first = open_embeddings(&provider, folder.path(), mine);
+    let made = first.embed_documents(&owned_texts(&["a", "bb"])).unwrap();
     assert_eq!(
-        first.embed_documents(&texts(&["bb", "a"])).unwrap(),
+        first.embed_documents(&owned_texts(&["bb", "a"])).unwrap(),
         [made[1].clone(), made[0].clone()]
     );
     drop(first);
-    let next = documents(&provider, folder.path(), mine);
-    assert_eq!(next.embed_documents(&texts(&["a", "bb"])).unwrap(), made);
+    let next = open_embeddings(&provider, folder.path(), mine);
+    assert_eq!(next.embed_documents(&owned_texts(&["a", "bb"])).unwrap(), made);
     assert_eq!(next.dimensions(), Some(2));
     assert_eq!(provider.asked().len(), 1);
-    next.embed_documents(&texts(&["a", "ccc"])).unwrap();
+    next.embed_documents(&owned_texts(&["a", "ccc"])).unwrap();
     assert_eq!(provider.asked()[1].input_texts(), ["ccc"]);
-    let other = documents(&provider, folder.path(), |settings| {
+    let other = open_embeddings(&provider, folder.path(), |settings| {
         settings.model = Some("other".to_owned());
     });
-    other.embed_documents(&texts(&["a"])).unwrap();
-    assert_eq!(provider.asked().len(), 3, "another model makes other vectors");
-    let forgetful = documents(&provider, folder.path(), |settings| {
+    other.embed_documents(&owned_texts(&["a"])).unwrap();
+    assert_eq!(provider.asked().len(), 3, "the cache is separate for each model");
+    let forgetful = open_embeddings(&provider, folder.path(), |settings| {
         mine(settings);
         settings.cache_mb = 0;
     });
-    forgetful.embed_documents(&texts(&["a"])).unwrap();
+    forgetful.embed_documents(&owned_texts(&["a"])).unwrap();
     assert_eq!(provider.asked().len(), 4);
 }
 
 #[test]
-fn what_was_made_before_a_failure_is_remembered() {
+fn vectors_before_a_failure_are_cached() {
     let provider = FakeProvider::new(|question| match question.input_texts()[..] {
-        ["bb"] => says(400, &json!({ "error": { "message": "too long" } })),
-        _ => ProviderReply::indexed_embeddings(&measured(question)),
+        ["bb"] => json_reply(400, &json!({ "error": { "message": "too long" } })),
+        _ => ProviderReply::indexed_embeddings(&length_vectors(question)),
     });
-    let folder = folder();
-    let embeddings = documents(&provider, folder.path(), |settings| {
+    let folder = temp_folder();
+    let embeddings = open_embeddings(&provider, folder.path(), |settings| {
         settings.model = Some("mine".to_owned());
         settings.batch_size = std::num::NonZeroUsize::MIN;
     });
-    let error = embeddings.embed_documents(&texts(&["a", "bb", "ccc"])).unwrap_err();
+    let error = embeddings.embed_documents(&owned_texts(&["a", "bb", "ccc"])).unwrap_err();
     assert!(matches!(error, EmbedError::Refused { status: 400, .. }), "{error}");
-    embeddings.embed_documents(&texts(&["a", "ccc"])).unwrap();
+    embeddings.embed_documents(&owned_texts(&["a", "ccc"])).unwrap();
     let asked = provider.asked();
     let batches: Vec<_> = asked.iter().map(ProviderRequest::input_texts).collect();
     assert_eq!(batches, [["a"], ["bb"], ["ccc"]]);
 }
 
 #[test]
-fn the_same_query_is_not_asked_again() {
+fn repeated_query_is_answered_from_cache() {
     let provider =
-        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&measured(question)));
-    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
-    let first = embed(&server, "bread");
-    assert_eq!(embed(&server, "bread"), first);
+        FakeProvider::new(|question| ProviderReply::indexed_embeddings(&length_vectors(question)));
+    let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
+    let first = embed_text(&server, "bread");
+    assert_eq!(embed_text(&server, "bread"), first);
     assert_eq!(provider.asked().len(), 1);
-    embed(&server, "Bread");
+    embed_text(&server, "Bread");
     assert_eq!(provider.asked().len(), 2);
 }
 
 #[test]
-fn a_busy_provider_is_asked_again_when_it_says() {
+fn busy_provider_is_retried_after_its_delay() {
     let again = ProviderReply::Respond(429, "retry-after: 0\r\n", String::new());
     let broken = ProviderReply::Respond(503, "retry-after: 0\r\n", String::new());
     let provider = FakeProvider::with_replies([
@@ -284,33 +285,33 @@ fn a_busy_provider_is_asked_again_when_it_says() {
         broken,
         ProviderReply::indexed_embeddings(&[vec![1.0, 0.0]]),
     ]);
-    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
-    assert_eq!(embed(&server, "bread")["embedding"], json!([1.0, 0.0]));
+    let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
+    assert_eq!(embed_text(&server, "bread")["embedding"], json!([1.0, 0.0]));
     assert_eq!(provider.asked().len(), 3);
 }
 
 #[test]
-fn a_provider_that_wants_too_much_patience_is_not_waited_for() {
+fn retry_delay_above_limit_is_an_error() {
     let provider = FakeProvider::with_replies([ProviderReply::Respond(
         429,
         "retry-after: 3600\r\n",
         String::new(),
     )]);
-    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
-    let message = refusal(&server, "bread");
+    let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
+    let message = refusal_message(&server, "bread");
     assert!(message.contains("429"), "{message}");
     assert_eq!(provider.asked().len(), 1);
 }
 
 #[test]
-fn a_key_that_is_refused_is_not_tried_again_and_never_shown() {
+fn rejected_key_is_not_retried_or_disclosed() {
     let said = json!({ "error": { "message": "Incorrect API key provided: sk-s3cret" } });
-    let provider = FakeProvider::with_replies([says(401, &said), says(400, &said)]);
-    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
-    let message = refusal(&server, "bread");
+    let provider = FakeProvider::with_replies([json_reply(401, &said), json_reply(400, &said)]);
+    let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
+    let message = refusal_message(&server, "bread");
     assert!(message.contains("401") && message.contains("embeddings.api_key"), "{message}");
     assert_eq!(provider.asked().len(), 1);
-    let repeated = refusal(&server, "bread");
+    let repeated = refusal_message(&server, "bread");
     assert!(repeated.contains("Incorrect API key provided: ***"), "{repeated}");
     let log = server.kill_and_read_log();
     for said in [message, repeated, log] {
@@ -319,7 +320,7 @@ fn a_key_that_is_refused_is_not_tried_again_and_never_shown() {
 }
 
 #[test]
-fn a_provider_that_redirects_gets_no_key_elsewhere() {
+fn redirects_are_not_followed() {
     let other = FakeProvider::with_replies([ProviderReply::indexed_embeddings(&[vec![1.0]])]);
     for status in [302, 307] {
         let headers = format!("location: {}\r\n", other.url("/v1/embeddings"));
@@ -328,45 +329,47 @@ fn a_provider_that_redirects_gets_no_key_elsewhere() {
             headers.leak(),
             String::new(),
         )]);
-        let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
-        let message = refusal(&server, "bread");
+        let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
+        let message = refusal_message(&server, "bread");
         assert!(message.contains("embeddings.api_base"), "{message}");
         assert_eq!((provider.asked().len(), other.asked().len()), (1, 0));
     }
 }
 
 #[test]
-fn nobody_waits_for_a_provider_that_says_nothing() {
+fn silent_provider_causes_timeout() {
     let provider = FakeProvider::with_replies([ProviderReply::NoResponse]);
     let more = "query_timeout_ms = 50\nmodel = \"mine\"";
-    let server = serve("openai", &provider.url("/v1"), more);
-    let message = refusal(&server, "bread");
+    let server = serve_with_provider("openai", &provider.url("/v1"), more);
+    let message = refusal_message(&server, "bread");
     assert!(message.contains("openai did not answer within 50 ms"), "{message}");
 }
 
 #[test]
-fn nobody_there_is_said_without_the_address() {
+fn unreachable_provider_error_omits_address() {
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let server = serve("openai", &format!("http://ada:pa55word@{unused}"), "retries = 0");
-    let message = refusal(&server, "bread");
+    let server =
+        serve_with_provider("openai", &format!("http://ada:pa55word@{unused}"), "retries = 0");
+    let message = refusal_message(&server, "bread");
     assert!(message.contains("openai cannot be reached"), "{message}");
     assert!(!message.contains("pa55word") && !message.contains("127.0.0.1"), "{message}");
 }
 
 #[test]
-fn a_vector_of_another_length_is_refused() {
+fn vector_with_wrong_dimensions_is_rejected() {
     let provider =
         FakeProvider::with_replies([ProviderReply::indexed_embeddings(&[vec![1.0, 0.0, 0.0]])]);
-    let server = serve("openai", &provider.url("/v1"), "model = \"mine\"\ndimensions = 2");
-    let message = refusal(&server, "bread");
+    let server =
+        serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"\ndimensions = 2");
+    let message = refusal_message(&server, "bread");
     assert!(message.contains("3 dimensions") && message.contains("`mine`"), "{message}");
-    // The usual model makes 1536 of them.
-    let server = serve("openai", &provider.url("/v1"), "");
-    assert!(refusal(&server, "bread").contains("is to have 1536"));
+    // The default model has 1536 dimensions.
+    let server = serve_with_provider("openai", &provider.url("/v1"), "");
+    assert!(refusal_message(&server, "bread").contains("is to have 1536"));
 }
 
 #[test]
-fn an_answer_that_is_no_vector_is_refused() {
+fn reply_without_valid_vector_is_rejected() {
     let entry = |vector: &str| format!("{{\"data\":[{{\"index\":0,\"embedding\":{vector}}}]}}");
     let bodies = [
         entry("[NaN, 1.0]"),
@@ -381,8 +384,8 @@ fn an_answer_that_is_no_vector_is_refused() {
     ];
     for body in bodies {
         let provider = FakeProvider::with_replies([ProviderReply::Respond(200, "", body.clone())]);
-        let server = serve("openai", &provider.url("/v1"), "model = \"mine\"");
-        let message = refusal(&server, "bread");
+        let server = serve_with_provider("openai", &provider.url("/v1"), "model = \"mine\"");
+        let message = refusal_message(&server, "bread");
         assert!(message.contains("the answer of openai cannot be used"), "{body}: {message}");
         assert!(!message.contains("s3cret"), "{message}");
         assert_eq!(provider.asked().len(), 1, "{body}");
@@ -390,25 +393,25 @@ fn an_answer_that_is_no_vector_is_refused() {
 }
 
 #[test]
-fn a_provider_that_fails_and_fails_is_left_alone() {
-    let provider = FakeProvider::with_replies([says(500, &json!({}))]);
+fn circuit_breaker_opens_after_repeated_failures() {
+    let provider = FakeProvider::with_replies([json_reply(500, &json!({}))]);
     let more = "model = \"mine\"\nretries = 0\nbreaker_failures = 2";
-    let server = serve("openai", &provider.url("/v1"), more);
+    let server = serve_with_provider("openai", &provider.url("/v1"), more);
     for _ in 0..2 {
-        assert!(refusal(&server, "bread").contains("500"));
+        assert!(refusal_message(&server, "bread").contains("500"));
     }
-    let message = refusal(&server, "bread");
+    let message = refusal_message(&server, "bread");
     assert!(message.contains("2 times in a row") && message.contains("again in 30 s"), "{message}");
     assert_eq!(provider.asked().len(), 2);
 }
 
 #[test]
-fn a_provider_that_was_left_alone_is_tried_again() {
-    let broken = says(500, &json!({}));
+fn circuit_breaker_closes_after_pause() {
+    let broken = json_reply(500, &json!({}));
     let good = ProviderReply::indexed_embeddings(&[vec![1.0]]);
     let provider = FakeProvider::with_replies([broken.clone(), broken, good]);
     let more = "model = \"mine\"\nretries = 0\nbreaker_failures = 1\nbreaker_pause_ms = 1";
-    let server = serve("openai", &provider.url("/v1"), more);
+    let server = serve_with_provider("openai", &provider.url("/v1"), more);
     let client = server.client();
     let answered = (0..10_000).any(|_| {
         let result = client.tool_result(TOOL, &json!({ "text": "bread" }));
@@ -419,20 +422,20 @@ fn a_provider_that_was_left_alone_is_tried_again() {
 }
 
 #[test]
-fn a_breaker_holds_for_documents_too() {
-    let provider = FakeProvider::with_replies([says(500, &json!({}))]);
-    let folder = folder();
-    let embeddings = documents(&provider, folder.path(), |settings| {
+fn circuit_breaker_applies_to_documents() {
+    let provider = FakeProvider::with_replies([json_reply(500, &json!({}))]);
+    let folder = temp_folder();
+    let embeddings = open_embeddings(&provider, folder.path(), |settings| {
         settings.retries = 0;
         settings.breaker_failures = NonZeroU32::MIN;
     });
-    let request = || embeddings.embed_documents(&texts(&["a"])).unwrap_err();
+    let request = || embeddings.embed_documents(&owned_texts(&["a"])).unwrap_err();
     assert!(matches!(request(), EmbedError::Busy { status: 500, .. }));
     assert!(matches!(request(), EmbedError::CircuitOpen { .. }));
 }
 
 #[test]
-fn settings_that_cannot_work_are_named_before_anything_is_served() {
+fn invalid_provider_settings_prevent_start() {
     for (settings, problem) in [
         ("provider = \"openai\"", "OPENAI_API_KEY"),
         ("provider = \"voyage\"", "VOYAGE_API_KEY"),

@@ -1,14 +1,14 @@
-//! Whatever is wrong with a call, the answer says what and where, and nothing
-//! else happens.
+//! End-to-end tests of invalid calls: the error names the mistake and the argument, and the call
+//! has no side effects.
 
 use serde_json::{Value, json};
 
 use crate::support::{HttpClient, Library, McpClient, SOURCES};
 
-/// A wrong call: the tool, its arguments, and what the answer must name.
-type WrongCall = (&'static str, Value, Vec<&'static str>);
+/// An invalid call: the tool, its arguments, and the texts that its error message must contain.
+type InvalidCall = (&'static str, Value, Vec<&'static str>);
 
-fn wrong_calls() -> Vec<WrongCall> {
+fn invalid_calls() -> Vec<InvalidCall> {
     let mut calls = Vec::new();
     for tool in [
         "knowledge.search",
@@ -41,13 +41,13 @@ fn wrong_calls() -> Vec<WrongCall> {
             (tool, Value::Null, vec!["query"]),
         ]);
     }
-    calls.extend(wrong_searches());
-    calls.extend(wrong_reads());
+    calls.extend(invalid_searches());
+    calls.extend(invalid_reads());
     calls
 }
 
-/// What only some searches take.
-fn wrong_searches() -> Vec<WrongCall> {
+/// Invalid arguments that only some search tools have.
+fn invalid_searches() -> Vec<InvalidCall> {
     vec![
         (
             "knowledge.search",
@@ -108,7 +108,7 @@ fn wrong_searches() -> Vec<WrongCall> {
     ]
 }
 
-fn wrong_reads() -> Vec<WrongCall> {
+fn invalid_reads() -> Vec<InvalidCall> {
     vec![
         ("knowledge.get", json!({ "source": "recipes", "id": 1 }), vec!["source", "recipes"]),
         ("knowledge.get", json!({ "source": "notes" }), vec!["id"]),
@@ -170,8 +170,8 @@ fn wrong_reads() -> Vec<WrongCall> {
     ]
 }
 
-/// What a client sees of a library.
-fn glance(client: &HttpClient<'_>) -> Vec<Value> {
+/// Returns the hits of a broad search in each source and in all sources.
+fn search_all_sources(client: &HttpClient<'_>) -> Vec<Value> {
     let tools = SOURCES.iter().map(|source| format!("{source}.search"));
     let tools = tools.chain(["knowledge.search".to_owned()]);
     tools
@@ -180,12 +180,12 @@ fn glance(client: &HttpClient<'_>) -> Vec<Value> {
 }
 
 #[test]
-fn a_wrong_call_says_what_is_wrong_and_where_and_changes_nothing() {
+fn invalid_call_names_mistake_without_side_effects() {
     let library = Library::with_lanterns();
     let server = library.serve();
     let client = server.client();
-    let before = glance(&client);
-    for (tool, arguments, parts) in wrong_calls() {
+    let before = search_all_sources(&client);
+    for (tool, arguments, parts) in invalid_calls() {
         let problem = client.expect_tool_error(tool, &arguments);
         for part in &parts {
             assert!(problem.contains(part), "{tool} {arguments}: `{part}` is not in: {problem}");
@@ -195,13 +195,13 @@ fn a_wrong_call_says_what_is_wrong_and_where_and_changes_nothing() {
             assert!(!problem.contains(inner), "{tool} {arguments}: {problem}");
         }
     }
-    assert_eq!(glance(&client), before);
+    assert_eq!(search_all_sources(&client), before);
     let check = library.run(&["check"]);
     assert_eq!(check.code, 0, "{check:?}");
 }
 
 #[test]
-fn an_unknown_tool_is_named_together_with_those_there_are() {
+fn unknown_tool_error_lists_available_tools() {
     let server = Library::new().serve();
     for tool in ["notes.serach", "", "NOTES.SEARCH", "knowledge", "notes__search"] {
         let params = json!({ "name": tool, "arguments": {} });
@@ -215,7 +215,7 @@ fn an_unknown_tool_is_named_together_with_those_there_are() {
 }
 
 #[test]
-fn parameters_that_are_no_call_are_refused() {
+fn malformed_call_params_are_rejected() {
     let server = Library::new().serve();
     for (params, part) in
         [(json!({}), "name"), (json!({ "name": 7 }), "name"), (json!([]), "params")]
@@ -226,7 +226,7 @@ fn parameters_that_are_no_call_are_refused() {
 }
 
 #[test]
-fn a_resource_that_is_not_there_is_named() {
+fn missing_resource_error_names_the_uri() {
     let server = Library::with_lanterns().serve();
     for uri in [
         "",
@@ -254,7 +254,7 @@ fn a_resource_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_call_without_arguments_is_one_with_none() {
+fn missing_arguments_equal_empty_arguments() {
     let server = Library::new().serve();
     let result = server.client().call_method("tools/call", &json!({ "name": "notes.search" }));
     assert_eq!(result["isError"], true);
@@ -262,7 +262,7 @@ fn a_call_without_arguments_is_one_with_none() {
 }
 
 #[test]
-fn every_client_is_told_the_same() {
+fn error_text_is_equal_on_all_transports() {
     let library = Library::with_lanterns();
     let server = library.serve();
     let arguments = json!({ "query": "lantern", "limit": 0 });
@@ -273,7 +273,7 @@ fn every_client_is_told_the_same() {
 }
 
 #[test]
-fn arguments_are_an_object_and_never_a_list() {
+fn list_arguments_are_rejected() {
     let server = Library::with_lanterns().serve();
     for (tool, arguments) in [
         ("search", json!(["lantern"])),

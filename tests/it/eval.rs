@@ -1,4 +1,5 @@
-//! Measuring: a judged collection in, figures out.
+//! End-to-end tests of `vademecum eval`, which measures retrieval quality on a collection with
+//! relevance judgements.
 
 use std::{collections::BTreeSet, fmt::Write, fs, process::Command};
 
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Library, SOURCES};
 
-/// Titles and texts. Their ids are their places, counted from 1.
+/// Titles and texts. The id of a document is its position, counted from 1.
 const DOCUMENTS: [(&str, &str); 15] = [
     ("Rye bread", "Rye dough rises slowly and is ready when its dome is cracked."),
     ("Sourdough", "A starter is fed with flour and water every day."),
@@ -25,7 +26,7 @@ const DOCUMENTS: [(&str, &str); 15] = [
     ("Saffron", "Threads of the crocus are picked by hand."),
 ];
 
-/// Questions, with the documents that answer them and how well.
+/// Questions, each with its judged documents and their relevance grades.
 const QUESTIONS: [(&str, &[(usize, i32)]); 5] = [
     ("When is rye dough ready?", &[(1, 2)]),
     ("What do bees dance for?", &[(11, 1), (5, 0)]),
@@ -34,8 +35,8 @@ const QUESTIONS: [(&str, &[(usize, i32)]); 5] = [
     ("Who asks this?", &[(9, 0)]),
 ];
 
-/// Writes the collection beside the library and tells where.
-fn collection(library: &Library) -> String {
+/// Writes the judged collection beside the data folder and returns its path.
+fn write_collection(library: &Library) -> String {
     let documents = (1..)
         .zip(DOCUMENTS)
         .map(|(id, (title, text))| json!({ "_id": id.to_string(), "title": title, "text": text }));
@@ -57,9 +58,9 @@ fn collection(library: &Library) -> String {
     library.file_path("judged").to_str().unwrap().to_owned()
 }
 
-/// Asserts the four judged questions' figures: three are answered perfectly,
-/// one finds nothing.
-fn as_expected(figures: &Value) {
+/// Asserts the expected metrics of the four judged questions: three have perfect results, one has
+/// none.
+fn assert_expected_metrics(figures: &Value) {
     let keys = ["ndcg_at_10", "recall_at_100", "mrr_at_10"];
     for key in keys {
         let value = figures[key].as_f64().unwrap();
@@ -71,9 +72,9 @@ fn as_expected(figures: &Value) {
 }
 
 #[test]
-fn a_judged_collection_is_measured_next_to_one_plain_table() {
+fn eval_reports_metrics_beside_plain_fts5() {
     let library = Library::new();
-    let folder = collection(&library);
+    let folder = write_collection(&library);
     let done = library.run(&["eval", "--json", &folder]);
     assert!(done.code == 0 && done.stderr.is_empty(), "{done:?}");
     let report = done.parse_json();
@@ -84,14 +85,14 @@ fn a_judged_collection_is_measured_next_to_one_plain_table() {
     let figures = BTreeSet::from(figures.map(str::to_owned));
     assert_eq!(keys(&report["plain"]), figures);
     assert_eq!(keys(&report), &figures | &BTreeSet::from(["plain".to_owned()]));
-    as_expected(&report);
-    as_expected(&report["plain"]);
+    assert_expected_metrics(&report);
+    assert_expected_metrics(&report["plain"]);
 }
 
 #[test]
-fn a_collection_is_scattered_over_all_sources_and_imported_once() {
+fn eval_spreads_documents_over_sources_once() {
     let library = Library::new();
-    let folder = collection(&library);
+    let folder = write_collection(&library);
     let first = library.run(&["eval", &folder]);
     assert_eq!(first.code, 0, "{first:?}");
     let head = "15 documents, 15 imported, 0 there before; 4 questions\n";
@@ -99,7 +100,7 @@ fn a_collection_is_scattered_over_all_sources_and_imported_once() {
     for part in ["nDCG@10", "vademecum", "plain FTS5", "ratio"] {
         assert!(first.stdout.contains(part), "{first:?}");
     }
-    // Every text holds one of these, and nothing is there twice.
+    // Every text contains one of these words. The index has no duplicates.
     let words = "a the of when ice spring worms";
     let found = library.run(&["search", "--json", "--limit", "100", words]).parse_json();
     for source in SOURCES {
@@ -114,9 +115,9 @@ fn a_collection_is_scattered_over_all_sources_and_imported_once() {
 }
 
 #[test]
-fn a_folder_that_holds_something_else_is_left_alone() {
+fn eval_refuses_folder_with_other_content() {
     let library = Library::new();
-    let folder = collection(&library);
+    let folder = write_collection(&library);
     library.import_file("notes", "own.md", "A note of my own.");
     let done = library.run(&["eval", &folder]);
     assert!(done.code == 1 && done.stdout.is_empty(), "{done:?}");
@@ -124,7 +125,7 @@ fn a_folder_that_holds_something_else_is_left_alone() {
     assert_eq!(fs::read_dir(library.data_folder()).unwrap().count(), 1, "nothing was added");
 
     let library = Library::new();
-    let folder = collection(&library);
+    let folder = write_collection(&library);
     assert_eq!(library.run(&["eval", &folder]).code, 0);
     library.write_file("judged/corpus.jsonl", r#"{ "_id": "1", "text": "Another one." }"#);
     let done = library.run(&["eval", &folder]);
@@ -132,9 +133,9 @@ fn a_folder_that_holds_something_else_is_left_alone() {
 }
 
 #[test]
-fn what_was_added_to_a_collection_by_hand_is_told() {
+fn eval_rejects_additional_documents() {
     let library = Library::new();
-    let folder = collection(&library);
+    let folder = write_collection(&library);
     assert_eq!(library.run(&["eval", &folder]).code, 0);
     library.import_file("notes", "own.md", "Rye dough of my own.");
     let done = library.run(&["eval", &folder]);
@@ -142,7 +143,7 @@ fn what_was_added_to_a_collection_by_hand_is_told() {
 }
 
 #[test]
-fn a_broken_collection_is_told_with_file_and_line() {
+fn malformed_collection_is_reported_with_file_and_line() {
     for (file, content, part) in [
         ("corpus.jsonl", "{ \"_id\": \"1\" }", "corpus.jsonl, line 1: missing field `text`"),
         ("queries.jsonl", "\n{ nonsense", "queries.jsonl, line 2: key must be a string"),
@@ -152,7 +153,7 @@ fn a_broken_collection_is_told_with_file_and_line() {
         ("qrels/test.tsv", "q1\t1\t0\n", "test.tsv: no question has a relevant document"),
     ] {
         let library = Library::new();
-        let folder = collection(&library);
+        let folder = write_collection(&library);
         library.write_file(&format!("judged/{file}"), content);
         let done = library.run(&["eval", &folder]);
         assert!(done.code == 1 && done.stderr.contains(part), "{done:?}");
@@ -166,9 +167,9 @@ fn a_broken_collection_is_told_with_file_and_line() {
 }
 
 #[test]
-fn without_a_folder_nothing_is_left_behind() {
+fn eval_without_folder_leaves_no_files() {
     let library = Library::new();
-    let folder = collection(&library);
+    let folder = write_collection(&library);
     let temporary = tempfile::tempdir().unwrap();
     let done = Command::new(env!("CARGO_BIN_EXE_vademecum"))
         .args(["eval", "--json", &folder])
@@ -177,14 +178,14 @@ fn without_a_folder_nothing_is_left_behind() {
         .output()
         .unwrap();
     assert!(done.status.success(), "{done:?}");
-    as_expected(&serde_json::from_slice(&done.stdout).unwrap());
+    assert_expected_metrics(&serde_json::from_slice(&done.stdout).unwrap());
     assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn with_a_provider_meaning_is_measured_beside_words() {
+fn eval_with_provider_measures_vector_and_hybrid() {
     let library = Library::new();
-    let folder = collection(&library);
+    let folder = write_collection(&library);
     let file = library.write_file(
         "s.toml",
         "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n",
@@ -200,16 +201,16 @@ fn with_a_provider_meaning_is_measured_beside_words() {
 }
 
 #[test]
-fn several_collections_are_measured_apart_and_compared() {
+fn eval_measures_collections_separately_with_mean() {
     let library = Library::new();
-    let folder = collection(&library);
+    let folder = write_collection(&library);
     let other =
         library.write_file("judged2/corpus.jsonl", r#"{ "_id": "1", "text": "Rye bread." }"#);
     library.write_file("judged2/queries.jsonl", r#"{ "_id": "q", "text": "rye" }"#);
     library.write_file("judged2/qrels/test.tsv", "q\t1\t1\n");
     let other = other.parent().unwrap().to_str().unwrap();
     let told = library.run(&["eval", "--json", &folder, other]).parse_json();
-    as_expected(&told["collections"]["judged"]);
+    assert_expected_metrics(&told["collections"]["judged"]);
     assert_eq!(told["collections"]["judged2"]["ndcg_at_10"], 1.0, "{told}");
     assert_eq!(told["mean"], json!({ "ndcg_at_10": 0.875, "plain": 0.875 }));
     let said = library.run(&["eval", &folder, other]);

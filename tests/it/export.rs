@@ -1,4 +1,4 @@
-//! Out again: what an export holds, and that it makes the same library.
+//! End-to-end tests of `export`: its files, and that importing them reproduces the library.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use crate::{
     third_party_exports::branched_chatgpt_export,
 };
 
-/// Exports to a folder beside the library.
-fn export(library: &Library, name: &str) -> CommandOutput {
+/// Exports the library to a folder beside the data folder.
+fn run_export(library: &Library, name: &str) -> CommandOutput {
     library.run(&["export", library.file_path(name).to_str().unwrap()])
 }
 
-/// Every file below a folder, by its path from there.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+/// Returns the content of every file below a folder, by relative path.
+fn read_files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {
@@ -39,8 +39,9 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// A library with something awkward in each source, exported to `out`.
-fn exported() -> (Library, BTreeMap<PathBuf, Vec<u8>>) {
+/// Creates a library with unusual items in most sources, exports it to `out` and returns it with
+/// the exported files.
+fn exported_library() -> (Library, BTreeMap<PathBuf, Vec<u8>>) {
     let library = Library::with_lanterns();
     let note = "---\ntitle: \"A: b\"\ntags: [x, y]\ncreated: 2026-01-02\n---\n\n---\nThe end.\r\n";
     library.import_file("notes", "odd/note.md", note);
@@ -51,14 +52,14 @@ fn exported() -> (Library, BTreeMap<PathBuf, Vec<u8>>) {
         png_card("chara", &character_card("Ida", "Has a thimble.")),
     );
     library.import_file("prompts", "odd/list.csv", "act,prompt,tags\nB,\"One\n\"\"two\"\"\",z\n");
-    let done = export(&library, "out");
+    let done = run_export(&library, "out");
     assert_eq!(done.code, 0, "{done:?}");
-    let files = files(&library.file_path("out"));
+    let files = read_files(&library.file_path("out"));
     (library, files)
 }
 
-/// A library that was made of an export.
-fn again(files: &BTreeMap<PathBuf, Vec<u8>>) -> Library {
+/// Creates a library by importing the files of an export, source by source.
+fn import_exported_files(files: &BTreeMap<PathBuf, Vec<u8>>) -> Library {
     let library = Library::new();
     for (name, bytes) in files {
         library.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
@@ -77,11 +78,11 @@ fn again(files: &BTreeMap<PathBuf, Vec<u8>>) -> Library {
 }
 
 #[test]
-fn an_export_makes_the_same_library_and_the_same_export_again() {
-    let (first, files_of_first) = exported();
-    let second = again(&files_of_first);
-    assert_eq!(export(&second, "out").code, 0);
-    let files_of_second = files(&second.file_path("out"));
+fn export_reproduces_library_and_itself() {
+    let (first, files_of_first) = exported_library();
+    let second = import_exported_files(&files_of_first);
+    assert_eq!(run_export(&second, "out").code, 0);
+    let files_of_second = read_files(&second.file_path("out"));
     let names = |files: &BTreeMap<PathBuf, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&files_of_first), names(&files_of_second));
     for (name, bytes) in &files_of_first {
@@ -92,7 +93,7 @@ fn an_export_makes_the_same_library_and_the_same_export_again() {
     let found = |library: &Library| {
         let done = library.run(&["search", "lantern thimble", "--json"]);
         let mut found = done.parse_json();
-        // Versions count the changes that a library has seen.
+        // Versions count changes of an item, so they differ between libraries.
         for hit in found["results"].as_array_mut().unwrap() {
             hit["version"] = Value::Null;
         }
@@ -102,9 +103,9 @@ fn an_export_makes_the_same_library_and_the_same_export_again() {
 }
 
 #[test]
-fn importing_an_export_twice_changes_nothing() {
-    let (_, files) = exported();
-    let library = again(&files);
+fn repeated_import_of_export_changes_nothing() {
+    let (_, files) = exported_library();
+    let library = import_exported_files(&files);
     for kind in SOURCES {
         let folder = library.file_path("in").join(kind);
         let done = library.run(&["import", kind, folder.to_str().unwrap(), "--json"]).parse_json();
@@ -113,8 +114,8 @@ fn importing_an_export_twice_changes_nothing() {
 }
 
 #[test]
-fn an_export_goes_back_into_its_own_library_without_doubles() {
-    let (library, _) = exported();
+fn reimport_into_same_library_creates_no_duplicates() {
+    let (library, _) = exported_library();
     let count = || library.run(&["export", library.file_path("count").to_str().unwrap()]).stdout;
     let before = count();
     for kind in SOURCES {
@@ -125,8 +126,8 @@ fn an_export_goes_back_into_its_own_library_without_doubles() {
 }
 
 #[test]
-fn a_whole_export_is_imported_at_once_with_branches_and_what_was_written_here() {
-    let (library, _) = exported();
+fn full_export_restores_branches_and_written_items() {
+    let (library, _) = exported_library();
     library.import_file("chats", "odd/conversations.json", branched_chatgpt_export("one"));
     let server = library.serve_with_settings("[tools]\nwrite = true");
     let note = json!({ "title": "Written", "content": "By hand.", "tags": ["x"] });
@@ -134,8 +135,8 @@ fn a_whole_export_is_imported_at_once_with_branches_and_what_was_written_here() 
     let document = json!({ "title": "Added", "content": "By hand, too." });
     server.client().call_tool("media.add", &document);
     drop(server);
-    assert_eq!(export(&library, "out").code, 0);
-    let whole = files(&library.file_path("out"));
+    assert_eq!(run_export(&library, "out").code, 0);
+    let whole = read_files(&library.file_path("out"));
     assert!(whole.keys().any(|name| name.starts_with("chats-branches")), "{:?}", whole.keys());
     let import = |library: &Library, folder: &str| {
         let folder = library.file_path(folder);
@@ -145,24 +146,25 @@ fn a_whole_export_is_imported_at_once_with_branches_and_what_was_written_here() 
     };
     let back = import(&library, "out");
     assert_eq!((&back["new"], &back["skipped"]), (&json!(0), &json!([])), "{back}");
-    assert_eq!(export(&library, "out").code, 0);
-    assert_eq!(files(&library.file_path("out")).len(), whole.len());
+    assert_eq!(run_export(&library, "out").code, 0);
+    assert_eq!(read_files(&library.file_path("out")).len(), whole.len());
     let other = Library::new();
     for (name, bytes) in &whole {
         other.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
     }
     let new = import(&other, "in");
     assert_eq!(new["skipped"], json!([]), "{new}");
-    assert_eq!(export(&other, "out").code, 0);
-    let again = files(&other.file_path("out"));
+    assert_eq!(run_export(&other, "out").code, 0);
+    let again = read_files(&other.file_path("out"));
     for (name, bytes) in &whole {
         let (text, again) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(&again[name]));
         assert_eq!(text, again, "{}", name.display());
     }
 }
 
-/// A conversation with branches of branches, each said to be newer than what leaves it.
-fn bush() -> String {
+/// Returns a conversation with nested branches, each of which is dated later than the branch that
+/// it leaves.
+fn conversation_with_nested_branches() -> String {
     let node = |id: &str, parent: &str, text: &str, time: u64| {
         let content = json!({ "content_type": "text", "parts": [text] });
         let message = json!({ "id": id, "author": { "role": "user" }, "content": content,
@@ -184,11 +186,11 @@ fn bush() -> String {
 }
 
 #[test]
-fn a_branch_of_a_branch_still_leaves_it_after_an_export() {
+fn nested_branches_survive_export() {
     let library = Library::new();
-    library.import_file("chats", "bush.json", bush());
-    assert_eq!(export(&library, "out").code, 0);
-    let whole = files(&library.file_path("out"));
+    library.import_file("chats", "bush.json", conversation_with_nested_branches());
+    assert_eq!(run_export(&library, "out").code, 0);
+    let whole = read_files(&library.file_path("out"));
     let other = Library::new();
     for (name, bytes) in &whole {
         other.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
@@ -210,16 +212,16 @@ fn a_branch_of_a_branch_still_leaves_it_after_an_export() {
     let (before, after) = (parents(&library), parents(&other));
     assert_eq!(before, after);
     assert_eq!(before.iter().filter(|talk| talk[1].is_string()).count(), 5, "{before:?}");
-    assert_eq!(export(&other, "out").code, 0);
-    assert_eq!(files(&other.file_path("out")), whole);
+    assert_eq!(run_export(&other, "out").code, 0);
+    assert_eq!(read_files(&other.file_path("out")), whole);
 }
 
 #[test]
-fn what_another_program_made_of_a_document_is_in_an_export() {
+fn stored_chunks_and_analyses_survive_export() {
     let (library, tldw) = (Library::new(), TldwDirectory::new(TldwVariant::Server, &["1"]));
     assert_eq!(library.run(&["import", "tldw", tldw.path_str()]).code, 0);
-    assert_eq!(export(&library, "out").code, 0);
-    let whole = files(&library.file_path("out"));
+    assert_eq!(run_export(&library, "out").code, 0);
+    let whole = read_files(&library.file_path("out"));
     let other = Library::new();
     for (name, bytes) in &whole {
         other.write_file(&format!("in/{}", name.to_str().unwrap()), bytes);
@@ -242,38 +244,38 @@ fn what_another_program_made_of_a_document_is_in_an_export() {
 }
 
 #[test]
-fn the_same_library_is_exported_as_the_same_bytes_and_an_export_is_replaced() {
-    let (library, first) = exported();
+fn export_is_reproducible_and_replaces_previous_one() {
+    let (library, first) = exported_library();
     library.write_file("out/stray.txt", "left over");
-    assert_eq!(export(&library, "out").code, 0);
-    assert_eq!(files(&library.file_path("out")), first);
+    assert_eq!(run_export(&library, "out").code, 0);
+    assert_eq!(read_files(&library.file_path("out")), first);
     let beside = fs::read_dir(library.file_path("")).unwrap();
     let names: Vec<_> = beside.map(|it| it.unwrap().file_name()).collect();
     assert!(names.iter().all(|name| !name.to_string_lossy().starts_with('.')), "{names:?}");
 }
 
 #[test]
-fn a_folder_with_something_else_is_left_as_it_is() {
+fn export_refuses_folder_with_other_content() {
     let library = Library::with_lanterns();
     library.write_file("mine/letter.txt", "Dear Ada");
-    let done = export(&library, "mine");
+    let done = run_export(&library, "mine");
     assert!(done.code == 1 && done.stderr.contains("neither empty nor an export"), "{done:?}");
-    assert_eq!(files(&library.file_path("mine")).len(), 1);
+    assert_eq!(read_files(&library.file_path("mine")).len(), 1);
     let file = library.write_file("file", "text");
-    let done = export(&library, "file");
+    let done = run_export(&library, "file");
     assert!(done.code == 1 && fs::read(file).unwrap() == b"text", "{done:?}");
 }
 
 #[test]
-fn files_of_an_export_become_what_they_were_and_nothing_else() {
-    let (library, _) = exported();
+fn exported_files_are_imported_only_as_original_type() {
+    let (library, _) = exported_library();
     let other = Library::new();
     for (kind, wrong) in [("media", "notes"), ("prompts", "characters"), ("chats", "prompts")] {
         let folder = library.file_path("out").join(kind);
         let done = other.run(&["import", wrong, folder.to_str().unwrap(), "--json"]).parse_json();
         assert_eq!(done["new"], 0, "{kind} as {wrong}: {done}");
     }
-    // The marker and the pictures beside characters are no items.
+    // The export marker and the pictures of characters are not items.
     let whole = library.file_path("out");
     let done = other.run(&["import", "characters", whole.to_str().unwrap(), "--json"]).parse_json();
     let count = fs::read_dir(whole.join("characters")).unwrap().count() - 1;
@@ -281,8 +283,8 @@ fn files_of_an_export_become_what_they_were_and_nothing_else() {
 }
 
 #[test]
-fn an_export_can_be_read_by_people_and_other_programs() {
-    let (library, files) = exported();
+fn export_uses_readable_standard_formats() {
+    let (library, files) = exported_library();
     let texts = |kind: &str| -> Vec<String> {
         let of_kind = files.iter().filter(|(name, _)| name.starts_with(kind));
         of_kind.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect()
@@ -298,17 +300,17 @@ fn an_export_can_be_read_by_people_and_other_programs() {
 }
 
 #[test]
-fn what_was_never_brought_in_is_an_empty_export_and_makes_no_database() {
+fn export_of_missing_library_creates_no_database() {
     let library = Library::new();
-    let done = export(&library, "out");
+    let done = run_export(&library, "out");
     assert!(done.code == 0 && done.stdout.contains("0 notes"), "{done:?}");
     assert!(!library.data_folder().exists());
 }
 
 #[test]
-fn messages_keep_their_identifiers() {
-    let (first, files) = exported();
-    let second = again(&files);
+fn message_ids_survive_export() {
+    let (first, files) = exported_library();
+    let second = import_exported_files(&files);
     let message = |library: &Library| {
         let server = library.serve();
         let found = server.client().call_tool("chats.search", &json!({ "query": "lantern" }));

@@ -1,4 +1,5 @@
-//! Searching: what counts, source by source, asked directly or through all.
+//! End-to-end tests of search filters, used in the search tool of a source and in
+//! `knowledge.search`.
 
 use std::collections::BTreeSet;
 
@@ -7,24 +8,24 @@ use vademecum_kit::store::{Database, Durability, Store, StoreError};
 
 use crate::support::{Library, McpClient, SOURCES};
 
-fn results(found: &Value) -> &Vec<Value> {
+fn hits_of(found: &Value) -> &Vec<Value> {
     found["results"].as_array().unwrap()
 }
 
-fn titles(found: &Value) -> Vec<&str> {
-    results(found).iter().map(|hit| hit["title"].as_str().unwrap()).collect()
+fn titles_of(found: &Value) -> Vec<&str> {
+    hits_of(found).iter().map(|hit| hit["title"].as_str().unwrap()).collect()
 }
 
-fn set(texts: &[&str]) -> BTreeSet<String> {
+fn string_set(texts: &[&str]) -> BTreeSet<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
 fn title_set(found: &Value) -> BTreeSet<String> {
-    set(&titles(found))
+    string_set(&titles_of(found))
 }
 
 #[test]
-fn notes_are_kept_by_any_of_the_keywords() {
+fn notes_are_filtered_by_any_keyword() {
     let server = Library::with_lanterns().serve();
     let with = |keywords: Value| {
         let direct = server
@@ -36,15 +37,15 @@ fn notes_are_kept_by_any_of_the_keywords() {
         assert_eq!(direct, through);
         title_set(&direct)
     };
-    assert_eq!(with(json!(["errand"])), set(&["Umbrella"]));
-    assert_eq!(with(json!(["COAST"])), set(&["Camping list", "The lighthouse at Skerry"]));
-    assert_eq!(with(json!(["tent", "errand"])), set(&["Camping list", "Umbrella"]));
-    assert_eq!(with(json!(["nothing"])), set(&[]));
+    assert_eq!(with(json!(["errand"])), string_set(&["Umbrella"]));
+    assert_eq!(with(json!(["COAST"])), string_set(&["Camping list", "The lighthouse at Skerry"]));
+    assert_eq!(with(json!(["tent", "errand"])), string_set(&["Camping list", "Umbrella"]));
+    assert_eq!(with(json!(["nothing"])), string_set(&[]));
     assert_eq!(with(json!([])).len(), 3);
 }
 
 #[test]
-fn media_are_kept_by_type() {
+fn media_are_filtered_by_type() {
     let server = Library::with_lanterns().serve();
     let of = |types: Value| {
         let direct = server
@@ -56,14 +57,14 @@ fn media_are_kept_by_type() {
         assert_eq!(direct, through);
         title_set(&direct)
     };
-    assert_eq!(of(json!(["html"])), set(&["How a Fresnel lens works"]));
-    assert_eq!(of(json!(["audio", "markdown"])), set(&["keeper", "Tide almanac"]));
-    assert_eq!(of(json!(["pdf"])), set(&[]));
+    assert_eq!(of(json!(["html"])), string_set(&["How a Fresnel lens works"]));
+    assert_eq!(of(json!(["audio", "markdown"])), string_set(&["keeper", "Tide almanac"]));
+    assert_eq!(of(json!(["pdf"])), string_set(&[]));
     assert_eq!(of(json!([])).len(), 3);
 }
 
 #[test]
-fn media_are_kept_by_the_day_they_were_added() {
+fn media_are_filtered_by_import_date() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     let between = |from: &str, to: &str| {
@@ -78,15 +79,15 @@ fn media_are_kept_by_the_day_they_were_added() {
     let hit = client.only_hit("media.search", &json!({ "query": "clockwork" }));
     let added = hit["created_at"].as_str().unwrap();
     let day = &added[..10];
-    assert!(between(day, day) >= 1, "a day counts to its end");
-    assert!(between(added, added) >= 1, "a moment counts");
+    assert!(between(day, day) >= 1, "a range includes its whole last day");
+    assert!(between(added, added) >= 1, "a range includes its exact bounds");
     assert_eq!(between("2000-01-01", "2999-12-31"), 3);
     assert_eq!(between("2000-01-01T00:00:00Z", "2000-12-31T23:59:59+01:00"), 0);
     assert_eq!(between("2999-01-01", "2999-12-31"), 0);
 }
 
 #[test]
-fn chats_are_matched_by_title_by_message_or_by_both() {
+fn chats_are_matched_by_title_message_or_both() {
     let server = Library::with_lanterns().serve();
     let by = |by: &str| {
         let direct =
@@ -99,15 +100,15 @@ fn chats_are_matched_by_title_by_message_or_by_both() {
         );
         assert_eq!(direct, through);
         let (messages, conversations): (Vec<_>, Vec<_>) =
-            results(&direct).iter().partition(|hit| hit["uri"].as_str().unwrap().contains('#'));
+            hits_of(&direct).iter().partition(|hit| hit["uri"].as_str().unwrap().contains('#'));
         (messages.len(), conversations.len())
     };
-    // Both conversations open with a message that matches.
+    // Both conversations start with a matching message.
     assert_eq!((by("title"), by("message"), by("both")), ((0, 1), (3, 0), (1, 2)));
 }
 
 #[test]
-fn messages_are_kept_by_their_sender() {
+fn messages_are_filtered_by_sender() {
     let server = Library::with_lanterns().serve();
     let from = |sender: &str| {
         let direct = server
@@ -118,19 +119,19 @@ fn messages_are_kept_by_their_sender() {
         }));
         assert_eq!(direct, through);
         assert!(
-            results(&direct)
+            hits_of(&direct)
                 .iter()
                 .all(|hit| hit["sender"].as_str().unwrap().eq_ignore_ascii_case(sender))
         );
-        results(&direct).len()
+        hits_of(&direct).len()
     };
     assert_eq!((from("user"), from("human"), from("ASSISTANT"), from("nobody")), (1, 1, 1, 0));
 }
 
 #[test]
-fn conversations_are_kept_by_their_character() {
+fn conversations_are_filtered_by_character() {
     let library = Library::with_lanterns();
-    give_character(&library, "Names for a boat", "Bram").unwrap();
+    assign_character(&library, "Names for a boat", "Bram").unwrap();
     let server = library.serve();
     let bram = server.client().only_hit("characters.search", &json!({ "query": "donkey" }));
     let with = |id: &Value| {
@@ -141,14 +142,15 @@ fn conversations_are_kept_by_their_character() {
             "query": "lantern boat", "sources": ["chats"], "filters": { "chats": { "character_id": id } },
         }));
         assert_eq!(direct, through);
-        titles(&direct).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        titles_of(&direct).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(with(&bram["id"]), ["Names for a boat"]);
     assert_eq!(with(&json!(999)), [""; 0]);
 }
 
-/// No export says whom a conversation was with; other programs' libraries do.
-fn give_character(library: &Library, title: &str, name: &str) -> Result<(), StoreError> {
+/// Assigns a character to a conversation directly in the database. Exported files never contain
+/// this relation, but the databases of other programs do.
+fn assign_character(library: &Library, title: &str, name: &str) -> Result<(), StoreError> {
     let store = Store::new(Database::Chacha, &library.data_folder().join("users/local"));
     let changed = store.write(Durability::Full, |writer| {
         let sql = "UPDATE conversations SET character_id = (SELECT id FROM character_cards WHERE name = :name) WHERE title = :title";
@@ -159,7 +161,7 @@ fn give_character(library: &Library, title: &str, name: &str) -> Result<(), Stor
 }
 
 #[test]
-fn prompts_are_matched_in_the_named_fields() {
+fn prompts_are_matched_in_selected_fields() {
     let server = Library::with_lanterns().serve();
     let within = |query: &str, fields: Value| {
         let direct = server
@@ -172,53 +174,53 @@ fn prompts_are_matched_in_the_named_fields() {
         title_set(&direct)
     };
     let (doctor, watch, poet) = ("Lamp doctor", "Night watch", "Lantern poet");
-    assert_eq!(within("lantern", json!(["name"])), set(&[poet]));
-    assert_eq!(within("lantern", json!(["details"])), set(&[watch]));
-    assert_eq!(within("lantern", json!(["user_prompt"])), set(&[doctor]));
-    assert_eq!(within("lantern", json!(["name", "details"])), set(&[poet, watch]));
-    assert_eq!(within("lantern", json!(["system_prompt", "author", "keywords"])), set(&[]));
-    assert_eq!(within("repair", json!(["system_prompt"])), set(&[doctor]));
-    assert_eq!(within("bram", json!(["author"])), set(&[poet]));
-    assert_eq!(within("sea", json!(["keywords"])), set(&[watch]));
+    assert_eq!(within("lantern", json!(["name"])), string_set(&[poet]));
+    assert_eq!(within("lantern", json!(["details"])), string_set(&[watch]));
+    assert_eq!(within("lantern", json!(["user_prompt"])), string_set(&[doctor]));
+    assert_eq!(within("lantern", json!(["name", "details"])), string_set(&[poet, watch]));
+    assert_eq!(within("lantern", json!(["system_prompt", "author", "keywords"])), string_set(&[]));
+    assert_eq!(within("repair", json!(["system_prompt"])), string_set(&[doctor]));
+    assert_eq!(within("bram", json!(["author"])), string_set(&[poet]));
+    assert_eq!(within("sea", json!(["keywords"])), string_set(&[watch]));
     assert_eq!(within("lantern", json!([])).len(), 3);
 }
 
 #[test]
-fn characters_are_found_by_text_and_by_a_list_of_tags() {
+fn characters_are_found_by_text_or_tag_list() {
     let server = Library::with_lanterns().serve();
     for query in
         [json!("island"), json!("keeper, island"), json!(["island"]), json!(["keeper", "island"])]
     {
         let found = server.client().call_tool("characters.search", &json!({ "query": query }));
-        assert_eq!(titles(&found), ["Orla"], "{query}");
+        assert_eq!(titles_of(&found), ["Orla"], "{query}");
     }
     let both =
         server.client().call_tool("characters.search", &json!({ "query": ["island", "donkey"] }));
-    assert_eq!(title_set(&both), set(&["Orla", "Bram"]));
+    assert_eq!(title_set(&both), string_set(&["Orla", "Bram"]));
 }
 
 #[test]
-fn only_the_named_sources_are_searched() {
+fn search_covers_only_selected_sources() {
     let server = Library::with_lanterns().serve();
     let of = |arguments: Value| {
         let found = server.client().call_tool("knowledge.search", &arguments);
-        results(&found)
+        hits_of(&found)
             .iter()
             .map(|hit| hit["source"].as_str().unwrap().to_owned())
             .collect::<BTreeSet<_>>()
     };
-    assert_eq!(of(json!({ "query": "lantern" })), set(&SOURCES));
+    assert_eq!(of(json!({ "query": "lantern" })), string_set(&SOURCES));
     assert_eq!(
         of(json!({ "query": "lantern", "sources": ["media", "prompts"] })),
-        set(&["media", "prompts"])
+        string_set(&["media", "prompts"])
     );
     for source in SOURCES {
-        assert_eq!(of(json!({ "query": "lantern", "sources": [source] })), set(&[source]));
+        assert_eq!(of(json!({ "query": "lantern", "sources": [source] })), string_set(&[source]));
     }
 }
 
 #[test]
-fn a_filter_concerns_its_source_only() {
+fn filters_apply_only_to_their_source() {
     let server = Library::with_lanterns().serve();
     let found = server.client().call_tool(
         "knowledge.search",
@@ -235,7 +237,7 @@ fn a_filter_concerns_its_source_only() {
     );
     assert_eq!(
         title_set(&found),
-        set(&[
+        string_set(&[
             "Umbrella",
             "How a Fresnel lens works",
             "Fixing a brass lantern",

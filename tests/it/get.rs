@@ -1,12 +1,12 @@
-//! Reading: every mode of every source.
+//! End-to-end tests of reading items: every retrieval mode of every source.
 
 use serde_json::{Value, json};
 
 use crate::support::{HttpClient, Library, McpClient, SOURCES};
 
-/// A long text with one `thimble` deep in it. Its sentences differ, and some
-/// of its letters are longer than a byte.
-fn story() -> String {
+/// Returns a long text that contains `thimble` once, far from its start. All sentences differ, and
+/// some letters are longer than one byte.
+fn long_story() -> String {
     let sentence = |number: usize| match number {
         700 => "Under the stone lay a thimble. ".to_owned(),
         _ => format!("Sentence number {number} says nöthing. "),
@@ -14,8 +14,8 @@ fn story() -> String {
     (0..1_000).map(sentence).collect()
 }
 
-/// What is needed to read each source by its own tool: name and argument.
-fn own_tool(source: &str) -> (String, &'static str) {
+/// Returns the name of the `get` tool of a source and of its id argument.
+fn get_tool_of(source: &str) -> (String, &'static str) {
     let argument = match source {
         "notes" => "note_id",
         "media" => "media_id",
@@ -26,8 +26,8 @@ fn own_tool(source: &str) -> (String, &'static str) {
     (format!("{source}.get"), argument)
 }
 
-/// The text of an answer: itself, or that of the messages in it.
-fn text(item: &Value) -> String {
+/// Returns the text of an item, or the concatenated texts of its messages.
+fn content_text(item: &Value) -> String {
     match item["content"]["messages"].as_array() {
         Some(messages) => {
             messages.iter().map(|message| message["content"].as_str().unwrap()).collect()
@@ -36,23 +36,23 @@ fn text(item: &Value) -> String {
     }
 }
 
-fn characters(item: &Value) -> usize {
-    text(item).chars().count()
+fn char_count(item: &Value) -> usize {
+    content_text(item).chars().count()
 }
 
-fn thimble(client: &HttpClient<'_>, source: &str) -> Value {
+fn find_thimble(client: &HttpClient<'_>, source: &str) -> Value {
     client.only_hit(&format!("{source}.search"), &json!({ "query": "thimble" }))
 }
 
 #[test]
-fn a_snippet_is_what_one_gets_if_nobody_says() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn snippet_is_the_default_mode() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
     for source in SOURCES {
-        let hit = thimble(&client, source);
+        let hit = find_thimble(&client, source);
         let loc = &hit["loc"];
         let there = client.get_item(source, &hit["id"], &json!({ "loc": loc }));
-        assert!((200..=300).contains(&characters(&there)), "{source}: {there}");
+        assert!((200..=300).contains(&char_count(&there)), "{source}: {there}");
         assert_eq!(
             client.get_item(source, &hit["id"], &json!({ "loc": loc, "mode": "snippet" })),
             there
@@ -63,24 +63,24 @@ fn a_snippet_is_what_one_gets_if_nobody_says() {
         );
         let short =
             client.get_item(source, &hit["id"], &json!({ "loc": loc, "snippet_length": 50 }));
-        assert!((25..=50).contains(&characters(&short)), "{source}: {short}");
+        assert!((25..=50).contains(&char_count(&short)), "{source}: {short}");
         let most =
             client.get_item(source, &hit["id"], &json!({ "loc": loc, "snippet_length": 5_000 }));
-        assert!((900..=1_000).contains(&characters(&most)), "{source}: {most}");
+        assert!((900..=1_000).contains(&char_count(&most)), "{source}: {most}");
     }
 }
 
 #[test]
-fn the_loc_of_a_hit_is_read_in_every_mode() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn hit_loc_is_honoured_in_every_mode() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
     for source in ["notes", "media", "characters", "prompts"] {
-        let hit = thimble(&client, source);
+        let hit = find_thimble(&client, source);
         for mode in ["snippet", "chunk", "chunk_with_siblings", "auto"] {
             let item =
                 client.get_item(source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
-            assert!(text(&item).contains("thimble"), "{source}, {mode}: {item}");
-            assert!(characters(&item) < story().chars().count() / 2, "{source}, {mode}");
+            assert!(content_text(&item).contains("thimble"), "{source}, {mode}: {item}");
+            assert!(char_count(&item) < long_story().chars().count() / 2, "{source}, {mode}");
             assert_eq!(item["meta"]["uri"], hit["uri"]);
         }
         let full =
@@ -90,11 +90,11 @@ fn the_loc_of_a_hit_is_read_in_every_mode() {
 }
 
 #[test]
-fn without_a_loc_one_reads_from_the_beginning() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn reading_without_loc_starts_at_beginning() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
     for source in ["notes", "media", "characters", "prompts"] {
-        let hit = thimble(&client, source);
+        let hit = find_thimble(&client, source);
         for mode in ["snippet", "chunk", "chunk_with_siblings"] {
             let item = client.get_item(source, &hit["id"], &json!({ "mode": mode }));
             assert_eq!(item["range"]["start"], 0, "{source}, {mode}: {item}");
@@ -103,12 +103,12 @@ fn without_a_loc_one_reads_from_the_beginning() {
 }
 
 #[test]
-fn each_source_is_read_by_its_own_tool_as_well() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn source_tools_equal_knowledge_get() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
     for source in SOURCES {
-        let hit = thimble(&client, source);
-        let (tool, argument) = own_tool(source);
+        let hit = find_thimble(&client, source);
+        let (tool, argument) = get_tool_of(source);
         let id = match source {
             "prompts" => json!(hit["id"].to_string()),
             _ => hit["id"].clone(),
@@ -129,11 +129,11 @@ fn each_source_is_read_by_its_own_tool_as_well() {
 }
 
 #[test]
-fn an_item_is_named_by_its_id_or_by_its_uri() {
+fn item_is_found_by_id_or_uri() {
     let server = Library::with_item_per_source("Attic", "A single thimble.").serve();
     let client = server.client();
     for source in SOURCES {
-        let hit = thimble(&client, source);
+        let hit = find_thimble(&client, source);
         let by_id = client.get_item(source, &hit["id"], &json!({ "mode": "full" }));
         assert_eq!(
             client.get_item(source, &hit["uri"], &json!({ "mode": "full" })),
@@ -142,7 +142,7 @@ fn an_item_is_named_by_its_id_or_by_its_uri() {
         );
         assert!(by_id["content"].to_string().contains("thimble"), "{source}");
     }
-    let media = thimble(&client, "media");
+    let media = find_thimble(&client, "media");
     let text = json!(media["id"].to_string());
     assert_eq!(
         client.call_tool("media.get", &json!({ "media_id": text })),
@@ -151,7 +151,7 @@ fn an_item_is_named_by_its_id_or_by_its_uri() {
 }
 
 #[test]
-fn what_an_item_is_stands_in_its_meta() {
+fn item_meta_equals_hit_fields() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     for query in ["prisms", "paraffin", "clockwork", "donkey", "flickers"] {
@@ -177,11 +177,11 @@ fn what_an_item_is_stands_in_its_meta() {
 }
 
 #[test]
-fn siblings_stay_within_the_budget() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn siblings_stay_within_token_budget() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
     for source in SOURCES {
-        let hit = thimble(&client, source);
+        let hit = find_thimble(&client, source);
         for (tokens, per_token) in
             [(1, 4), (10, 4), (100, 4), (777, 4), (3_000, 4), (100, 1), (100, 20)]
         {
@@ -195,7 +195,7 @@ fn siblings_stay_within_the_budget() {
                         "chunk_size_tokens": 50, "prefer_prechunked": prechunked,
                     }),
                 );
-                let spent = characters(&item).div_ceil(per_token);
+                let spent = char_count(&item).div_ceil(per_token);
                 assert!(spent <= tokens, "{source}: {spent} of {tokens} by {per_token}");
                 assert!(spent > 0, "{source}: {item}");
             }
@@ -204,11 +204,11 @@ fn siblings_stay_within_the_budget() {
 }
 
 #[test]
-fn a_larger_budget_reads_more_around_the_anchor() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn larger_budget_extends_text_around_anchor() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
     for source in ["notes", "characters", "prompts"] {
-        let hit = thimble(&client, source);
+        let hit = find_thimble(&client, source);
         let with = |tokens: usize| {
             client.get_item(
                 source,
@@ -221,19 +221,20 @@ fn a_larger_budget_reads_more_around_the_anchor() {
         };
         let (small, large) = (with(150), with(900));
         assert!(
-            text(&small).contains("thimble") && text(&large).contains(&text(&small)),
+            content_text(&small).contains("thimble")
+                && content_text(&large).contains(&content_text(&small)),
             "{source}"
         );
-        assert!(characters(&large) > 2 * characters(&small), "{source}");
+        assert!(char_count(&large) > 2 * char_count(&small), "{source}");
     }
 }
 
 #[test]
-fn auto_reads_siblings_if_there_is_a_budget() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn auto_mode_reads_siblings_with_budget() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
     for source in SOURCES {
-        let hit = thimble(&client, source);
+        let hit = find_thimble(&client, source);
         let with = |mode: &str| {
             client.get_item(
                 source,
@@ -246,27 +247,27 @@ fn auto_reads_siblings_if_there_is_a_budget() {
 }
 
 #[test]
-fn stored_chunks_are_preferred_and_can_be_named() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn stored_chunks_are_preferred_and_addressable() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
-    let hit = thimble(&client, "media");
+    let hit = find_thimble(&client, "media");
     let index = hit["loc"]["chunk_index"].as_u64().unwrap();
     assert!(index > 3, "{hit}");
     let named =
         |loc: Value| client.get_item("media", &hit["id"], &json!({ "mode": "chunk", "loc": loc }));
     let chunk = named(json!({ "chunk_index": index }));
-    assert!(text(&chunk).contains("thimble") && characters(&chunk) <= 2_000, "{chunk}");
+    assert!(content_text(&chunk).contains("thimble") && char_count(&chunk) <= 2_000, "{chunk}");
     assert_eq!(chunk["meta"]["loc"]["chunk_index"], index);
-    assert_eq!(text(&named(hit["loc"].clone())), text(&chunk));
+    assert_eq!(content_text(&named(hit["loc"].clone())), content_text(&chunk));
     let next = named(json!({ "chunk_index": index + 1 }));
     assert_eq!(next["range"]["start"], chunk["range"]["end"]);
 }
 
 #[test]
-fn the_loc_of_a_hit_is_read_there_without_stored_chunks_too() {
-    let server = Library::with_item_per_source("Attic", &story()).serve();
+fn hit_loc_is_honoured_without_stored_chunks() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
     let client = server.client();
-    let hit = thimble(&client, "media");
+    let hit = find_thimble(&client, "media");
     for (mode, chunk_size_tokens, longest) in
         [("chunk", 20, 80), ("chunk", 200, 800), ("chunk_with_siblings", 100, 1_200)]
     {
@@ -278,13 +279,13 @@ fn the_loc_of_a_hit_is_read_there_without_stored_chunks_too() {
                 "chunk_size_tokens": chunk_size_tokens,
             }),
         );
-        assert!(characters(&item) <= longest, "{mode}, {chunk_size_tokens}: {item}");
-        assert!(text(&item).contains("thimble"), "{mode}, {chunk_size_tokens}: {item}");
+        assert!(char_count(&item) <= longest, "{mode}, {chunk_size_tokens}: {item}");
+        assert!(content_text(&item).contains("thimble"), "{mode}, {chunk_size_tokens}: {item}");
     }
 }
 
 #[test]
-fn the_pages_of_a_long_document_make_it_whole_again() {
+fn pages_of_long_document_reproduce_its_text() {
     let text: String = (0..).map(|number| format!("Línie {number}: 東京\n")).take(17_500).collect();
     let text: String = text.chars().take(250_000).collect();
     assert_eq!(text.chars().count(), 250_000);
@@ -315,12 +316,12 @@ fn the_pages_of_a_long_document_make_it_whole_again() {
 }
 
 #[test]
-fn a_note_is_read_whole_as_it_was_written() {
+fn full_note_is_returned_unchanged() {
     let library = Library::new();
     let text = "---\ntags: [a]\n---\n# Odd\r\n\r\n\ttabs,  spaces, \u{1f9f5} and ｗｉｄｅ letters thimble\n\n\n";
     library.import_file("notes", "odd.md", text);
     let server = library.serve();
-    let hit = thimble(&server.client(), "notes");
+    let hit = find_thimble(&server.client(), "notes");
     assert_eq!(
         server.client().get_item("notes", &hit["id"], &json!({ "mode": "full" }))["content"],
         text
@@ -328,7 +329,7 @@ fn a_note_is_read_whole_as_it_was_written() {
 }
 
 #[test]
-fn a_character_is_read_with_all_its_fields() {
+fn character_is_returned_with_all_fields() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     let hit = client.only_hit("characters.search", &json!({ "query": "Orla" }));
@@ -350,7 +351,7 @@ fn a_character_is_read_with_all_its_fields() {
 }
 
 #[test]
-fn a_prompt_is_read_by_name_and_by_id() {
+fn prompt_is_found_by_name_or_id() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     let hit = client.only_hit("prompts.search", &json!({ "query": "flickers" }));
@@ -376,7 +377,7 @@ fn a_prompt_is_read_by_name_and_by_id() {
 }
 
 #[test]
-fn a_prompt_that_is_named_like_an_id_is_meant_first() {
+fn prompt_name_takes_precedence_over_id() {
     let library = Library::new();
     library.import_file("prompts", "prompts.csv", "act,prompt\nfirst,one\n1,two\n");
     let server = library.serve();
@@ -387,7 +388,7 @@ fn a_prompt_that_is_named_like_an_id_is_meant_first() {
 }
 
 #[test]
-fn the_range_of_an_answer_is_where_its_text_stands() {
+fn range_locates_returned_text() {
     let words: Vec<String> = (0..2_000).map(|number| format!("wörd{number}")).collect();
     let text = words.join(" ");
     let server = Library::with_item_per_source("Attic", &text).serve();
@@ -395,7 +396,7 @@ fn the_range_of_an_answer_is_where_its_text_stands() {
     for source in ["notes", "media"] {
         let hit = client.only_hit(&format!("{source}.search"), &json!({ "query": "wörd1000" }));
         let whole = client.get_item(source, &hit["id"], &json!({ "mode": "full" }));
-        let whole = self::text(&whole);
+        let whole = self::content_text(&whole);
         for mode in ["full", "chunk", "chunk_with_siblings", "snippet"] {
             let item =
                 client.get_item(source, &hit["id"], &json!({ "mode": mode, "loc": hit["loc"] }));
@@ -403,7 +404,7 @@ fn the_range_of_an_answer_is_where_its_text_stands() {
                 |edge: &str| usize::try_from(item["range"][edge].as_u64().unwrap()).unwrap();
             let (start, end) = (place("start"), place("end"));
             let there: String = whole.chars().skip(start).take(end - start).collect();
-            let shown = self::text(&item);
+            let shown = self::content_text(&item);
             let shown = shown.trim_matches(|letter: char| letter == '…' || letter.is_whitespace());
             assert_eq!(there.trim(), shown, "{source}, {mode}");
         }
@@ -411,7 +412,7 @@ fn the_range_of_an_answer_is_where_its_text_stands() {
 }
 
 #[test]
-fn a_chunk_ends_at_the_next_heading_and_holds_tables_whole() {
+fn chunks_end_at_headings_and_keep_tables_intact() {
     let rows: Vec<_> = (0..99).map(|row| format!("| drawer {row} | pin |\n")).collect();
     let table = format!("| where | what |\n|---|---|\n{}", rows.concat());
     let text = format!("# Attic\n\nDust.\n\n## Drawers\n\n{table}\n## Cellar\n\nA thimble.\n");
@@ -421,7 +422,7 @@ fn a_chunk_ends_at_the_next_heading_and_holds_tables_whole() {
     let chunk = |query: &str| {
         let hit = client.only_hit("notes.search", &json!({ "query": query }));
         let retrieval = json!({ "mode": "chunk", "chunk_size_tokens": 50, "loc": hit["loc"] });
-        self::text(&client.get_item("notes", &hit["id"], &retrieval))
+        self::content_text(&client.get_item("notes", &hit["id"], &retrieval))
     };
     assert_eq!(chunk("thimble"), "## Cellar\n\nA thimble.\n");
     assert_eq!(chunk("\"drawer 70\""), format!("## Drawers\n\n{table}\n"));

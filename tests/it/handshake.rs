@@ -1,26 +1,26 @@
-//! The protocol over HTTP: handshake, sessions, and what is wrong with a message.
+//! End-to-end tests of the protocol over HTTP: handshake, sessions and malformed messages.
 
 use serde_json::{Value, json};
 
 use crate::support::{HttpRequest, HttpResponse, Library, McpClient, Server};
 
-const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const SUPPORTED_REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-fn hello(revision: &str) -> Value {
+fn initialize_params(revision: &str) -> Value {
     json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } })
 }
 
-fn post(server: &Server, body: &str) -> HttpResponse {
+fn post_json(server: &Server, body: &str) -> HttpResponse {
     server.request("POST", "/mcp").header("content-type", "application/json").body(body).send()
 }
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 #[test]
-fn a_known_revision_is_agreed_on() {
+fn known_revision_is_accepted() {
     let server = Library::new().serve();
-    for revision in REVISIONS {
-        let answer = server.client().call_method("initialize", &hello(revision));
+    for revision in SUPPORTED_REVISIONS {
+        let answer = server.client().call_method("initialize", &initialize_params(revision));
         assert_eq!(answer["protocolVersion"], revision);
         assert_eq!(answer["serverInfo"]["name"], "vademecum");
         assert!(answer["capabilities"]["tools"].is_object(), "{answer}");
@@ -30,16 +30,16 @@ fn a_known_revision_is_agreed_on() {
 }
 
 #[test]
-fn an_unknown_revision_is_answered_with_the_newest() {
+fn unknown_revision_negotiates_the_newest() {
     let server = Library::new().serve();
     for revision in ["1999-01-01", "2099-01-01", "", "tomorrow"] {
-        let answer = server.client().call_method("initialize", &hello(revision));
+        let answer = server.client().call_method("initialize", &initialize_params(revision));
         assert_eq!(answer["protocolVersion"], "2025-11-25", "{revision}");
     }
 }
 
 #[test]
-fn a_handshake_opens_a_session_of_its_own() {
+fn handshake_creates_a_new_session() {
     let server = Library::new().serve();
     let (one, other) = (server.open_session(), server.open_session());
     assert_ne!(one.session_id(), other.session_id());
@@ -48,7 +48,7 @@ fn a_handshake_opens_a_session_of_its_own() {
 }
 
 #[test]
-fn a_session_is_named_in_the_header_or_in_the_address() {
+fn session_id_is_accepted_in_header_or_query() {
     let server = Library::new().serve();
     let session = server.open_session();
     assert_eq!(session.call_method("ping", &json!({})), json!({}));
@@ -58,7 +58,7 @@ fn a_session_is_named_in_the_header_or_in_the_address() {
 }
 
 #[test]
-fn an_unknown_session_is_not_found() {
+fn unknown_session_is_not_found() {
     let server = Library::new().serve();
     let ping = json!({ "jsonrpc": "2.0", "id": 5, "method": "ping" });
     for client in [
@@ -72,7 +72,7 @@ fn an_unknown_session_is_not_found() {
 }
 
 #[test]
-fn a_session_ends_once() {
+fn session_can_be_deleted_once() {
     let server = Library::new().serve();
     let session = server.open_session();
     let delete = || {
@@ -86,7 +86,7 @@ fn a_session_ends_once() {
 }
 
 #[test]
-fn a_session_is_ended_by_the_address_as_well() {
+fn session_is_deleted_by_query_parameter() {
     let server = Library::new().serve();
     let session = server.open_session();
     let path = format!("/mcp?mcp-session-id={}", session.session_id());
@@ -95,14 +95,14 @@ fn a_session_is_ended_by_the_address_as_well() {
 }
 
 #[test]
-fn to_end_a_session_one_must_name_it() {
+fn session_deletion_requires_an_id() {
     let response = Library::new().serve().request("DELETE", "/mcp").send();
     assert_eq!(response.status, 400);
     assert!(response.body.contains("mcp-session-id"), "{response:?}");
 }
 
 #[test]
-fn another_method_is_told_what_is_allowed() {
+fn unsupported_http_method_lists_allowed_ones() {
     let server = Library::new().serve();
     for method in ["GET", "PUT", "PATCH"] {
         let response = server.request(method, "/mcp").send();
@@ -112,18 +112,18 @@ fn another_method_is_told_what_is_allowed() {
 }
 
 #[test]
-fn a_notification_is_accepted_without_a_word() {
+fn notification_is_accepted_with_empty_body() {
     let server = Library::new().serve();
     for method in ["notifications/initialized", "notifications/cancelled", "notifications/odd"] {
         let response = server.open_session().send(&json!({ "jsonrpc": "2.0", "method": method }));
         assert_eq!((response.status, response.body.as_str()), (202, ""), "{method}");
     }
-    let response = post(&server, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
+    let response = post_json(&server, r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
     assert_eq!((response.status, response.body.as_str()), (202, ""));
 }
 
 #[test]
-fn a_tool_is_called_without_a_handshake_whatever_is_accepted() {
+fn tool_call_works_without_handshake() {
     let server = Library::with_lanterns().serve();
     let call = json!({ "jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": {
         "name": "knowledge.search", "arguments": { "query": "prisms" },
@@ -142,7 +142,7 @@ fn a_tool_is_called_without_a_handshake_whatever_is_accepted() {
 }
 
 #[test]
-fn a_message_is_read_whatever_its_content_type() {
+fn message_is_read_regardless_of_content_type() {
     let server = Library::new().serve();
     let bare = server.request("POST", "/mcp").body(PING).send();
     assert_eq!(bare.json()["result"], json!({}));
@@ -151,12 +151,12 @@ fn a_message_is_read_whatever_its_content_type() {
 }
 
 #[test]
-fn a_ping_is_answered_with_nothing() {
+fn ping_returns_empty_object() {
     assert_eq!(Library::new().serve().client().call_method("ping", &json!({})), json!({}));
 }
 
 #[test]
-fn an_unknown_method_is_named() {
+fn unknown_method_is_named() {
     let server = Library::new().serve();
     for method in ["tools/uncall", "sampling/createMessage", ""] {
         let (code, message) = server.client().expect_error(method, &json!({}));
@@ -165,10 +165,10 @@ fn an_unknown_method_is_named() {
 }
 
 #[test]
-fn malformed_json_is_a_bad_request() {
+fn malformed_json_is_a_parse_error() {
     let server = Library::new().serve();
     for body in ["{", "", "hello", r#"{"jsonrpc":"2.0","id":1,"#] {
-        let response = post(&server, body);
+        let response = post_json(&server, body);
         assert_eq!(response.status, 400, "{body}");
         let error = response.json();
         assert_eq!((&error["error"]["code"], &error["id"]), (&json!(-32_700), &Value::Null));
@@ -176,7 +176,7 @@ fn malformed_json_is_a_bad_request() {
 }
 
 #[test]
-fn json_that_is_no_request_is_refused_with_the_reason() {
+fn invalid_request_is_rejected_with_reason() {
     let server = Library::new().serve();
     for (body, id, reason) in [
         (r#"{"id":3,"method":"ping"}"#, json!(3), "jsonrpc"),
@@ -188,7 +188,7 @@ fn json_that_is_no_request_is_refused_with_the_reason() {
         ("[]", Value::Null, "batch"),
         ("42", Value::Null, "JSON-RPC"),
     ] {
-        let response = post(&server, body);
+        let response = post_json(&server, body);
         assert_eq!(response.status, 400, "{body}");
         let error = response.json();
         assert_eq!((&error["error"]["code"], &error["id"]), (&json!(-32_600), &id), "{error}");
@@ -197,7 +197,7 @@ fn json_that_is_no_request_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_body_that_is_no_utf8_is_refused() {
+fn invalid_utf8_body_is_rejected() {
     let server = Library::new().serve();
     let body = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}".to_vec();
     assert_eq!(server.request("POST", "/mcp").body(body).send().status, 400);
@@ -205,92 +205,95 @@ fn a_body_that_is_no_utf8_is_refused() {
 }
 
 #[test]
-fn an_id_comes_back_exactly_as_it_was() {
+fn request_id_is_echoed_exactly() {
     let server = Library::new().serve();
     for id in ["0", "-7", "9007199254740993", "\"\"", "\"abc\"", "\"7\"", "\"\\u00e9 ü 東\""] {
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-        assert_eq!(post(&server, &message).body, expected);
+        assert_eq!(post_json(&server, &message).body, expected);
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"odd"}}"#);
-        assert!(post(&server, &message).body.contains(&format!(r#""id":{id},"error""#)), "{id}");
+        assert!(
+            post_json(&server, &message).body.contains(&format!(r#""id":{id},"error""#)),
+            "{id}"
+        );
     }
 }
 
 #[test]
-fn a_revision_in_the_header_must_be_supported() {
+fn unsupported_revision_header_is_rejected() {
     let server = Library::new().serve();
     let ping = |revision: &str| {
         let request = server.request("POST", "/mcp").header("mcp-protocol-version", revision);
         request.body(PING).send()
     };
-    for revision in REVISIONS {
+    for revision in SUPPORTED_REVISIONS {
         assert_eq!(ping(revision).status, 200, "{revision}");
     }
     let refused = ping("2019-01-01");
     assert_eq!(refused.status, 400);
-    for part in REVISIONS.into_iter().chain(["2019-01-01"]) {
+    for part in SUPPORTED_REVISIONS.into_iter().chain(["2019-01-01"]) {
         assert!(refused.body.contains(part), "{refused:?}");
     }
 }
 
 #[test]
-fn a_body_over_the_limit_is_refused_and_the_server_lives_on() {
+fn oversized_body_is_rejected() {
     let server = Library::new().serve();
     let filled = |length: usize| format!("{PING}{}", " ".repeat(length - PING.len()));
-    assert_eq!(post(&server, &filled(1_048_576)).status, 200);
-    assert_eq!(post(&server, &filled(1_048_577)).status, 413);
+    assert_eq!(post_json(&server, &filled(1_048_576)).status, 200);
+    assert_eq!(post_json(&server, &filled(1_048_577)).status, 413);
     server.assert_alive();
 }
 
 #[test]
-fn the_limit_on_bodies_is_a_setting() {
+fn body_limit_is_configurable() {
     let server = Library::new().serve_with_settings("[server]\nmax_body_bytes = 200");
-    assert_eq!(post(&server, PING).status, 200);
-    assert_eq!(post(&server, &format!("{PING}{}", " ".repeat(200))).status, 413);
+    assert_eq!(post_json(&server, PING).status, 200);
+    assert_eq!(post_json(&server, &format!("{PING}{}", " ".repeat(200))).status, 413);
     server.assert_alive();
 }
 
 #[test]
-fn a_handshake_without_a_revision_says_what_is_missing() {
+fn handshake_requires_protocol_version() {
     let server = Library::new().serve();
     let (code, message) = server.client().expect_error("initialize", &json!({}));
     assert!(code == -32_602 && message.contains("protocolVersion"), "{code} {message}");
 }
 
 #[test]
-fn a_second_handshake_in_a_session_keeps_it() {
+fn repeated_handshake_keeps_the_session() {
     let server = Library::new().serve();
     let session = server.open_session();
     let response = session.send(&json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello("2025-06-18"),
+        "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params("2025-06-18"),
     }));
     assert_eq!((response.status, response.header("mcp-session-id")), (200, None));
     assert_eq!(session.call_method("ping", &json!({})), json!({}));
 }
 
 #[test]
-fn a_whole_number_of_any_size_is_an_id() {
+fn request_id_may_be_any_integer() {
     let server = Library::new().serve();
     for id in ["9223372036854775808", "18446744073709551615"] {
         let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-        assert_eq!(post(&server, &message).body, expected);
+        assert_eq!(post_json(&server, &message).body, expected);
     }
 }
 
 #[test]
-fn null_is_no_id_and_is_refused_instead_of_left_unanswered() {
+fn null_request_id_is_rejected() {
     let server = Library::new().serve();
-    let response = post(&server, r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#);
+    let response = post_json(&server, r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#);
     assert_eq!(response.status, 400, "{response:?}");
     assert_eq!(response.json()["error"]["code"], -32_600);
 }
 
 #[test]
-fn a_handshake_in_an_unknown_session_opens_a_new_one() {
+fn handshake_in_unknown_session_creates_a_new_one() {
     let server = Library::new().serve();
     let response = server.client().in_session("never-opened").send(&json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello("2025-06-18"),
+        "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params("2025-06-18"),
     }));
     assert_eq!(response.status, 200);
     let id = response.header("mcp-session-id").unwrap();
@@ -299,21 +302,21 @@ fn a_handshake_in_an_unknown_session_opens_a_new_one() {
 }
 
 #[test]
-fn a_notification_in_an_unknown_session_is_not_found_either() {
+fn notification_in_unknown_session_is_not_found() {
     let server = Library::new().serve();
     let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     assert_eq!(server.client().in_session("never-opened").send(&told).status, 404);
 }
 
 #[test]
-fn a_session_that_lies_idle_is_over() {
+fn idle_session_expires() {
     let server = Library::new().serve_with_settings("[sessions]\nidle_seconds = 0");
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     assert_eq!(server.open_session().send(&ping).status, 404);
 }
 
 #[test]
-fn many_clients_are_answered_at_once() {
+fn concurrent_clients_receive_equal_results() {
     let server = Library::with_lanterns().serve();
     let address = server.address();
     let search = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
@@ -330,19 +333,19 @@ fn many_clients_are_answered_at_once() {
 }
 
 #[test]
-fn a_connection_may_be_silent_for_longer_than_a_session() {
+fn idle_connection_outlives_session_timeout() {
     let library = Library::with_lanterns();
     let server = library.serve_with_settings("[sessions]\nidle_seconds = 0");
     let socket = server.open_websocket();
     assert_eq!(
-        socket.call_method("initialize", &hello("2025-11-25"))["serverInfo"]["name"],
+        socket.call_method("initialize", &initialize_params("2025-11-25"))["serverInfo"]["name"],
         "vademecum"
     );
     assert_eq!(socket.call_method("ping", &json!({})), json!({}));
     let settings = library.write_file("silent.toml", "[sessions]\nidle_seconds = 0");
     let pipe = library.open_stdio_with(&["--config", settings.to_str().unwrap()]);
     assert_eq!(
-        pipe.call_method("initialize", &hello("2025-11-25"))["serverInfo"]["name"],
+        pipe.call_method("initialize", &initialize_params("2025-11-25"))["serverInfo"]["name"],
         "vademecum"
     );
     assert!(!pipe.search_uris("knowledge.search", &json!({ "query": "lantern" })).is_empty());

@@ -1,11 +1,11 @@
-//! What of a query is found, and where: dense snippets, highlights, matched words.
+//! End-to-end tests of matches in hits: dense snippets, highlights and matched words.
 
 use serde_json::{Value, json};
 
 use crate::support::{Library, McpClient, SOURCES};
 
-/// What is highlighted in the snippet of a hit.
-fn highlighted(hit: &Value) -> Vec<String> {
+/// Returns the highlighted texts of the snippet of a hit.
+fn highlighted_texts(hit: &Value) -> Vec<String> {
     let letters: Vec<char> = hit["snippet"].as_str().unwrap().chars().collect();
     let number =
         |place: &Value, side: &str| usize::try_from(place[side].as_u64().unwrap()).unwrap();
@@ -16,14 +16,14 @@ fn highlighted(hit: &Value) -> Vec<String> {
     places.into_iter().map(|(start, end)| letters[start..end].iter().collect()).collect()
 }
 
-/// A text whose first matches stand alone, and whose others stand together.
-fn scattered() -> String {
+/// Returns a text whose first matches are far apart and whose last matches are close together.
+fn scattered_text() -> String {
     let hay = "Nothing but hay lies here. ".repeat(60);
     format!("A thimble. {hay} A brass bell. {hay} Über her brass thimble hung a bell. {hay}")
 }
 
 #[test]
-fn hits_say_what_matches_only_if_they_are_asked() {
+fn highlights_are_returned_only_on_request() {
     let server = Library::with_lanterns().serve();
     let tools = SOURCES.map(|source| format!("{source}.search"));
     for tool in tools.iter().map(String::as_str).chain(["knowledge.search"]) {
@@ -42,14 +42,14 @@ fn hits_say_what_matches_only_if_they_are_asked() {
         assert!(!found["results"].as_array().unwrap().is_empty(), "{tool}");
         for hit in found["results"].as_array().unwrap() {
             assert_eq!(hit["matched"], json!(["LANTERNS"]), "{tool}: {hit}");
-            let words = highlighted(hit);
+            let words = highlighted_texts(hit);
             assert!(words.iter().all(|word| word.to_lowercase().starts_with("lantern")), "{hit}");
         }
     }
 }
 
 #[test]
-fn what_is_no_boolean_is_refused() {
+fn non_boolean_highlight_is_rejected() {
     let server = Library::with_lanterns().serve();
     let problem =
         server.client().expect_tool_error("notes.search", &json!({ "query": "x", "highlight": 1 }));
@@ -57,17 +57,18 @@ fn what_is_no_boolean_is_refused() {
 }
 
 #[test]
-fn a_snippet_shows_where_most_of_the_query_stands_together() {
-    let server = Library::with_item_per_source("Attic", &scattered()).serve();
+fn snippet_shows_densest_match() {
+    let server = Library::with_item_per_source("Attic", &scattered_text()).serve();
     let client = server.open_session();
     for source in SOURCES {
         let query = json!({ "query": "bell, thimble, brass", "highlight": true });
         let hit = client.only_hit(&format!("{source}.search"), &query);
         let snippet = hit["snippet"].as_str().unwrap();
         assert!(snippet.contains("…Über her brass thimble hung a bell."), "{source}: {snippet}");
-        assert_eq!(highlighted(&hit), ["brass", "thimble", "bell"], "{source}: {snippet}");
+        assert_eq!(highlighted_texts(&hit), ["brass", "thimble", "bell"], "{source}: {snippet}");
         assert_eq!(hit["matched"], json!(["bell", "thimble", "brass"]));
-        // The place of the hit leads there, and so does the query alone.
+        // Reading with the loc of the hit shows this passage, and so does reading without one, by
+        // the last query of the session.
         for retrieval in [json!({ "loc": hit["loc"] }), json!({})] {
             let item = client.get_item(source, &hit["id"], &retrieval);
             let content = item["content"].as_str().unwrap();
@@ -77,7 +78,7 @@ fn a_snippet_shows_where_most_of_the_query_stands_together() {
 }
 
 #[test]
-fn a_word_of_the_title_or_the_keywords_is_matched_too() {
+fn matches_in_title_and_keywords_are_reported() {
     let server = Library::with_lanterns().serve();
     let query = json!({ "query": "camping tent kettle", "highlight": true });
     let hit = server.client().only_hit("notes.search", &query);
@@ -89,13 +90,16 @@ fn a_word_of_the_title_or_the_keywords_is_matched_too() {
             "query": "brass", "by": "title", "highlight": true
         }),
     );
-    assert_eq!((&title["matched"], highlighted(&title)), (&json!(["brass"]), vec!["brass".into()]));
+    assert_eq!(
+        (&title["matched"], highlighted_texts(&title)),
+        (&json!(["brass"]), vec!["brass".into()])
+    );
     let found = server.client().call_tool("chats.search", &query);
     assert!(found["results"].as_array().unwrap().iter().all(|hit| hit["matched"].is_array()));
 }
 
 #[test]
-fn a_field_that_is_not_searched_matches_nothing() {
+fn matches_exclude_unsearched_fields() {
     let server = Library::with_lanterns().serve();
     let query = json!({ "query": "lamp lantern", "fields": ["name"], "highlight": true });
     let found = server.client().call_tool("prompts.search", &query);

@@ -1,5 +1,5 @@
-//! Files that are made to break a reader, each beside a good one: what becomes of
-//! them is said, and the good one is found.
+//! End-to-end tests of files made to break a parser, each beside a good file: the import reports
+//! them with a reason, and the good files are found.
 
 use std::{
     collections::BTreeMap,
@@ -19,24 +19,24 @@ use crate::support::{
     prompts_csv, vademecum_command,
 };
 
-/// Most memory that the program may ask for, in KiB: less than the largest of
-/// these files would take.
-const MEMORY: u64 = 1_536 * 1_024;
-/// The length of a text that is longer than any that is read.
-const LONG: u64 = 2 * 1_024 * 1_024 * 1_024;
-/// What one entry of a bomb unpacks to.
-const MEBIBYTES: usize = 64;
-/// More than any reader goes down.
-const DEEP: usize = 10_000;
+/// Memory limit of the program, in KiB, below the size of the largest of these files.
+const MAX_MEMORY_KIB: u64 = 1_536 * 1_024;
+/// Size of a text file above the limit of the import, in bytes.
+const LONG_FILE_BYTES: u64 = 2 * 1_024 * 1_024 * 1_024;
+/// Unpacked size of one entry of a zip bomb, in MiB.
+const BOMB_ENTRY_MIB: usize = 64;
+/// Nesting depth above the limit of every parser.
+const NESTING_DEPTH: usize = 10_000;
 
-/// A file and what is said of it; nothing is said of one that does no harm.
-type Case = (&'static str, Vec<u8>, Option<&'static str>);
+/// Path and content of a file, and the expected reason. `None` is a harmless file that is imported
+/// or ignored without a defect.
+type HostileFile = (&'static str, Vec<u8>, Option<&'static str>);
 
-fn deep() -> String {
-    format!("{}1{}", "[".repeat(DEEP), "]".repeat(DEEP))
+fn deep_json() -> String {
+    format!("{}1{}", "[".repeat(NESTING_DEPTH), "]".repeat(NESTING_DEPTH))
 }
 
-fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+fn zip_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in files {
         archive.start_file(*name, SimpleFileOptions::default()).unwrap();
@@ -45,13 +45,13 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// An archive whose entries unpack to more than half a gibibyte in all, packed
-/// once and copied.
-fn bomb(first: &[(&str, &[u8])], part: &str) -> Vec<u8> {
-    let zeros = archive(&[("zeros", &vec![b' '; MEBIBYTES * 1_024 * 1_024])]);
+/// Returns an archive whose entries unpack to more than 512 MiB in total. One entry is compressed
+/// and then copied.
+fn zip_bomb(first: &[(&str, &[u8])], part: &str) -> Vec<u8> {
+    let zeros = zip_archive(&[("zeros", &vec![b' '; BOMB_ENTRY_MIB * 1_024 * 1_024])]);
     let mut packed = ZipArchive::new(Cursor::new(zeros)).unwrap();
-    let mut bomb = ZipWriter::new_append(Cursor::new(archive(first))).unwrap();
-    for number in 0..=512 / MEBIBYTES {
+    let mut bomb = ZipWriter::new_append(Cursor::new(zip_archive(first))).unwrap();
+    for number in 0..=512 / BOMB_ENTRY_MIB {
         let entry = packed.by_index_raw(0).unwrap();
         let name = if number == 0 { part.to_owned() } else { format!("more/{number}") };
         bomb.raw_copy_file_rename(entry, name).unwrap();
@@ -59,17 +59,17 @@ fn bomb(first: &[(&str, &[u8])], part: &str) -> Vec<u8> {
     bomb.finish().unwrap().into_inner()
 }
 
-/// A picture whose chunk with the card is said to be longer than the file.
-fn lying_picture() -> Vec<u8> {
+/// Returns a PNG file with a character card whose chunk length exceeds the file.
+fn png_with_false_length() -> Vec<u8> {
     let mut png = png_card("chara", &character_card("Mallory", "Lies."));
     let at = png.windows(4).position(|bytes| bytes == b"tEXt").unwrap();
     png[at - 4..at].copy_from_slice(&0x7fff_ffff_u32.to_be_bytes());
     png
 }
 
-/// A paper whose pages are their own parents, whose first page is everything it
-/// refers to, and whose table of objects goes back to itself.
-fn looping_paper() -> Vec<u8> {
+/// Returns a PDF whose pages are their own parents, whose first page uses itself as content and
+/// resources, and whose cross-reference table refers to itself.
+fn looping_pdf() -> Vec<u8> {
     let objects = [
         "<</Type/Catalog/Pages 2 0 R>>",
         "<</Type/Pages/Kids[2 0 R 3 0 R 2 0 R]/Count 3/Parent 2 0 R>>",
@@ -91,8 +91,9 @@ fn looping_paper() -> Vec<u8> {
     paper.into_bytes()
 }
 
-/// Entities that are each ten of the one before.
-fn laughs() -> Vec<u8> {
+/// Returns an XML file with exponential entity expansion ("billion laughs"): each entity expands to
+/// ten of the previous one.
+fn billion_laughs() -> Vec<u8> {
     let entities: Vec<String> = (1..12)
         .map(|number| {
             format!("<!ENTITY a{number} \"{}\">", format!("&a{};", number - 1).repeat(10))
@@ -107,8 +108,8 @@ fn laughs() -> Vec<u8> {
     .into_bytes()
 }
 
-/// A good file for each source; all have the word `thimble`.
-fn good() -> [(&'static str, Vec<u8>); 5] {
+/// Returns a good file for each source. All contain the word `thimble`.
+fn good_files() -> [(&'static str, Vec<u8>); 5] {
     let chat = json!([claude_conversation("Sewing", [("human", "Where is the thimble?")])]);
     [
         ("notes/good.md", b"# Good\nA thimble.".to_vec()),
@@ -119,63 +120,63 @@ fn good() -> [(&'static str, Vec<u8>); 5] {
     ]
 }
 
-fn hostile() -> Vec<Case> {
+fn hostile_file_cases() -> Vec<HostileFile> {
     let damaged = ["Brötchen und Käse".as_bytes(), b"\xff"].concat();
     let deep_chat = format!(
         r#"[{{"title": "Deep", "mapping": {{"a": {{"message": {{"content": {{"parts": {}}}}}}}}}}}]"#,
-        deep()
+        deep_json()
     );
-    let deep_card = format!(r#"{{"spec": "chara_card_v2", "data": {{"name": {}}}}}"#, deep());
-    let deep_prompt = format!(r#"[{{"name": "Deep", "prompt": "x", "x": {}}}]"#, deep());
-    let deep_podcast = format!(r#"{{"segments": [{{"startTime": 1, "body": {}}}]}}"#, deep());
-    let deep_page = format!("<html><body>{}<p>Text.", "<div>".repeat(10 * DEEP));
+    let deep_card = format!(r#"{{"spec": "chara_card_v2", "data": {{"name": {}}}}}"#, deep_json());
+    let deep_prompt = format!(r#"[{{"name": "Deep", "prompt": "x", "x": {}}}]"#, deep_json());
+    let deep_podcast = format!(r#"{{"segments": [{{"startTime": 1, "body": {}}}]}}"#, deep_json());
+    let deep_page = format!("<html><body>{}<p>Text.", "<div>".repeat(10 * NESTING_DEPTH));
     let escaped = json!([claude_conversation("Escaped", [("human", "Nowhere.")])]).to_string();
-    let outside = archive(&[("../../../escaped/conversations.json", escaped.as_bytes())]);
-    let absolute = archive(&[("/escaped/card.json", b"{}"), ("card.json", b"[]")]);
+    let outside = zip_archive(&[("../../../escaped/conversations.json", escaped.as_bytes())]);
+    let absolute = zip_archive(&[("/escaped/card.json", b"{}"), ("card.json", b"[]")]);
     vec![
         ("notes/nul.md", b"A\0thing".to_vec(), Some("byte 1 is NUL")),
         ("notes/damaged.md", damaged, Some("damaged UTF-8, byte 19")),
         ("notes/noise.md", (1..=255).collect(), Some("binary data")),
         ("notes/empty.md", Vec::new(), None),
-        ("notes/deep.md", format!("---\na: {}\n---\nDeep.", deep()).into_bytes(), None),
+        ("notes/deep.md", format!("---\na: {}\n---\nDeep.", deep_json()).into_bytes(), None),
         ("notes/backwards.md", "# in\u{202e}fdp.exe\u{2066}\nText.".into(), None),
-        ("media/bomb.epub", bomb(&[], "mimetype"), Some("more than")),
-        ("media/bomb.docx", bomb(&[], "word/document.xml"), Some("as an office document")),
-        ("media/cut.epub", archive(&[("mimetype", b"x")])[..20].to_vec(), Some("ZIP archive")),
-        ("media/loop.pdf", looping_paper(), Some("as a PDF")),
+        ("media/bomb.epub", zip_bomb(&[], "mimetype"), Some("more than")),
+        ("media/bomb.docx", zip_bomb(&[], "word/document.xml"), Some("as an office document")),
+        ("media/cut.epub", zip_archive(&[("mimetype", b"x")])[..20].to_vec(), Some("ZIP archive")),
+        ("media/loop.pdf", looping_pdf(), Some("as a PDF")),
         ("media/deep.html", deep_page.into_bytes(), Some("nests more than")),
         ("media/deep.json", deep_podcast.into_bytes(), Some("nests more than")),
-        ("media/laughs.xml", laughs(), None),
+        ("media/laughs.xml", billion_laughs(), None),
         ("chats/deep.json", deep_chat.into_bytes(), Some("nests more than")),
         ("chats/outside.zip", outside, None),
         ("characters/deep.json", deep_card.into_bytes(), Some("nests more than")),
-        ("characters/lying.png", lying_picture(), Some("not a valid PNG")),
+        ("characters/lying.png", png_with_false_length(), Some("not a valid PNG")),
         ("characters/outside.charx", absolute, Some("not an object")),
-        ("characters/bomb.charx", bomb(&[], "card.json"), Some("not valid JSON")),
+        ("characters/bomb.charx", zip_bomb(&[], "card.json"), Some("not valid JSON")),
         ("prompts/deep.json", deep_prompt.into_bytes(), Some("nests more than")),
     ]
 }
 
-/// A library beside which all these files lie.
-fn beset() -> Library {
+/// Creates a library with all good and hostile files beside the data folder.
+fn library_with_hostile_files() -> Library {
     let library = Library::new();
-    for (name, content) in good() {
+    for (name, content) in good_files() {
         library.write_file(name, content);
     }
-    for (name, content, _) in hostile() {
+    for (name, content, _) in hostile_file_cases() {
         library.write_file(name, content);
     }
-    File::create(library.file_path("notes/long.txt")).unwrap().set_len(LONG).unwrap();
+    File::create(library.file_path("notes/long.txt")).unwrap().set_len(LONG_FILE_BYTES).unwrap();
     library
 }
 
-/// Runs a command with as much memory as it may need.
-fn run(library: &Library, arguments: &[&str]) -> CommandOutput {
+/// Runs a command with limited memory.
+fn run_with_memory_limit(library: &Library, arguments: &[&str]) -> CommandOutput {
     let data = library.data_folder();
     let program = vademecum_command();
     let output = Command::new("sh")
         .arg("-c")
-        .arg(format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\""))
+        .arg(format!("ulimit -v {MAX_MEMORY_KIB}; exec \"$0\" \"$@\""))
         .arg(program.get_program())
         .args(arguments)
         .args([Path::new("--data"), &data])
@@ -189,10 +190,13 @@ fn run(library: &Library, arguments: &[&str]) -> CommandOutput {
     }
 }
 
-/// What was said of each file, by its name from the folder of files on.
-fn reasons(library: &Library, lines: impl Iterator<Item = (String, String)>) -> Reasons {
+/// Groups reasons by file, with paths relative to the folder of the library.
+fn group_by_file(
+    library: &Library,
+    lines: impl Iterator<Item = (String, String)>,
+) -> ReasonsByFile {
     let folder = library.file_path("").canonicalize().unwrap();
-    let mut reasons = Reasons::new();
+    let mut reasons = ReasonsByFile::new();
     for (path, reason) in lines {
         let name = Path::new(&path).strip_prefix(&folder).unwrap().display().to_string();
         reasons.entry(name).or_default().push_str(&reason);
@@ -200,35 +204,38 @@ fn reasons(library: &Library, lines: impl Iterator<Item = (String, String)>) -> 
     reasons
 }
 
-type Reasons = BTreeMap<String, String>;
+type ReasonsByFile = BTreeMap<String, String>;
 
-fn text(value: &Value) -> String {
+fn owned_text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// What the summary of an import says of each file.
-fn skipped(library: &Library, done: &CommandOutput) -> Reasons {
+/// Returns the reasons in the summary of an import.
+fn reasons_in_summary(library: &Library, done: &CommandOutput) -> ReasonsByFile {
     assert_eq!(done.code, 0, "{done:?}");
     let summary = done.parse_json();
     let skipped = summary["skipped"].as_array().unwrap().clone();
-    reasons(library, skipped.iter().map(|it| (text(&it["path"]), text(&it["reason"]))))
+    group_by_file(
+        library,
+        skipped.iter().map(|it| (owned_text(&it["path"]), owned_text(&it["reason"]))),
+    )
 }
 
-/// What is remembered of each file.
-fn remembered(library: &Library) -> Reasons {
+/// Returns the reasons that `sources` lists.
+fn reasons_in_sources(library: &Library) -> ReasonsByFile {
     let entries = library.run(&["sources", "--json"]).parse_json();
     let mut lines = Vec::new();
     for entry in entries.as_array().unwrap() {
         for problem in entry["problems"].as_array().unwrap() {
-            lines.push((text(&entry["path"]), text(&problem["reason"])));
+            lines.push((owned_text(&entry["path"]), owned_text(&problem["reason"])));
         }
     }
-    reasons(library, lines.into_iter())
+    group_by_file(library, lines.into_iter())
 }
 
-fn assert_each_is_named(said: &Reasons) {
+fn assert_expected_reasons(said: &ReasonsByFile) {
     let mut wrong = Vec::new();
-    for (name, _, expected) in hostile() {
+    for (name, _, expected) in hostile_file_cases() {
         let found = said.get(name);
         let is_right = match expected {
             Some(reason) => found.is_some_and(|found| found.contains(reason)),
@@ -243,7 +250,7 @@ fn assert_each_is_named(said: &Reasons) {
     assert!(long.contains("larger than") && long.contains("split it"), "{long}");
 }
 
-fn assert_the_good_are_found(library: &Library) {
+fn assert_good_files_found(library: &Library) {
     let server = library.serve();
     let client = server.client();
     for kind in SOURCES {
@@ -253,39 +260,40 @@ fn assert_the_good_are_found(library: &Library) {
 }
 
 #[test]
-fn hostile_files_are_named_with_the_reason_and_the_rest_goes_in() {
-    let library = beset();
+fn hostile_files_are_reported_and_others_imported() {
+    let library = library_with_hostile_files();
     let folder = library.file_path("");
-    let done = run(&library, &["import", folder.to_str().unwrap(), "--json"]);
-    assert_each_is_named(&skipped(&library, &done));
-    assert_each_is_named(&remembered(&library));
-    assert_the_good_are_found(&library);
+    let done = run_with_memory_limit(&library, &["import", folder.to_str().unwrap(), "--json"]);
+    assert_expected_reasons(&reasons_in_summary(&library, &done));
+    assert_expected_reasons(&reasons_in_sources(&library));
+    assert_good_files_found(&library);
     let outside = library.data_folder().join("../escaped");
     assert!(!outside.exists() && !Path::new("/escaped").exists());
 }
 
 #[test]
-fn hostile_files_are_named_as_well_where_their_kind_is_given() {
-    let library = beset();
-    let mut said = Reasons::new();
+fn hostile_files_of_explicit_source_are_reported() {
+    let library = library_with_hostile_files();
+    let mut said = ReasonsByFile::new();
     for kind in SOURCES {
         let folder = library.file_path(kind);
-        let done = run(&library, &["import", kind, folder.to_str().unwrap(), "--json"]);
-        said.extend(skipped(&library, &done));
+        let done =
+            run_with_memory_limit(&library, &["import", kind, folder.to_str().unwrap(), "--json"]);
+        said.extend(reasons_in_summary(&library, &done));
     }
-    assert_each_is_named(&said);
-    assert_each_is_named(&remembered(&library));
-    assert_the_good_are_found(&library);
+    assert_expected_reasons(&said);
+    assert_expected_reasons(&reasons_in_sources(&library));
+    assert_good_files_found(&library);
 }
 
 #[test]
-fn a_hostile_file_that_is_named_alone_is_refused_in_one_line() {
-    let library = beset();
+fn single_hostile_file_is_rejected_with_reason() {
+    let library = library_with_hostile_files();
     let mut wrong = Vec::new();
-    for (name, _, reason) in hostile() {
+    for (name, _, reason) in hostile_file_cases() {
         let Some(reason) = reason else { continue };
         let path = library.file_path(name);
-        let done = run(&library, &["import", path.to_str().unwrap()]);
+        let done = run_with_memory_limit(&library, &["import", path.to_str().unwrap()]);
         if !(done.code == 1 && done.stderr.contains(reason)) {
             wrong.push((name, done));
         }
@@ -294,7 +302,7 @@ fn a_hostile_file_that_is_named_alone_is_refused_in_one_line() {
 }
 
 #[test]
-fn nothing_outside_of_a_folder_is_read_through_a_link() {
+fn symlinks_are_not_followed() {
     let library = Library::new();
     library.write_file("outside/secret.md", "An anvil.");
     library.write_file("vault/good.md", "A thimble.");
@@ -303,8 +311,8 @@ fn nothing_outside_of_a_folder_is_read_through_a_link() {
     symlink(library.file_path("outside/secret.md"), vault.join("file.md")).unwrap();
     symlink(&vault, vault.join("round")).unwrap();
     symlink(library.file_path("nowhere"), vault.join("dangling.md")).unwrap();
-    let done = run(&library, &["import", vault.to_str().unwrap(), "--json"]);
-    let said = skipped(&library, &done);
+    let done = run_with_memory_limit(&library, &["import", vault.to_str().unwrap(), "--json"]);
+    let said = reasons_in_summary(&library, &done);
     for name in ["folder", "file.md", "round", "dangling.md"] {
         let reason = &said[&format!("vault/{name}")];
         assert!(reason.contains("is a link, which is not followed"), "{name}: {reason}");
@@ -316,12 +324,12 @@ fn nothing_outside_of_a_folder_is_read_through_a_link() {
 }
 
 #[test]
-fn what_would_turn_a_line_around_is_shown_without_harm() {
+fn bidirectional_control_characters_are_removed() {
     let library = Library::new();
     library.write_file("in\u{202e}gpj.md", "# An\u{202e}noitatic\u{2066}\nA thimble.");
     library.write_file("bad\u{202e}\u{7}.md", b"A\0");
     let folder = library.file_path("");
-    let done = run(&library, &["import", folder.to_str().unwrap()]);
+    let done = run_with_memory_limit(&library, &["import", folder.to_str().unwrap()]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.stderr.contains("is NUL"), "{done:?}");
     let listed = library.run(&["sources"]);

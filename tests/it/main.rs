@@ -10,13 +10,11 @@
 mod support;
 
 mod architecture;
-mod at_random;
-mod awkward;
+mod argument_coercion;
+mod awkward_input;
 mod backup;
-mod budget;
 mod bundle;
 mod cancellation;
-mod changes;
 mod cli;
 mod collection_reading;
 mod collections;
@@ -30,19 +28,15 @@ mod errors;
 mod eval;
 mod export;
 mod faults;
-mod files;
 mod filters;
-#[cfg(target_os = "linux")]
-mod floods;
-mod forgiving;
 mod get;
-mod guard;
 mod guard_enforcement;
 mod handshake;
 mod highlights;
 #[cfg(unix)]
 mod hostile_files;
 mod import;
+mod import_files;
 mod jwt;
 mod keys;
 mod knowledgebase;
@@ -52,6 +46,8 @@ mod methods;
 mod migration;
 mod oauth;
 mod observability;
+mod origin_check;
+mod output_size;
 mod overload;
 mod profiles;
 mod progress;
@@ -61,7 +57,11 @@ mod query_cli;
 mod query_syntax;
 mod rag;
 mod rag_admin;
+mod randomized;
 mod rate_limits;
+#[cfg(target_os = "linux")]
+mod resource_exhaustion;
+mod resource_subscriptions;
 mod resources;
 mod revisions;
 mod schemas;

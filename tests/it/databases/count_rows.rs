@@ -1,52 +1,58 @@
-//! `count_rows`: all rows of a table, or those that meet a condition.
+//! End-to-end tests of `count_rows`, which counts all rows of a table or those that meet a
+//! condition.
 
 use serde_json::json;
 
-use super::{PROFILES, Shops, answer, of};
+use super::{PROFILES, ShopDatabases, call_tool, with_profile};
 use crate::support::McpClient as _;
 
 const TOOL: &str = "count_rows";
 
 #[test]
-fn rows_are_counted_with_and_without_a_condition() {
-    let shops = Shops::open();
+fn rows_are_counted_with_optional_condition() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for (profile, table) in [
         ("postgres", "\"public\".\"orders\""),
         ("mariadb", "`orders`"),
         ("sqlite", "`main`.`orders`"),
     ] {
-        let (text, structured) = answer(&client, TOOL, &of(profile, &json!({ "table": "orders" })));
+        let (text, structured) =
+            call_tool(&client, TOOL, &with_profile(profile, &json!({ "table": "orders" })));
         let query = format!("SELECT count(*) AS n FROM {table}");
         assert_eq!(text, format!("Database: {profile}\n\nSQL Query:\n{query}\n\nCount: 3"));
         assert_eq!(structured, json!({ "database": profile, "query": query, "count": 3 }));
         let pending = json!({ "table": "orders", "where": "status = 'pending' AND number > 1" });
-        assert_eq!(answer(&client, TOOL, &of(profile, &pending)).1["count"], 1, "{profile}");
+        assert_eq!(
+            call_tool(&client, TOOL, &with_profile(profile, &pending)).1["count"],
+            1,
+            "{profile}"
+        );
     }
 }
 
 #[test]
-fn a_table_may_be_in_another_schema_and_have_any_name() {
-    let shops = Shops::open();
+fn oddly_named_or_other_schema_table_is_counted() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
-    shops.run(
+    shops.execute(
         "postgres",
         "CREATE SCHEMA sales; CREATE TABLE sales.orders (id integer); \
         INSERT INTO sales.orders VALUES (1); CREATE TABLE \"odd \"\"; x\" (id integer)",
     );
-    shops.run("mariadb", "CREATE TABLE `odd ``; x` (id INTEGER)");
-    shops.run("sqlite", "CREATE TABLE \"odd \"\"; x\" (id INTEGER)");
+    shops.execute("mariadb", "CREATE TABLE `odd ``; x` (id INTEGER)");
+    shops.execute("sqlite", "CREATE TABLE \"odd \"\"; x\" (id INTEGER)");
     let sales = json!({ "table": "orders", "schema": "sales" });
-    assert_eq!(answer(&client, TOOL, &of("postgres", &sales)).1["count"], 1);
+    assert_eq!(call_tool(&client, TOOL, &with_profile("postgres", &sales)).1["count"], 1);
     for (profile, name) in PROFILES.into_iter().zip(["odd \"; x", "odd `; x", "odd \"; x"]) {
-        let asked = of(profile, &json!({ "table": name }));
-        assert_eq!(answer(&client, TOOL, &asked).1["count"], 0, "{profile}");
+        let asked = with_profile(profile, &json!({ "table": name }));
+        assert_eq!(call_tool(&client, TOOL, &asked).1["count"], 0, "{profile}");
     }
 }
 
 #[test]
-fn a_condition_may_only_ask_about_the_row_at_hand() {
-    let shops = Shops::open();
+fn condition_with_subquery_or_second_statement_is_rejected() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
         for condition in [
@@ -56,13 +62,14 @@ fn a_condition_may_only_ask_about_the_row_at_hand() {
             "1 = 1 -- all",
             "1 = 1 UNION SELECT 1",
         ] {
-            let asked = of(profile, &json!({ "table": "users", "where": condition }));
+            let asked = with_profile(profile, &json!({ "table": "users", "where": condition }));
             let said = client.expect_tool_error(TOOL, &asked);
             assert!(said.contains("read-only") || said.contains("syntax"), "{condition}: {said}");
         }
-        let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "table": "nowhere" })));
+        let said =
+            client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "table": "nowhere" })));
         assert!(said.contains("nowhere"), "{said}");
-        let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "table": "" })));
+        let said = client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "table": "" })));
         assert!(said.contains("get_schema_info"), "{said}");
     }
 }

@@ -1,15 +1,15 @@
-//! `execute_explain`: plans, and what stands out in them.
+//! End-to-end tests of `execute_explain`: query plans, and the findings reported for them.
 
 use serde_json::json;
 
-use super::{PROFILES, Shops, answer, of};
+use super::{PROFILES, ShopDatabases, call_tool, with_profile};
 use crate::support::McpClient as _;
 
 const TOOL: &str = "execute_explain";
 
 #[test]
-fn every_option_goes_with_every_query() {
-    let shops = Shops::open();
+fn explain_options_work_with_every_query() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
         for asked in [
@@ -20,7 +20,7 @@ fn every_option_goes_with_every_query() {
             json!({ "query": "SELECT email FROM users -- all", "buffers": false }),
             json!({ "query": "VALUES (1), (2)" }),
         ] {
-            let (text, structured) = answer(&client, TOOL, &of(profile, &asked));
+            let (text, structured) = call_tool(&client, TOOL, &with_profile(profile, &asked));
             let is_analyzed = structured["analyzed"] == true;
             let title = if is_analyzed { "EXPLAIN ANALYZE Results" } else { "EXPLAIN Results" };
             let head = format!("{title}\n{}\n\nQuery: ", "=".repeat(title.len()));
@@ -36,8 +36,8 @@ fn every_option_goes_with_every_query() {
 }
 
 #[test]
-fn only_queries_are_explained() {
-    let shops = Shops::open();
+fn explain_rejects_other_statements() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
         for query in [
@@ -46,26 +46,29 @@ fn only_queries_are_explained() {
             "EXPLAIN SELECT 1",
             "CREATE TABLE x AS SELECT 1",
         ] {
-            let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "query": query })));
+            let said =
+                client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "query": query })));
             assert!(said.starts_with("Only SELECT queries"), "{profile}: {query}: {said}");
         }
         for asked in [json!({ "query": "" }), json!({ "query": " \n" }), json!({})] {
-            let said = client.expect_tool_error(TOOL, &of(profile, &asked));
+            let said = client.expect_tool_error(TOOL, &with_profile(profile, &asked));
             assert!(said.contains("non-empty string"), "{said}");
         }
-        let count = of(profile, &json!({ "table": "users" }));
-        assert_eq!(answer(&client, "count_rows", &count).1["count"], 2);
+        let count = with_profile(profile, &json!({ "table": "users" }));
+        assert_eq!(call_tool(&client, "count_rows", &count).1["count"], 2);
     }
     let writing = json!({ "query": "WITH x AS (DELETE FROM users RETURNING *) SELECT * FROM x" });
-    let said = client.expect_tool_error(TOOL, &of("postgres", &writing));
+    let said = client.expect_tool_error(TOOL, &with_profile("postgres", &writing));
     assert!(said.contains("read-only"), "{said}");
     let waiting = json!({ "query": "SELECT pg_sleep(60)" });
-    assert!(client.expect_tool_error(TOOL, &of("postgres", &waiting)).contains("pg_sleep"));
+    assert!(
+        client.expect_tool_error(TOOL, &with_profile("postgres", &waiting)).contains("pg_sleep")
+    );
 }
 
 #[test]
-fn a_scan_of_a_whole_table_stands_out_and_an_index_does_not() {
-    let shops = Shops::open();
+fn analysis_reports_sequential_scans_only() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
         for format in ["text", "json"] {
@@ -74,7 +77,7 @@ fn a_scan_of_a_whole_table_stands_out_and_an_index_does_not() {
                     "query": "SELECT * FROM big WHERE note LIKE '%a'", "format": format,
                     "analyze": analyze,
                 });
-                let (text, structured) = answer(&client, TOOL, &of(profile, &asked));
+                let (text, structured) = call_tool(&client, TOOL, &with_profile(profile, &asked));
                 let (_, analysis) = text.split_once("Analysis:\n").unwrap();
                 let said = "- Sequential scan detected on 'big' table\n\
                             - Consider adding an index if this query runs frequently";
@@ -85,26 +88,26 @@ fn a_scan_of_a_whole_table_stands_out_and_an_index_does_not() {
             }
         }
         let asked = json!({ "query": "SELECT id FROM big WHERE id = 5" });
-        let (text, _) = answer(&client, TOOL, &of(profile, &asked));
+        let (text, _) = call_tool(&client, TOOL, &with_profile(profile, &asked));
         assert!(!text.contains("Sequential scan"), "{profile}: {text}");
     }
 }
 
 #[test]
-fn a_sort_that_spills_or_has_no_index_stands_out() {
-    let shops = Shops::open();
+fn analysis_reports_expensive_sorts() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for format in ["text", "json"] {
         let asked = json!({
             "query": "SELECT md5(g::text) AS m FROM generate_series(1, 200000) AS g ORDER BY m",
             "format": format,
         });
-        let (text, _) = answer(&client, TOOL, &of("postgres", &asked));
+        let (text, _) = call_tool(&client, TOOL, &with_profile("postgres", &asked));
         assert!(text.contains("- Sort spilled to disk (") && text.contains("work_mem"), "{text}");
         let asked = json!({ "query": "SELECT * FROM big ORDER BY note", "format": format });
-        let (text, _) = answer(&client, TOOL, &of("mariadb", &asked));
+        let (text, _) = call_tool(&client, TOOL, &with_profile("mariadb", &asked));
         assert!(text.contains("- Sorting without an index (filesort)"), "{text}");
-        let (text, _) = answer(&client, TOOL, &of("sqlite", &asked));
+        let (text, _) = call_tool(&client, TOOL, &with_profile("sqlite", &asked));
         assert!(text.contains("- ORDER BY takes a temporary B-tree"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The tools for databases, as an agent calls them: the same shop on all three
+//! End-to-end tests of the database tools, as an agent calls them: the same tables on three
 //! engines, each the database of a profile.
 
 mod count_rows;
@@ -13,14 +13,14 @@ use vademecum_sql::ConnectionTarget;
 
 use crate::support::{HttpClient, Library, McpClient as _, Server, TestDatabase};
 
-/// The profiles, by engine.
+/// Profile names, one for each engine.
 const PROFILES: [&str; 3] = ["postgres", "mariadb", "sqlite"];
 
-/// Rows of the table `big`.
-const ROWS: u64 = 2_500;
+/// Number of rows of the table `big`.
+const BIG_TABLE_ROWS: u64 = 2_500;
 
-/// Tables that all engines understand.
-const TABLES: &str = "CREATE TABLE users (
+/// Tables in SQL that all three engines accept.
+const TABLES_SQL: &str = "CREATE TABLE users (
     id INTEGER PRIMARY KEY, email VARCHAR(99) NOT NULL UNIQUE, age INTEGER DEFAULT 5
 );
 INSERT INTO users (id, email) VALUES (1, 'ada@example.com'), (2, 'eve@example.com');
@@ -31,44 +31,54 @@ CREATE TABLE orders (
 INSERT INTO orders VALUES (1, 1, 1, 'pending'), (1, 2, 1, 'paid'), (2, 1, 2, 'pending');
 CREATE VIEW adults AS SELECT id, email FROM users WHERE age >= 18;";
 
-/// A table with many rows, whose columns have limits in their names.
-fn big(quote: char, rows: &str) -> String {
+/// Returns SQL that creates the table `big`, whose columns have the word `limit` in their names,
+/// and fills it with `rows`.
+fn big_table_sql(quote: char, rows: &str) -> String {
     format!(
         "CREATE TABLE big (id INTEGER PRIMARY KEY, note VARCHAR(40), credit_limit INTEGER, \
          {quote}credit limit{quote} INTEGER);\nINSERT INTO big {rows};"
     )
 }
 
-/// The shop on three engines, and a server that has them as profiles.
-struct Shops {
+/// The same tables on three engines, and a server with a profile for each.
+struct ShopDatabases {
     postgres: TestDatabase,
     mariadb: TestDatabase,
     library: Library,
     server: Server,
 }
 
-impl Shops {
-    fn open() -> Self {
+impl ShopDatabases {
+    fn start() -> Self {
         let (postgres, mariadb, library) =
             (TestDatabase::postgres(), TestDatabase::mariadb(), Library::new());
         let counted = |number: &str, from: &str| {
             format!("SELECT {number}, 'credit limit', {number}, 0 FROM {from}")
         };
-        postgres.execute(TABLES);
-        postgres.execute(&big('"', &counted("g", &format!("generate_series(1, {ROWS}) AS g"))));
+        postgres.execute(TABLES_SQL);
+        postgres.execute(&big_table_sql(
+            '"',
+            &counted("g", &format!("generate_series(1, {BIG_TABLE_ROWS}) AS g")),
+        ));
         postgres.execute("ANALYZE");
-        run_each(&mariadb, TABLES);
-        run_each(&mariadb, &big('`', &counted("seq", &format!("seq_1_to_{ROWS}"))));
+        execute_each(&mariadb, TABLES_SQL);
+        execute_each(
+            &mariadb,
+            &big_table_sql('`', &counted("seq", &format!("seq_1_to_{BIG_TABLE_ROWS}"))),
+        );
         let numbers = format!(
-            "(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS}) \
+            "(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {BIG_TABLE_ROWS}) \
              SELECT i FROM n)"
         );
         let file = library.file_path("shop.db");
-        run(&file, &format!("{TABLES}{}", big('"', &counted("i", &numbers))));
+        execute_on_file(
+            &file,
+            &format!("{TABLES_SQL}{}", big_table_sql('"', &counted("i", &numbers))),
+        );
         let settings = [
-            profile("postgres", &postgres.target()),
-            profile("mariadb", &mariadb.target()),
-            profile("sqlite", &ConnectionTarget::Sqlite(file)),
+            profile_settings("postgres", &postgres.target()),
+            profile_settings("mariadb", &mariadb.target()),
+            profile_settings("sqlite", &ConnectionTarget::Sqlite(file)),
         ];
         let server = library.serve_with_settings(&settings.concat());
         Self { postgres, mariadb, library, server }
@@ -78,32 +88,32 @@ impl Shops {
         self.server.client()
     }
 
-    /// Runs statements beside the program, on the database of this profile.
-    fn run(&self, profile: &str, statements: &str) {
+    /// Executes statements on the database of this profile, without the server under test.
+    fn execute(&self, profile: &str, statements: &str) {
         match profile {
             "postgres" => self.postgres.execute(statements),
-            "mariadb" => run_each(&self.mariadb, statements),
-            _ => run(&self.library.file_path("shop.db"), statements),
+            "mariadb" => execute_each(&self.mariadb, statements),
+            _ => execute_on_file(&self.library.file_path("shop.db"), statements),
         }
     }
 }
 
-/// Runs statements one by one, each on lines of its own.
-fn run_each(database: &TestDatabase, statements: &str) {
+/// Executes statements one by one. They are separated by a semicolon at the end of a line.
+fn execute_each(database: &TestDatabase, statements: &str) {
     for statement in statements.split(";\n") {
         database.execute(statement);
     }
 }
 
-/// Runs statements on a file.
-#[expect(clippy::disallowed_methods, reason = "a file of somebody else")]
-fn run(file: &std::path::Path, statements: &str) {
+/// Executes statements on a SQLite file.
+#[expect(clippy::disallowed_methods, reason = "the file belongs to another program")]
+fn execute_on_file(file: &std::path::Path, statements: &str) {
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     rusqlite::Connection::open(file).unwrap().execute_batch(statements).unwrap();
 }
 
-/// A profile as it stands in the settings.
-fn profile(name: &str, target: &ConnectionTarget) -> String {
+/// Returns the settings of a profile.
+fn profile_settings(name: &str, target: &ConnectionTarget) -> String {
     let (engine, server) = match target {
         ConnectionTarget::Postgres(server) => ("postgres", server),
         ConnectionTarget::MySql(server) => ("mysql", server),
@@ -122,15 +132,15 @@ fn profile(name: &str, target: &ConnectionTarget) -> String {
     )
 }
 
-/// The same arguments for this profile.
-fn of(profile: &str, arguments: &Value) -> Value {
+/// Returns the arguments with the profile added.
+fn with_profile(profile: &str, arguments: &Value) -> Value {
     let mut arguments = arguments.clone();
     arguments["profile"] = json!(profile);
     arguments
 }
 
-/// What a tool answers: its text, and the structured content that says the same.
-fn answer(client: &HttpClient<'_>, tool: &str, arguments: &Value) -> (String, Value) {
+/// Calls a tool that must succeed and returns its text and its structured content.
+fn call_tool(client: &HttpClient<'_>, tool: &str, arguments: &Value) -> (String, Value) {
     let mut result = client.tool_result(tool, arguments);
     assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
     let text = result["content"][0]["text"].as_str().unwrap().to_owned();
@@ -138,8 +148,8 @@ fn answer(client: &HttpClient<'_>, tool: &str, arguments: &Value) -> (String, Va
 }
 
 #[test]
-fn tools_for_databases_keep_their_order_and_name_the_profiles() {
-    let shops = Shops::open();
+fn database_tools_keep_order_and_list_profiles() {
+    let shops = ShopDatabases::start();
     let listed =
         |client: &HttpClient<'_>| client.call_method("tools/list", &json!({}))["tools"].clone();
     let first = listed(&shops.client());
@@ -159,8 +169,8 @@ fn tools_for_databases_keep_their_order_and_name_the_profiles() {
 }
 
 #[test]
-fn a_profile_must_be_named_where_there_are_several() {
-    let shops = Shops::open();
+fn profile_is_required_if_there_are_several() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for (tool, arguments) in [
         ("query_database", json!({ "query": "SELECT 1" })),
@@ -170,14 +180,14 @@ fn a_profile_must_be_named_where_there_are_several() {
     ] {
         let said = client.expect_tool_error(tool, &arguments);
         assert!(said.contains("profile is required") && said.contains("mariadb"), "{tool}: {said}");
-        let said = client.expect_tool_error(tool, &of("cellar", &arguments));
+        let said = client.expect_tool_error(tool, &with_profile("cellar", &arguments));
         assert!(said.contains("`cellar`"), "{tool}: {said}");
     }
 }
 
 #[test]
-fn answers_and_errors_name_no_host_and_no_user() {
-    let shops = Shops::open();
+fn results_and_errors_disclose_no_host_or_user() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     let user = shops.postgres.server().user;
     for profile in PROFILES {
@@ -188,17 +198,17 @@ fn answers_and_errors_name_no_host_and_no_user() {
             ("get_schema_info", json!({})),
             ("query_database", json!({ "query": "SELECT 1" })),
         ] {
-            let said = client.tool_result(tool, &of(profile, &arguments)).to_string();
+            let said = client.tool_result(tool, &with_profile(profile, &arguments)).to_string();
             assert!(!said.contains("127.0.0.1") && !said.contains(&user), "{tool}: {said}");
         }
     }
 }
 
 #[test]
-fn a_disabled_tool_is_gone_and_read_resource_cannot_be_disabled() {
+fn disabled_tool_is_not_listed_or_callable() {
     let library = Library::new();
-    run(&library.file_path("shop.db"), TABLES);
-    let lite = profile("only", &ConnectionTarget::Sqlite(library.file_path("shop.db")));
+    execute_on_file(&library.file_path("shop.db"), TABLES_SQL);
+    let lite = profile_settings("only", &ConnectionTarget::Sqlite(library.file_path("shop.db")));
     let server =
         library.serve_with_settings(&format!("[tools]\ndisabled = [\"query_database\"]\n{lite}"));
     let client = server.client();
@@ -208,8 +218,8 @@ fn a_disabled_tool_is_gone_and_read_resource_cannot_be_disabled() {
     let call = json!({ "name": "query_database", "arguments": { "query": "SELECT 1" } });
     let (code, said) = client.expect_error("tools/call", &call);
     assert!(code == -32_602 && said.contains("switched off"), "{said}");
-    let (text, _) = answer(&client, "count_rows", &json!({ "table": "users" }));
-    assert!(text.ends_with("Count: 2"), "the only profile need not be named: {text}");
+    let (text, _) = call_tool(&client, "count_rows", &json!({ "table": "users" }));
+    assert!(text.ends_with("Count: 2"), "a single profile is the default: {text}");
     let settings = library.write_file("more.toml", "[tools]\ndisabled = [\"read_resource\"]");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--config", settings.to_str().unwrap()];
     let done = library.run(&arguments);

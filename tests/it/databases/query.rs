@@ -1,26 +1,26 @@
-//! `query_database`: pages of rows.
+//! End-to-end tests of `query_database`: pages of rows.
 
 use std::{io::ErrorKind, net::TcpListener};
 
 use serde_json::{Value, json};
 
-use super::{PROFILES, ROWS, Shops, answer, of};
+use super::{BIG_TABLE_ROWS, PROFILES, ShopDatabases, call_tool, with_profile};
 use crate::support::McpClient as _;
 
 const TOOL: &str = "query_database";
 
-/// How many rows came.
-fn count(structured: &Value) -> usize {
+/// Returns the number of rows in a result.
+fn row_count(structured: &Value) -> usize {
     structured["rows"].as_array().unwrap().len()
 }
 
 #[test]
-fn a_page_says_database_statement_and_rows() {
-    let shops = Shops::open();
+fn page_contains_database_statement_and_rows() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
-        let asked = of(profile, &json!({ "query": "SELECT 1 AS a, 'x' AS b" }));
-        let (text, structured) = answer(&client, TOOL, &asked);
+        let asked = with_profile(profile, &json!({ "query": "SELECT 1 AS a, 'x' AS b" }));
+        let (text, structured) = call_tool(&client, TOOL, &asked);
         let head = format!("Database: {profile}\n\nSQL Query:\nSELECT 1 AS a, 'x' AS b\n\n");
         assert_eq!(text, format!("{head}Results (1 rows):\n[\n  {{\"a\": 1, \"b\": \"x\"}}\n]"));
         assert_eq!(
@@ -29,15 +29,16 @@ fn a_page_says_database_statement_and_rows() {
                 "database": profile, "columns": ["a", "b"], "rows": [[1, "x"]], "truncated": false,
             })
         );
-        let asked = of(profile, &json!({ "sql": "SELECT 1 AS a, 'x' AS b", "format": "tsv" }));
-        let (text, _) = answer(&client, TOOL, &asked);
+        let asked =
+            with_profile(profile, &json!({ "sql": "SELECT 1 AS a, 'x' AS b", "format": "tsv" }));
+        let (text, _) = call_tool(&client, TOOL, &asked);
         assert_eq!(text, format!("{head}Results (1 rows):\na\tb\n1\tx"));
     }
 }
 
 #[test]
-fn a_limit_is_what_it_says_or_a_hundred() {
-    let shops = Shops::open();
+fn invalid_limit_defaults_to_hundred() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for (limit, rows) in [
         (None, 100),
@@ -49,13 +50,13 @@ fn a_limit_is_what_it_says_or_a_hundred() {
         (Some(json!(1)), 1),
         (Some(json!(1_000)), 1_000),
     ] {
-        let mut asked = of("sqlite", &json!({ "query": "SELECT id FROM big" }));
+        let mut asked = with_profile("sqlite", &json!({ "query": "SELECT id FROM big" }));
         if let Some(limit) = &limit {
             asked["limit"] = limit.clone();
         }
-        let (_, structured) = answer(&client, TOOL, &asked);
+        let (_, structured) = call_tool(&client, TOOL, &asked);
         assert_eq!(
-            (count(&structured), &structured["truncated"]),
+            (row_count(&structured), &structured["truncated"]),
             (rows, &json!(true)),
             "{limit:?}"
         );
@@ -63,8 +64,8 @@ fn a_limit_is_what_it_says_or_a_hundred() {
 }
 
 #[test]
-fn the_word_limit_lifts_no_cap() {
-    let shops = Shops::open();
+fn row_cap_ignores_limit_in_query_text() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
         for query in [
@@ -76,40 +77,41 @@ fn the_word_limit_lifts_no_cap() {
             "WITH r AS (SELECT * FROM big LIMIT 5000) SELECT * FROM r",
         ] {
             let (text, structured) =
-                answer(&client, TOOL, &of(profile, &json!({ "query": query })));
-            assert_eq!(count(&structured), 100, "{profile}: {query}");
+                call_tool(&client, TOOL, &with_profile(profile, &json!({ "query": query })));
+            assert_eq!(row_count(&structured), 100, "{profile}: {query}");
             assert!(text.contains("more available - use offset=100 for next page"), "{text}");
         }
         let all = json!({ "query": "SELECT * FROM big LIMIT 30000", "limit": 1_000 });
-        let (_, structured) = answer(&client, TOOL, &of(profile, &all));
-        assert_eq!((count(&structured), &structured["next_offset"]), (1_000, &json!(1_000)));
+        let (_, structured) = call_tool(&client, TOOL, &with_profile(profile, &all));
+        assert_eq!((row_count(&structured), &structured["next_offset"]), (1_000, &json!(1_000)));
         let few = json!({ "query": "SELECT * FROM big LIMIT 3" });
-        let (_, structured) = answer(&client, TOOL, &of(profile, &few));
-        assert_eq!((count(&structured), &structured["truncated"]), (3, &json!(false)));
+        let (_, structured) = call_tool(&client, TOOL, &with_profile(profile, &few));
+        assert_eq!((row_count(&structured), &structured["truncated"]), (3, &json!(false)));
     }
 }
 
 #[test]
-fn semicolons_and_comments_at_the_end_do_no_harm() {
-    let shops = Shops::open();
+fn trailing_semicolons_and_comments_are_accepted() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
         for query in ["SELECT 1;", "SELECT 1;;;", "SELECT 1 ; -- done", "SELECT '1;2';"] {
-            let (_, structured) = answer(&client, TOOL, &of(profile, &json!({ "query": query })));
-            assert_eq!(count(&structured), 1, "{profile}: {query}");
+            let (_, structured) =
+                call_tool(&client, TOOL, &with_profile(profile, &json!({ "query": query })));
+            assert_eq!(row_count(&structured), 1, "{profile}: {query}");
         }
     }
 }
 
 #[test]
-fn pages_follow_each_other_in_the_order_of_the_query() {
-    let shops = Shops::open();
+fn pages_follow_query_order() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
         let page = |offset: u64| {
             let query = "SELECT id, id FROM big ORDER BY id DESC";
             let asked = json!({ "query": query, "limit": 100, "offset": offset });
-            answer(&client, TOOL, &of(profile, &asked))
+            call_tool(&client, TOOL, &with_profile(profile, &asked))
         };
         let (text, second) = page(100);
         assert!(
@@ -117,24 +119,28 @@ fn pages_follow_each_other_in_the_order_of_the_query() {
         );
         let ids: Vec<u64> =
             second["rows"].as_array().unwrap().iter().map(|row| row[1].as_u64().unwrap()).collect();
-        assert_eq!(ids, (ROWS - 199..=ROWS - 100).rev().collect::<Vec<_>>(), "{profile}");
+        assert_eq!(
+            ids,
+            (BIG_TABLE_ROWS - 199..=BIG_TABLE_ROWS - 100).rev().collect::<Vec<_>>(),
+            "{profile}"
+        );
         assert_eq!(second["next_offset"], 200);
-        let (text, last) = page(ROWS - 50);
+        let (text, last) = page(BIG_TABLE_ROWS - 50);
         assert!(text.contains("Results (rows 2451-2500):"), "{text}");
-        assert_eq!((count(&last), last.get("next_offset")), (50, None));
-        let (text, beyond) = page(ROWS + 500);
+        assert_eq!((row_count(&last), last.get("next_offset")), (50, None));
+        let (text, beyond) = page(BIG_TABLE_ROWS + 500);
         assert!(text.contains("Results (0 rows from offset 3000):\n[]"), "{text}");
-        assert_eq!((count(&beyond), &beyond["truncated"]), (0, &json!(false)));
+        assert_eq!((row_count(&beyond), &beyond["truncated"]), (0, &json!(false)));
     }
 }
 
 #[test]
-fn columns_of_the_same_name_keep_their_values() {
-    let shops = Shops::open();
+fn duplicate_column_names_keep_their_values() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
-        let asked = of(profile, &json!({ "query": "SELECT 1 AS a, 2 AS a" }));
-        let (text, structured) = answer(&client, TOOL, &asked);
+        let asked = with_profile(profile, &json!({ "query": "SELECT 1 AS a, 2 AS a" }));
+        let (text, structured) = call_tool(&client, TOOL, &asked);
         assert!(text.contains("[\"a\",\"a\"]\n\nResults (1 rows):\n[\n  [1, 2]\n]"), "{text}");
         assert_eq!(
             (&structured["columns"], &structured["rows"]),
@@ -144,8 +150,8 @@ fn columns_of_the_same_name_keep_their_values() {
 }
 
 #[test]
-fn a_write_is_refused_and_changes_nothing() {
-    let shops = Shops::open();
+fn writes_are_rejected_without_side_effects() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
         for query in [
@@ -155,53 +161,55 @@ fn a_write_is_refused_and_changes_nothing() {
             "SELECT 1; DROP TABLE users",
             "CREATE TABLE evil (id INTEGER)",
         ] {
-            let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "query": query })));
+            let said =
+                client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "query": query })));
             assert!(said.contains("read-only"), "{profile}: {query}: {said}");
         }
-        let left = of(profile, &json!({ "table": "users" }));
-        assert!(answer(&client, "count_rows", &left).0.ends_with("Count: 2"), "{profile}");
+        let left = with_profile(profile, &json!({ "table": "users" }));
+        assert!(call_tool(&client, "count_rows", &left).0.ends_with("Count: 2"), "{profile}");
     }
 }
 
 #[test]
-fn an_address_in_a_query_is_never_connected_to() {
-    let shops = Shops::open();
+fn address_in_query_is_never_connected_to() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
     for profile in PROFILES {
         let query = format!("SELECT 1 at postgres://attacker@{address}/db");
-        client.expect_tool_error(TOOL, &of(profile, &json!({ "query": query })));
+        client.expect_tool_error(TOOL, &with_profile(profile, &json!({ "query": query })));
         let quoted = format!("SELECT 'postgres://attacker@{address}/db' AS a");
-        let (_, structured) = answer(&client, TOOL, &of(profile, &json!({ "query": quoted })));
-        assert_eq!(count(&structured), 1);
+        let (_, structured) =
+            call_tool(&client, TOOL, &with_profile(profile, &json!({ "query": quoted })));
+        assert_eq!(row_count(&structured), 1);
     }
     assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
 }
 
 #[test]
-fn every_value_is_one_cell_of_a_line() {
-    let shops = Shops::open();
+fn tsv_values_are_escaped_into_single_cells() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     let query = "SELECT NULL AS n, E'a\\tb\\nc\\rd' AS t, 9223372036854775807 AS i, 3.14159 AS d, \
                  true AS b, ARRAY['a', 'b'] AS l, '{\"key\":\"value\"}'::json AS o, \
                  '2024-06-15T10:30:00Z'::text AS m";
-    let asked = of("postgres", &json!({ "query": query, "format": "tsv" }));
-    let (text, _) = answer(&client, TOOL, &asked);
+    let asked = with_profile("postgres", &json!({ "query": query, "format": "tsv" }));
+    let (text, _) = call_tool(&client, TOOL, &asked);
     let line = "\ta\\tb\\nc\\rd\t9223372036854775807\t3.14159\ttrue\t[\"a\",\"b\"]\t\
                 {\"key\":\"value\"}\t2024-06-15T10:30:00Z";
     assert!(text.ends_with(&format!("n\tt\ti\td\tb\tl\to\tm\n{line}")), "{text}");
     let none = json!({ "query": "SELECT id, email FROM users WHERE id = 0", "format": "tsv" });
     for profile in PROFILES {
-        let (text, _) = answer(&client, TOOL, &of(profile, &none));
+        let (text, _) = call_tool(&client, TOOL, &with_profile(profile, &none));
         assert!(text.ends_with("Results (0 rows):\nid\temail"), "{profile}: {text}");
     }
 }
 
 #[test]
-fn plans_and_settings_have_pages_too() {
-    let shops = Shops::open();
+fn explain_show_and_pragma_are_paged() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for (profile, query) in [
         ("postgres", "EXPLAIN SELECT * FROM users JOIN orders ON user_id = id ORDER BY email"),
@@ -210,12 +218,12 @@ fn plans_and_settings_have_pages_too() {
     ] {
         let page = |offset: usize, limit: usize| {
             let asked = json!({ "query": query, "offset": offset, "limit": limit });
-            answer(&client, TOOL, &of(profile, &asked)).1
+            call_tool(&client, TOOL, &with_profile(profile, &asked)).1
         };
         let all = page(0, 100);
         let one = page(1, 1);
-        assert!(count(&all) > 2, "{all}");
-        assert_eq!((&one["rows"][0], count(&one)), (&all["rows"][1], 1), "{profile}");
+        assert!(row_count(&all) > 2, "{all}");
+        assert_eq!((&one["rows"][0], row_count(&one)), (&all["rows"][1], 1), "{profile}");
         assert_eq!(one["next_offset"], 2, "{profile}");
     }
 }

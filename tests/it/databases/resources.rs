@@ -1,21 +1,23 @@
-//! `read_resource`, and which program keeps a database.
+//! End-to-end tests of `read_resource` and of the system information of each database.
 
 use serde_json::{Value, json};
 use vademecum_sql::ConnectionTarget;
 
-use super::{Shops, TABLES, answer, of, profile, run};
+use super::{
+    ShopDatabases, TABLES_SQL, call_tool, execute_on_file, profile_settings, with_profile,
+};
 use crate::support::{Library, McpClient as _, TestDatabase};
 
 const TOOL: &str = "read_resource";
 
-/// What a resource says, as JSON.
-fn system(contents: &Value) -> Value {
+/// Parses the text of a resource as JSON.
+fn parse_system_info(contents: &Value) -> Value {
     serde_json::from_str(contents["text"].as_str().unwrap()).unwrap()
 }
 
 #[test]
-fn the_system_of_each_database_is_a_resource() {
-    let shops = Shops::open();
+fn system_info_of_each_database_is_readable() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for (uri, product, version) in [
         (
@@ -26,8 +28,8 @@ fn the_system_of_each_database_is_a_resource() {
         ("mysql://system_info", "mariadb_version", shops.mariadb.query_value("SELECT VERSION()")),
         ("sqlite://system_info", "sqlite_version", rusqlite::version().to_owned()),
     ] {
-        let (text, structured) = answer(&client, TOOL, &json!({ "uri": uri }));
-        let told = system(&structured["contents"][0]);
+        let (text, structured) = call_tool(&client, TOOL, &json!({ "uri": uri }));
+        let told = parse_system_info(&structured["contents"][0]);
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), told);
         assert_eq!(told[product], version, "{told}");
         assert!(told["full_version"].as_str().unwrap().contains(&version), "{told}");
@@ -36,21 +38,25 @@ fn the_system_of_each_database_is_a_resource() {
         {
             assert!(told[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {told}");
         }
-        assert_eq!(told.as_object().unwrap().len(), 7, "no host, no user: {told}");
+        assert_eq!(
+            told.as_object().unwrap().len(),
+            7,
+            "unexpected fields, possibly host or user: {told}"
+        );
         let read = client.call_method("resources/read", &json!({ "uri": uri }));
-        assert_eq!(system(&read["contents"][0]), told);
+        assert_eq!(parse_system_info(&read["contents"][0]), told);
         assert_eq!(read["contents"][0]["mimeType"], "application/json");
     }
     let number = shops.postgres.query_value("SHOW server_version_num");
-    let (_, structured) = answer(&client, TOOL, &json!({ "uri": "pg://system_info" }));
-    assert_eq!(system(&structured["contents"][0])["version_number"], number);
+    let (_, structured) = call_tool(&client, TOOL, &json!({ "uri": "pg://system_info" }));
+    assert_eq!(parse_system_info(&structured["contents"][0])["version_number"], number);
 }
 
 #[test]
-fn what_can_be_read_is_listed() {
-    let shops = Shops::open();
+fn readable_resources_are_listed() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
-    let (text, structured) = answer(&client, TOOL, &json!({ "list": true }));
+    let (text, structured) = call_tool(&client, TOOL, &json!({ "list": true }));
     let listed = client.call_method("resources/list", &json!({}));
     let uris = |list: &Value| -> Vec<String> {
         let list = list.as_array().unwrap().iter();
@@ -67,7 +73,7 @@ fn what_can_be_read_is_listed() {
     assert_eq!(uris(&listed["resources"]), expected);
     for uri in expected {
         assert!(text.contains(&format!("URI: {uri}\n")), "{text}");
-        let (text, _) = answer(&client, TOOL, &json!({ "uri": uri }));
+        let (text, _) = call_tool(&client, TOOL, &json!({ "uri": uri }));
         assert!(serde_json::from_str::<Value>(&text).unwrap().is_object(), "{text}");
     }
     let said = client.expect_tool_error(TOOL, &json!({}));
@@ -75,31 +81,31 @@ fn what_can_be_read_is_listed() {
 }
 
 #[test]
-fn several_databases_of_one_engine_are_told_apart_by_their_profiles() {
+fn same_engine_databases_are_distinguished_by_profile() {
     let (postgres, library) = (TestDatabase::postgres(), Library::new());
-    run(&library.file_path("shop.db"), TABLES);
+    execute_on_file(&library.file_path("shop.db"), TABLES_SQL);
     let settings = [
-        profile("one", &postgres.target()),
-        profile("two", &postgres.target()),
-        profile("file", &ConnectionTarget::Sqlite(library.file_path("shop.db"))),
+        profile_settings("one", &postgres.target()),
+        profile_settings("two", &postgres.target()),
+        profile_settings("file", &ConnectionTarget::Sqlite(library.file_path("shop.db"))),
     ];
     let server = library.serve_with_settings(&settings.concat());
     let client = server.client();
-    let (text, _) = answer(&client, TOOL, &json!({ "list": true }));
+    let (text, _) = call_tool(&client, TOOL, &json!({ "list": true }));
     for uri in ["pg://one/system_info", "pg://two/system_info", "sqlite://system_info"] {
         assert!(text.contains(&format!("URI: {uri}\n")), "{text}");
-        let (_, structured) = answer(&client, TOOL, &json!({ "uri": uri }));
+        let (_, structured) = call_tool(&client, TOOL, &json!({ "uri": uri }));
         assert_eq!(structured["contents"][0]["uri"], uri);
     }
     let said = client.expect_tool_error(TOOL, &json!({ "uri": "pg://system_info" }));
     assert!(said.contains("pg://one/system_info, pg://two/system_info"), "{said}");
-    let named = of("two", &json!({ "uri": "pg://system_info" }));
-    answer(&client, TOOL, &named);
+    let named = with_profile("two", &json!({ "uri": "pg://system_info" }));
+    call_tool(&client, TOOL, &named);
 }
 
 #[test]
-fn what_is_not_there_is_a_failure_of_the_request() {
-    let shops = Shops::open();
+fn missing_resource_is_a_protocol_error() {
+    let shops = ShopDatabases::start();
     for uri in ["pg://nope", "pg://nobody/system_info", "nowhere"] {
         let call = json!({ "name": TOOL, "arguments": { "uri": uri } });
         let session = shops.server.open_session();

@@ -1,61 +1,62 @@
-//! `get_schema_info`: tables, views and their columns.
+//! End-to-end tests of `get_schema_info`: tables, views and their columns.
 
 use serde_json::{Value, json};
 
-use super::{PROFILES, Shops, answer, of, profile};
+use super::{PROFILES, ShopDatabases, call_tool, profile_settings, with_profile};
 use crate::support::{HttpClient, Library, McpClient as _, TestDatabase};
 
 const TOOL: &str = "get_schema_info";
 
-const HEAD: &str = "schema\ttable\ttype\ttable_desc\tcolumn\tdata_type\tnullable\tcol_desc\tis_pk\t\
+const HEADER_LINE: &str = "schema\ttable\ttype\ttable_desc\tcolumn\tdata_type\tnullable\tcol_desc\tis_pk\t\
                     is_unique\tfk_ref\tis_indexed\tidentity\tdefault\tis_vector\tvector_dims";
 
-/// The cells of each line below the head.
-fn cells(text: &str) -> Vec<Vec<&str>> {
-    let (_, lines) = text.split_once(&format!("{HEAD}\n")).unwrap_or_else(|| panic!("{text}"));
+/// Returns the cells of each line below the header.
+fn parse_cells(text: &str) -> Vec<Vec<&str>> {
+    let (_, lines) =
+        text.split_once(&format!("{HEADER_LINE}\n")).unwrap_or_else(|| panic!("{text}"));
     let cells: Vec<Vec<&str>> = lines.lines().map(|line| line.split('\t').collect()).collect();
     assert!(cells.iter().all(|cells| cells.len() == 16), "{text}");
     cells
 }
 
-/// The line of a column.
-fn line<'a>(cells: &'a [Vec<&'a str>], table: &str, column: &str) -> &'a [&'a str] {
+/// Returns the cells of the only line for this column.
+fn column_line<'a>(cells: &'a [Vec<&'a str>], table: &str, column: &str) -> &'a [&'a str] {
     let mut found = cells.iter().filter(|cells| cells[1] == table && cells[4] == column);
     let (Some(line), None) = (found.next(), found.next()) else { panic!("{table}.{column}") };
     line
 }
 
-/// What the text says about a part of a database.
-fn text(client: &HttpClient<'_>, profile: &str, part: &Value) -> String {
-    answer(client, TOOL, &of(profile, part)).0
+/// Returns the text result for this part of a database.
+fn schema_text(client: &HttpClient<'_>, profile: &str, part: &Value) -> String {
+    call_tool(client, TOOL, &with_profile(profile, part)).0
 }
 
 #[test]
-fn each_column_is_told_in_sixteen_cells() {
-    let shops = Shops::open();
+fn columns_have_sixteen_cells() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for (profile, schema) in PROFILES.into_iter().zip(["public", shops.mariadb.name(), "main"]) {
-        let (text, structured) = answer(&client, TOOL, &of(profile, &json!({})));
-        assert!(text.starts_with(&format!("Database: {profile}\n\n{HEAD}\n")), "{text}");
-        let cells = cells(&text);
+        let (text, structured) = call_tool(&client, TOOL, &with_profile(profile, &json!({})));
+        assert!(text.starts_with(&format!("Database: {profile}\n\n{HEADER_LINE}\n")), "{text}");
+        let cells = parse_cells(&text);
         assert!(cells.iter().all(|cells| cells[0] == schema), "{text}");
-        let id = line(&cells, "users", "id");
+        let id = column_line(&cells, "users", "id");
         assert_eq!((id[2], id[6], id[8], id[9], id[11]), ("TABLE", "NO", "true", "false", "true"));
-        let email = line(&cells, "users", "email");
+        let email = column_line(&cells, "users", "email");
         assert_eq!((email[6], email[8], email[9], email[11]), ("NO", "false", "true", "true"));
-        let age = line(&cells, "users", "age");
+        let age = column_line(&cells, "users", "age");
         assert_eq!(
             (age[6], age[11], age[13], age[14], age[15]),
             ("YES", "false", "5", "false", "0")
         );
-        let user = line(&cells, "orders", "user_id");
+        let user = column_line(&cells, "orders", "user_id");
         assert_eq!(user[10], format!("{schema}.users.id"), "{profile}");
         for key in ["number", "line"] {
-            let key = line(&cells, "orders", key);
+            let key = column_line(&cells, "orders", key);
             assert_eq!((key[6], key[8], key[9]), ("NO", "true", "false"), "{profile}");
         }
-        assert_eq!(line(&cells, "adults", "email")[2], "VIEW");
-        line(&cells, "big", "credit limit");
+        assert_eq!(column_line(&cells, "adults", "email")[2], "VIEW");
+        column_line(&cells, "big", "credit limit");
         let tables = structured["tables"].as_array().unwrap();
         assert_eq!((tables.len(), &structured["truncated"]), (4, &json!(false)));
         let columns: usize =
@@ -65,53 +66,58 @@ fn each_column_is_told_in_sixteen_cells() {
 }
 
 #[test]
-fn a_part_can_be_named_and_a_table_only_with_its_schema() {
-    let shops = Shops::open();
+fn table_name_requires_schema_name() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for (profile, schema) in PROFILES.into_iter().zip(["public", shops.mariadb.name(), "main"]) {
         let one = json!({ "schema_name": schema, "table_name": "users" });
-        let said = text(&client, profile, &one);
-        assert!(cells(&said).iter().all(|cells| cells[1] == "users"), "{said}");
-        assert_eq!(cells(&said).len(), 3);
-        let all = text(&client, profile, &json!({ "schema_name": schema, "compact": true }));
+        let said = schema_text(&client, profile, &one);
+        assert!(parse_cells(&said).iter().all(|cells| cells[1] == "users"), "{said}");
+        assert_eq!(parse_cells(&said).len(), 3);
+        let all = schema_text(&client, profile, &json!({ "schema_name": schema, "compact": true }));
         assert!(all.contains("\n\nschema\ttable\ttype\ttable_desc\n"), "{all}");
         assert!(
             all.contains(&format!("\n{schema}\tusers\tTABLE\t")) && !all.contains("email"),
             "{all}"
         );
-        let said = client.expect_tool_error(TOOL, &of(profile, &json!({ "table_name": "users" })));
+        let said = client
+            .expect_tool_error(TOOL, &with_profile(profile, &json!({ "table_name": "users" })));
         assert_eq!(said, "table_name requires schema_name to be specified");
         let nowhere = json!({ "schema_name": "nowhere" });
-        let said = text(&client, profile, &nowhere);
+        let said = schema_text(&client, profile, &nowhere);
         assert!(said.contains("No tables found") && said.contains("'nowhere'"), "{said}");
-        let said = text(&client, profile, &json!({ "schema_name": schema, "table_name": "user" }));
+        let said =
+            schema_text(&client, profile, &json!({ "schema_name": schema, "table_name": "user" }));
         assert!(said.contains(&format!("'{schema}.user' not found")), "{said}");
     }
 }
 
 #[test]
-fn what_others_change_is_seen_at_once() {
-    let shops = Shops::open();
+fn external_schema_changes_are_visible_immediately() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for profile in PROFILES {
-        assert!(!text(&client, profile, &json!({})).contains("\tlate\t"));
-        shops.run(profile, "CREATE TABLE late (id INTEGER)");
-        assert!(text(&client, profile, &json!({})).contains("\tlate\t"), "{profile}");
-        shops.run(profile, "DROP TABLE late");
-        assert!(!text(&client, profile, &json!({})).contains("\tlate\t"), "{profile}");
+        assert!(!schema_text(&client, profile, &json!({})).contains("\tlate\t"));
+        shops.execute(profile, "CREATE TABLE late (id INTEGER)");
+        assert!(schema_text(&client, profile, &json!({})).contains("\tlate\t"), "{profile}");
+        shops.execute(profile, "DROP TABLE late");
+        assert!(!schema_text(&client, profile, &json!({})).contains("\tlate\t"), "{profile}");
     }
 }
 
 #[test]
-fn more_than_ten_tables_are_summed_up() {
-    let shops = Shops::open();
+fn summary_replaces_more_than_ten_tables() {
+    let shops = ShopDatabases::start();
     let client = shops.client();
     for (profile, schema) in PROFILES.into_iter().zip(["public", shops.mariadb.name(), "main"]) {
         let more = [0, 1, 2, 3, 4, 5].map(|at| format!("CREATE TABLE more_{at} (id INTEGER)"));
-        shops.run(profile, &more.join(";\n"));
-        assert!(cells(&text(&client, profile, &json!({}))).len() > 10, "ten are shown whole");
-        shops.run(profile, "CREATE TABLE last_one (id INTEGER)");
-        let (said, structured) = answer(&client, TOOL, &of(profile, &json!({})));
+        shops.execute(profile, &more.join(";\n"));
+        assert!(
+            parse_cells(&schema_text(&client, profile, &json!({}))).len() > 10,
+            "ten tables are listed in full"
+        );
+        shops.execute(profile, "CREATE TABLE last_one (id INTEGER)");
+        let (said, structured) = call_tool(&client, TOOL, &with_profile(profile, &json!({})));
         for part in [
             "Database Schema Summary",
             "Found 11 tables across 1 schemas.",
@@ -124,16 +130,16 @@ fn more_than_ten_tables_are_summed_up() {
         }
         assert_eq!((&structured["found"], structured.get("tables")), (&json!(11), None));
         assert_eq!(structured["schemas"][0]["tables"], 11);
-        let whole = text(&client, profile, &json!({ "schema_name": schema }));
-        line(&cells(&whole), "last_one", "id");
-        let names = text(&client, profile, &json!({ "compact": true }));
+        let whole = schema_text(&client, profile, &json!({ "schema_name": schema }));
+        column_line(&parse_cells(&whole), "last_one", "id");
+        let names = schema_text(&client, profile, &json!({ "compact": true }));
         assert!(names.contains("\tlast_one\tTABLE") && !names.contains("Summary"), "{names}");
     }
 }
 
-/// What only `PostgreSQL` has.
+/// Covers features that only `PostgreSQL` has.
 #[test]
-fn keys_partitions_comments_and_identities_of_postgres_are_told() {
+fn postgres_keys_partitions_comments_and_identities_are_listed() {
     let (postgres, library) = (TestDatabase::postgres(), Library::new());
     postgres.execute(
         "CREATE SCHEMA sales;
@@ -156,35 +162,35 @@ fn keys_partitions_comments_and_identities_of_postgres_are_told() {
          CREATE TABLE to_parted (id integer REFERENCES parted);
          CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM users;",
     );
-    let server = library.serve_with_settings(&profile("shop", &postgres.target()));
+    let server = library.serve_with_settings(&profile_settings("shop", &postgres.target()));
     let client = server.client();
-    let said = text(&client, "shop", &json!({}));
-    let lines = cells(&said);
-    let id = line(&lines, "users", "id");
+    let said = schema_text(&client, "shop", &json!({}));
+    let lines = parse_cells(&said);
+    let id = column_line(&lines, "users", "id");
     assert_eq!((id[3], id[5], id[12]), ("User\\taccounts", "bigint", "a"));
-    let number = line(&lines, "users", "number");
+    let number = column_line(&lines, "users", "number");
     assert_eq!((number[9], number[12]), ("true", "d"));
-    let created = line(&lines, "users", "created_at");
+    let created = column_line(&lines, "users", "created_at");
     assert_eq!((created[7], created[13]), ("two\\nlines", "now()"));
-    assert_eq!(line(&lines, "links", "x")[10], "public.third.id, public.users.id");
-    assert_eq!(line(&lines, "links", "a")[10], "sales.keys.a");
-    assert_eq!(line(&lines, "links", "b")[10], "sales.keys.b");
-    assert_eq!(line(&lines, "keys", "b")[0], "sales");
-    assert_eq!(line(&lines, "nothing", "")[2], "TABLE");
-    assert_eq!(line(&lines, "to_parted", "id")[10], "public.parted.id");
-    assert_eq!(line(&lines, "counted", "n")[2], "MATERIALIZED VIEW");
+    assert_eq!(column_line(&lines, "links", "x")[10], "public.third.id, public.users.id");
+    assert_eq!(column_line(&lines, "links", "a")[10], "sales.keys.a");
+    assert_eq!(column_line(&lines, "links", "b")[10], "sales.keys.b");
+    assert_eq!(column_line(&lines, "keys", "b")[0], "sales");
+    assert_eq!(column_line(&lines, "nothing", "")[2], "TABLE");
+    assert_eq!(column_line(&lines, "to_parted", "id")[10], "public.parted.id");
+    assert_eq!(column_line(&lines, "counted", "n")[2], "MATERIALIZED VIEW");
     assert!(!lines.iter().any(|cells| cells[1] == "parted_1"), "{said}");
-    line(&lines, "parted", "id");
+    column_line(&lines, "parted", "id");
     let partitions = json!({ "schema_name": "public", "include_partitions": true });
-    line(&cells(&text(&client, "shop", &partitions)), "parted_1", "id");
+    column_line(&parse_cells(&schema_text(&client, "shop", &partitions)), "parted_1", "id");
     let named = json!({ "schema_name": "public", "table_name": "parted_1" });
-    line(&cells(&text(&client, "shop", &named)), "parted_1", "id");
-    let sales = text(&client, "shop", &json!({ "schema_name": "sales" }));
-    assert_eq!(cells(&sales).len(), 2);
+    column_line(&parse_cells(&schema_text(&client, "shop", &named)), "parted_1", "id");
+    let sales = schema_text(&client, "shop", &json!({ "schema_name": "sales" }));
+    assert_eq!(parse_cells(&sales).len(), 2);
 }
 
 #[test]
-fn columns_with_vectors_are_told_and_found() {
+fn vector_columns_are_listed_with_dimensions() {
     let (vectors, library) = (TestDatabase::pgvector(), Library::new());
     vectors.execute(
         "CREATE TABLE wiki (
@@ -193,29 +199,30 @@ fn columns_with_vectors_are_told_and_found() {
          CREATE TABLE plain (id integer);
          CREATE VIEW seen AS SELECT id, small FROM wiki;",
     );
-    let server = library.serve_with_settings(&profile("shop", &vectors.target()));
+    let server = library.serve_with_settings(&profile_settings("shop", &vectors.target()));
     let client = server.client();
-    let said = text(&client, "shop", &json!({ "vector_tables_only": true }));
-    let lines = cells(&said);
+    let said = schema_text(&client, "shop", &json!({ "vector_tables_only": true }));
+    let lines = parse_cells(&said);
     assert!(!lines.iter().any(|cells| cells[1] == "plain"), "{said}");
     for (column, dimensions) in [("title_embedding", "1536"), ("small", "3"), ("any_size", "0")] {
-        let line = line(&lines, "wiki", column);
+        let line = column_line(&lines, "wiki", column);
         assert_eq!((line[14], line[15]), ("true", dimensions), "{column}");
     }
-    assert_eq!(line(&lines, "wiki", "title")[14], "false");
-    line(&lines, "seen", "small");
-    let names = text(&client, "shop", &json!({ "vector_tables_only": true, "compact": true }));
+    assert_eq!(column_line(&lines, "wiki", "title")[14], "false");
+    column_line(&lines, "seen", "small");
+    let names =
+        schema_text(&client, "shop", &json!({ "vector_tables_only": true, "compact": true }));
     assert!(names.contains("\twiki\tTABLE") && !names.contains("\tplain\t"), "{names}");
     let more = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|at| format!("CREATE TABLE t{at} ()"));
     vectors.execute(&more.join(";"));
-    let summary = text(&client, "shop", &json!({}));
+    let summary = schema_text(&client, "shop", &json!({}));
     assert!(summary.contains("Found 12 tables") && summary.contains("Vector-enabled: seen, wiki"));
 }
 
 #[test]
-fn keys_and_comments_of_mariadb_are_told() {
-    let shops = Shops::open();
-    shops.run(
+fn mariadb_keys_and_comments_are_listed() {
+    let shops = ShopDatabases::start();
+    shops.execute(
         "mariadb",
         "CREATE TABLE commented (
              id INTEGER AUTO_INCREMENT PRIMARY KEY COMMENT 'a\\tb', x INTEGER,
@@ -225,19 +232,19 @@ fn keys_and_comments_of_mariadb_are_told() {
     );
     let name = shops.mariadb.name();
     let part = json!({ "schema_name": name });
-    let said = text(&shops.client(), "mariadb", &part);
-    let lines = cells(&said);
-    let id = line(&lines, "commented", "id");
+    let said = schema_text(&shops.client(), "mariadb", &part);
+    let lines = parse_cells(&said);
+    let id = column_line(&lines, "commented", "id");
     assert_eq!((id[3], id[7], id[12]), ("two\\nlines", "a\\tb", "d"));
-    let x = line(&lines, "commented", "x");
+    let x = column_line(&lines, "commented", "x");
     assert_eq!((x[10], x[13]), (format!("{name}.big.id, {name}.users.id").as_str(), ""));
     assert!(!said.contains("counter"), "{said}");
 }
 
 #[test]
-fn a_view_of_what_is_gone_costs_its_own_columns_only() {
-    let shops = Shops::open();
-    shops.run(
+fn broken_view_loses_only_its_own_columns() {
+    let shops = ShopDatabases::start();
+    shops.execute(
         "sqlite",
         "CREATE TABLE gone (id INTEGER); CREATE VIEW broken AS SELECT id FROM gone; DROP TABLE gone;
          CREATE TABLE linked (
@@ -245,11 +252,11 @@ fn a_view_of_what_is_gone_costs_its_own_columns_only() {
          );
          CREATE VIRTUAL TABLE words USING fts5 (body);",
     );
-    let said = text(&shops.client(), "sqlite", &json!({ "schema_name": "main" }));
-    let lines = cells(&said);
-    assert_eq!(line(&lines, "broken", "")[2], "VIEW");
-    assert_eq!(line(&lines, "users", "id")[12], "d");
-    assert_eq!(line(&lines, "linked", "x")[10], "main.users.id");
-    assert_eq!(line(&lines, "linked", "y")[10], "main.users.email");
+    let said = schema_text(&shops.client(), "sqlite", &json!({ "schema_name": "main" }));
+    let lines = parse_cells(&said);
+    assert_eq!(column_line(&lines, "broken", "")[2], "VIEW");
+    assert_eq!(column_line(&lines, "users", "id")[12], "d");
+    assert_eq!(column_line(&lines, "linked", "x")[10], "main.users.id");
+    assert_eq!(column_line(&lines, "linked", "y")[10], "main.users.email");
     assert!(!said.contains("words_data") && !said.contains("sqlite_"), "{said}");
 }

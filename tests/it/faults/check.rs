@@ -1,21 +1,22 @@
-//! `vademecum check`: what it looks at beside the databases, and whom.
+//! End-to-end tests of `vademecum check` beyond the integrity of databases: permissions, orphaned
+//! files, users and profiles.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
 use serde_json::Value;
 
-use super::{is_sound, lines};
+use super::{assert_healthy, report_lines};
 use crate::support::Library;
 
-fn mode(path: &Path, mode: u32) {
+fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
 #[test]
-fn everything_is_a_line_and_the_same_as_json_under_either_name() {
+fn check_lines_equal_doctor_json() {
     let library = Library::with_lanterns();
     let check = library.run(&["check"]);
-    is_sound(&check);
+    assert_healthy(&check);
     let listed = library.run(&["doctor", "--json"]);
     assert_eq!(listed.code, 0, "{listed:?}");
     let findings = listed.parse_json();
@@ -25,7 +26,7 @@ fn everything_is_a_line_and_the_same_as_json_under_either_name() {
         format!("{}: {}: {}{remedy}", text("level"), text("where"), text("what"))
     };
     let told: Vec<String> = findings.as_array().unwrap().iter().map(line).collect();
-    // How much is free may change meanwhile.
+    // The free disk space may change between the two runs.
     let still = |line: &&str| !line.contains("disk of");
     let told: Vec<&str> = told.iter().map(String::as_str).filter(still).collect();
     assert_eq!(told, check.stdout.lines().filter(still).collect::<Vec<_>>());
@@ -34,20 +35,23 @@ fn everything_is_a_line_and_the_same_as_json_under_either_name() {
 }
 
 #[test]
-fn a_folder_that_others_can_look_into_is_told_with_the_command_that_mends_it() {
+fn readable_folder_is_warned_with_chmod_command() {
     let library = Library::with_lanterns();
     let folder = library.data_folder();
-    mode(&folder, 0o755);
+    set_mode(&folder, 0o755);
     let check = library.run(&["check"]);
-    is_sound(&check);
+    assert_healthy(&check);
     let command = format!("chmod -R go= {}", folder.display());
-    assert!(lines(&check, "warning").iter().any(|line| line.contains(&command)), "{check:?}");
-    mode(&folder, 0o700);
+    assert!(
+        report_lines(&check, "warning").iter().any(|line| line.contains(&command)),
+        "{check:?}"
+    );
+    set_mode(&folder, 0o700);
     assert!(!library.run(&["check"]).stdout.contains("chmod"));
 }
 
 #[test]
-fn what_broken_off_work_left_is_told_and_taken_away_unless_it_is_needed() {
+fn orphans_are_reported_and_removed_if_unneeded() {
     let library = Library::with_lanterns();
     library.write_file("docs/a.md", "# A\n\nText.\n");
     let docs = library.file_path("docs");
@@ -68,21 +72,21 @@ fn what_broken_off_work_left_is_told_and_taken_away_unless_it_is_needed() {
     fs::File::open(&old).unwrap().set_modified(long_ago).unwrap();
     let check = library.run(&["check"]);
     let warned = |path: &Path, level: &str| {
-        lines(&check, level).iter().any(|line| line.contains(&path.display().to_string()))
+        report_lines(&check, level).iter().any(|line| line.contains(&path.display().to_string()))
     };
     assert!(warned(&stray[0], "warning") && warned(&stray[2], "warning"), "{check:?}");
     assert!(warned(&old, "warning") && warned(&new, "warning"), "{check:?}");
     assert!(warned(&needed, "wrong") && check.code == 1, "{check:?}");
     let repaired = library.run(&["check", "--repair"]);
-    assert!(lines(&repaired, "mended").len() >= 3, "{repaired:?}");
+    assert!(report_lines(&repaired, "mended").len() >= 3, "{repaired:?}");
     assert!(stray.iter().all(|path| !path.exists()) && !old.exists(), "{repaired:?}");
     assert!(new.exists() && needed.exists() && collections.join("kb.1.db").exists());
     fs::remove_dir_all(&needed).unwrap();
-    is_sound(&library.run(&["check"]));
+    assert_healthy(&library.run(&["check"]));
 }
 
 #[test]
-fn all_users_are_looked_at_or_the_one_that_is_named() {
+fn check_covers_all_users_or_the_selected_one() {
     let library = Library::new();
     for user in ["ada", "bob"] {
         library.create_key(user);
@@ -93,15 +97,15 @@ fn all_users_are_looked_at_or_the_one_that_is_named() {
     let check = library.run(&["check"]);
     assert_eq!(check.code, 1, "{check:?}");
     assert!(check.stdout.contains("users/ada/chacha.db") && check.stdout.contains("server.db"));
-    assert!(lines(&check, "wrong").iter().all(|line| line.contains("users/bob/chacha.db")));
+    assert!(report_lines(&check, "wrong").iter().all(|line| line.contains("users/bob/chacha.db")));
     let ada = library.run(&["check", "--user", "ada"]);
-    is_sound(&ada);
+    assert_healthy(&ada);
     assert!(!ada.stdout.contains("bob") && !ada.stdout.contains("users/local"), "{ada:?}");
     assert_eq!(library.run(&["check", "--user", "bob"]).code, 1);
 }
 
 #[test]
-fn a_profile_that_cannot_be_reached_is_a_warning_and_one_without_its_secret_is_wrong() {
+fn unreachable_profile_warns_and_missing_secret_fails() {
     let library = Library::with_lanterns();
     let check = |password: &str| {
         let settings = format!(
@@ -113,8 +117,11 @@ fn a_profile_that_cannot_be_reached_is_a_warning_and_one_without_its_secret_is_w
     };
     let secret = library.write_private_file("secret", "guess");
     let away = check(&format!("file:{}", secret.display()));
-    is_sound(&away);
-    assert!(lines(&away, "warning").iter().any(|line| line.contains("profile shop")), "{away:?}");
+    assert_healthy(&away);
+    assert!(
+        report_lines(&away, "warning").iter().any(|line| line.contains("profile shop")),
+        "{away:?}"
+    );
     let lost = check("file:/no/such/secret");
-    assert!(lost.code == 1 && lines(&lost, "wrong")[0].contains("profile shop"), "{lost:?}");
+    assert!(lost.code == 1 && report_lines(&lost, "wrong")[0].contains("profile shop"), "{lost:?}");
 }

@@ -1,5 +1,5 @@
-//! Clocks that went back: what was written is dated later than now, and nothing of
-//! what is changed since is lost by it.
+//! Fault tests of a clock that was set back: existing rows have timestamps in the future, and later
+//! changes must not be lost.
 
 use std::{
     fs::File,
@@ -10,24 +10,24 @@ use rusqlite::named_params;
 use serde_json::{Value, json};
 use vademecum_kit::store::{Database, Durability, Store};
 
-use super::{is_sound, lines};
+use super::{assert_healthy, report_lines};
 use crate::{
     support::{Library, McpClient},
     writing::{create_note, read_note, search_uris},
 };
 
 const SETTINGS: &str = "[tools]\nwrite = true\n[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
-const FUTURE: &str = "2099-01-01T00:00:00.000Z";
+const FUTURE_TIMESTAMP: &str = "2099-01-01T00:00:00.000Z";
 
-/// Changes rows by hand.
-fn change(library: &Library, database: Database, sql: &'static str) {
+/// Executes an update with the parameter `:future` directly on a database.
+fn update_rows(library: &Library, database: Database, sql: &'static str) {
     let store = Store::new(database, &library.data_folder().join("users/local"));
-    let parameters = named_params! { ":future": FUTURE };
+    let parameters = named_params! { ":future": FUTURE_TIMESTAMP };
     store.write(Durability::Full, |writer| writer.execute(sql, parameters).map(drop)).unwrap();
 }
 
 #[test]
-fn a_note_that_is_dated_in_the_future_is_changed_and_found_like_any_other() {
+fn note_with_future_date_is_updated_and_found() {
     let library = Library::new();
     let server = library.serve_with_settings(SETTINGS);
     let client = server.client();
@@ -38,15 +38,15 @@ fn a_note_that_is_dated_in_the_future_is_changed_and_found_like_any_other() {
         client.call_tool("knowledge.search", &query)["results"][0]["title"].clone()
     };
     newest();
-    change(
+    update_rows(
         &library,
         Database::Chacha,
         "UPDATE notes SET created_at = :future, last_modified = :future WHERE title = 'Mooring'",
     );
     let check = library.run(&["check"]);
-    is_sound(&check);
+    assert_healthy(&check);
     assert!(
-        lines(&check, "warning").iter().any(|line| line.contains("chacha.db")
+        report_lines(&check, "warning").iter().any(|line| line.contains("chacha.db")
             && line.contains("2099")
             && line.contains("set the clock right")),
         "{check:?}"
@@ -58,7 +58,10 @@ fn a_note_that_is_dated_in_the_future_is_changed_and_found_like_any_other() {
         assert_eq!(search_uris(&client, word), [ahead["uri"].as_str().unwrap()]);
         let query = json!({ "query": format!("and {word}"), "mode": "vector", "limit": 1 });
         let near = client.call_tool("knowledge.search", &query);
-        assert_eq!(near["results"][0]["uri"], ahead["uri"], "its vectors follow: {near}");
+        assert_eq!(
+            near["results"][0]["uri"], ahead["uri"],
+            "the vectors must be up to date: {near}"
+        );
         assert_eq!(near["_meta"].get("vectors_missing"), None);
     }
     assert_eq!(read_note(&client, id).1, 4);
@@ -66,8 +69,8 @@ fn a_note_that_is_dated_in_the_future_is_changed_and_found_like_any_other() {
     assert_eq!(search_uris(&client, "bollards"), [other["uri"].as_str().unwrap()]);
 }
 
-/// Imports the folder `notes`; how many were new, updated and unchanged.
-fn import(library: &Library) -> [u64; 3] {
+/// Imports the folder `notes` and returns the numbers of new, updated and unchanged items.
+fn import_notes(library: &Library) -> [u64; 3] {
     let folder = library.file_path("notes");
     let done = library.run(&["import", "notes", folder.to_str().unwrap(), "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
@@ -76,7 +79,7 @@ fn import(library: &Library) -> [u64; 3] {
 }
 
 #[test]
-fn an_import_misses_no_file_that_was_changed_while_the_clock_went_back() {
+fn import_detects_changes_despite_clock_going_back() {
     let library = Library::new();
     let hours = |ahead: i64| {
         let hours = Duration::from_hours(ahead.unsigned_abs());
@@ -90,26 +93,26 @@ fn an_import_misses_no_file_that_was_changed_while_the_clock_went_back() {
     for name in ["a", "b", "c"] {
         write(name, "bight", 1_000);
     }
-    assert_eq!(import(&library), [3, 0, 0]);
-    // They were read in the future as well.
-    change(
+    assert_eq!(import_notes(&library), [3, 0, 0]);
+    // The time of the last import is in the future as well.
+    update_rows(
         &library,
         Database::Imports,
         "UPDATE files SET read_at = 4102444800000000000 WHERE :future <> ''",
     );
-    // As long as before, and older.
+    // Both files keep their length and get older modification times than before.
     write("a", "hitch", 0);
     write("b", "joint", -5_000);
-    assert_eq!(import(&library), [0, 2, 1]);
+    assert_eq!(import_notes(&library), [0, 2, 1]);
     let server = library.serve();
     for (word, count) in [("hitch", 1), ("joint", 1), ("bight", 1)] {
         assert_eq!(search_uris(&server.client(), word).len(), count, "{word}");
     }
 }
 
-/// Brings the collection `kb` of the folder `docs` up to date; how many documents were
-/// new, updated, unchanged and gone.
-fn sync(library: &Library) -> [u64; 4] {
+/// Syncs the collection `kb` with the folder `docs` and returns the numbers of new, updated,
+/// unchanged and removed documents.
+fn sync_collection(library: &Library) -> [u64; 4] {
     let folder = library.file_path("docs");
     let done = library.run(&["collection", "build", "kb", folder.to_str().unwrap(), "--json"]);
     assert_eq!(done.code, 0, "{done:?}");
@@ -118,7 +121,7 @@ fn sync(library: &Library) -> [u64; 4] {
 }
 
 #[test]
-fn a_collection_follows_its_folder_whatever_the_clock_says() {
+fn collection_sync_is_independent_of_clock() {
     let library = Library::new();
     let write = |name: &str, word: &str, age: u64| {
         let path =
@@ -128,20 +131,20 @@ fn a_collection_follows_its_folder_whatever_the_clock_says() {
     };
     write("a", "bight", 0);
     write("b", "bight", 0);
-    assert_eq!(sync(&library), [2, 0, 0, 0]);
+    assert_eq!(sync_collection(&library), [2, 0, 0, 0]);
     let server = Store::new(Database::Server, &library.data_folder());
-    let parameters = named_params! { ":future": FUTURE };
+    let parameters = named_params! { ":future": FUTURE_TIMESTAMP };
     let ahead = "UPDATE collections SET updated_at = :future";
     server.write(Durability::Full, |writer| writer.execute(ahead, parameters).map(drop)).unwrap();
     server.close();
     let check = library.run(&["check"]);
-    is_sound(&check);
+    assert_healthy(&check);
     assert!(
-        lines(&check, "warning")
+        report_lines(&check, "warning")
             .iter()
             .any(|line| line.contains("server.db") && line.contains("2099")),
         "{check:?}"
     );
     write("a", "hitch", 10_000);
-    assert_eq!(sync(&library), [0, 1, 1, 0]);
+    assert_eq!(sync_collection(&library), [0, 1, 1, 0]);
 }

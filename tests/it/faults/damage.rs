@@ -1,6 +1,5 @@
-//! Damaged, missing and empty files: whoever asks is told whose answer is missing,
-//! all others answer, the log and `check` name the file, and what is derived is made
-//! anew.
+//! Fault tests of damaged, missing and empty files: the response names the failed source, all other
+//! sources answer, the log and `check` name the file, and derived data is rebuilt.
 
 use std::{
     fs::{self, File},
@@ -16,19 +15,19 @@ use vademecum_kit::{
     store::{Database, Durability, Store, StoreError},
 };
 
-use super::{is_sound, lines};
+use super::{assert_healthy, report_lines};
 use crate::{
     support::{Library, McpClient},
     writing::{WRITE_ENABLED, create_note, search_uris},
 };
 
-/// A store of the one user of a library.
-fn store(library: &Library, database: Database) -> Store {
+/// Opens a database of the only user of a library.
+fn open_store(library: &Library, database: Database) -> Store {
     Store::new(database, &library.data_folder().join("users/local"))
 }
 
-/// Overwrites a page of a table in the middle of a file, while nobody serves it.
-fn damage(store: &Store, table: &str) {
+/// Overwrites the last leaf page of a table. The file must not be in use.
+fn damage_last_page(store: &Store, table: &str) {
     let pages = "SELECT max(pageno) AS page, max(pgsize) AS size FROM dbstat
                  WHERE name = :table AND pagetype = 'leaf'";
     store.checkpoint().unwrap();
@@ -43,14 +42,14 @@ fn damage(store: &Store, table: &str) {
         .map_err(|error: StoreError| error)
         .unwrap();
     store.close();
-    assert!(page > 1, "{table} has a page of its own");
+    assert!(page > 1, "{table} must have a leaf page beyond the first page");
     let mut file = File::options().write(true).open(store.path()).unwrap();
     file.seek(SeekFrom::Start((page - 1) * size)).unwrap();
     file.write_all(&vec![0xff; usize::try_from(size).unwrap()]).unwrap();
 }
 
-/// A library of notes, enough of them for more than a page, and of media.
-fn shelf() -> Library {
+/// Creates a library with enough notes for several pages and one media document.
+fn notes_and_media_library() -> Library {
     let library = Library::with_notes((0..300).map(|number| {
         let words: Vec<String> = (0..20).map(|word| format!("w{number}x{word}")).collect();
         (format!("n{number}"), format!("# Note {number}\n\nA lantern. {}", words.join(" ")))
@@ -59,8 +58,8 @@ fn shelf() -> Library {
     library
 }
 
-/// Searches both sources; how many there are, and who failed why.
-fn search_for(caller: &impl McpClient, query: &str) -> (Value, Vec<(String, String)>) {
+/// Searches both sources and returns the estimated total and the failed sources with their reasons.
+fn search_with_failures(caller: &impl McpClient, query: &str) -> (Value, Vec<(String, String)>) {
     let mut found = caller.call_tool("knowledge.search", &json!({ "query": query, "limit": 5 }));
     let failed = found["_meta"]["failed_sources"].as_array().cloned().unwrap_or_default();
     let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
@@ -68,21 +67,21 @@ fn search_for(caller: &impl McpClient, query: &str) -> (Value, Vec<(String, Stri
     (found["total_estimated"].take(), failed)
 }
 
-fn search(caller: &impl McpClient) -> (Value, Vec<(String, String)>) {
-    search_for(caller, "lantern")
+fn search_lantern(caller: &impl McpClient) -> (Value, Vec<(String, String)>) {
+    search_with_failures(caller, "lantern")
 }
 
 #[test]
-fn damage_in_a_full_text_table_costs_one_source_until_it_is_repaired() {
-    let library = shelf();
-    damage(&store(&library, Database::Chacha), "note_fts_data");
+fn damaged_fts_fails_one_source_until_repaired() {
+    let library = notes_and_media_library();
+    damage_last_page(&open_store(&library, Database::Chacha), "note_fts_data");
     let server = library.serve();
-    // Some of the words are on the page.
+    // Only some of the words are on the damaged page.
     let words = (0..300).map(|number| format!("lantern w{number}x0"));
-    let told = words.map(|query| (search_for(&server.client(), &query), query));
+    let told = words.map(|query| (search_with_failures(&server.client(), &query), query));
     let ((total, failed), query) =
         told.into_iter().find(|((_, failed), _)| !failed.is_empty()).expect("a damaged word");
-    assert_eq!(total, 1, "media still answer");
+    assert_eq!(total, 1, "media must still return its hit");
     assert!(
         matches!(&failed[..], [(source, reason)] if source == "notes"
             && reason.contains("damaged") && reason.contains("vademecum check")),
@@ -94,7 +93,7 @@ fn damage_in_a_full_text_table_costs_one_source_until_it_is_repaired() {
     assert!(log.contains("chacha.db is damaged"), "{log}");
 
     let check = library.run(&["check"]);
-    let wrong = lines(&check, "wrong");
+    let wrong = report_lines(&check, "wrong");
     assert_eq!(check.code, 1, "{check:?}");
     assert!(
         !wrong.is_empty()
@@ -104,20 +103,20 @@ fn damage_in_a_full_text_table_costs_one_source_until_it_is_repaired() {
         "{check:?}"
     );
     let repaired = library.run(&["check", "--repair"]);
-    is_sound(&repaired);
-    assert!(lines(&repaired, "mended")[0].contains("chacha.db"), "{repaired:?}");
-    is_sound(&library.run(&["check"]));
+    assert_healthy(&repaired);
+    assert!(report_lines(&repaired, "mended")[0].contains("chacha.db"), "{repaired:?}");
+    assert_healthy(&library.run(&["check"]));
     let server = library.serve();
-    assert_eq!(search(&server.client()), (json!(301), vec![]));
+    assert_eq!(search_lantern(&server.client()), (json!(301), vec![]));
     for word in ["w0x0", "w299x19", "w150x7"] {
         assert_eq!(server.client().search_uris("notes.search", &json!({ "query": word })).len(), 1);
     }
 }
 
 #[test]
-fn full_text_is_repaired_beside_a_server_that_goes_on() {
-    let library = shelf();
-    let notes = store(&library, Database::Chacha);
+fn fts_is_repaired_while_server_runs() {
+    let library = notes_and_media_library();
+    let notes = open_store(&library, Database::Chacha);
     for sql in
         ["DELETE FROM note_fts WHERE rowid IN (7, 8)", "UPDATE notes SET deleted = 1 WHERE row = 9"]
     {
@@ -127,31 +126,35 @@ fn full_text_is_repaired_beside_a_server_that_goes_on() {
     let check = library.run(&["check"]);
     assert!(check.code == 1, "{check:?}");
     assert!(
-        lines(&check, "wrong")[0]
+        report_lines(&check, "wrong")[0]
             .contains("note_fts: 2 rows cannot be found by their words, 1 rows"),
         "{check:?}"
     );
     let server = library.serve_with_settings(WRITE_ENABLED);
-    assert_eq!(search(&server.client()).0, 299);
-    is_sound(&library.run(&["check", "--repair"]));
-    assert_eq!(search(&server.client()), (json!(300), vec![]), "the server sees it at once");
+    assert_eq!(search_lantern(&server.client()).0, 299);
+    assert_healthy(&library.run(&["check", "--repair"]));
+    assert_eq!(
+        search_lantern(&server.client()),
+        (json!(300), vec![]),
+        "the running server must see the repair immediately"
+    );
     let note = create_note(&server.client(), "Mooring", "A lantern and ropes.");
     assert_eq!(search_uris(&server.client(), "ropes"), [note["uri"].as_str().unwrap()]);
-    assert_eq!(search(&server.client()).0, 301);
-    is_sound(&library.run(&["check"]));
+    assert_eq!(search_lantern(&server.client()).0, 301);
+    assert_healthy(&library.run(&["check"]));
 }
 
 #[test]
-fn damage_in_rows_is_told_with_the_way_out_and_never_touched() {
-    let library = shelf();
-    let media = store(&library, Database::Media);
-    damage(&store(&library, Database::Chacha), "notes");
+fn damaged_rows_are_reported_and_never_modified() {
+    let library = notes_and_media_library();
+    let media = open_store(&library, Database::Media);
+    damage_last_page(&open_store(&library, Database::Chacha), "notes");
     let damaged = fs::read(library.data_folder().join("users/local/chacha.db")).unwrap();
     let healthy = fs::read(media.path()).unwrap();
     for arguments in [&["check"][..], &["check", "--repair"]] {
         let check = library.run(arguments);
         assert_eq!(check.code, 1, "{check:?}");
-        let wrong = lines(&check, "wrong");
+        let wrong = report_lines(&check, "wrong");
         assert!(
             wrong.iter().any(|line| line.contains("chacha.db: table notes")
                 && line.contains("vademecum restore")
@@ -172,44 +175,46 @@ fn damage_in_rows_is_told_with_the_way_out_and_never_touched() {
         let result = server.client().tool_result("notes.search", &query);
         result["isError"] == true && result.to_string().contains("damaged")
     });
-    assert!(told, "who asks for a note on the damaged page is told");
+    assert!(told, "a search that reads the damaged page must report the damage");
 }
 
-const STUB: &str = "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
+const STUB_EMBEDDINGS: &str =
+    "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
 
-/// Settings with vectors, and the arguments that name them.
-fn with_vectors(library: &Library) -> [String; 2] {
-    let file = library.write_file("vectors.toml", STUB);
+/// Writes settings with vectors and returns the arguments that select them.
+fn write_vector_settings(library: &Library) -> [String; 2] {
+    let file = library.write_file("vectors.toml", STUB_EMBEDDINGS);
     ["--config".to_owned(), file.to_str().unwrap().to_owned()]
 }
 
-/// How many notes a search by meaning sees, and how many vectors are missing.
-fn near(library: &Library) -> (usize, Value) {
-    let server = library.serve_with_settings(STUB);
+/// Returns the number of notes that a vector search finds, and the reported number of missing
+/// vectors.
+fn vector_search_counts(library: &Library) -> (usize, Value) {
+    let server = library.serve_with_settings(STUB_EMBEDDINGS);
     let query = json!({ "query": "a lantern", "mode": "vector", "limit": 100 });
     let found = server.client().call_tool("knowledge.search", &query);
     (found["results"].as_array().unwrap().len(), found["_meta"]["vectors_missing"].clone())
 }
 
-fn small() -> Library {
+fn small_library() -> Library {
     Library::with_notes((0..5).map(|number| (format!("n{number}"), "A lantern on the quay.")))
 }
 
 #[test]
-fn missing_or_damaged_vectors_are_told_and_made_anew() {
-    let library = small();
-    let [flag, file] = with_vectors(&library);
+fn missing_or_damaged_vectors_are_rebuilt() {
+    let library = small_library();
+    let [flag, file] = write_vector_settings(&library);
     let check =
         |repair: &[&str]| library.run(&[&["check", flag.as_str(), file.as_str()], repair].concat());
     let behind = check(&[]);
     assert!(
-        lines(&behind, "warning")
+        report_lines(&behind, "warning")
             .iter()
             .any(|line| line.contains("index.db: it is 5 items behind")),
         "{behind:?}"
     );
-    assert_eq!(near(&library), (5, Value::Null));
-    is_sound(&check(&[]));
+    assert_eq!(vector_search_counts(&library), (5, Value::Null));
+    assert_healthy(&check(&[]));
     let index = library.data_folder().join("users/local/index.db");
     let embeddings = library.data_folder().join("embeddings.db");
     let gone = |path: &Path| fs::remove_file(path).unwrap();
@@ -219,45 +224,45 @@ fn missing_or_damaged_vectors_are_told_and_made_anew() {
     for harm in harms {
         harm(&index);
         harm(&embeddings);
-        is_sound(&check(&["--repair"]));
+        assert_healthy(&check(&["--repair"]));
         let again = check(&[]);
-        is_sound(&again);
+        assert_healthy(&again);
         assert!(!again.stdout.contains("behind"), "{again:?}");
-        assert_eq!(near(&library), (5, Value::Null));
+        assert_eq!(vector_search_counts(&library), (5, Value::Null));
     }
-    damage(&store(&library, Database::Index), "rag_codes");
+    damage_last_page(&open_store(&library, Database::Index), "rag_codes");
     let wrong = check(&[]);
-    assert!(wrong.code == 1 && lines(&wrong, "wrong")[0].contains("index.db"), "{wrong:?}");
+    assert!(wrong.code == 1 && report_lines(&wrong, "wrong")[0].contains("index.db"), "{wrong:?}");
     let done = check(&["--repair"]);
-    is_sound(&done);
-    assert!(lines(&done, "mended").iter().all(|line| line.contains("index.db")), "{done:?}");
-    assert_eq!(near(&library), (5, Value::Null));
+    assert_healthy(&done);
+    assert!(report_lines(&done, "mended").iter().all(|line| line.contains("index.db")), "{done:?}");
+    assert_eq!(vector_search_counts(&library), (5, Value::Null));
 }
 
 #[test]
-fn vectors_that_somebody_has_open_are_not_taken_from_them() {
-    let library = small();
-    let [flag, file] = with_vectors(&library);
-    let server = library.serve_with_settings(STUB);
+fn vectors_in_use_are_not_repaired() {
+    let library = small_library();
+    let [flag, file] = write_vector_settings(&library);
+    let server = library.serve_with_settings(STUB_EMBEDDINGS);
     let query = json!({ "query": "a lantern", "mode": "vector" });
     assert_eq!(server.client().search_uris("knowledge.search", &query).len(), 5);
-    let index = store(&library, Database::Index);
-    damage(&index, "rag_codes");
+    let index = open_store(&library, Database::Index);
+    damage_last_page(&index, "rag_codes");
     let arguments = ["check", flag.as_str(), file.as_str(), "--repair"];
     let refused = library.run(&arguments);
     assert!(refused.code == 1 && refused.stdout.contains("stop the server first"), "{refused:?}");
     assert!(index.path().exists());
     drop(server.kill_and_read_log());
-    is_sound(&library.run(&arguments));
-    assert_eq!(near(&library), (5, Value::Null));
+    assert_healthy(&library.run(&arguments));
+    assert_eq!(vector_search_counts(&library), (5, Value::Null));
 }
 
 #[test]
-fn a_file_that_is_empty_missing_or_no_database_is_named() {
+fn empty_missing_or_invalid_file_is_named() {
     let path = |library: &Library, name: &str| -> PathBuf { library.data_folder().join(name) };
     let named = |library: &Library, level: &str, name: &str, part: &str| {
         let check = library.run(&["check"]);
-        let told = lines(&check, level);
+        let told = report_lines(&check, level);
         assert!(told.iter().any(|line| line.contains(name) && line.contains(part)), "{check:?}");
         assert_eq!(check.code, i32::from(level == "wrong"), "{check:?}");
     };
@@ -273,6 +278,6 @@ fn a_file_that_is_empty_missing_or_no_database_is_named() {
     fs::remove_file(path(&library, "users/local/media.db-wal")).unwrap();
     named(&library, "wrong", "media.db", "were brought into it");
     let server = library.serve();
-    let (total, failed) = search(&server.client());
+    let (total, failed) = search_lantern(&server.client());
     assert!(total.as_u64().unwrap() > 5 && failed.is_empty(), "{total} {failed:?}");
 }

@@ -1,4 +1,4 @@
-//! Disks that are full, or that may only be read. Nobody need be root for it.
+//! Fault tests of full and read-only disks. They need no root privileges.
 
 use std::{
     fs,
@@ -8,26 +8,27 @@ use std::{
 
 use serde_json::json;
 
-use super::is_sound;
+use super::assert_healthy;
 use crate::{
     support::{Library, McpClient, Server, terminate, vademecum_command},
     writing::{WRITE_ENABLED, create_note, search_uris},
 };
 
-/// Mounts a small disk in a mount namespace of its own, and goes on with a command there.
-const ON_A_SMALL_DISK: &str = "mkdir -p \"$1\" && mount -t tmpfs -o size=\"$2\" tmpfs \"$1\" && \
+/// Shell script that mounts a small tmpfs in a separate mount namespace and then executes the given
+/// command.
+const SMALL_DISK_SCRIPT: &str = "mkdir -p \"$1\" && mount -t tmpfs -o size=\"$2\" tmpfs \"$1\" && \
                                shift 2 && exec \"$@\"";
 
-/// A command on a data folder that is a small disk of its own.
-fn on_a_small_disk(data: &Path, size: &str) -> Command {
+/// Returns a command that runs the program with the data folder on a small disk.
+fn small_disk_command(data: &Path, size: &str) -> Command {
     let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-c", ON_A_SMALL_DISK, "sh"]).arg(data).arg(size);
+    command.args(["-rm", "sh", "-c", SMALL_DISK_SCRIPT, "sh"]).arg(data).arg(size);
     command.arg(vademecum_command().get_program());
     command
 }
 
-/// A command that sees a data folder as on a disk that may only be read.
-fn read_only(data: &Path) -> Command {
+/// Returns a command that runs the program with the data folder on a read-only mount.
+fn read_only_command(data: &Path) -> Command {
     const BIND: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && \
                         exec \"$@\"";
     let mut command = Command::new("unshare");
@@ -35,27 +36,27 @@ fn read_only(data: &Path) -> Command {
     command
 }
 
-/// Whether this machine lets its users mount a disk of their own.
-#[expect(clippy::print_stdout, reason = "whoever reads the tests learns what was not looked at")]
+/// Returns true if unprivileged users may mount a file system on this machine.
+#[expect(clippy::print_stdout, reason = "reports a skipped test")]
 fn can_mount() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("unshare");
     command.args(["-rm", "mount", "-t", "tmpfs", "tmpfs"]).arg(folder.path());
     let can = command.status().is_ok_and(|status| status.success());
     if !can {
-        println!("not looked at: this machine lets its users mount nothing");
+        println!("skipped: unprivileged users cannot mount file systems on this machine");
     }
     can
 }
 
-/// A folder as a process sees it.
-fn seen_by(process: u32, folder: &Path) -> PathBuf {
+/// Returns the path of a folder in the mount namespace of a process.
+fn path_in_namespace(process: u32, folder: &Path) -> PathBuf {
     PathBuf::from(format!("/proc/{process}/root{}", folder.display()))
 }
 
-/// Writes until there is no room; then nothing of it is there, everything else is, and
-/// all goes on as soon as there is room again.
-fn refuses_until_there_is_room(server: &Server, fill: impl Fn(), free: impl Fn()) {
+/// Writes until the disk is full. The failed write must leave no traces, all previous writes must
+/// be kept, and writing must work again as soon as there is space.
+fn assert_writes_fail_while_full(server: &Server, fill: impl Fn(), free: impl Fn()) {
     let client = server.client();
     for number in 0..5 {
         create_note(&client, &format!("n{number}"), "A lantern.");
@@ -73,7 +74,7 @@ fn refuses_until_there_is_room(server: &Server, fill: impl Fn(), free: impl Fn()
         }
         kept += 1;
     }
-    let (refused, told) = told.expect("the disk is full at last");
+    let (refused, told) = told.expect("the disk must be full eventually");
     assert!(told.contains("disk is full") && told.contains("nothing was changed"), "{told}");
     assert_eq!(
         client.search_uris("knowledge.search", &json!({ "query": "lantern", "limit": 100 })).len(),
@@ -91,25 +92,26 @@ fn refuses_until_there_is_room(server: &Server, fill: impl Fn(), free: impl Fn()
 }
 
 #[test]
-fn a_full_disk_refuses_writes_and_loses_nothing() {
+fn full_disk_rejects_writes_without_data_loss() {
     if !can_mount() {
         return;
     }
     let library = Library::new();
     let server = library
-        .serve_with_command(&mut on_a_small_disk(&library.data_folder(), "12m"), WRITE_ENABLED);
-    let filler = seen_by(server.process(), &library.data_folder()).join("filler");
+        .serve_with_command(&mut small_disk_command(&library.data_folder(), "12m"), WRITE_ENABLED);
+    let filler = path_in_namespace(server.process(), &library.data_folder()).join("filler");
     let fill = || {
-        // As much as goes in.
+        // Writes as much as fits.
         fs::write(&filler, vec![0; 64 << 20]).unwrap_err();
     };
-    refuses_until_there_is_room(&server, fill, || fs::remove_file(&filler).unwrap());
+    assert_writes_fail_while_full(&server, fill, || fs::remove_file(&filler).unwrap());
 }
 
 #[test]
-fn files_that_may_grow_no_further_refuse_writes_and_lose_nothing() {
+fn file_size_limit_rejects_writes_without_data_loss() {
     let library = Library::new();
-    // Who is told by a signal that a file may not grow would end without a word.
+    // Ignores SIGXFSZ, so that writing beyond the file size limit fails with an error instead of
+    // ending the process.
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh"]).arg(vademecum_command().get_program());
     let server = library.serve_with_command(&mut command, WRITE_ENABLED);
@@ -121,19 +123,19 @@ fn files_that_may_grow_no_further_refuse_writes_and_lose_nothing() {
     };
     let log = library.data_folder().join("users/local/chacha.db-wal");
     let fill = || limit(&(fs::metadata(&log).unwrap().len() + 20_000).to_string());
-    refuses_until_there_is_room(&server, fill, || limit("unlimited"));
+    assert_writes_fail_while_full(&server, fill, || limit("unlimited"));
     drop(server.kill_and_read_log());
-    is_sound(&library.run(&["check"]));
+    assert_healthy(&library.run(&["check"]));
 }
 
 #[test]
-fn a_disk_that_may_only_be_read_is_told_and_written_as_soon_as_it_may_be() {
+fn read_only_disk_is_reported_until_remounted() {
     if !can_mount() {
         return;
     }
     let library = Library::new();
     let server = library
-        .serve_with_command(&mut on_a_small_disk(&library.data_folder(), "12m"), WRITE_ENABLED);
+        .serve_with_command(&mut small_disk_command(&library.data_folder(), "12m"), WRITE_ENABLED);
     let process = server.process().to_string();
     let remount = |way: &str| {
         let mut command = Command::new("nsenter");
@@ -142,7 +144,7 @@ fn a_disk_that_may_only_be_read_is_told_and_written_as_soon_as_it_may_be() {
             command.arg(format!("remount,{way}")).arg(library.data_folder()).status().unwrap();
         assert!(done.success(), "{way}");
     };
-    // Nobody has a file open yet: a disk with open files stays as it is.
+    // No file is open for writing yet; otherwise the disk could not be remounted read-only.
     remount("ro");
     let client = server.client();
     let note = json!({ "title": "Mooring", "content": "A lantern." });
@@ -156,14 +158,14 @@ fn a_disk_that_may_only_be_read_is_told_and_written_as_soon_as_it_may_be() {
         .arg(library.data_folder());
     let check = check.output().unwrap();
     let said = String::from_utf8(check.stdout).unwrap();
-    assert!(said.contains("free; make room"), "a small disk has little room: {said}");
+    assert!(said.contains("free; make room"), "`check` must warn of low disk space: {said}");
     remount("rw");
     let written = create_note(&client, "Mooring", "A lantern.");
     assert_eq!(search_uris(&client, "lantern"), [written["uri"].as_str().unwrap()]);
 }
 
 #[test]
-fn a_library_on_a_disk_that_may_only_be_read_is_searched() {
+fn library_on_read_only_disk_is_searchable() {
     if !can_mount() {
         return;
     }
@@ -172,17 +174,18 @@ fn a_library_on_a_disk_that_may_only_be_read_is_searched() {
     create_note(&server.client(), "Mooring", "A lantern.");
     terminate(server.process());
     assert_eq!(server.wait_for_exit(), Some(0));
-    is_found_and_kept(&library, 1);
-    // What was written lately stands beside the file.
+    assert_readable_but_not_writable(&library, 1);
+    // The latest writes are still in the write-ahead log, beside the database file.
     let server = library.serve_with_settings(WRITE_ENABLED);
     create_note(&server.client(), "Quay", "A lantern.");
     drop(server.kill_and_read_log());
-    is_found_and_kept(&library, 2);
+    assert_readable_but_not_writable(&library, 2);
 }
 
-/// On a disk that may only be read, so many notes are found, and no more are written.
-fn is_found_and_kept(library: &Library, notes: usize) {
-    let server = library.serve_with_command(&mut read_only(&library.data_folder()), WRITE_ENABLED);
+/// Asserts that on a read-only disk `notes` notes are found and writes are rejected.
+fn assert_readable_but_not_writable(library: &Library, notes: usize) {
+    let server =
+        library.serve_with_command(&mut read_only_command(&library.data_folder()), WRITE_ENABLED);
     let client = server.client();
     assert_eq!(search_uris(&client, "lantern").len(), notes);
     let note = json!({ "title": "Pier", "content": "A lantern." });

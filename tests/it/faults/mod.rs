@@ -1,9 +1,9 @@
-//! What goes wrong with machines: processes that are killed, disks that are full,
-//! pages that are damaged, clocks that go back, many programs at once. Nothing that
-//! was acknowledged may be lost, and whatever cannot be done is said.
+//! Fault injection tests: killed processes, full disks, damaged pages, clocks that are set back,
+//! and many processes at once. Acknowledged writes must never be lost, and every operation that is
+//! impossible must report an error.
 //!
-//! Moments are random, by a seed that is printed. `VADEMECUM_FAULT_SEED` repeats
-//! them, `VADEMECUM_FAULT_ROUNDS` says how often each fault is tried.
+//! Kill moments are random with a seed that is printed. `VADEMECUM_FAULT_SEED` repeats a run, and
+//! `VADEMECUM_FAULT_ROUNDS` sets the number of kills in each test.
 
 #[cfg(unix)]
 mod check;
@@ -24,17 +24,17 @@ use std::{
 
 use crate::support::{CommandOutput, SeededRng};
 
-/// How often a process is killed in each test, if nobody says.
-const ROUNDS: u64 = 5;
+/// Default number of kills in each test.
+const DEFAULT_ROUNDS: u64 = 5;
 
-/// How often a process is killed in each test.
-fn rounds() -> u64 {
+/// Returns the number of kills in each test.
+fn round_count() -> u64 {
     let wanted = env::var_os("VADEMECUM_FAULT_ROUNDS");
-    wanted.map_or(ROUNDS, |text| text.to_str().unwrap().parse().unwrap())
+    wanted.map_or(DEFAULT_ROUNDS, |text| text.to_str().unwrap().parse().unwrap())
 }
 
-/// Thrown anew, or as the environment says.
-#[expect(clippy::print_stdout, reason = "a test that fails tells how to repeat it")]
+/// Returns a generator with a new seed, or with the seed from the environment, and prints the seed.
+#[expect(clippy::print_stdout, reason = "the seed is needed to repeat a failed test")]
 fn rng() -> SeededRng {
     let wanted = env::var_os("VADEMECUM_FAULT_SEED");
     let seed = wanted.map_or_else(
@@ -48,47 +48,49 @@ fn rng() -> SeededRng {
     SeededRng(seed)
 }
 
-/// Waits until something is so.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+/// Waits until a condition holds. Panics after two minutes.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "{what} never came");
+        assert!(begun.elapsed() < Duration::from_mins(2), "timed out waiting for {what}");
         thread::yield_now();
     }
 }
 
-/// Kills a process once so many bytes lie below a folder, unless it has ended by
-/// then. Nothing is asked of it first.
-fn kill_at(process: &mut Child, folder: &Path, bytes: usize) {
-    until("so much work", || process.try_wait().unwrap().is_some() || size(folder) >= bytes);
+/// Kills a process as soon as the folder contains this number of bytes, unless the process has
+/// ended by then. The process has no chance to clean up.
+fn kill_at_size(process: &mut Child, folder: &Path, bytes: usize) {
+    wait_until("the folder to reach the requested size", || {
+        process.try_wait().unwrap().is_some() || folder_size(folder) >= bytes
+    });
     process.kill().unwrap();
     process.wait().unwrap();
 }
 
-/// How many bytes lie below a folder. Files may come and go meanwhile.
-fn size(folder: &Path) -> usize {
+/// Returns the number of bytes below a folder, where files may come and go meanwhile.
+fn folder_size(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(about) if about.is_dir() => size(&entry.path()),
+        Ok(about) if about.is_dir() => folder_size(&entry.path()),
         Ok(about) => usize::try_from(about.len()).unwrap(),
         Err(_) => 0,
     });
     sizes.sum()
 }
 
-/// The lines of a check that begin so.
-fn lines<'a>(done: &'a CommandOutput, level: &str) -> Vec<&'a str> {
+/// Returns the lines of a `check` report that have this level.
+fn report_lines<'a>(done: &'a CommandOutput, level: &str) -> Vec<&'a str> {
     done.stdout.lines().filter(|line| line.starts_with(&format!("{level}: "))).collect()
 }
 
-/// Asserts that nothing is wrong, whatever may be left.
-fn is_sound(done: &CommandOutput) {
-    assert!(done.code == 0 && lines(done, "wrong").is_empty(), "{done:?}");
-    assert!(!lines(done, "sound").is_empty(), "{done:?}");
+/// Asserts that `check` reports no error. Warnings are allowed.
+fn assert_healthy(done: &CommandOutput) {
+    assert!(done.code == 0 && report_lines(done, "wrong").is_empty(), "{done:?}");
+    assert!(!report_lines(done, "sound").is_empty(), "{done:?}");
 }
 
-/// Begins a command on a data folder.
-fn begin(command: &mut Command, data: &Path) -> Child {
+/// Starts a command on a data folder, without input and output.
+fn spawn_command(command: &mut Command, data: &Path) -> Child {
     let command = command.arg("--data").arg(data).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

@@ -1,36 +1,36 @@
-//! Many programs on one data folder, as desktops have them: a server, clients that
-//! each start a program of their own, an importer.
+//! Fault tests of several processes on one data folder, as on a desktop: a server, clients that
+//! each start their own process, and an importer.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::is_sound;
+use super::assert_healthy;
 use crate::{
     support::{Library, McpClient, StdioClient, vademecum_command},
     writing::{WRITE_ENABLED, create_note},
 };
 
-/// Programs that clients have started.
-const CLIENTS: usize = 8;
-/// Notes that each of them writes.
-const NOTES: usize = 8;
+/// Number of client processes.
+const CLIENT_COUNT: usize = 8;
+/// Number of notes that each client process writes.
+const NOTES_PER_CLIENT: usize = 8;
 
-fn call(id: &str, tool: &str, arguments: &Value) -> String {
+fn call_message(id: &str, tool: &str, arguments: &Value) -> String {
     let params = json!({ "name": tool, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
 }
 
-/// The notes that have a word, as somebody finds them.
-fn all(caller: &impl McpClient, word: &str) -> BTreeSet<String> {
+/// Returns the URIs of all notes that match a word.
+fn matching_notes(caller: &impl McpClient, word: &str) -> BTreeSet<String> {
     caller
         .search_uris("notes.search", &json!({ "query": word, "limit": 100 }))
         .into_iter()
         .collect()
 }
 
-/// Asks all pipes something at once, and reads what each answers.
-fn ask_all(pipes: &[StdioClient], requests: impl Fn(usize) -> Vec<String>) -> Vec<Value> {
+/// Sends several requests to each pipe at once and returns all replies, which must be successful.
+fn request_all(pipes: &[StdioClient], requests: impl Fn(usize) -> Vec<String>) -> Vec<Value> {
     let mut expected = Vec::new();
     for (client, pipe) in pipes.iter().enumerate() {
         let requests = requests(client);
@@ -51,16 +51,16 @@ fn ask_all(pipes: &[StdioClient], requests: impl Fn(usize) -> Vec<String>) -> Ve
 }
 
 #[test]
-fn a_server_eight_clients_and_an_importer_share_a_folder() {
+fn folder_is_shared_by_server_clients_and_importer() {
     let library = Library::new();
     for number in 0..600 {
         library.write_file(&format!("many/{number}.md"), format!("# Part {number}\nA thimble."));
     }
-    // As patient as a slow disk with ten writers needs it.
+    // Timeouts are long enough for ten writers on a slow disk.
     let server =
         library.serve_with_settings(&format!("{WRITE_ENABLED}\n[limits]\nsource_ms = 60000"));
     let settings = library.file_path("settings.toml");
-    let pipes: Vec<StdioClient> = (0..CLIENTS)
+    let pipes: Vec<StdioClient> = (0..CLIENT_COUNT)
         .map(|_| library.open_stdio_with(&["--config", settings.to_str().unwrap()]))
         .collect();
     let importer = vademecum_command()
@@ -73,12 +73,15 @@ fn a_server_eight_clients_and_an_importer_share_a_folder() {
         .spawn()
         .unwrap();
     let mut written = BTreeSet::new();
-    for round in 0..NOTES {
-        let answers = ask_all(&pipes, |client| {
+    for round in 0..NOTES_PER_CLIENT {
+        let answers = request_all(&pipes, |client| {
             let title = format!("w{round}x{client}");
             let note = json!({ "title": title, "content": "A lantern." });
             let search = json!({ "query": "thimble lantern", "limit": 3 });
-            vec![call("write", "notes.create", &note), call("search", "knowledge.search", &search)]
+            vec![
+                call_message("write", "notes.create", &note),
+                call_message("search", "knowledge.search", &search),
+            ]
         });
         let made = answers.iter().filter(|answer| answer["id"] == "write");
         written.extend(
@@ -86,24 +89,24 @@ fn a_server_eight_clients_and_an_importer_share_a_folder() {
         );
         let note = create_note(&server.client(), &format!("s{round}"), "A lantern.");
         written.insert(note["uri"].as_str().unwrap().to_owned());
-        // What one has written is found by the next call of every other.
+        // A write by one process is visible to the next call of every other process.
         for (client, pipe) in pipes.iter().enumerate() {
-            let word = format!("w{round}x{}", (client + 1) % CLIENTS);
-            assert_eq!(all(pipe, &word).len(), 1, "{word} by {client}");
+            let word = format!("w{round}x{}", (client + 1) % CLIENT_COUNT);
+            assert_eq!(matching_notes(pipe, &word).len(), 1, "{word} by {client}");
         }
-        assert_eq!(all(&pipes[round], &format!("s{round}")).len(), 1);
-        assert_eq!(all(&server.client(), &format!("w{round}x0")).len(), 1);
+        assert_eq!(matching_notes(&pipes[round], &format!("s{round}")).len(), 1);
+        assert_eq!(matching_notes(&server.client(), &format!("w{round}x0")).len(), 1);
     }
     let imported = importer.wait_with_output().unwrap();
     assert!(imported.status.success(), "{imported:?}");
-    assert_eq!(written.len(), (CLIENTS + 1) * NOTES);
+    assert_eq!(written.len(), (CLIENT_COUNT + 1) * NOTES_PER_CLIENT);
     for pipe in &pipes {
-        assert_eq!(all(pipe, "lantern"), written);
+        assert_eq!(matching_notes(pipe, "lantern"), written);
         let found = pipe.call_tool("notes.search", &json!({ "query": "thimble" }));
         assert_eq!(found["total_estimated"], 600);
     }
-    assert_eq!(all(&server.client(), "lantern"), written);
-    is_sound(&library.run(&["check"]));
+    assert_eq!(matching_notes(&server.client(), "lantern"), written);
+    assert_healthy(&library.run(&["check"]));
     let mut logs: Vec<String> = pipes.into_iter().map(StdioClient::close_and_read_log).collect();
     logs.push(server.kill_and_read_log());
     logs.push(String::from_utf8(imported.stderr).unwrap());

@@ -1,12 +1,13 @@
-//! Web pages of other people cannot make a browser talk to this server.
+//! End-to-end tests of the host and origin checks, which prevent foreign web pages from using this
+//! server through a browser.
 
 use serde_json::json;
 
 use crate::support::{HttpRequest, Library, Server};
 
-/// The same request, over HTTP and as the upgrade to a WebSocket, and what
-/// each is answered with if it is let in.
-fn doors(server: &Server) -> [(HttpRequest<'_>, u16); 2] {
+/// Returns the same request over HTTP and as a WebSocket upgrade, each with its status code on
+/// success.
+fn http_and_websocket_requests(server: &Server) -> [(HttpRequest<'_>, u16); 2] {
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     [
         (server.request("POST", "/mcp").json(&ping), 200),
@@ -15,10 +16,10 @@ fn doors(server: &Server) -> [(HttpRequest<'_>, u16); 2] {
 }
 
 #[test]
-fn a_foreign_host_is_turned_away() {
+fn foreign_host_is_rejected() {
     let server = Library::new().serve();
     for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "0.0.0.0"] {
-        for (request, _) in doors(&server) {
+        for (request, _) in http_and_websocket_requests(&server) {
             let response = request.host(host).send();
             assert_eq!(response.status, 403, "{host}");
             assert!(response.body.contains(host), "{response:?}");
@@ -28,17 +29,17 @@ fn a_foreign_host_is_turned_away() {
 }
 
 #[test]
-fn this_machine_is_served_by_any_of_its_names() {
+fn loopback_hosts_are_accepted() {
     let server = Library::new().serve();
     for host in ["localhost", "localhost:7744", "127.0.0.1", "[::1]:7744", "LocalHost"] {
-        for (request, welcome) in doors(&server) {
+        for (request, welcome) in http_and_websocket_requests(&server) {
             assert_eq!(request.host(host).send().status, welcome, "{host}");
         }
     }
 }
 
 #[test]
-fn a_foreign_origin_is_turned_away() {
+fn foreign_origin_is_rejected() {
     let server = Library::new().serve();
     for origin in [
         "null",
@@ -49,49 +50,49 @@ fn a_foreign_origin_is_turned_away() {
         "chrome-extension://abc",
         "",
     ] {
-        for (request, _) in doors(&server) {
+        for (request, _) in http_and_websocket_requests(&server) {
             assert_eq!(request.header("origin", origin).send().status, 403, "{origin:?}");
         }
     }
 }
 
 #[test]
-fn pages_of_this_machine_may_connect() {
+fn loopback_origins_are_accepted() {
     let server = Library::new().serve();
     for origin in
         ["http://localhost", "http://localhost:3000", "https://127.0.0.1", "http://[::1]:6274"]
     {
-        for (request, welcome) in doors(&server) {
+        for (request, welcome) in http_and_websocket_requests(&server) {
             assert_eq!(request.header("origin", origin).send().status, welcome, "{origin}");
         }
     }
 }
 
 #[test]
-fn a_second_origin_does_not_hide_behind_the_first() {
+fn second_origin_header_is_checked() {
     let server = Library::new().serve();
-    for (request, _) in doors(&server) {
+    for (request, _) in http_and_websocket_requests(&server) {
         let request = request.header("origin", "http://localhost");
         assert_eq!(request.header("origin", "https://evil.example").send().status, 403);
     }
 }
 
 #[test]
-fn hosts_and_origins_can_be_allowed() {
+fn configured_hosts_and_origins_are_accepted() {
     let server = Library::new().serve_with_settings(
         "[server]\nallowed_hosts = [\"box.example\"]\nallowed_origins = [\"https://app.example\"]",
     );
-    for (request, welcome) in doors(&server) {
+    for (request, welcome) in http_and_websocket_requests(&server) {
         let request = request.host("box.example").header("origin", "https://app.example");
         assert_eq!(request.send().status, welcome);
     }
-    for (request, _) in doors(&server) {
+    for (request, _) in http_and_websocket_requests(&server) {
         assert_eq!(request.header("origin", "https://other.example").send().status, 403);
     }
 }
 
 #[test]
-fn ending_a_session_is_guarded_too() {
+fn session_deletion_checks_origin() {
     let server = Library::new().serve();
     let session = server.open_session();
     let delete = server.request("DELETE", "/mcp").header("mcp-session-id", session.session_id());
@@ -101,7 +102,7 @@ fn ending_a_session_is_guarded_too() {
 }
 
 #[test]
-fn a_page_that_may_connect_is_told_what_it_may_do() {
+fn cors_headers_are_sent_to_allowed_origins() {
     let server = Library::new().serve();
     let request = server.request("OPTIONS", "/mcp").header("origin", "http://localhost:3000");
     let request = request.header("access-control-request-method", "POST");

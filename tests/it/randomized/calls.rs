@@ -1,22 +1,23 @@
-//! Every tool, called with arguments that were made up.
+//! Randomized calls of every tool, with arguments generated from the input schema of the tool.
 
 use serde_json::json;
 
-use super::Maker;
+use super::ArgumentGenerator;
 use crate::support::{Library, McpClient, SOURCES, SeededRng, Server, json_rpc_request};
 
-/// Calls of each tool.
-const CALLS: usize = 60;
+/// Number of calls of each tool.
+const CALLS_PER_TOOL: usize = 60;
 
-/// Everything that tools can need: a library, a collection, a database, a provider.
-fn furnished() -> (Library, Server) {
+/// Serves a library with a collection, a database profile and an embedding provider, so that every
+/// tool can succeed.
+fn serve_with_all_tools() -> (Library, Server) {
     let library = Library::with_lanterns();
     library.write_file("docs/oil.md", "# Oil\n\nA lantern burns oil.\n\n## Wick\n\nTrim the wick.");
     let docs = library.file_path("docs");
     let built = library.run(&["collection", "build", "docs", docs.to_str().unwrap()]);
     assert_eq!(built.code, 0, "{built:?}");
     let lite = library.write_file("shop.sqlite", "");
-    #[expect(clippy::disallowed_methods, reason = "it is somebody else's file")]
+    #[expect(clippy::disallowed_methods, reason = "the file belongs to another program")]
     rusqlite::Connection::open(&lite)
         .unwrap()
         .execute_batch("CREATE TABLE lamps (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO lamps VALUES (1, 'brass')")
@@ -31,8 +32,8 @@ fn furnished() -> (Library, Server) {
     (library, server)
 }
 
-/// Texts that mean something to this server.
-fn known(server: &Server) -> Vec<String> {
+/// Returns words, SQL statements, ids and URIs that are meaningful to this server.
+fn known_texts(server: &Server) -> Vec<String> {
     let client = server.client();
     let words = ["lantern", "\"oil lamp\"", "wick -oil", "lam*", "title:lantern", "docs", "shop"];
     let statements = ["SELECT * FROM lamps", "SELECT 1", "lamps", "DELETE FROM lamps", "id"];
@@ -49,24 +50,26 @@ fn known(server: &Server) -> Vec<String> {
 }
 
 #[test]
-fn whatever_a_tool_is_called_with_it_answers_as_it_promises_or_says_what_is_wrong() {
-    let (_library, server) = furnished();
+fn random_calls_match_output_schema_or_report_error() {
+    let (_library, server) = serve_with_all_tools();
     let client = server.client();
     let tools = client.call_method("tools/list", &json!({}))["tools"].take();
     let tools = tools.as_array().unwrap();
-    assert!(tools.len() > 35, "everything is there: {}", tools.len());
-    let known = known(&server);
+    assert!(tools.len() > 35, "expected more than 35 tools, found {}", tools.len());
+    let known = known_texts(&server);
     let mut rng = SeededRng(20_261_122);
     let (mut answered, mut refused) = (0, 0);
-    for round in 0..CALLS {
+    for round in 0..CALLS_PER_TOOL {
         for tool in tools {
             let name = tool["name"].as_str().unwrap();
-            let arguments = Maker { rng: &mut rng, known: &known }.arguments(tool);
+            let arguments =
+                ArgumentGenerator { rng: &mut rng, known_texts: &known }.generate_arguments(tool);
             let params = json!({ "name": name, "arguments": arguments });
             let answer = client.exchange(&json_rpc_request("tools/call", &params));
             let whole = || format!("round {round}: {params}: {answer}");
             if let Some(error) = answer.get("error") {
-                // The arguments are no object, or a source has refused in the words of its contract.
+                // Either the arguments are not an object, or a source returned an error defined by
+                // its contract.
                 assert!(error["code"] != -32603, "{}", whole());
                 assert!(!error["message"].as_str().unwrap().is_empty(), "{}", whole());
                 refused += 1;
@@ -79,7 +82,7 @@ fn whatever_a_tool_is_called_with_it_answers_as_it_promises_or_says_what_is_wron
                 refused += 1;
             } else {
                 let schema = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
-                // Tools that answer in text have no schema for it.
+                // Tools that return plain text have no output schema.
                 if tool.get("outputSchema").is_some() {
                     let said = &result["structuredContent"];
                     assert!(schema.is_valid(said), "{}: {:?}", whole(), schema.validate(said));
@@ -88,7 +91,7 @@ fn whatever_a_tool_is_called_with_it_answers_as_it_promises_or_says_what_is_wron
             }
         }
     }
-    // Otherwise the calls would not be worth making.
+    // The test is meaningful only if both successful and rejected calls are frequent.
     assert!(answered > refused / 4 && refused > answered / 20, "{answered}, {refused}");
     assert_eq!(client.call_method("ping", &json!({})), json!({}));
 }

@@ -1,4 +1,5 @@
-//! What holds whatever is asked: calls are made up out of the tools' own schemas.
+//! Randomized tests: requests are generated from the schemas of the tools, and invariants are
+//! checked that must hold for every request.
 
 mod calls;
 mod isolation;
@@ -8,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use crate::support::SeededRng;
 
-/// Texts that break readers that are not careful.
-const AWKWARD: [&str; 16] = [
+/// Texts that break careless parsers.
+const AWKWARD_TEXTS: [&str; 16] = [
     "",
     " ",
     "\0",
@@ -28,19 +29,19 @@ const AWKWARD: [&str; 16] = [
     "null",
 ];
 
-/// Makes up arguments.
-struct Maker<'a> {
+/// Generates random tool arguments.
+struct ArgumentGenerator<'a> {
     rng: &'a mut SeededRng,
-    /// Texts that mean something here: words, names, ids, URIs.
-    known: &'a [String],
+    /// Texts that are meaningful to the server: words, names, ids, URIs.
+    known_texts: &'a [String],
 }
 
-impl Maker<'_> {
-    /// Arguments for a tool: mostly as its schema says, sometimes with something
-    /// that is wrong, sometimes nothing like it.
-    fn arguments(&mut self, tool: &Value) -> Value {
+impl ArgumentGenerator<'_> {
+    /// Generates arguments for a tool: mostly valid according to its schema, sometimes with one
+    /// wrong field, sometimes arbitrary JSON.
+    fn generate_arguments(&mut self, tool: &Value) -> Value {
         let schema = &tool["inputSchema"];
-        let mut made = self.value(schema, 0);
+        let mut made = self.generate_value(schema, 0);
         match (self.rng.next_below(4), made.as_object_mut()) {
             (0, Some(fields)) => {
                 let names: Vec<String> = schema["properties"]
@@ -52,11 +53,11 @@ impl Maker<'_> {
                 } else {
                     self.rng.choose(&names).clone()
                 };
-                fields.insert(name, self.anything(0));
+                fields.insert(name, self.arbitrary_json(0));
                 made
             }
-            // No arguments at all may be left out, but are not to be null.
-            (1, _) if self.rng.next_below(5) == 0 => match self.anything(0) {
+            // `arguments` may be omitted but must not be null.
+            (1, _) if self.rng.next_below(5) == 0 => match self.arbitrary_json(0) {
                 Value::Null => json!([]),
                 anything => anything,
             },
@@ -64,8 +65,8 @@ impl Maker<'_> {
         }
     }
 
-    /// A value that a schema allows, as far as it says.
-    fn value(&mut self, schema: &Value, depth: usize) -> Value {
+    /// Generates a value that is valid according to the schema, as far as the schema is specific.
+    fn generate_value(&mut self, schema: &Value, depth: usize) -> Value {
         if let Some(names) = schema["enum"].as_array() {
             return self.rng.choose(names).clone();
         }
@@ -81,7 +82,7 @@ impl Maker<'_> {
                 let mut fields = Map::new();
                 for (name, property) in schema["properties"].as_object().into_iter().flatten() {
                     if required(name) || self.rng.next_below(4) == 0 {
-                        fields.insert(name.clone(), self.value(property, depth + 1));
+                        fields.insert(name.clone(), self.generate_value(property, depth + 1));
                     }
                 }
                 Value::Object(fields)
@@ -89,9 +90,9 @@ impl Maker<'_> {
             Some("array") => {
                 let least = schema["minItems"].as_u64().unwrap_or(0);
                 let count = usize::try_from(least).unwrap() + self.rng.next_below(3);
-                (0..count).map(|_| self.value(&schema["items"], depth + 1)).collect()
+                (0..count).map(|_| self.generate_value(&schema["items"], depth + 1)).collect()
             }
-            Some("string") => self.text().into(),
+            Some("string") => self.generate_text().into(),
             Some("integer") => {
                 let least = schema["minimum"].as_i64().unwrap_or(0);
                 let most = schema["maximum"].as_i64().unwrap_or(least + 50);
@@ -102,33 +103,37 @@ impl Maker<'_> {
                 json!(f64::from(u8::try_from(self.rng.next_below(100)).unwrap()) / 50.0)
             }
             Some("boolean") => (self.rng.next_below(2) == 0).into(),
-            _ => self.anything(depth),
+            _ => self.arbitrary_json(depth),
         }
     }
 
-    fn text(&mut self) -> String {
+    fn generate_text(&mut self) -> String {
         match self.rng.next_below(8) {
-            0 => (*self.rng.choose(&AWKWARD)).to_owned(),
-            1 => format!("{} {}", self.rng.choose(self.known), self.rng.choose(self.known)),
-            _ => self.rng.choose(self.known).clone(),
+            0 => (*self.rng.choose(&AWKWARD_TEXTS)).to_owned(),
+            1 => format!(
+                "{} {}",
+                self.rng.choose(self.known_texts),
+                self.rng.choose(self.known_texts)
+            ),
+            _ => self.rng.choose(self.known_texts).clone(),
         }
     }
 
-    /// Whatever JSON can say.
-    fn anything(&mut self, depth: usize) -> Value {
+    /// Generates an arbitrary JSON value.
+    fn arbitrary_json(&mut self, depth: usize) -> Value {
         match self.rng.next_below(if depth < 3 { 9 } else { 7 }) {
             0 => Value::Null,
             1 => true.into(),
             2 => json!(i64::MAX),
             3 => json!(-1),
             4 => json!(1e300),
-            5 => self.text().into(),
+            5 => self.generate_text().into(),
             6 => "x".repeat(self.rng.next_below(5_000)).into(),
-            7 => (0..self.rng.next_below(4)).map(|_| self.anything(depth + 1)).collect(),
+            7 => (0..self.rng.next_below(4)).map(|_| self.arbitrary_json(depth + 1)).collect(),
             _ => {
                 let names = ["query", "id", "source", "retrieval", "mode", "filters"];
                 let name = *self.rng.choose(&names);
-                json!({ name: self.anything(depth + 1) })
+                json!({ name: self.arbitrary_json(depth + 1) })
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Callers who mean harm: much at once, much too large, or nothing ever whole. It costs
-//! bounded memory, and somebody else is answered meanwhile.
+//! End-to-end tests of abusive clients: floods, oversized input and requests that never end cost
+//! bounded memory, and other clients are still answered.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},
@@ -15,21 +15,22 @@ use crate::support::{
     with_client_meta,
 };
 
-/// How much a server may grow by what is done to it here, in MB.
-const GROWTH_MB: u64 = 96;
+/// Maximum memory growth of the server during an attack, in MB.
+const MAX_GROWTH_MB: u64 = 96;
 
-/// As few seconds as can be.
-const HASTY: &str = "[server]\nhead_seconds = 1\nbody_seconds = 1\nwrite_seconds = 1\n\
+/// Settings with the shortest possible timeouts and without rate limits.
+const SHORT_TIMEOUTS: &str = "[server]\nhead_seconds = 1\nbody_seconds = 1\nwrite_seconds = 1\n\
                      [limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0";
 
-/// Does something to a server, and asserts that it grows little and goes on.
-fn withstands<T>(server: &Server, attack: impl FnOnce() -> T) -> T {
+/// Runs an attack on a server and asserts that its memory growth is bounded and that it still
+/// answers.
+fn assert_withstands<T>(server: &Server, attack: impl FnOnce() -> T) -> T {
     server.assert_alive();
     let before = resident_mb(server.process());
     let done = attack();
     server.assert_alive();
     let after = resident_mb(server.process());
-    assert!(after < before + GROWTH_MB, "it had {before} MB, and has {after} MB");
+    assert!(after < before + MAX_GROWTH_MB, "memory grew from {before} MB to {after} MB");
     done
 }
 
@@ -40,8 +41,9 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// What a server says before it hangs up. It may do so before it has read all.
-fn last_words(mut stream: TcpStream) -> String {
+/// Reads everything that the server sends until it closes the connection. The server may close it
+/// before it has read the full request.
+fn read_until_close(mut stream: TcpStream) -> String {
     let mut said = Vec::new();
     match stream.read_to_end(&mut said) {
         Ok(_) => {}
@@ -51,9 +53,9 @@ fn last_words(mut stream: TcpStream) -> String {
 }
 
 #[test]
-fn heads_that_never_end_are_cut_off() {
-    let server = Library::new().serve_with_settings(HASTY);
-    withstands(&server, || {
+fn endless_headers_cause_timeout() {
+    let server = Library::new().serve_with_settings(SHORT_TIMEOUTS);
+    assert_withstands(&server, || {
         let streams: Vec<TcpStream> = (0..200)
             .map(|_| {
                 let mut stream = connect(&server);
@@ -63,16 +65,16 @@ fn heads_that_never_end_are_cut_off() {
             .collect();
         server.assert_alive();
         for stream in streams {
-            let said = last_words(stream);
+            let said = read_until_close(stream);
             assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
         }
     });
 }
 
 #[test]
-fn bodies_that_never_end_are_cut_off() {
-    let server = Library::new().serve_with_settings(HASTY);
-    withstands(&server, || {
+fn endless_bodies_cause_timeout() {
+    let server = Library::new().serve_with_settings(SHORT_TIMEOUTS);
+    assert_withstands(&server, || {
         let streams: Vec<TcpStream> = (0..200)
             .map(|_| {
                 let mut stream = connect(&server);
@@ -83,14 +85,14 @@ fn bodies_that_never_end_are_cut_off() {
             .collect();
         server.assert_alive();
         for stream in streams {
-            let said = last_words(stream);
+            let said = read_until_close(stream);
             assert!(said.starts_with("HTTP/1.1 408") && said.contains("body_seconds"), "{said}");
         }
     });
 }
 
 #[test]
-fn a_connection_on_which_nothing_moves_any_more_is_cut_off() {
+fn stalled_connection_is_closed() {
     let hasty = "[server]\nwrite_seconds = 1\n[limits]\ncall_ms = 1000";
     let server = Library::new().serve_with_settings(hasty);
     let mut stream = connect(&server);
@@ -98,16 +100,16 @@ fn a_connection_on_which_nothing_moves_any_more_is_cut_off() {
     let length = ping.len();
     let whole =
         format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{ping}");
-    // The second one is never whole: it keeps the connection from being idle.
+    // The second request is never completed, so the connection does not count as idle.
     stream.write_all(format!("{whole}POST /mcp HTTP/1.1\r\nhost: ").as_bytes()).unwrap();
-    let said = last_words(stream);
+    let said = read_until_close(stream);
     assert!(said.starts_with("HTTP/1.1 200") && said.ends_with('}'), "{said}");
 }
 
-/// Python's `httpx` keeps a connection for five seconds: who closes it at the same moment
-/// leaves a request without an answer.
+/// Python's `httpx` keeps idle connections for five seconds. If the server closed one at the same
+/// moment, a request would remain unanswered.
 #[test]
-fn a_connection_is_kept_for_longer_than_clients_keep_theirs() {
+fn keep_alive_exceeds_that_of_common_clients() {
     let server = Library::new().serve();
     let mut stream = connect(&server);
     for pause in [0, 6] {
@@ -121,18 +123,19 @@ fn a_connection_is_kept_for_longer_than_clients_keep_theirs() {
 }
 
 #[test]
-fn heads_that_are_too_large_are_refused() {
-    let server = Library::new().serve_with_settings(HASTY);
-    withstands(&server, || {
+fn oversized_headers_are_rejected() {
+    let server = Library::new().serve_with_settings(SHORT_TIMEOUTS);
+    assert_withstands(&server, || {
         let large = format!("x-large: {}\r\n", "x".repeat(300_000));
         let many = "x-many: x\r\n".repeat(2_000);
         for headers in [large, many] {
             for _ in 0..20 {
                 let mut stream = connect(&server);
                 let head = format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
-                // It is refused before it was sent whole.
+                // The server may reject the request before it is fully sent, so write errors are
+                // ignored.
                 drop(stream.write_all(head.as_bytes()));
-                let said = last_words(stream);
+                let said = read_until_close(stream);
                 let refused =
                     ["HTTP/1.1 431", "HTTP/1.1 400"].iter().any(|it| said.starts_with(it));
                 assert!(said.is_empty() || refused, "{said}");
@@ -142,8 +145,8 @@ fn heads_that_are_too_large_are_refused() {
 }
 
 #[test]
-fn json_that_is_deep_is_refused_wherever_it_stands() {
-    let server = Library::with_lanterns().serve_with_settings(HASTY);
+fn deeply_nested_json_is_rejected_everywhere() {
+    let server = Library::with_lanterns().serve_with_settings(SHORT_TIMEOUTS);
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let messages = [
         deep.clone(),
@@ -156,7 +159,7 @@ fn json_that_is_deep_is_refused_wherever_it_stands() {
             r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{deep},"clientInfo":{{}}}}}}"#
         ),
     ];
-    withstands(&server, || {
+    assert_withstands(&server, || {
         let mut raw = RawWebSocket::open(&server);
         for message in &messages {
             let response = server.request("POST", "/mcp").body(message.as_bytes()).send();
@@ -168,8 +171,8 @@ fn json_that_is_deep_is_refused_wherever_it_stands() {
     });
 }
 
-/// A library with a note that is long to read, and what reads it.
-fn long_read() -> (Library, Value) {
+/// Creates a library with a long note and returns it with a request that reads the note.
+fn long_item_request() -> (Library, Value) {
     let library = Library::with_notes([("Long", "A pebble and sand. ".repeat(5_000))]);
     let server = library.serve();
     let hit = server.client().only_hit("notes.search", &json!({ "query": "pebble" }));
@@ -179,19 +182,19 @@ fn long_read() -> (Library, Value) {
 }
 
 #[test]
-fn requests_without_end_on_one_socket_that_reads_nothing_cost_nobody_else() {
-    let (library, read) = long_read();
-    let server = library.serve_with_settings(HASTY);
+fn socket_that_never_reads_is_closed() {
+    let (library, read) = long_item_request();
+    let server = library.serve_with_settings(SHORT_TIMEOUTS);
     let listen = with_client_meta(&json_rpc_request(
         "subscriptions/listen",
         &json!({ "notifications": {} }),
     ));
     let ping = json_rpc_request("ping", &json!({}));
-    withstands(&server, || {
+    assert_withstands(&server, || {
         let mut raw = RawWebSocket::open(&server);
         let mut messages = [read, ping, listen];
         let mut sent = 0_usize;
-        // Until no more is taken.
+        // Sends until the server stops reading.
         let error = loop {
             let message = &mut messages[sent % 3];
             message["id"] = json!(sent);
@@ -209,7 +212,7 @@ fn requests_without_end_on_one_socket_that_reads_nothing_cost_nobody_else() {
 }
 
 #[test]
-fn a_connection_has_only_so_many_subscriptions() {
+fn subscriptions_per_connection_are_limited() {
     let server = Library::new().serve();
     let mut raw = RawWebSocket::open(&server);
     let mut refused = 0;
@@ -224,10 +227,10 @@ fn a_connection_has_only_so_many_subscriptions() {
 }
 
 #[test]
-fn who_takes_no_answer_over_http_is_cut_off() {
-    let (library, read) = long_read();
-    let server = library.serve_with_settings(HASTY);
-    withstands(&server, || {
+fn http_client_that_never_reads_is_closed() {
+    let (library, read) = long_item_request();
+    let server = library.serve_with_settings(SHORT_TIMEOUTS);
+    assert_withstands(&server, || {
         let body = read.to_string();
         let length = body.len();
         let call = format!(
@@ -235,7 +238,7 @@ fn who_takes_no_answer_over_http_is_cut_off() {
         );
         for _ in 0..4 {
             let mut stream = connect(&server);
-            // Nothing of what is answered is read, until no more is taken.
+            // Sends without reading any response, until the server stops reading.
             let error = loop {
                 if let Err(error) = stream.write_all(call.as_bytes()) {
                     break error;
@@ -248,15 +251,15 @@ fn who_takes_no_answer_over_http_is_cut_off() {
 }
 
 #[test]
-fn pings_without_end_and_pongs_that_nobody_asked_for_are_borne() {
-    let server = Library::new().serve_with_settings(HASTY);
-    withstands(&server, || {
+fn ping_and_pong_floods_are_tolerated() {
+    let server = Library::new().serve_with_settings(SHORT_TIMEOUTS);
+    assert_withstands(&server, || {
         let mut raw = RawWebSocket::open(&server);
         let pings = encode_frame(Opcode::Ping, true, &[7; 125]).repeat(100);
         let pongs = encode_frame(Opcode::Pong, true, b"").repeat(1_000);
         for _ in 0..200 {
             if raw.send_bytes(&pings).and_then(|()| raw.send_bytes(&pongs)).is_err() {
-                // Its pongs were not taken.
+                // The server has closed the connection because its pongs were not read.
                 return;
             }
             server.assert_alive();
@@ -265,16 +268,16 @@ fn pings_without_end_and_pongs_that_nobody_asked_for_are_borne() {
 }
 
 #[test]
-fn a_message_in_pieces_of_one_byte_is_put_together() {
-    let server = Library::new().serve_with_settings(HASTY);
-    withstands(&server, || {
+fn one_byte_fragments_are_assembled() {
+    let server = Library::new().serve_with_settings(SHORT_TIMEOUTS);
+    assert_withstands(&server, || {
         let mut raws: Vec<RawWebSocket> = (0..2).map(|_| RawWebSocket::open(&server)).collect();
         let message = json_rpc_request("ping", &json!({ "_meta": { "x": "x".repeat(100_000) } }));
         let bytes = message.to_string().into_bytes();
         let mut pieces = encode_frame(Opcode::Text, false, &bytes[..1]);
         for byte in &bytes[1..bytes.len() - 1] {
             pieces.extend(encode_frame(Opcode::Continuation, false, &[*byte]));
-            // Empty ones may come in between.
+            // Empty fragments are allowed between the others.
             pieces.extend(encode_frame(Opcode::Continuation, false, &[]));
         }
         for raw in &mut raws {
@@ -290,9 +293,9 @@ fn a_message_in_pieces_of_one_byte_is_put_together() {
 }
 
 #[test]
-fn many_sockets_are_opened_and_let_go() {
-    let server = Library::new().serve_with_settings(HASTY);
-    withstands(&server, || {
+fn sockets_are_released_after_close() {
+    let server = Library::new().serve_with_settings(SHORT_TIMEOUTS);
+    assert_withstands(&server, || {
         for _ in 0..4 {
             let raws: Vec<RawWebSocket> = (0..100).map(|_| RawWebSocket::open(&server)).collect();
             server.assert_alive();
@@ -302,11 +305,11 @@ fn many_sockets_are_opened_and_let_go() {
 }
 
 #[test]
-fn sessions_without_end_leave_a_bounded_number() {
-    let server = Library::new().serve_with_settings(HASTY);
+fn session_count_is_bounded() {
+    let server = Library::new().serve_with_settings(SHORT_TIMEOUTS);
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "x".repeat(10_000), "version": "1" } });
-    let kept = withstands(&server, || {
+    let kept = assert_withstands(&server, || {
         let first = server.open_session_with(&hello);
         for _ in 0..1_200 {
             server.open_session_with(&hello);
@@ -314,13 +317,13 @@ fn sessions_without_end_leave_a_bounded_number() {
         first.session_id().to_owned()
     });
     let first = server.client().in_session(&kept).send(&json_rpc_request("ping", &json!({})));
-    assert_eq!(first.status, 404, "it was the longest unused one");
+    assert_eq!(first.status, 404, "the least recently used session must be evicted");
 }
 
 #[test]
-fn a_batch_has_a_bounded_size() {
-    let server = Library::new().serve_with_settings(HASTY);
-    withstands(&server, || {
+fn oversized_batch_is_rejected() {
+    let server = Library::new().serve_with_settings(SHORT_TIMEOUTS);
+    assert_withstands(&server, || {
         let batch = vec![json_rpc_request("ping", &json!({})); 10_000];
         let sent = server.request("POST", "/mcp").header("mcp-protocol-version", "2025-03-26");
         let refused = sent.json(&Value::from(batch)).send();

@@ -1,17 +1,17 @@
-//! What a client pays for, in bytes: the list of tools in every conversation,
-//! and the text of each answer.
+//! Size limits, in bytes, of the output that clients pay for: the tool list, which is part of every
+//! conversation, and the text of each result.
 
 use serde_json::{Value, json};
 
 use crate::support::{Library, McpClient, character_card, claude_conversation, prompts_csv};
 
-/// Most bytes of the result of `tools/list`.
-const LIST: usize = 12_288;
-/// Most bytes of the text of ten hits.
-const TEN_HITS: usize = 4_096;
+/// Maximum size of the `tools/list` result, in bytes.
+const MAX_TOOL_LIST_BYTES: usize = 12_288;
+/// Maximum size of the text of ten hits, in bytes.
+const MAX_TEN_HITS_BYTES: usize = 4_096;
 
 #[test]
-fn a_list_of_all_tools_stays_within_its_budget() {
+fn tool_list_stays_within_size_limit() {
     let server = Library::new().serve();
     for client in [
         server.client(),
@@ -21,19 +21,19 @@ fn a_list_of_all_tools_stays_within_its_budget() {
         let listed = client.call_method("tools/list", &json!({}));
         assert!(listed["tools"].as_array().unwrap().len() >= 13);
         let bytes = listed.to_string().len();
-        assert!(bytes <= LIST, "{bytes} bytes of {LIST}");
+        assert!(bytes <= MAX_TOOL_LIST_BYTES, "{bytes} bytes of {MAX_TOOL_LIST_BYTES}");
     }
 }
 
-/// Titles and texts as people have them: long.
-fn title(number: usize) -> String {
+/// Returns a long title, as real documents have them.
+fn long_title(number: usize) -> String {
     format!(
         "Minutes of the {number}th meeting of the working group on the restoration of the old \
          harbour lighthouse, its lantern room and the keeper\u{2019}s cottage (second draft)"
     )
 }
 
-fn text(number: usize) -> String {
+fn long_text(number: usize) -> String {
     let before =
         "The chair opened the meeting and thanked everybody for coming. ".repeat(number % 5);
     format!(
@@ -43,36 +43,36 @@ fn text(number: usize) -> String {
     )
 }
 
-fn minutes() -> Library {
+fn meeting_minutes_library() -> Library {
     let library = Library::new();
     for number in 0..12 {
         library.write_file(
             &format!("notes/{number}.md"),
-            format!("# {}\n{}", title(number), text(number)),
+            format!("# {}\n{}", long_title(number), long_text(number)),
         );
         library.write_file(
             &format!("media/{number}.md"),
-            format!("# {}\n{}", title(number), text(number)),
+            format!("# {}\n{}", long_title(number), long_text(number)),
         );
         library.write_file(
             &format!("characters/{number}.json"),
-            character_card(&title(number), &text(number)),
+            character_card(&long_title(number), &long_text(number)),
         );
     }
     let chats = (0..12).map(|number| {
-        let said = ["What was agreed?".to_owned(), text(number)];
-        claude_conversation(&title(number), ["human", "assistant"].into_iter().zip(said))
+        let said = ["What was agreed?".to_owned(), long_text(number)];
+        claude_conversation(&long_title(number), ["human", "assistant"].into_iter().zip(said))
     });
     library.write_file("chats/chats.json", Value::from(chats.collect::<Vec<_>>()).to_string());
     let named: Vec<(String, String)> =
-        (0..12).map(|number| (title(number), text(number))).collect();
+        (0..12).map(|number| (long_title(number), long_text(number))).collect();
     let named = named.iter().map(|(name, text)| (name.as_str(), text.as_str()));
     library.write_file("prompts/prompts.csv", prompts_csv(named));
     library.import_folders();
     library
 }
 
-const SEARCHES: [&str; 6] = [
+const SEARCH_TOOLS: [&str; 6] = [
     "knowledge.search",
     "notes.search",
     "media.search",
@@ -82,10 +82,10 @@ const SEARCHES: [&str; 6] = [
 ];
 
 #[test]
-fn ten_hits_stay_within_their_budget_and_still_show_the_match() {
-    let server = minutes().serve();
+fn ten_hits_fit_size_limit_and_show_match() {
+    let server = meeting_minutes_library().serve();
     let client = server.client();
-    for tool in SEARCHES {
+    for tool in SEARCH_TOOLS {
         for highlight in [false, true] {
             let arguments = json!({
                 "query": "brackish lantern crust", "limit": 10, "highlight": highlight,
@@ -93,7 +93,7 @@ fn ten_hits_stay_within_their_budget_and_still_show_the_match() {
             let found = client.call_tool(tool, &arguments);
             assert_eq!(found["results"].as_array().unwrap().len(), 10, "{tool}");
             let text = client.call_tool_text(tool, &arguments);
-            assert!(text.len() <= TEN_HITS, "{tool}: {} bytes\n{text}", text.len());
+            assert!(text.len() <= MAX_TEN_HITS_BYTES, "{tool}: {} bytes\n{text}", text.len());
             assert_eq!(text.matches("  ").count(), 10, "{text}");
             let snippets: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
             assert_eq!(snippets.len(), 10, "{tool}: {text}");
@@ -105,8 +105,8 @@ fn ten_hits_stay_within_their_budget_and_still_show_the_match() {
 }
 
 #[test]
-fn a_long_page_is_told_like_a_short_one() {
-    let server = minutes().serve();
+fn text_of_hit_is_independent_of_page_length() {
+    let server = meeting_minutes_library().serve();
     let client = server.client();
     let tell = |limit: usize| {
         let arguments = json!({ "query": "brackish lantern crust", "limit": limit });
@@ -122,7 +122,7 @@ fn a_long_page_is_told_like_a_short_one() {
 }
 
 #[test]
-fn ten_hits_in_a_script_of_three_bytes_a_letter_stay_within_their_budget() {
+fn text_of_ten_cjk_hits_stays_within_limit() {
     let text = "港の古い灯台の修復について話し合いました。".repeat(30);
     let notes = (0..10).map(|number| {
         (
@@ -135,15 +135,19 @@ fn ten_hits_in_a_script_of_three_bytes_a_letter_stay_within_their_budget() {
     let found = server.client().call_tool("notes.search", &arguments);
     assert_eq!(found["results"].as_array().unwrap().len(), 10);
     let text = server.client().call_tool_text("notes.search", &arguments);
-    assert!(text.len() <= TEN_HITS && !text.contains('\u{fffd}'), "{} bytes\n{text}", text.len());
+    assert!(
+        text.len() <= MAX_TEN_HITS_BYTES && !text.contains('\u{fffd}'),
+        "{} bytes\n{text}",
+        text.len()
+    );
     let shown = text.lines().filter(|line| line.starts_with("  ") && line.contains("結晶")).count();
     assert_eq!(shown, 10, "{text}");
 }
 
-/// A client that reads only text.
+/// Simulates a client that reads only the text content of a result.
 #[test]
-fn a_model_that_reads_only_text_can_cite_a_hit_read_there_and_go_on() {
-    let server = minutes().serve();
+fn text_output_suffices_to_cite_read_and_continue() {
+    let server = meeting_minutes_library().serve();
     let client = server.client();
     let query =
         json!({ "query": "brackish", "limit": 5, "sources": ["notes", "media"], "session": "new" });
@@ -164,7 +168,7 @@ fn a_model_that_reads_only_text_can_cite_a_hit_read_there_and_go_on() {
 }
 
 #[test]
-fn a_long_item_says_how_to_read_on_in_words_that_are_taken() {
+fn long_item_text_states_valid_continuation_arguments() {
     let words = "An endless tale of the sea. ".repeat(5_000);
     let server = Library::with_notes([("tale", words)]).serve();
     let client = server.client();
@@ -181,8 +185,8 @@ fn a_long_item_says_how_to_read_on_in_words_that_are_taken() {
 }
 
 #[test]
-fn what_is_nowhere_is_said_in_words() {
-    let server = minutes().serve();
+fn text_reports_empty_results_and_corrected_queries() {
+    let server = meeting_minutes_library().serve();
     let client = server.client();
     assert_eq!(
         client.call_tool_text("notes.search", &json!({ "query": "xylophone" })),

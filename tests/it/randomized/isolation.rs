@@ -1,26 +1,26 @@
-//! Two users at one server, who do whatever they like in whatever order.
+//! Isolation of two users of one server, checked with randomized requests in random order.
 
 use serde_json::{Value, json};
 
-use super::Maker;
+use super::ArgumentGenerator;
 use crate::support::{
     Library, McpClient, SOURCES, SeededRng, Server, character_card, claude_conversation,
     json_rpc_request, prompts_csv,
 };
 
-/// What they do, together.
-const STEPS: usize = 1_500;
+/// Total number of requests of both users.
+const TOTAL_REQUESTS: usize = 1_500;
 
-/// A user, and a word that only they have ever said.
-struct User {
+/// A user, and a secret word that occurs only in the texts of this user.
+struct TestUser {
     secret: &'static str,
     key: String,
-    /// What the server has told them: ids, URIs, handles, cursors.
-    told: Vec<String>,
+    /// Ids, URIs, session handles and cursors that the server has returned to this user.
+    returned_names: Vec<String>,
 }
 
-/// A library with something in each source; a secret word is in every text.
-fn furnish(library: &Library, name: &str, secret: &'static str) -> User {
+/// Imports one item into each source; the text of every item contains the secret word.
+fn create_user(library: &Library, name: &str, secret: &'static str) -> TestUser {
     let text = format!("Here is the {secret} stone, and a lantern beside it.");
     let title = format!("The {secret} stone");
     let talk = format!("WEBVTT\n\n00:00:01.000 --> 00:00:02.000\n<v {name}>{text}\n");
@@ -36,11 +36,15 @@ fn furnish(library: &Library, name: &str, secret: &'static str) -> User {
     library.import_for_user(name, "characters", "card.json", &character_card(&title, &text));
     let prompt = prompts_csv([(title.as_str(), text.as_str())]);
     library.import_for_user(name, "prompts", "prompts.csv", &prompt);
-    User { secret, key: library.create_key_with(name, &["--scope", "write"]), told: Vec::new() }
+    TestUser {
+        secret,
+        key: library.create_key_with(name, &["--scope", "write"]),
+        returned_names: Vec::new(),
+    }
 }
 
-/// Everything in an answer that could be named in a later question.
-fn names(answer: &Value, found: &mut Vec<String>) {
+/// Collects all values of a reply that a later request could refer to.
+fn collect_names(answer: &Value, found: &mut Vec<String>) {
     match answer {
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -49,17 +53,17 @@ fn names(answer: &Value, found: &mut Vec<String>) {
                     Value::String(text) if is_name.contains(&name.as_str()) => {
                         found.push(text.clone());
                     }
-                    value => names(value, found),
+                    value => collect_names(value, found),
                 }
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| names(value, found)),
+        Value::Array(values) => values.iter().for_each(|value| collect_names(value, found)),
         _ => {}
     }
 }
 
-impl User {
-    /// Asks something, and tells the whole answer.
+impl TestUser {
+    /// Sends a request as this user and returns the full reply as text.
     fn request(&self, server: &Server, method: &str, params: &Value) -> String {
         let client = server.client().with_bearer_token(&self.key);
         client.exchange(&json_rpc_request(method, params)).to_string()
@@ -67,10 +71,10 @@ impl User {
 }
 
 #[test]
-fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows() {
+fn random_requests_never_disclose_other_users_data() {
     let library = Library::new();
     let mut users =
-        [furnish(&library, "ada", "amethystine"), furnish(&library, "eve", "emeraldine")];
+        [create_user(&library, "ada", "amethystine"), create_user(&library, "eve", "emeraldine")];
     let server = library.serve_multi_user(
         "[tools]\nwrite = true\n[limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0\n\
          [embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n",
@@ -79,18 +83,21 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
         let client = server.client().with_bearer_token(&users[0].key);
         client.call_method("tools/list", &json!({}))["tools"].as_array().unwrap().clone()
     };
-    assert!(tools.iter().any(|tool| tool["name"] == "notes.create"), "both may write");
+    assert!(
+        tools.iter().any(|tool| tool["name"] == "notes.create"),
+        "both users have the write scope"
+    );
     let mut rng = SeededRng(7_744);
     let mut own = [0, 0];
-    for step in 0..STEPS {
+    for step in 0..TOTAL_REQUESTS {
         let who = rng.next_below(2);
-        // Words that both have, and everything that either was ever told.
+        // Words that both users have, and all values that the server has returned to either user.
         let mut known: Vec<String> =
             ["stone", "lantern", "here", "new"].map(str::to_owned).to_vec();
         known.extend(SOURCES.map(str::to_owned));
-        known.extend(users.iter().flat_map(|user| user.told.iter().cloned()));
+        known.extend(users.iter().flat_map(|user| user.returned_names.iter().cloned()));
         let other = users[1 - who].secret;
-        // A question that says the word would have it in its answer.
+        // A request that contains the secret word would have it echoed in the reply.
         known.retain(|name| !name.contains(other));
         let (method, mut params) = match rng.next_below(10) {
             0 => ("resources/list", json!({})),
@@ -98,7 +105,8 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
             2 => ("prompts/list", json!({})),
             _ => {
                 let tool = rng.choose(&tools).clone();
-                let arguments = Maker { rng: &mut rng, known: &known }.arguments(&tool);
+                let arguments = ArgumentGenerator { rng: &mut rng, known_texts: &known }
+                    .generate_arguments(&tool);
                 ("tools/call", json!({ "name": tool["name"], "arguments": arguments }))
             }
         };
@@ -112,13 +120,13 @@ fn whatever_two_users_do_in_whatever_order_neither_learns_what_the_other_knows()
             own[who] += 1;
         }
         let user = &mut users[who];
-        names(&serde_json::from_str(&answer).unwrap(), &mut user.told);
-        user.told.sort_unstable();
-        user.told.dedup();
-        // The latest names are as good as all.
-        let many = user.told.len().saturating_sub(200);
-        user.told.drain(..many);
+        collect_names(&serde_json::from_str(&answer).unwrap(), &mut user.returned_names);
+        user.returned_names.sort_unstable();
+        user.returned_names.dedup();
+        // The most recent values are sufficient.
+        let many = user.returned_names.len().saturating_sub(200);
+        user.returned_names.drain(..many);
     }
-    // Otherwise nothing was looked for.
-    assert!(own.iter().all(|count| *count > STEPS / 20), "{own:?}");
+    // The test is meaningful only if both users find their own texts often enough.
+    assert!(own.iter().all(|count| *count > TOTAL_REQUESTS / 20), "{own:?}");
 }

@@ -1,5 +1,5 @@
-//! What becomes of files that are brought in: by their content, again, renamed,
-//! gone, in a rehearsal, and after an interruption.
+//! End-to-end tests of the import of files: format detection, repeated imports, renamed and deleted
+//! files, dry runs, interruption and watching.
 
 use std::{
     fs::{self, File},
@@ -15,13 +15,13 @@ use crate::support::{
     Library, McpClient, character_card, claude_conversation, prompts_csv, vademecum_command,
 };
 
-fn import(library: &Library, arguments: &[&str]) -> Value {
+fn run_import(library: &Library, arguments: &[&str]) -> Value {
     let done = library.run(&[&["import", "--json"], arguments].concat());
     assert_eq!(done.code, 0, "{done:?}");
     done.parse_json()
 }
 
-fn sources(library: &Library) -> Vec<(String, String)> {
+fn source_outcomes(library: &Library) -> Vec<(String, String)> {
     let told = library.run(&["sources", "--json"]).parse_json();
     let name = |file: &Value| {
         let path = Path::new(file["path"].as_str().unwrap()).to_owned();
@@ -31,18 +31,19 @@ fn sources(library: &Library) -> Vec<(String, String)> {
     told.as_array().unwrap().iter().map(|file| (name(file), outcome(file))).collect()
 }
 
-fn pairs<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+fn owned_pairs<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
     pairs.map(|(one, other)| (one.to_owned(), other.to_owned())).into()
 }
 
-/// Makes a file look as if it had not been touched for a while.
-fn rest(path: &Path) {
+/// Sets the modification time of a file to one minute ago.
+fn backdate(path: &Path) {
     let then = SystemTime::now() - Duration::from_mins(1);
     File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
 }
 
-/// A folder with a file for each source, one for nobody and one that is broken.
-fn mixed(library: &Library) -> String {
+/// Writes a folder with a file for each source, one unsupported file and one malformed file, and
+/// returns its path.
+fn write_mixed_folder(library: &Library) -> String {
     library.write_file("in/Bread.md", "Rye with a thimble.");
     library.write_file("in/talk.srt", "1\n00:00:01,000 --> 00:00:02,000\nA thimble.\n");
     let talk = claude_conversation("Sewing", [("human", "A thimble.")]);
@@ -52,16 +53,16 @@ fn mixed(library: &Library) -> String {
     library.write_file("in/picture.bin", "no text");
     library.write_file("in/broken.srt", "no cues");
     for file in fs::read_dir(library.file_path("in")).unwrap() {
-        rest(&file.unwrap().path());
+        backdate(&file.unwrap().path());
     }
     library.file_path("in").to_str().unwrap().to_owned()
 }
 
 #[test]
-fn files_become_what_their_content_says_and_each_is_accounted_for() {
+fn content_determines_source_and_every_file_is_counted() {
     let library = Library::new();
-    let folder = mixed(&library);
-    let summary = import(&library, &[&folder]);
+    let folder = write_mixed_folder(&library);
+    let summary = run_import(&library, &[&folder]);
     assert_eq!((&summary["files"], &summary["new"]), (&json!(6), &json!(5)), "{summary}");
     assert_eq!((&summary["passed"], &summary["missing"]), (&json!(1), &json!([])));
     for source in ["notes", "media", "chats", "characters", "prompts"] {
@@ -81,21 +82,21 @@ fn files_become_what_their_content_says_and_each_is_accounted_for() {
         ("prompts.csv", "imported"),
         ("talk.srt", "imported"),
     ];
-    assert_eq!(sources(&library), pairs(expected));
+    assert_eq!(source_outcomes(&library), owned_pairs(expected));
     let said = library.run(&["sources", &folder, "--only", "skipped"]).stdout;
     assert!(said.contains("broken.srt: ") && said.contains("subtitle"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
 #[test]
-fn json_that_is_passed_by_says_why() {
+fn unsupported_json_is_listed_with_reason() {
     let library = Library::new();
     library.write_file("in/Bread.md", "Rye.");
     library.write_file("in/settings.json", r#"{"theme": "dark"}"#);
     library.write_file("in/torn.json", "{\n  \"theme\": \n}");
     let folder = library.file_path("in").to_str().unwrap().to_owned();
     for _ in 0..2 {
-        let summary = import(&library, &[&folder]);
+        let summary = run_import(&library, &[&folder]);
         assert_eq!((&summary["passed"], &summary["skipped"]), (&json!(2), &json!([])), "{summary}");
     }
     let said = library.run(&["sources", &folder, "--only", "passed"]).stdout;
@@ -106,7 +107,7 @@ fn json_that_is_passed_by_says_why() {
 }
 
 #[test]
-fn a_summary_counts_one_as_one_and_names_no_source_with_nothing() {
+fn summary_uses_singular_and_omits_empty_sources() {
     let library = Library::new();
     let note = library.write_file("in/Bread.md", "Rye.");
     let done = library.run(&["import", note.to_str().unwrap()]);
@@ -130,73 +131,73 @@ fn a_summary_counts_one_as_one_and_names_no_source_with_nothing() {
 }
 
 #[test]
-fn the_same_again_changes_nothing_and_says_the_same() {
+fn repeated_import_changes_nothing_and_reports_the_same() {
     let library = Library::new();
-    let folder = mixed(&library);
-    let first = import(&library, &[&folder]);
-    let again = import(&library, &[&folder]);
+    let folder = write_mixed_folder(&library);
+    let first = run_import(&library, &[&folder]);
+    let again = run_import(&library, &[&folder]);
     assert_eq!((&again["new"], &again["updated"]), (&json!(0), &json!(0)), "{again}");
     assert_eq!((&again["unchanged"], &again["bytes"]), (&json!(5), &json!(0)), "{again}");
     for field in ["files", "passed", "skipped"] {
         assert_eq!(again[field], first[field], "{field}");
     }
-    // A file that was changed in place is read again, however long it is.
+    // A file that was modified in place is read again even if its length is unchanged.
     let note = library.write_file("in/Bread.md", "Rye with a thumble.");
-    rest(&note);
+    backdate(&note);
     fs::write(&note, "Rye with a thamble.").unwrap();
-    let changed = import(&library, &[&folder]);
+    let changed = run_import(&library, &[&folder]);
     assert_eq!((&changed["updated"], &changed["unchanged"]), (&json!(1), &json!(4)), "{changed}");
 }
 
 #[test]
-fn a_rehearsal_tells_the_truth_and_saves_nothing() {
+fn dry_run_reports_correctly_and_saves_nothing() {
     let library = Library::new();
-    let folder = mixed(&library);
-    let told = import(&library, &["--dry-run", &folder]);
+    let folder = write_mixed_folder(&library);
+    let told = run_import(&library, &["--dry-run", &folder]);
     assert_eq!((&told["dry_run"], &told["new"]), (&json!(true), &json!(5)), "{told}");
-    assert!(!library.data_folder().join("users").exists(), "nothing is made");
-    import(&library, &[&folder]);
+    assert!(!library.data_folder().join("users").exists(), "a dry run must not create the library");
+    run_import(&library, &[&folder]);
     library.write_file("in/Bread.md", "Oats now.");
     library.write_file("in/New.md", "A new one.");
-    let told = import(&library, &["--dry-run", &folder]);
+    let told = run_import(&library, &["--dry-run", &folder]);
     let counts = ["new", "updated", "unchanged"].map(|name| told[name].as_u64().unwrap());
     assert_eq!(counts, [1, 1, 4], "{told}");
     let found = library.run(&["search", "oats", "--json"]).parse_json();
     assert_eq!(found["total_estimated"], 0);
-    let really = import(&library, &[&folder]);
+    let really = run_import(&library, &[&folder]);
     let counts = ["new", "updated", "unchanged"].map(|name| really[name].as_u64().unwrap());
     assert_eq!(counts, [1, 1, 4], "{really}");
 }
 
 #[test]
-fn a_file_that_is_renamed_stays_the_same_item() {
+fn renamed_file_keeps_its_item() {
     let library = Library::new();
     let note = library.import_file("notes", "vault/Bread.md", "Rye with a thimble.");
     let folder = note.parent().unwrap().to_str().unwrap().to_owned();
-    import(&library, &["notes", &folder]);
+    run_import(&library, &["notes", &folder]);
     let hit =
         |query: &str| library.run(&["search", query, "--json"]).parse_json()["results"][0].clone();
     let before = hit("thimble");
     fs::create_dir(note.with_file_name("deep")).unwrap();
     fs::rename(&note, note.with_file_name("deep").join("Loaf.md")).unwrap();
-    let summary = import(&library, &["notes", &folder]);
+    let summary = run_import(&library, &["notes", &folder]);
     assert_eq!((&summary["new"], &summary["updated"]), (&json!(0), &json!(1)), "{summary}");
     assert_eq!(summary["missing"], json!([]), "{summary}");
     let after = hit("thimble");
     assert_eq!((&after["uri"], &after["title"]), (&before["uri"], &json!("Loaf")));
-    assert_eq!(sources(&library), pairs([("Loaf.md", "imported")]));
+    assert_eq!(source_outcomes(&library), owned_pairs([("Loaf.md", "imported")]));
 }
 
 #[test]
-fn a_file_that_is_gone_is_named_and_its_item_stays() {
+fn deleted_file_is_reported_and_item_kept() {
     let library = Library::new();
-    let folder = mixed(&library);
-    import(&library, &[&folder]);
+    let folder = write_mixed_folder(&library);
+    run_import(&library, &[&folder]);
     for name in ["Bread.md", "picture.bin", "broken.srt"] {
         fs::remove_file(library.file_path("in").join(name)).unwrap();
     }
     for _ in 0..2 {
-        let summary = import(&library, &[&folder]);
+        let summary = run_import(&library, &[&folder]);
         let missing = summary["missing"].as_array().unwrap();
         assert!(missing.len() == 1 && missing[0].as_str().unwrap().ends_with("Bread.md"));
         assert_eq!((&summary["skipped"], &summary["passed"]), (&json!([]), &json!(0)));
@@ -206,19 +207,19 @@ fn a_file_that_is_gone_is_named_and_its_item_stays() {
     assert_eq!(library.run(&["search", "rye", "--json"]).parse_json()["total_estimated"], 1);
     let missing = library.run(&["sources", "--only", "missing"]).stdout;
     assert!(missing.contains("Bread.md") && missing.lines().count() == 1, "{missing}");
-    // It comes back as what it was.
+    // The restored file is the same item again.
     library.write_file("in/Bread.md", "Rye with a thimble.");
-    let back = import(&library, &[&folder]);
+    let back = run_import(&library, &[&folder]);
     assert_eq!((&back["new"], &back["missing"]), (&json!(0), &json!([])), "{back}");
 }
 
 #[cfg(unix)]
 #[test]
-fn an_import_that_was_interrupted_goes_on() {
+fn interrupted_import_is_completed_by_the_next() {
     let library = Library::new();
     for number in 0..1_500 {
         let text = format!("Note {number} about thimbles. {}", "Word after word. ".repeat(20));
-        rest(&library.write_file(&format!("in/{number}.md"), text));
+        backdate(&library.write_file(&format!("in/{number}.md"), text));
     }
     let folder = library.file_path("in").to_str().unwrap().to_owned();
     let mut process = vademecum_command()
@@ -227,30 +228,30 @@ fn an_import_that_was_interrupted_goes_on() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // As soon as something is in, it is ended the hard way.
+    // Kills the process as soon as it has written something.
     let begun = || library.data_folder().join("users/local/imports.db-wal").exists();
     while !begun() && process.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
     process.kill().unwrap();
     process.wait().unwrap();
-    let summary = import(&library, &["notes", &folder]);
+    let summary = run_import(&library, &["notes", &folder]);
     let sum: u64 = ["new", "unchanged"].iter().map(|name| summary[*name].as_u64().unwrap()).sum();
     assert_eq!((sum, &summary["updated"]), (1_500, &json!(0)), "{summary}");
-    let again = import(&library, &["notes", &folder]);
+    let again = run_import(&library, &["notes", &folder]);
     assert_eq!((&again["unchanged"], &again["bytes"]), (&json!(1_500), &json!(0)), "{again}");
     let server = library.serve();
     let found = server.client().call_tool("notes.search", &json!({ "query": "thimbles" }));
     assert_eq!(found["total_estimated"], 1_500);
 }
 
-/// An import that goes on: what it tells, line by line.
-struct Watching {
+/// A running import with `--watch`, and its output line by line.
+struct WatchedImport {
     process: Child,
-    told: Lines<BufReader<ChildStdout>>,
+    output_lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl Watching {
+impl WatchedImport {
     fn start(library: &Library, folder: &str) -> Self {
         Self::start_with(library, &["--json", folder])
     }
@@ -267,19 +268,20 @@ impl Watching {
             .spawn()
             .unwrap();
         let told = BufReader::new(process.stdout.take().unwrap()).lines();
-        Self { process, told }
+        Self { process, output_lines: told }
     }
 
-    /// What happened next: new, updated, removed.
-    fn next(&mut self) -> [u64; 3] {
-        let summary: Value = serde_json::from_str(&self.told.next().unwrap().unwrap()).unwrap();
+    /// Reads the next summary and returns the numbers of new, updated and removed items.
+    fn next_counts(&mut self) -> [u64; 3] {
+        let summary: Value =
+            serde_json::from_str(&self.output_lines.next().unwrap().unwrap()).unwrap();
         let removed = summary["removed"].as_array().unwrap().len();
         let [new, updated] = ["new", "updated"].map(|name| summary[name].as_u64().unwrap());
         [new, updated, removed.try_into().unwrap()]
     }
 }
 
-impl Drop for Watching {
+impl Drop for WatchedImport {
     fn drop(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -287,12 +289,12 @@ impl Drop for Watching {
 }
 
 #[test]
-fn a_folder_that_is_watched_is_kept_in_step() {
+fn watch_applies_changes_of_folder() {
     let library = Library::new();
     let first = library.write_file("in/First.md", "A thimble.");
     let folder = first.parent().unwrap().to_str().unwrap().to_owned();
-    let mut watching = Watching::start(&library, &folder);
-    assert_eq!(watching.next(), [1, 0, 0]);
+    let mut watching = WatchedImport::start(&library, &folder);
+    assert_eq!(watching.next_counts(), [1, 0, 0]);
     let server = library.serve();
     let client = server.client();
     let hits = |query: &str| {
@@ -300,38 +302,38 @@ fn a_folder_that_is_watched_is_kept_in_step() {
         found["results"].as_array().unwrap().clone()
     };
     let second = library.write_file("in/deep/Second.md", "A needle.");
-    assert_eq!(watching.next(), [1, 0, 0]);
+    assert_eq!(watching.next_counts(), [1, 0, 0]);
     let needle = hits("needle").remove(0);
     fs::write(&second, "A needle and thread.").unwrap();
-    assert_eq!(watching.next(), [0, 1, 0]);
+    assert_eq!(watching.next_counts(), [0, 1, 0]);
     assert_eq!(hits("thread")[0]["uri"], needle["uri"]);
     fs::rename(&second, first.with_file_name("Third.md")).unwrap();
-    assert_eq!(watching.next(), [0, 1, 0]);
+    assert_eq!(watching.next_counts(), [0, 1, 0]);
     let third = hits("thread").remove(0);
     assert_eq!((&third["uri"], &third["title"]), (&needle["uri"], &json!("Third")));
     fs::remove_file(first).unwrap();
-    assert_eq!(watching.next(), [0, 0, 1]);
+    assert_eq!(watching.next_counts(), [0, 0, 1]);
     assert!(hits("thimble").is_empty() && hits("thread").len() == 1);
-    assert_eq!(sources(&library), pairs([("Third.md", "imported")]));
-    // A folder that is empty all of a sudden is most likely not mounted.
+    assert_eq!(source_outcomes(&library), owned_pairs([("Third.md", "imported")]));
+    // A folder that is suddenly empty is most likely not mounted.
     drop(watching);
     fs::remove_file(library.file_path("in/Third.md")).unwrap();
-    assert_eq!(Watching::start(&library, &folder).next(), [0, 0, 0]);
-    assert_eq!(sources(&library), pairs([("Third.md", "missing")]));
+    assert_eq!(WatchedImport::start(&library, &folder).next_counts(), [0, 0, 0]);
+    assert_eq!(source_outcomes(&library), owned_pairs([("Third.md", "missing")]));
     assert_eq!(hits("thread").len(), 1);
 }
 
 #[test]
-fn a_folder_that_is_watched_names_the_files_that_change() {
+fn watch_prints_changed_files() {
     let library = Library::new();
     let first = library.write_file("in/First.md", "A thimble.");
     let folder = first.parent().unwrap().to_str().unwrap().to_owned();
-    let mut watching = Watching::start_with(&library, &[&folder]);
-    // All that is told of one look at the files: its last line counts them.
+    let mut watching = WatchedImport::start_with(&library, &[&folder]);
+    // Reads the output of one pass over the files, which ends with the summary line.
     let mut told = || -> Vec<String> {
         let mut lines = Vec::new();
         while !lines.last().is_some_and(|line: &String| line.contains(" skipped; ")) {
-            lines.push(watching.told.next().unwrap().unwrap());
+            lines.push(watching.output_lines.next().unwrap().unwrap());
         }
         lines
     };
@@ -345,11 +347,11 @@ fn a_folder_that_is_watched_names_the_files_that_change() {
 }
 
 #[test]
-fn no_file_is_changed_and_a_name_cannot_upset_the_terminal() {
+fn import_preserves_files_and_escapes_names() {
     let library = Library::new();
     let name = "in/a\u{202e}dm.srt";
     let path = library.write_file(name, "no cues");
-    rest(&path);
+    backdate(&path);
     let before = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
     let done = library.run(&["import", path.parent().unwrap().to_str().unwrap()]);
     assert_eq!(done.code, 1, "{done:?}");
@@ -361,7 +363,7 @@ fn no_file_is_changed_and_a_name_cannot_upset_the_terminal() {
 }
 
 #[test]
-fn what_another_user_brought_in_is_nobody_elses_business() {
+fn sources_lists_only_files_of_the_user() {
     let library = Library::new();
     let note = library.write_file("Bread.md", "Rye.");
     let path = note.to_str().unwrap();

@@ -1,10 +1,10 @@
-//! Whatever somebody types is a query, and never an error.
+//! End-to-end tests of query parsing: any text is a valid query and never causes an error.
 
 use serde_json::json;
 
 use crate::support::{Library, McpClient, SOURCES};
 
-fn awkward() -> Vec<String> {
+fn awkward_queries() -> Vec<String> {
     let mut queries: Vec<String> = [
         "don't",
         "C++",
@@ -54,11 +54,11 @@ fn awkward() -> Vec<String> {
 }
 
 #[test]
-fn nothing_that_is_typed_is_an_error() {
+fn query_text_never_fails_a_search() {
     let text = "The king don't use C++, foo-bar, R&D, http://a.b/c or std::vec::Vec in 東京.";
     let server = Library::with_item_per_source("King", text).serve();
     let client = server.client();
-    for query in awkward() {
+    for query in awkward_queries() {
         let arguments = json!({ "query": query });
         client.call_tool("knowledge.search", &arguments);
         client.call_tool("search", &arguments);
@@ -72,11 +72,11 @@ fn nothing_that_is_typed_is_an_error() {
             client.call_tool("chats.search", &json!({ "query": query, "by": by }));
         }
     }
-    client.call_tool("characters.search", &json!({ "query": awkward() }));
+    client.call_tool("characters.search", &json!({ "query": awkward_queries() }));
 }
 
 #[test]
-fn awkward_words_are_found_where_they_stand() {
+fn terms_with_punctuation_are_found() {
     let text = "He don't write C++ but std::vec::Vec; see http://a.b/c and foo-bar of R&D.";
     let server = Library::with_item_per_source("Odd", text).serve();
     for query in [
@@ -99,7 +99,7 @@ fn awkward_words_are_found_where_they_stand() {
 }
 
 #[test]
-fn a_text_without_words_finds_nothing() {
+fn query_without_words_finds_nothing() {
     let server = Library::with_item_per_source("King", "The king.").serve();
     for query in ["*", "\u{1f98a}", "\"\"", "-", "()", "\u{0}", "?!"] {
         let found = server.client().call_tool("knowledge.search", &json!({ "query": query }));
@@ -108,7 +108,7 @@ fn a_text_without_words_finds_nothing() {
 }
 
 #[test]
-fn a_natural_question_finds_what_its_words_are_in() {
+fn natural_question_finds_documents_with_its_words() {
     let server = Library::with_lanterns().serve();
     for (question, title) in [
         ("What did I do with my umbrella?", "Umbrella"),
@@ -122,7 +122,7 @@ fn a_natural_question_finds_what_its_words_are_in() {
 }
 
 #[test]
-fn a_word_is_found_inside_a_run_without_spaces() {
+fn cjk_word_is_found_in_unspaced_text() {
     let server = Library::with_item_per_source("市役所", "明日は東京都庁へ行きます。").serve();
     for query in ["東京", "都庁", "東京都庁", "行きます"] {
         for source in SOURCES {
@@ -139,7 +139,7 @@ fn a_word_is_found_inside_a_run_without_spaces() {
 }
 
 #[test]
-fn case_accents_width_and_inflection_do_not_matter() {
+fn matching_ignores_case_accents_width_and_inflection() {
     let text =
         "We were kneading slowly. Crème brûlée for the bakers of the Straße, ＦＵＬＬ width.";
     let server = Library::with_item_per_source("Desserts", text).serve();
@@ -157,7 +157,7 @@ fn case_accents_width_and_inflection_do_not_matter() {
 }
 
 #[test]
-fn phrases_must_occur_and_excluded_words_must_not() {
+fn phrases_are_required_and_exclusions_filter_hits() {
     let notes = [
         ("One", "The rye bread needs yeast."),
         ("Two", "The rye and the bread are old."),
@@ -180,7 +180,7 @@ fn phrases_must_occur_and_excluded_words_must_not() {
 }
 
 #[test]
-fn a_document_is_no_query() {
+fn query_above_size_limit_is_rejected() {
     let server = Library::with_item_per_source("King", "The king.").serve();
     let problem = server
         .client()

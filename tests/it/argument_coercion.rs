@@ -1,11 +1,12 @@
-//! Arguments that are not quite right, and what was plainly meant.
+//! End-to-end tests of argument coercion: aliases, other types and other spellings of arguments are
+//! accepted if their meaning is unambiguous.
 
 use serde_json::{Value, json};
 
 use crate::support::{Library, McpClient, SOURCES};
 
 #[test]
-fn another_name_or_form_means_the_same_for_every_search() {
+fn argument_aliases_and_types_are_equivalent() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     let meant = json!({ "query": "lantern", "limit": 2, "offset": 1, "snippet_length": 40, "highlight": true });
@@ -26,7 +27,7 @@ fn another_name_or_form_means_the_same_for_every_search() {
 }
 
 #[test]
-fn one_text_is_a_list_of_one() {
+fn single_text_is_accepted_as_list() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     for (tool, meant, ways) in [
@@ -64,9 +65,9 @@ fn one_text_is_a_list_of_one() {
     }
 }
 
-/// What is cited is what can be read: the URI of a hit is its id everywhere.
+/// The URI of a hit is accepted as an id by every tool that reads an item.
 #[test]
-fn a_uri_is_an_id_for_every_get() {
+fn uri_is_accepted_as_id() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     let found = client.call_tool("knowledge.search", &json!({ "query": "lantern", "limit": 100 }));
@@ -91,7 +92,7 @@ fn a_uri_is_an_id_for_every_get() {
 }
 
 #[test]
-fn a_number_is_an_id_where_ids_are_texts_and_the_other_way_round() {
+fn ids_are_accepted_as_number_or_text() {
     let server = Library::with_lanterns().serve();
     let client = server.client();
     for (source, argument, query) in
@@ -110,7 +111,7 @@ fn a_number_is_an_id_where_ids_are_texts_and_the_other_way_round() {
 }
 
 #[test]
-fn two_names_for_the_same_thing_are_refused_by_both() {
+fn duplicate_aliases_are_rejected_naming_both() {
     let server = Library::with_lanterns().serve();
     for (arguments, names) in [
         (json!({ "query": "lantern", "q": "lamp" }), ["`q`", "`query`"]),
@@ -123,7 +124,7 @@ fn two_names_for_the_same_thing_are_refused_by_both() {
 }
 
 #[test]
-fn an_unknown_argument_is_refused_with_where_it_stands_and_what_was_meant() {
+fn unknown_argument_error_suggests_the_intended_one() {
     let server = Library::with_lanterns().serve();
     for (tool, arguments, said) in [
         ("knowledge.search", json!({ "query": "x", "limti": 1 }), "`limti`, did you mean `limit`?"),
@@ -155,7 +156,7 @@ fn an_unknown_argument_is_refused_with_where_it_stands_and_what_was_meant() {
 }
 
 #[test]
-fn what_is_understood_is_not_listed() {
+fn aliases_are_not_listed_in_schemas() {
     let server = Library::new().serve();
     let listed = server.client().call_method("tools/list", &json!({})).to_string();
     for alias in ["top_k", "max_results", "\"q\"", "skip"] {
