@@ -229,9 +229,7 @@ async fn rank_sources(
             let answer = answer.await;
             match &answer {
                 Ok((source, _)) => message.context.report_source(*source, total, "answered"),
-                Err(SourceFailure { source, reason, .. }) => {
-                    message.context.report_source(*source, total, reason)
-                }
+                Err(failed) => message.context.report_source(failed.source, total, &failed.reason),
             }
             answer
         }

@@ -114,14 +114,8 @@ impl Tool for NotesSearch {
     ) -> Result<ToolOutput<HitsResponse>, CallError> {
         let NotesSearchInput { query, limit, offset, snippet_length, highlight, keywords } = input;
         let wanted = NotesFilters::keywords(keywords).into_selection();
-        search_source(
-            toolbox,
-            call,
-            query,
-            ResultWindow { limit, offset, snippet_length, highlight },
-            wanted,
-        )
-        .await
+        let window = ResultWindow { limit, offset, snippet_length, highlight };
+        search_source(toolbox, call, query, window, wanted).await
     }
 }
 

@@ -160,11 +160,11 @@ fn restore_rejects_damaged_backup_without_changes() {
     let manifest = fs::read_to_string(folder.join("manifest.json")).unwrap();
     let elsewhere = manifest.replace("media.db", "../media.db");
     fs::write(folder.join("manifest.json"), elsewhere).unwrap();
-    refused("no database of ours");
+    refused("unknown database `../media.db`");
     fs::write(folder.join("manifest.json"), "{").unwrap();
     refused("manifest.json");
     fs::remove_file(folder.join("manifest.json")).unwrap();
-    refused("is no backup");
+    refused("is not a backup");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn backup_refuses_existing_folder_and_empty_library() {
     let library = Library::with_lanterns();
     library.write_file("mine/letter.txt", "Dear Ada");
     let done = backup(&library, "mine", &[]);
-    assert!(done.code == 1 && done.stderr.contains("is there already"), "{done:?}");
+    assert!(done.code == 1 && done.stderr.contains("exists already"), "{done:?}");
     assert_eq!(entry_names(&library.file_path("mine")), ["letter.txt"]);
     let nothing = Library::new();
     let done = backup(&nothing, "backup", &[]);

@@ -85,7 +85,7 @@ fn search_prints_readable_hits_and_paging() {
     let nothing = library.run(&["search", "zebra"]);
     assert_eq!((nothing.code, nothing.stdout.as_str()), (0, "Nothing was found.\n"));
     let page = library.run(&["search", "lantern", "--limit", "2", "--offset", "4"]);
-    assert!(page.stdout.ends_with("2 of 14; go on with --offset 6\n"), "{page:?}");
+    assert!(page.stdout.ends_with("2 of 14; continue with --offset 6\n"), "{page:?}");
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn get_prints_continuation_offset_for_long_items() {
         library.run(&["search", "--json", "thimble"]).parse_json()["results"][0]["uri"].clone();
     let uri = uri.as_str().unwrap();
     let first = library.run(&["get", uri]);
-    assert!(first.stdout.ends_with("… go on with --offset 100000\n"), "{}", first.stdout.len());
+    assert!(first.stdout.ends_with("… continue with --offset 100000\n"), "{}", first.stdout.len());
     let rest = library.run(&["get", uri, "--offset", "100000"]);
-    assert!(!rest.stdout.contains("go on with"));
+    assert!(!rest.stdout.contains("continue with"));
     let brief =
         library.run(&["get", uri, "--mode", "chunk_with_siblings", "--max-tokens", "10", "--json"]);
     assert!(brief.parse_json()["content"].as_str().unwrap().chars().count() <= 40);
@@ -150,7 +150,7 @@ fn get_prints_continuation_offset_for_long_items() {
 fn invalid_commands_exit_with_error() {
     let library = Library::with_lanterns();
     for (arguments, code, part) in [
-        (vec!["get", "notes://gone"], 1, "note `gone` is not there"),
+        (vec!["get", "notes://gone"], 1, "note `gone` not found"),
         (vec!["get", "gone"], 2, "gone"),
         (vec!["get", "notes://gone", "--mode", "all"], 1, "mode"),
         (vec!["search", ""], 1, "query"),
@@ -173,16 +173,16 @@ fn check_passes_for_healthy_library() {
     assert_eq!(done.code, 0, "{done:?}");
     for file in ["chacha.db", "media.db", "prompts.db"] {
         let line = done.stdout.lines().find(|line| line.contains(file)).unwrap();
-        assert!(line.contains("sound"), "{line}");
+        assert!(line.starts_with("ok: "), "{line}");
     }
-    assert!(done.stdout.contains("sound: settings"));
+    assert!(done.stdout.contains("ok: settings"));
 }
 
 #[test]
 fn check_does_not_create_missing_library() {
     let library = Library::new();
     let done = library.run(&["check"]);
-    assert!(done.code == 0 && done.stdout.contains("not there yet"), "{done:?}");
+    assert!(done.code == 0 && done.stdout.contains("does not exist yet"), "{done:?}");
     assert!(!library.data_folder().exists());
 }
 
@@ -196,7 +196,7 @@ fn assert_only_media_fails(library: &Library) {
     let check = library.run(&["check"]);
     assert_eq!(check.code, 1, "{check:?}");
     let broken: Vec<&str> =
-        check.stdout.lines().filter(|line| line.starts_with("wrong: ")).collect();
+        check.stdout.lines().filter(|line| line.starts_with("error: ")).collect();
     assert!(!broken.is_empty() && broken.iter().all(|line| line.contains("media.db")), "{check:?}");
 
     let server = library.serve();
@@ -224,7 +224,7 @@ fn assert_only_media_fails(library: &Library) {
         );
     }
     let said = library.run(&["search", "lantern"]);
-    assert!(said.code == 0 && said.stdout.contains("No answer from media"), "{said:?}");
+    assert!(said.code == 0 && said.stdout.contains("Source media failed: "), "{said:?}");
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn commands_print_help() {
         ("import", "Examples:"),
         ("search", "Examples:"),
         ("get", "Examples:"),
-        ("check", "Ends with 0"),
+        ("check", "Exit codes: 0"),
         ("eval", "qrels/test.tsv"),
     ] {
         for help in ["--help", "-h"] {

@@ -194,7 +194,7 @@ fn bare_id_resolves_to_first_matching_collection() {
     for id in ["no such thing", "manual.md#999", "7"] {
         let arguments = json!({ "source": "collections", "id": id });
         let problem = client.expect_tool_error("knowledge.get", &arguments);
-        assert!(problem.contains(&format!("`{id}` is not there")), "{problem}");
+        assert!(problem.contains(&format!("`{id}` not found")), "{problem}");
     }
 }
 
@@ -252,7 +252,7 @@ fn restricted_document_is_reported_as_missing() {
     let uri = "collections://kb/gold.md";
     assert_eq!(content_text(&get_item(&with, uri, &json!({ "mode": "full" }))), "It glitters.");
     let closed = not_found_messages(&without, uri);
-    assert!(closed[1].contains("document `collections://kb/gold.md` is not there"), "{closed:?}");
+    assert!(closed[1].contains("document `collections://kb/gold.md` not found"), "{closed:?}");
     assert_eq!(
         replace_name(&closed, "gold", "none"),
         not_found_messages(&without, "collections://kb/none.md")
@@ -272,7 +272,7 @@ fn invalid_uri_error_states_expected_form() {
     for (uri, said) in [
         ("collections://kb", "expected collections://<collection>/<document>"),
         ("collections://kb/manual.md#last", "expected collections://<collection>/<document>"),
-        ("collections://kb/manual.md#60", "chunk `collections://kb/manual.md#60` is not there"),
+        ("collections://kb/manual.md#60", "chunk `collections://kb/manual.md#60` not found"),
     ] {
         for problem in not_found_messages(&client, uri).iter().skip(1) {
             assert!(problem.contains(said), "{problem}");

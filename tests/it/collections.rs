@@ -251,10 +251,10 @@ fn failed_build_reports_reason_and_leaves_nothing() {
     for (arguments, reason) in [
         (["build", "../kb", docs], "cannot be a collection's name"),
         (["build", "notes", docs], "cannot be a collection's name"),
-        (["build", "kb", "/no/such/folder"], "/no/such/folder is not a folder"),
+        (["build", "kb", "/no/such/folder"], "/no/such/folder is not a readable folder"),
         (["build", "kb", docs], "docs holds no files"),
-        (["sync", "kb", "--json"], "there is no collection `kb`"),
-        (["show", "kb", "--json"], "there is no collection `kb`"),
+        (["sync", "kb", "--json"], "no collection `kb` to sync"),
+        (["show", "kb", "--json"], "no collection `kb`"),
     ] {
         let done = library.run(&[&["collection"][..], &arguments].concat());
         assert_eq!(done.code, 1, "{done:?}");
@@ -318,7 +318,7 @@ fn chunking_follows_settings() {
     assert_eq!(database_numbers(&library), [1]);
     let report =
         sync_with_settings(&library, "", "chunking = { chunk_size = 1000, overlap = 5000 }");
-    assert_eq!(report["warnings"], json!(["chunking.overlap is 5000: 250 is taken"]));
+    assert_eq!(report["warnings"], json!(["chunking.overlap is 5000; using 250"]));
     assert_eq!((change_counts(&report), &report["rebuilt"]), ([0, 2, 0, 0], &json!(true)));
     assert!(sizes().iter().all(|size| *size <= 1_800), "{:?}", sizes());
     assert_eq!(open_collection(&library, "kb").record.file, "kb.2.db");

@@ -53,7 +53,7 @@ fn connect_without_write_changes_no_file() {
         let done = home.run(&["connect", client]);
         assert_success(&done);
         assert!(done.stdout.contains(PROGRAM) && done.stdout.contains(section), "{done:?}");
-        let file = done.stdout.lines().next().unwrap().split(" into ").nth(1).unwrap();
+        let file = done.stdout.lines().next().unwrap().split(": add this to ").nth(1).unwrap();
         assert!(Path::new(file).starts_with(home.path()), "{file}");
         assert!(home.list_folder("").is_empty(), "{:?}", home.list_folder(""));
     }
@@ -289,7 +289,7 @@ fn malformed_file_is_left_unchanged() {
         home.write_file("it", text);
         for command in [vec!["connect", client, "--write"], vec!["disconnect", client]] {
             let done = home.run(&[command, vec!["--file", "it"]].concat());
-            assert_failure(&done, &[place, "left as it is", "it"]);
+            assert_failure(&done, &[place, "was not changed", "it"]);
             assert_eq!((home.read_file("it").as_str(), home.list_folder("").len()), (text, 1));
         }
     }
@@ -417,7 +417,7 @@ fn client_without_settings_file_gets_instructions() {
         assert!(assert_success(&done).stdout.contains(&format!("\n{url}\n")), "{done:?}");
         assert_failure(
             &home.run(&[&line[..], &["--write"]].concat()),
-            &["cannot be connected so", "it"],
+            &["cannot be connected this way", "it"],
         );
     }
     // A loopback address is of no use to a remote client, so a placeholder is printed.

@@ -401,7 +401,10 @@ fn circuit_breaker_opens_after_repeated_failures() {
         assert!(refusal_message(&server, "bread").contains("500"));
     }
     let message = refusal_message(&server, "bread");
-    assert!(message.contains("2 times in a row") && message.contains("again in 30 s"), "{message}");
+    assert!(
+        message.contains("2 times in a row") && message.contains("next attempt in 30 s"),
+        "{message}"
+    );
     assert_eq!(provider.asked().len(), 2);
 }
 

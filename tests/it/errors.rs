@@ -285,6 +285,6 @@ fn list_arguments_are_rejected() {
         ("knowledge.search", json!({ "query": "lantern", "filters": [] })),
     ] {
         let problem = server.client().expect_tool_error(tool, &arguments);
-        assert!(!problem.contains("is not there"), "{tool} {arguments}: {problem}");
+        assert!(!problem.contains("not found"), "{tool} {arguments}: {problem}");
     }
 }

@@ -95,7 +95,7 @@ fn eval_spreads_documents_over_sources_once() {
     let folder = write_collection(&library);
     let first = library.run(&["eval", &folder]);
     assert_eq!(first.code, 0, "{first:?}");
-    let head = "15 documents, 15 imported, 0 there before; 4 questions\n";
+    let head = "15 documents, 15 imported, 0 already present; 4 queries\n";
     assert!(first.stdout.starts_with(head), "{first:?}");
     for part in ["nDCG@10", "vademecum", "plain FTS5", "ratio"] {
         assert!(first.stdout.contains(part), "{first:?}");
@@ -108,7 +108,7 @@ fn eval_spreads_documents_over_sources_once() {
         assert!(done.parse_json()["total_estimated"].as_u64() > Some(0), "{source}: {done:?}");
     }
     let again = library.run(&["eval", &folder]);
-    let head = "15 documents, 0 imported, 15 there before; 4 questions\n";
+    let head = "15 documents, 0 imported, 15 already present; 4 queries\n";
     assert!(again.stdout.starts_with(head), "{again:?}");
     let same = library.run(&["search", "--json", "--limit", "100", words]).parse_json();
     assert_eq!(same, found);
@@ -121,7 +121,7 @@ fn eval_refuses_folder_with_other_content() {
     library.import_file("notes", "own.md", "A note of my own.");
     let done = library.run(&["eval", &folder]);
     assert!(done.code == 1 && done.stdout.is_empty(), "{done:?}");
-    assert!(done.stderr.contains("holds something else"), "{done:?}");
+    assert!(done.stderr.contains("contains other files"), "{done:?}");
     assert_eq!(fs::read_dir(library.data_folder()).unwrap().count(), 1, "nothing was added");
 
     let library = Library::new();
@@ -129,7 +129,7 @@ fn eval_refuses_folder_with_other_content() {
     assert_eq!(library.run(&["eval", &folder]).code, 0);
     library.write_file("judged/corpus.jsonl", r#"{ "_id": "1", "text": "Another one." }"#);
     let done = library.run(&["eval", &folder]);
-    assert!(done.code == 1 && done.stderr.contains("holds another collection"), "{done:?}");
+    assert!(done.code == 1 && done.stderr.contains("contains another collection"), "{done:?}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn eval_rejects_additional_documents() {
     assert_eq!(library.run(&["eval", &folder]).code, 0);
     library.import_file("notes", "own.md", "Rye dough of my own.");
     let done = library.run(&["eval", &folder]);
-    assert!(done.code == 1 && done.stderr.contains("is not of this collection"), "{done:?}");
+    assert!(done.code == 1 && done.stderr.contains("is not part of this collection"), "{done:?}");
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn malformed_collection_is_reported_with_file_and_line() {
         ("corpus.jsonl", "{ \"_id\": \"1\" }", "corpus.jsonl, line 1: missing field `text`"),
         ("queries.jsonl", "\n{ nonsense", "queries.jsonl, line 2: key must be a string"),
         ("qrels/test.tsv", "q1\t1\tgood\n", "test.tsv, line 1: the grade `good`"),
-        ("qrels/test.tsv", "q1\t1\n", "test.tsv, line 1: expected question, document and grade"),
-        ("qrels/test.tsv", "q9\t1\t1\n", "test.tsv, line 1: there is no question `q9`"),
-        ("qrels/test.tsv", "q1\t1\t0\n", "test.tsv: no question has a relevant document"),
+        ("qrels/test.tsv", "q1\t1\n", "test.tsv, line 1: expected query, document and grade"),
+        ("qrels/test.tsv", "q9\t1\t1\n", "test.tsv, line 1: unknown query `q9`"),
+        ("qrels/test.tsv", "q1\t1\t0\n", "test.tsv: no query has a relevant document"),
     ] {
         let library = Library::new();
         let folder = write_collection(&library);
@@ -214,7 +214,7 @@ fn eval_measures_collections_separately_with_mean() {
     assert_eq!(told["collections"]["judged2"]["ndcg_at_10"], 1.0, "{told}");
     assert_eq!(told["mean"], json!({ "ndcg_at_10": 0.875, "plain": 0.875 }));
     let said = library.run(&["eval", &folder, other]);
-    assert!(said.stdout.contains("15 documents, 0 imported, 15 there before"), "{said:?}");
+    assert!(said.stdout.contains("15 documents, 0 imported, 15 already present"), "{said:?}");
     let mean = said.stdout.lines().last().unwrap();
     let mean: Vec<&str> = mean.split_whitespace().collect();
     assert_eq!(mean, ["mean", "0.8750", "-", "-", "0.8750"], "{said:?}");

@@ -405,10 +405,10 @@ fn missing_or_mismatched_path_is_named_in_error() {
     check(
         &library.run(&["import", "characters", note.to_str().unwrap()]),
         1,
-        "cannot go into `characters`",
+        "cannot be imported into `characters`",
     );
     check(&library.run(&["import", "recipes", note.to_str().unwrap()]), 1, "`recipes`");
-    check(&library.run(&["import", "notes"]), 1, "are to become notes");
+    check(&library.run(&["import", "notes"]), 1, "to import as notes");
     check(&library.run(&["import"]), 2, "PATH");
     let both = library.run(&["import", "notes", missing.to_str().unwrap(), note.to_str().unwrap()]);
     check(&both, 0, "missing.md");

@@ -101,8 +101,8 @@ fn unsupported_json_is_listed_with_reason() {
     }
     let said = library.run(&["sources", &folder, "--only", "passed"]).stdout;
     let said: Vec<&str> = said.lines().collect();
-    assert!(said[0].contains("settings.json: it is JSON of no kind that is known"), "{said:?}");
-    assert!(said[1].contains("torn.json: it is not valid JSON: "), "{said:?}");
+    assert!(said[0].contains("settings.json: unrecognised JSON format"), "{said:?}");
+    assert!(said[1].contains("torn.json: not valid JSON: "), "{said:?}");
     assert!(said[1].contains("line 3 column 1"), "{said:?}");
 }
 

@@ -72,7 +72,7 @@ fn query_reads_statement_from_standard_input() {
     let output = asked.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "name\nrye\nspelt\n");
     let done = run_query(&trio, "lite", &[" "]);
-    assert!(done.code == 2 && done.stderr.contains("there is no statement"), "{done:?}");
+    assert!(done.code == 2 && done.stderr.contains("no statement given"), "{done:?}");
 }
 
 #[test]

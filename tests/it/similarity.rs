@@ -162,13 +162,13 @@ fn refusal_names_problem_and_remedy() {
             json!({ "table_name": "plain" }),
             ["`plain`", "no column of type vector", "get_schema_info"],
         ),
-        (json!({ "table_name": "mute" }), ["`mute`", "no column of text", "vectors"]),
+        (json!({ "table_name": "mute" }), ["`mute`", "no text column", "vector columns"]),
         (json!({ "table_name": "other" }), ["`embedding`", "3 dimensions", "64"]),
-        (json!({ "table_name": "a.b.c" }), ["table_name", "a.b.c", "no table"]),
+        (json!({ "table_name": "a.b.c" }), ["table_name", "a.b.c", "not a valid table name"]),
         (json!({ "distance_metric": "zzz" }), ["distance_metric", "zzz", "cosine"]),
         (json!({ "lambda": 1.5 }), ["lambda", "0 to 1", "1.5"]),
         (json!({ "top_n": 0 }), ["top_n", "1 to 100", "0"]),
-        (json!({ "query_text": " " }), ["query_text", "empty", "say"]),
+        (json!({ "query_text": " " }), ["query_text", "empty", "pass a question"]),
     ] {
         let mut asked = json!({ "table_name": "wiki", "query_text": "rye" });
         asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -290,7 +290,7 @@ fn invalid_collection_settings_are_refused_without_data_loss() {
     for (more, reason) in [
         ("where = \"1 = 1; DROP TABLE posts\"", "semicolon"),
         ("where = \"Id IN (SELECT 1)\"", "sub-select"),
-        ("folders = [\"/tmp\"]", "take one of them out"),
+        ("folders = [\"/tmp\"]", "exclude each other; remove one of them"),
     ] {
         let done = run_collection_command(&trio, &["sync"], &collection_settings(more));
         assert_eq!(done.code, 1, "{done:?}");

@@ -72,7 +72,7 @@ fn fetch_enforces_column_and_size_limits() {
     let server = serve_collections(&trio, "");
     let client = server.client();
     for (columns, problem) in [
-        (json!(["Body"]), "`Body` of `posts` may not be read; those that may are Id, Title, score"),
+        (json!(["Body"]), "`Body` of `posts` is not allowed; allowed are Id, Title, score"),
         (json!(["Id", "password_hash"]), "`password_hash`"),
         (json!(["id"]), "`id`"),
         (json!(["Id`, (SELECT 1)"]), "is not the name of a column"),

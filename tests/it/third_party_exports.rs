@@ -241,7 +241,7 @@ fn imported_notes_keep_titles_tags_and_times() {
     let (counts, skipped) = import_path(&library, "notes", "in");
     assert_eq!(
         (counts, skipped),
-        ([4, 0, 0], vec!["it was thrown away in Google Keep".to_owned()])
+        ([4, 0, 0], vec!["it is in the trash of Google Keep".to_owned()])
     );
     assert_eq!(import_path(&library, "notes", "in").0, [0, 0, 4]);
     let server = library.serve();

@@ -342,8 +342,8 @@ fn missing_database_is_empty_but_vanished_one_fails() {
     fs::rename(&file, &aside).unwrap();
     let arguments = json!({ "prompt_id_or_name": "21" });
     let missed = || client.tool_result("prompts.get", &arguments).to_string();
-    let said = wait_for(missed, |said| said.contains("is not there any more"));
-    assert!(said.contains("is not there any more"), "{said}");
+    let said = wait_for(missed, |said| said.contains("was deleted or moved"));
+    assert!(said.contains("was deleted or moved"), "{said}");
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn copy_summary_has_fields_of_import_summary() {
     let characters = &copied["sources"]["characters"];
     assert_eq!(
         (&characters["new"], &characters["formats"][0]),
-        (&json!(2), &json!("databases of tldw"))
+        (&json!(2), &json!("tldw databases"))
     );
     let done = library.run(&["import", "tldw", tldw.path_str()]);
     assert!(done.stdout.contains("characters: 0 new, 0 updated, 2 unchanged"), "{done:?}");

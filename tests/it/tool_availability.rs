@@ -29,7 +29,7 @@ fn disabled_tool_is_unlisted_and_refused() {
     for tool in ["media.transcript", "media_transcript", "chats.get", "chats_get"] {
         assert!(!listed.contains(&tool.to_owned()), "{listed:?}");
         let message = refusal_message(&client, tool);
-        assert!(message.contains(&format!("`{tool}` is switched off")), "{message}");
+        assert!(message.contains(&format!("`{tool}` is disabled")), "{message}");
         let (_, offered) = message.split_once("expected one of").unwrap();
         assert!(offered.contains("media.get") && !offered.contains("transcript"), "{message}");
     }

@@ -200,7 +200,7 @@ fn related_items_found_with_and_without_vectors() {
         let refusal = server
             .client()
             .expect_tool_error("knowledge.related", &json!({ "uri": "notes://none" }));
-        assert!(refusal.contains("not there"), "{refusal}");
+        assert!(refusal.contains("not found"), "{refusal}");
     }
 }
 

@@ -239,7 +239,7 @@ mod tests {
         let reason = |text: &str| read_notes("/x.json", text).1.remove(0).reason;
         assert_eq!(reason(TRASHED), "it is in the trash of Google Keep");
         assert_eq!(reason(r#"{"textContent": ""}"#), "it has neither a title nor a text");
-        assert!(reason("[").starts_with("it is no note of Google Keep"));
+        assert!(reason("[").starts_with("it is not a Google Keep note"));
     }
 
     #[test]

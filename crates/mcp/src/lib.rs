@@ -15,6 +15,7 @@ mod early_rejection;
 mod error;
 mod handler;
 mod jsonrpc;
+mod method_context;
 mod methods;
 mod outbound;
 mod pagination;

@@ -9,10 +9,11 @@ use super::{
     ProtocolVersion, RequestContext, RequestDefaults, Service, SessionId, ToolListing, Toolset,
     error::FailureKind,
     jsonrpc,
+    method_context::MethodContext,
     pagination::list_page,
     revision::{CacheHint, MethodResult, check_parameter_headers},
     server_info,
-    service::{MethodContext, Peer},
+    service::Peer,
     session::HandshakeResult,
     signed_state::StateBinding,
     subscription::{SubscriptionFilter, WatchedResources, spawn_watcher, updated_params},
@@ -234,8 +235,8 @@ impl Service {
         if let Some(wait) = self.rates.count_tool_call(principal.user(), tool.name) {
             return Err(Failure::too_many(wait));
         }
-        if let (false, Some(replica)) = (context.revision.has_sessions(), &context.peer.headers) {
-            check_parameter_headers(replica, &tool.schemas.input, arguments)?;
+        if let (false, Some(mirror)) = (context.revision.has_sessions(), &context.peer.headers) {
+            check_parameter_headers(mirror, &tool.schemas.input, arguments)?;
         }
         let call = self.request_context(context, params, "tools/call", tool.name)?;
         let answer =

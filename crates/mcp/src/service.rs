@@ -6,19 +6,17 @@ use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
 use futures_util::{FutureExt as _, future::join_all};
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, watch};
-use vademecum_kit::model::CancelFlag;
 
 use super::{
-    AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, Input, MessageCost,
+    AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost,
     MessageHeaders, NameStyle, Outbound, ProtocolSessions, ProtocolVersion, RateLimits, Reply,
-    ReplyStatus, RequestContext, RequestDefaults, Scope, ServerHandler, SessionId, Toolset,
+    ReplyStatus, RequestDefaults, Scope, ServerHandler, SessionId, Toolset,
     admission::{AdmissionControl, CallPermit},
     jsonrpc::{self, Message, ParsedInput, Request},
-    request_context::ClientChannel,
+    method_context::{CancelOnDrop, MethodContext},
     request_metrics::{RequestMetrics, RequestObserver},
     revision::{MethodResult, RequestMeta, RequestMode, detect_request_mode},
     session::SessionRecord,
-    session_channel::SessionChannel,
     signed_state::StateSigner,
 };
 use vademecum_core::auth::{Principal, Right};
@@ -71,31 +69,6 @@ pub struct Service {
 impl fmt::Debug for Service {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Service").field("options", &self.options).finish_non_exhaustive()
-    }
-}
-
-/// Properties of a request other than its method and parameters.
-pub(super) struct MethodContext<'a> {
-    pub(super) peer: &'a Peer,
-    pub(super) id: &'a RawValue,
-    pub(super) revision: ProtocolVersion,
-    pub(super) client: Client,
-    pub(super) session_channel: Option<Arc<SessionChannel>>,
-    defaults: RequestDefaults,
-    capabilities: ClientCapabilities,
-    meta: RequestMeta,
-    pub(super) outbound: &'a Outbound,
-    pub(super) request_metrics: &'a RequestMetrics<'a>,
-    cancel: CancelOnDrop,
-}
-
-/// Cancels the work of a request when dropped.
-#[derive(Default)]
-struct CancelOnDrop(CancelFlag);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
     }
 }
 
@@ -496,38 +469,6 @@ struct CancelledParams<'a> {
     request: &'a RawValue,
 }
 
-impl MethodContext<'_> {
-    /// Builds the context that is passed to the handler.
-    pub(super) fn request_context(&self, input: Input) -> RequestContext {
-        let in_session = self.revision.has_sessions();
-        let openai = self.meta.openai_session.clone().filter(|id| id.len() <= 256);
-        let scope = match (&self.peer.session, openai) {
-            (Some(id), _) if in_session => Some(Scope::Session(id.clone())),
-            (_, Some(id)) => Some(Scope::OpenAi(id)),
-            (_, None) => None,
-        };
-        let level = match &self.session_channel {
-            Some(live) if in_session => Some(live.level()),
-            _ => self.meta.level,
-        };
-        RequestContext {
-            principal: self.peer.principal.clone(),
-            scope,
-            defaults: self.defaults,
-            cancel: self.cancel.0.clone(),
-            input,
-            capabilities: self.capabilities,
-            client_channel: ClientChannel {
-                outbound: self.outbound.clone(),
-                progress_token: self.meta.token.clone(),
-                min_log_level: level,
-                session_channel: self.session_channel.clone().filter(|_| in_session),
-                input_via_result: !in_session,
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{num::NonZeroUsize, time::Duration};
@@ -538,7 +479,7 @@ mod tests {
     use super::*;
     use crate::{
         CallToolResult, Completion, CompletionRequest, GetPromptResult, Prompt, PromptArguments,
-        Resource, ResourceContents, ResourceTemplate, ToolCatalog,
+        RequestContext, Resource, ResourceContents, ResourceTemplate, ToolCatalog,
     };
     use vademecum_core::auth::local_principal;
 

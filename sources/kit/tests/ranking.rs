@@ -18,6 +18,9 @@ use vademecum_kit::{
     store::{Database, Durability, FtsColumn, FtsTable, Reader, Store, StoreError, Writer},
 };
 
+/// Rows with their scores, best first.
+type Ranked = Vec<(i64, f64)>;
+
 const COLUMNS: [&str; 3] = ["title", "body", "tags"];
 /// Query names and fields of the columns.
 const FIELDS: [(&str, Field); 3] =
@@ -139,8 +142,8 @@ impl TestTable {
         program: usize,
         query: &Arc<FtsQuery>,
         columns: &[&'static str],
-        take: usize,
-        others: CorpusStatistics,
+        limit: usize,
+        other_statistics: CorpusStatistics,
     ) -> Ranking {
         let plan = RankPlan {
             table: self.table,
@@ -150,18 +153,12 @@ impl TestTable {
             read_uri: |row| Ok(Uri::item(SourceName::Notes, row.get::<_, i64>("key")?.to_string())),
         };
         let (query, filters) = (Arc::clone(query), Filters::default());
-        let request = RankRequest {
-            query,
-            filters,
-            limit: take,
-            other_statistics: others,
-            ..RankRequest::default()
-        };
-        self.read(program, |reader| rank_table(reader, &request, &plan))
+        let ask = RankRequest { query, filters, limit, other_statistics, ..RankRequest::default() };
+        self.read(program, |reader| rank_table(reader, &ask, &plan))
     }
 
     /// Returns the matching rows as ranked by FTS5, best first.
-    fn ranked_by_fts5(&self, expression: &str) -> Vec<(i64, f64)> {
+    fn ranked_by_fts5(&self, expression: &str) -> Ranked {
         let [title, body, tags] = self.table.columns else { return Vec::new() };
         let parameters = named_params! {
             ":title": title.weight, ":body": body.weight, ":tags": tags.weight,
@@ -269,13 +266,12 @@ impl TestCorpus {
         let table = table([rng.random_weight(), rng.random_weight(), rng.random_weight()]);
         let restrictions: [&[&'static str]; 5] =
             [&[], &[], &["body"], &["title", "tags"], &["tags", "body"]];
-        let columns = rng.one_of(&restrictions);
         Self {
             words: artificial_words(),
             texts: HashMap::new(),
             parts: (0..parts).map(|_| TestTable::new(table)).collect(),
             single_table: TestTable::new(table),
-            columns: columns.to_vec(),
+            columns: rng.one_of(&restrictions).to_vec(),
             writer: None,
         }
     }
@@ -285,12 +281,10 @@ impl TestCorpus {
         let texts = [5, longest, 4].map(|longest| rng.random_text(&self.words, longest));
         let [title, body, tags] = texts.each_ref().map(|words| words.join(" "));
         let title = (!title.is_empty()).then_some(title);
-        let parameters = named_params! {
-            ":row": row, ":title": title, ":body": body, ":tags": tags,
-        };
+        let values = named_params! { ":row": row, ":title": title, ":body": body, ":tags": tags };
         let program = self.writer.unwrap_or_else(|| rng.below(2));
-        self.part_of(row).write(program, row, WRITE, parameters);
-        self.single_table.write(0, row, WRITE, parameters);
+        self.part_of(row).write(program, row, WRITE, values);
+        self.single_table.write(0, row, WRITE, values);
         self.texts.insert(row, texts);
     }
 
@@ -339,13 +333,12 @@ impl TestCorpus {
         let start = rng.below(words.len() + 1);
         let words: Vec<String> = words.into_iter().skip(start).take(1 + rng.below(3)).collect();
         let words = if words.is_empty() { vec![rng.random_word(&self.words)] } else { words };
-        let tokens: Vec<String> =
-            words.iter().map(|word| exact_token(&word.to_lowercase())).collect();
+        let tokens: Vec<_> = words.iter().map(|word| exact_token(&word.to_lowercase())).collect();
         (words.join(" "), format!("\"{}\"", tokens.join(" ")))
     }
 
     /// Returns all matches as FTS5 ranks them in the single table, best first.
-    fn ranked_by_fts5(&self, query: &TestQuery) -> Vec<(i64, f64)> {
+    fn ranked_by_fts5(&self, query: &TestQuery) -> Ranked {
         let mut ranked = self.single_table.ranked_by_fts5(&query.scored.join(" OR "));
         for phrase in &query.required {
             let matches = self.single_table.matches(phrase);
@@ -360,12 +353,7 @@ impl TestCorpus {
 
     /// Returns the first matches, best first, and the match count. Each part is ranked with the
     /// statistics of all parts.
-    fn ranked(
-        &self,
-        query: &TestQuery,
-        take: usize,
-        rng: &mut SeededRng,
-    ) -> (Vec<(i64, f64)>, usize) {
+    fn ranked(&self, query: &TestQuery, take: usize, rng: &mut SeededRng) -> (Ranked, usize) {
         let query = Arc::new(FtsQuery::parse(&query.typed.join(" ")));
         let program = rng.below(2);
         let rank = |part: &TestTable, take, others| {
@@ -480,9 +468,7 @@ fn replacement_of_equal_length_is_detected() {
         assert!([0, 1].into_iter().all(|program| found(program).contains(&row)), "{round}");
         write(writer, row, "oat");
         write(writer, (row + 1) % 5, "rye");
-        for program in [0, 1] {
-            assert!(!found(program).contains(&row), "{round}");
-        }
+        assert!([0, 1].into_iter().all(|program| !found(program).contains(&row)), "{round}");
     }
 }
 
@@ -498,9 +484,8 @@ fn table_with_porter_tokenizer_ranks_like_fts5() {
             let picked = (0..rng.below(count)).map(|_| words[rng.below(8).min(rng.below(8))]);
             picked.collect::<Vec<_>>().join(" ")
         });
-        let parameters =
-            named_params! { ":row": row, ":title": title, ":body": body, ":tags": tags };
-        toy.write(0, row, WRITE, parameters);
+        let values = named_params! { ":row": row, ":title": title, ":body": body, ":tags": tags };
+        toy.write(0, row, WRITE, values);
     }
     for typed in ["rye", "oven yeast", "salt crust salt dough", "rye oat malt oven -yeast"] {
         let query = Arc::new(FtsQuery::parse(typed));

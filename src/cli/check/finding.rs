@@ -11,13 +11,13 @@ use crate::cli::output::{print_line, sanitize};
 #[serde(rename_all = "lowercase")]
 enum FindingLevel {
     /// No problem.
-    Sound,
+    Ok,
     /// A problem that was repaired.
-    Mended,
+    Repaired,
     /// A problem that does not prevent operation.
     Warning,
     /// A problem that prevents operation, or soon will.
-    Wrong,
+    Error,
 }
 
 /// Result of one check.
@@ -39,12 +39,12 @@ pub(super) struct CheckFindings(Vec<CheckFinding>);
 impl CheckFindings {
     /// Adds a check without a problem.
     pub(super) fn add_ok(&mut self, place: &str, what: &str) {
-        self.add_finding(FindingLevel::Sound, place, what, None);
+        self.add_finding(FindingLevel::Ok, place, what, None);
     }
 
     /// Adds a problem that was repaired.
     pub(super) fn add_repaired(&mut self, place: &Path, what: &str) {
-        self.add_finding(FindingLevel::Mended, &place.display().to_string(), what, None);
+        self.add_finding(FindingLevel::Repaired, &place.display().to_string(), what, None);
     }
 
     /// Adds a problem that does not prevent operation.
@@ -54,7 +54,7 @@ impl CheckFindings {
 
     /// Adds a problem that prevents operation.
     pub(super) fn add_error(&mut self, place: &str, what: &str, remedy: &str) {
-        self.add_finding(FindingLevel::Wrong, place, what, Some(remedy));
+        self.add_finding(FindingLevel::Error, place, what, Some(remedy));
     }
 
     fn add_finding(&mut self, level: FindingLevel, place: &str, what: &str, remedy: Option<&str>) {
@@ -64,17 +64,17 @@ impl CheckFindings {
 
     /// Returns `true` if there is no error. Warnings are not errors.
     pub(super) fn has_no_errors(&self) -> bool {
-        self.0.iter().all(|finding| finding.level != FindingLevel::Wrong)
+        self.0.iter().all(|finding| finding.level != FindingLevel::Error)
     }
 
     /// Prints all findings, one per line.
     pub(super) fn print_report(&self) {
         for CheckFinding { level, place, what, remedy } in &self.0 {
             let level = match level {
-                FindingLevel::Sound => "ok",
-                FindingLevel::Mended => "repaired",
+                FindingLevel::Ok => "ok",
+                FindingLevel::Repaired => "repaired",
                 FindingLevel::Warning => "warning",
-                FindingLevel::Wrong => "error",
+                FindingLevel::Error => "error",
             };
             let remedy = remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
             print_line(&format!("{level}: {place}: {what}{remedy}"));

@@ -142,7 +142,7 @@ mod tests {
         let file = SettingsFile::read(&path).unwrap();
         fs::write(&path, "{ }").unwrap();
         let refused = file.write("{\n}").unwrap_err().to_string();
-        assert!(refused.contains("just changed"), "{refused}");
+        assert!(refused.contains("was changed by another program"), "{refused}");
         assert!(file.remove().is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "{ }");
     }

@@ -87,9 +87,9 @@ mod tests {
         fs::write(folder.join("library"), "").unwrap();
         claim_folder(&folder, "a").unwrap();
         let error = claim_folder(&folder, "b").unwrap_err().to_string();
-        assert!(error.contains("new/one holds another collection"), "{error}");
+        assert!(error.contains("new/one contains another collection"), "{error}");
         let error = claim_folder(outside.path(), "a").unwrap_err().to_string();
-        assert!(error.contains("holds something else"), "{error}");
+        assert!(error.contains("contains other files"), "{error}");
         assert!(!outside.path().join(MARKER_FILE).exists());
     }
 }

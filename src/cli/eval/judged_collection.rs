@@ -221,7 +221,7 @@ mod tests {
                 QUERIES,
                 good,
                 "corpus.jsonl, line 2",
-                "`_id` a was there before",
+                "duplicate `_id` a",
             ),
             (CORPUS, "{\"_id\": 1, \"text\": \"\"}", good, "queries.jsonl, line 1", "integer `1`"),
             (
@@ -234,9 +234,9 @@ mod tests {
             (CORPUS, QUERIES, "1\ta\t1\n1\tb\n", "test.tsv, line 2", "found 2 columns"),
             (CORPUS, QUERIES, "1\ta\tgood\n", "test.tsv, line 1", "the grade `good` is not"),
             (CORPUS, QUERIES, "1\ta\t1\nx\ty\tz\n", "test.tsv, line 2", "the grade `z` is not"),
-            (CORPUS, QUERIES, "1\ta\t1\n3\ta\t1\n", "test.tsv, line 2", "no question `3`"),
-            (CORPUS, QUERIES, "1\ta\t1\n1\ta\t2\n", "test.tsv, line 2", "another grade"),
-            (CORPUS, QUERIES, "1\ta\t0\n", "test.tsv", "no question has a relevant document"),
+            (CORPUS, QUERIES, "1\ta\t1\n3\ta\t1\n", "test.tsv, line 2", "unknown query `3`"),
+            (CORPUS, QUERIES, "1\ta\t1\n1\ta\t2\n", "test.tsv, line 2", "conflicting grades"),
+            (CORPUS, QUERIES, "1\ta\t0\n", "test.tsv", "no query has a relevant document"),
         ] {
             let error = read_collection(corpus, queries, qrels).unwrap_err();
             assert!(error.contains(&format!("{file}: ")) && error.contains(reason), "{error}");

@@ -249,7 +249,7 @@ mod tests {
             scattered.positions.insert(uri.parse().unwrap(), place);
         }
         let error = ranked_positions(&answer, &scattered).unwrap_err().to_string();
-        assert!(error.contains("media://3 is not of this collection"), "{error}");
+        assert!(error.contains("media://3 is not part of this collection"), "{error}");
         scattered.positions.insert("media://3".parse().unwrap(), 0);
         assert_eq!(ranked_positions(&answer, &scattered).unwrap(), [7, 5, 0]);
     }

@@ -200,6 +200,6 @@ mod tests {
         let error = parse_options(&["recipes", "a.md"]).unwrap_err().to_string();
         assert!(error.contains("`recipes`") && error.contains("notes, media"), "{error}");
         let error = parse_options(&["chats"]).unwrap_err().to_string();
-        assert!(error.contains("are to become chats"), "{error}");
+        assert!(error.contains("to import as chats"), "{error}");
     }
 }

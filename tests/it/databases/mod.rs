@@ -217,7 +217,7 @@ fn disabled_tool_is_not_listed_or_callable() {
     );
     let call = json!({ "name": "query_database", "arguments": { "query": "SELECT 1" } });
     let (code, said) = client.expect_error("tools/call", &call);
-    assert!(code == -32_602 && said.contains("switched off"), "{said}");
+    assert!(code == -32_602 && said.contains("is disabled"), "{said}");
     let (text, _) = call_tool(&client, "count_rows", &json!({ "table": "users" }));
     assert!(text.ends_with("Count: 2"), "a single profile is the default: {text}");
     let settings = library.write_file("more.toml", "[tools]\ndisabled = [\"read_resource\"]");

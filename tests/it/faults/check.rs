@@ -76,9 +76,9 @@ fn orphans_are_reported_and_removed_if_unneeded() {
     };
     assert!(warned(&stray[0], "warning") && warned(&stray[2], "warning"), "{check:?}");
     assert!(warned(&old, "warning") && warned(&new, "warning"), "{check:?}");
-    assert!(warned(&needed, "wrong") && check.code == 1, "{check:?}");
+    assert!(warned(&needed, "error") && check.code == 1, "{check:?}");
     let repaired = library.run(&["check", "--repair"]);
-    assert!(report_lines(&repaired, "mended").len() >= 3, "{repaired:?}");
+    assert!(report_lines(&repaired, "repaired").len() >= 3, "{repaired:?}");
     assert!(stray.iter().all(|path| !path.exists()) && !old.exists(), "{repaired:?}");
     assert!(new.exists() && needed.exists() && collections.join("kb.1.db").exists());
     fs::remove_dir_all(&needed).unwrap();
@@ -97,7 +97,7 @@ fn check_covers_all_users_or_the_selected_one() {
     let check = library.run(&["check"]);
     assert_eq!(check.code, 1, "{check:?}");
     assert!(check.stdout.contains("users/ada/chacha.db") && check.stdout.contains("server.db"));
-    assert!(report_lines(&check, "wrong").iter().all(|line| line.contains("users/bob/chacha.db")));
+    assert!(report_lines(&check, "error").iter().all(|line| line.contains("users/bob/chacha.db")));
     let ada = library.run(&["check", "--user", "ada"]);
     assert_healthy(&ada);
     assert!(!ada.stdout.contains("bob") && !ada.stdout.contains("users/local"), "{ada:?}");
@@ -123,5 +123,5 @@ fn unreachable_profile_warns_and_missing_secret_fails() {
         "{away:?}"
     );
     let lost = check("file:/no/such/secret");
-    assert!(lost.code == 1 && report_lines(&lost, "wrong")[0].contains("profile shop"), "{lost:?}");
+    assert!(lost.code == 1 && report_lines(&lost, "error")[0].contains("profile shop"), "{lost:?}");
 }

@@ -48,7 +48,7 @@ fn note_with_future_date_is_updated_and_found() {
     assert!(
         report_lines(&check, "warning").iter().any(|line| line.contains("chacha.db")
             && line.contains("2099")
-            && line.contains("set the clock right")),
+            && line.contains("correct the clock")),
         "{check:?}"
     );
     let id = &ahead["id"];

@@ -93,7 +93,7 @@ fn damaged_fts_fails_one_source_until_repaired() {
     assert!(log.contains("chacha.db is damaged"), "{log}");
 
     let check = library.run(&["check"]);
-    let wrong = report_lines(&check, "wrong");
+    let wrong = report_lines(&check, "error");
     assert_eq!(check.code, 1, "{check:?}");
     assert!(
         !wrong.is_empty()
@@ -104,7 +104,7 @@ fn damaged_fts_fails_one_source_until_repaired() {
     );
     let repaired = library.run(&["check", "--repair"]);
     assert_healthy(&repaired);
-    assert!(report_lines(&repaired, "mended")[0].contains("chacha.db"), "{repaired:?}");
+    assert!(report_lines(&repaired, "repaired")[0].contains("chacha.db"), "{repaired:?}");
     assert_healthy(&library.run(&["check"]));
     let server = library.serve();
     assert_eq!(search_lantern(&server.client()), (json!(301), vec![]));
@@ -126,8 +126,8 @@ fn fts_is_repaired_while_server_runs() {
     let check = library.run(&["check"]);
     assert!(check.code == 1, "{check:?}");
     assert!(
-        report_lines(&check, "wrong")[0]
-            .contains("note_fts: 2 rows cannot be found by their words, 1 rows"),
+        report_lines(&check, "error")[0]
+            .contains("note_fts: 2 rows are not indexed, 1 index entries have no row"),
         "{check:?}"
     );
     let server = library.serve_with_settings(WRITE_ENABLED);
@@ -154,7 +154,7 @@ fn damaged_rows_are_reported_and_never_modified() {
     for arguments in [&["check"][..], &["check", "--repair"]] {
         let check = library.run(arguments);
         assert_eq!(check.code, 1, "{check:?}");
-        let wrong = report_lines(&check, "wrong");
+        let wrong = report_lines(&check, "error");
         assert!(
             wrong.iter().any(|line| line.contains("chacha.db: table notes")
                 && line.contains("vademecum restore")
@@ -210,7 +210,7 @@ fn missing_or_damaged_vectors_are_rebuilt() {
     assert!(
         report_lines(&behind, "warning")
             .iter()
-            .any(|line| line.contains("index.db: it is 5 items behind")),
+            .any(|line| line.contains("index.db: 5 items of the library have no current vectors")),
         "{behind:?}"
     );
     assert_eq!(vector_search_counts(&library), (5, Value::Null));
@@ -227,15 +227,18 @@ fn missing_or_damaged_vectors_are_rebuilt() {
         assert_healthy(&check(&["--repair"]));
         let again = check(&[]);
         assert_healthy(&again);
-        assert!(!again.stdout.contains("behind"), "{again:?}");
+        assert!(!again.stdout.contains("no current vectors"), "{again:?}");
         assert_eq!(vector_search_counts(&library), (5, Value::Null));
     }
     damage_last_page(&open_store(&library, Database::Index), "rag_codes");
     let wrong = check(&[]);
-    assert!(wrong.code == 1 && report_lines(&wrong, "wrong")[0].contains("index.db"), "{wrong:?}");
+    assert!(wrong.code == 1 && report_lines(&wrong, "error")[0].contains("index.db"), "{wrong:?}");
     let done = check(&["--repair"]);
     assert_healthy(&done);
-    assert!(report_lines(&done, "mended").iter().all(|line| line.contains("index.db")), "{done:?}");
+    assert!(
+        report_lines(&done, "repaired").iter().all(|line| line.contains("index.db")),
+        "{done:?}"
+    );
     assert_eq!(vector_search_counts(&library), (5, Value::Null));
 }
 
@@ -264,19 +267,19 @@ fn empty_missing_or_invalid_file_is_named() {
         let check = library.run(&["check"]);
         let told = report_lines(&check, level);
         assert!(told.iter().any(|line| line.contains(name) && line.contains(part)), "{check:?}");
-        assert_eq!(check.code, i32::from(level == "wrong"), "{check:?}");
+        assert_eq!(check.code, i32::from(level == "error"), "{check:?}");
     };
     let library = Library::with_lanterns();
     let media = path(&library, "users/local/media.db");
     fs::write(&media, "").unwrap();
     named(&library, "warning", "media.db", "the file is empty");
     fs::write(&media, "no database at all, but a text that is long enough".repeat(20)).unwrap();
-    named(&library, "wrong", "media.db", "vademecum restore");
+    named(&library, "error", "media.db", "vademecum restore");
     fs::remove_file(&media).unwrap();
     fs::write(path(&library, "users/local/media.db-wal"), "x").unwrap();
-    named(&library, "wrong", "media.db", "the file is missing");
+    named(&library, "error", "media.db", "the file is missing");
     fs::remove_file(path(&library, "users/local/media.db-wal")).unwrap();
-    named(&library, "wrong", "media.db", "were brought into it");
+    named(&library, "error", "media.db", "were imported into it");
     let server = library.serve();
     let (total, failed) = search_lantern(&server.client());
     assert!(total.as_u64().unwrap() > 5 && failed.is_empty(), "{total} {failed:?}");

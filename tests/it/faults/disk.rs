@@ -158,7 +158,7 @@ fn read_only_disk_is_reported_until_remounted() {
         .arg(library.data_folder());
     let check = check.output().unwrap();
     let said = String::from_utf8(check.stdout).unwrap();
-    assert!(said.contains("free; make room"), "`check` must warn of low disk space: {said}");
+    assert!(said.contains("free; free some space"), "`check` must warn of low disk space: {said}");
     remount("rw");
     let written = create_note(&client, "Mooring", "A lantern.");
     assert_eq!(search_uris(&client, "lantern"), [written["uri"].as_str().unwrap()]);

@@ -85,8 +85,8 @@ fn report_lines<'a>(done: &'a CommandOutput, level: &str) -> Vec<&'a str> {
 
 /// Asserts that `check` reports no error. Warnings are allowed.
 fn assert_healthy(done: &CommandOutput) {
-    assert!(done.code == 0 && report_lines(done, "wrong").is_empty(), "{done:?}");
-    assert!(!report_lines(done, "sound").is_empty(), "{done:?}");
+    assert!(done.code == 0 && report_lines(done, "error").is_empty(), "{done:?}");
+    assert!(!report_lines(done, "ok").is_empty(), "{done:?}");
 }
 
 /// Starts a command on a data folder, without input and output.

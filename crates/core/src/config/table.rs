@@ -203,8 +203,8 @@ mod tests {
     fn invalid_setting_is_named() {
         for (text, problem) in [
             ("doc_map.body.concat = [{ lit = \"x\" }]", "`doc_map.body` names no column"),
-            ("doc_map.body.concat = [{ col = \"\" }]", "`body` says \"\""),
-            (&format!("{BODY}doc_map.doc_id.format = \"posts\""), "must have {Id}"),
+            ("doc_map.body.concat = [{ col = \"\" }]", "`body` is \"\""),
+            (&format!("{BODY}doc_map.doc_id.format = \"posts\""), "must contain {Id}"),
             (&format!("{BODY}doc_map.doc_id.format = \"{{Id}}{{Body}}\""), "no other column"),
             (&format!("{BODY}cursor.column = \"a\\nb\""), "`cursor.column`"),
             (

@@ -143,7 +143,7 @@ fn rejection_names_position_and_remedy() {
     let message = |text| check_query(Engine::Postgres, text).unwrap_err().message;
     assert_eq!(
         message("SELECT 1,\n  nextval('s')"),
-        "the function `nextval` moves a sequence on; leave it out (line 2, column 3)"
+        "the function `nextval` advances a sequence; leave it out (line 2, column 3)"
     );
     assert_eq!(
         message("delete from t"),

@@ -31,7 +31,7 @@ pub struct RetrievalOptions {
     /// Reading mode; default `snippet`.
     #[schemars(description = "Default snippet.")]
     pub mode: Option<RetrievalMode>,
-    /// Snippet length in characters: 1 to 1000.
+    /// Longest snippet, in characters: 1 to 1000.
     pub snippet_length: Option<usize>,
     /// Token budget; default 5000.
     #[schemars(description = "Default 5000.")]

@@ -1,0 +1,69 @@
+//! Context of one request while its method runs.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use vademecum_kit::model::CancelFlag;
+
+use super::{
+    Client, ClientCapabilities, Input, Outbound, Peer, ProtocolVersion, RequestContext,
+    RequestDefaults, Scope, request_context::ClientChannel, request_metrics::RequestMetrics,
+    revision::RequestMeta, session_channel::SessionChannel,
+};
+
+/// Properties of a request other than its method and parameters.
+pub(super) struct MethodContext<'a> {
+    pub(super) peer: &'a Peer,
+    pub(super) id: &'a RawValue,
+    pub(super) revision: ProtocolVersion,
+    pub(super) client: Client,
+    pub(super) session_channel: Option<Arc<SessionChannel>>,
+    pub(super) defaults: RequestDefaults,
+    pub(super) capabilities: ClientCapabilities,
+    pub(super) meta: RequestMeta,
+    pub(super) outbound: &'a Outbound,
+    pub(super) request_metrics: &'a RequestMetrics<'a>,
+    pub(super) cancel: CancelOnDrop,
+}
+
+/// Cancels the work of a request when dropped.
+#[derive(Default)]
+pub(super) struct CancelOnDrop(CancelFlag);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+impl MethodContext<'_> {
+    /// Builds the context that is passed to the handler.
+    pub(super) fn request_context(&self, input: Input) -> RequestContext {
+        let in_session = self.revision.has_sessions();
+        let openai = self.meta.openai_session.clone().filter(|id| id.len() <= 256);
+        let scope = match (&self.peer.session, openai) {
+            (Some(id), _) if in_session => Some(Scope::Session(id.clone())),
+            (_, Some(id)) => Some(Scope::OpenAi(id)),
+            (_, None) => None,
+        };
+        let level = match &self.session_channel {
+            Some(live) if in_session => Some(live.level()),
+            _ => self.meta.level,
+        };
+        RequestContext {
+            principal: self.peer.principal.clone(),
+            scope,
+            defaults: self.defaults,
+            cancel: self.cancel.0.clone(),
+            input,
+            capabilities: self.capabilities,
+            client_channel: ClientChannel {
+                outbound: self.outbound.clone(),
+                progress_token: self.meta.token.clone(),
+                min_log_level: level,
+                session_channel: self.session_channel.clone().filter(|_| in_session),
+                input_via_result: !in_session,
+            },
+        }
+    }
+}
