@@ -52,6 +52,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/chacha/0003_message_metadata.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0004_changed.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0005_character_texts.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0006_portable_view.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
