@@ -49,6 +49,7 @@ mod observability;
 mod origin_check;
 mod output_size;
 mod overload;
+mod plain_sqlite;
 mod profiles;
 mod progress;
 mod prompts;

@@ -1,11 +1,14 @@
 //! Migration of a library that an earlier version of the program wrote.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, types::Value};
 use serde_json::json;
 
-use crate::support::{Library, McpClient};
+use crate::{
+    plain_sqlite,
+    support::{Library, McpClient},
+};
 
 /// The schema of notes, chats and characters at version 4, with characters stored and indexed as
 /// that version did.
@@ -37,8 +40,33 @@ const VERSION_4_SQL: [&str; 5] = [
     "#,
 ];
 
-#[test]
-fn migrated_characters_are_searchable_in_all_fields() {
+/// The migration to version 5, and characters with malformed or unusual lists and lorebooks.
+const VERSION_5_SQL: [&str; 2] = [
+    include_str!("../../schemas/sqlite/chacha/0005_character_texts.sql"),
+    r#"
+    PRAGMA user_version = 5;
+    INSERT INTO character_cards (
+        id, name, alternate_greetings, tags, extensions, created_at, last_modified
+    )
+    SELECT
+        column1, 'Variant', column2, column3, '{"character_book": {"entries": ' || column4 || '}}',
+        '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'
+    FROM (
+        VALUES
+        (10, '["b", "a", 3, null, ""]', '{"z": "last", "a": "first", "m": 1}', '[]'),
+        (11, '[]', '"tag"', '[{"name": "Reef", "comment": "Reef", "content": "Corals."}]'),
+        (12, '"a"', '[["a"], "b"]', '[{"name": "", "comment": "C", "keys": ["k", 1, "l"]}, {}]'),
+        (13, NULL, NULL, '[{"keys": [""], "secondary_keys": ["s"], "content": 5}, "x", [1], {}]'),
+        (14, '{}', '{}', '{"1": {"content": "one"}, "0": {"content": ["two"], "name": true}}'),
+        (15, '[" "]', '[""]', '[{"keys": "k", "content": "a\u0000b", "comment": {"d": 1.50}}]'),
+        (16, '[""]', 'null', '[{"keys": ["", ""], "name": null, "comment": null}]'),
+        (17, 'true', '7', '"corals"')
+    );
+    "#,
+];
+
+/// Creates a library whose `chacha.db` is made by these statements instead of by the program.
+fn library_with_chacha(statements: &[&str]) -> (Library, PathBuf) {
     let library = Library::new();
     // The import creates the user's folder where the program expects it.
     library.import_file("notes", "note.md", "# Note\nText.");
@@ -48,10 +76,39 @@ fn migrated_characters_are_searchable_in_all_fields() {
     }
     let before = Connection::open_with_flags(&path, OpenFlags::default()).unwrap();
     vademecum_fts5::register(&before).unwrap();
-    for statements in VERSION_4_SQL {
+    for statements in statements {
         before.execute_batch(statements).unwrap();
     }
-    drop(before);
+    (library, path)
+}
+
+/// Returns all rows of the view `character_texts`.
+fn character_texts(connection: &Connection) -> Vec<Vec<Value>> {
+    let sql = "SELECT * FROM character_texts ORDER BY id";
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| (0..columns).map(|at| row.get(at)).collect());
+    rows.unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn migrated_database_is_readable_without_own_functions() {
+    let (library, path) = library_with_chacha(&[&VERSION_4_SQL[..], &VERSION_5_SQL].concat());
+    let before = character_texts(&plain_sqlite::open_plainly(&path));
+    let server = library.serve();
+    let hit = server.client().only_hit("characters.search", &json!({ "query": "horn" }));
+    assert_eq!((&hit["id"], &hit["loc"]["field"]), (&json!(7), &json!("character_book")), "{hit}");
+    drop(server.kill_and_read_log());
+    let connection = plain_sqlite::open_plainly(&path);
+    plain_sqlite::assert_portable_schema(&connection);
+    let counts = plain_sqlite::read_plain_tables(&connection);
+    assert_eq!((counts["character_cards"], counts["character_texts"]), (11, 10));
+    assert_eq!(character_texts(&connection), before);
+}
+
+#[test]
+fn migrated_characters_are_searchable_in_all_fields() {
+    let (library, _) = library_with_chacha(&VERSION_4_SQL);
     let server = library.serve();
     let client = server.client();
     for (word, field) in [
