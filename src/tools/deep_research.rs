@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use vademecum_kit::model::{RetrievalMode, RetrievalOptions, SourceName, Uri};
 
 use super::{
-    Tool, ToolOutput, ToolRegistry,
+    Tool, ToolOutput, ToolRegistry, ToolResult,
     input::{KnowledgeFilters, split_uri},
     output::{CompactHit, page_output},
     render::content_text,
@@ -17,13 +17,9 @@ use vademecum_mcp::{RequestContext, Toolset};
 const MAX_RESULTS: usize = 20;
 
 /// `search`: `knowledge.search` with compact results.
-#[derive(Debug)]
-pub struct DeepResearchSearch;
-
-/// Arguments of `search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SearchInput {
+pub struct DeepResearchSearch {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
 }
@@ -40,16 +36,11 @@ impl Tool for DeepResearchSearch {
     const TITLE: &'static str = "Search the library";
     const DESCRIPTION: &'static str = "Search the user's library. Read a result with fetch.";
     const TOOLSET: Toolset = Toolset::DeepResearch;
-    type Input = SearchInput;
     type Output = SearchOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: SearchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<SearchOutput>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let search = actors::SearchRequest {
-            query: input.query,
+            query: self.query,
             selections: KnowledgeFilters::default().into_selections(&SourceName::ALL),
             order: None,
             limit: MAX_RESULTS,
@@ -69,13 +60,9 @@ impl Tool for DeepResearchSearch {
 }
 
 /// `fetch`: `knowledge.get` with a compact result.
-#[derive(Debug)]
-pub struct DeepResearchFetch;
-
-/// Arguments of `fetch`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct FetchInput {
+pub struct DeepResearchFetch {
     /// The `id` of a result.
     id: String,
 }
@@ -85,16 +72,11 @@ impl Tool for DeepResearchFetch {
     const TITLE: &'static str = "Fetch a document";
     const DESCRIPTION: &'static str = "Read a result of search in full.";
     const TOOLSET: Toolset = Toolset::DeepResearch;
-    type Input = FetchInput;
     type Output = CompactHit;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: FetchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<CompactHit>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let uri: Uri =
-            input.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
+            self.id.parse().map_err(|error| CallError::Invalid(format!("id: {error}")))?;
         let source = uri.source;
         let asked = uri.to_string();
         let (id, part) = split_uri(uri);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Tool, ToolOutput, ToolRegistry};
+use super::{Tool, ToolOutput, ToolRegistry, ToolResult};
 use crate::actors::CallError;
 use vademecum_embed::EmbedError;
 use vademecum_mcp::{RequestContext, Toolset};
@@ -12,13 +12,9 @@ use vademecum_mcp::{RequestContext, Toolset};
 const MAX_SHOWN_COMPONENTS: usize = 10;
 
 /// Embeds a text.
-#[derive(Debug)]
-pub struct GenerateEmbedding;
-
-/// Arguments of `generate_embedding`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GenerateEmbeddingInput {
+pub struct GenerateEmbedding {
     /// The text to convert into a vector.
     text: String,
 }
@@ -44,26 +40,21 @@ impl Tool for GenerateEmbedding {
     const DESCRIPTION: &'static str = "Convert a text into an embedding vector, for semantic \
         search in a vector column or for comparing texts.";
     const TOOLSET: Toolset = Toolset::Embedding;
-    type Input = GenerateEmbeddingInput;
     type Output = GenerateEmbeddingOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: GenerateEmbeddingInput,
-        _: &RequestContext,
-    ) -> Result<ToolOutput<GenerateEmbeddingOutput>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, _: &RequestContext) -> ToolResult<Self::Output> {
         let Some(embeddings) = toolbox.embeddings() else {
             let problem = "embedding generation is not enabled: set embeddings.provider in the \
                            server's settings";
             return Err(CallError::Refused(problem.to_owned()));
         };
-        let vector = embeddings.embed_query(&input.text).await.map_err(embedding_error)?;
+        let vector = embeddings.embed_query(&self.text).await.map_err(embedding_error)?;
         let model = embeddings.model();
         let output = GenerateEmbeddingOutput {
             provider: model.provider,
             model: model.name.clone(),
             dimensions: vector.len(),
-            text_length: input.text.chars().count(),
+            text_length: self.text.chars().count(),
             embedding: vector.to_vec(),
         };
         let text = toolbox.text(|| render_embedding(&output));

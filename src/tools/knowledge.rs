@@ -5,7 +5,7 @@ use serde::Deserialize;
 use vademecum_kit::model::{Hit, Item, ItemId, Order, Retrieval, RetrievalOptions, SourceName};
 
 use super::{
-    SearchModeInput, Tool, ToolOutput, ToolRegistry,
+    SearchModeInput, Tool, ToolOutput, ToolRegistry, ToolResult,
     input::{KnowledgeFilters, Limit, Offset, resolve_item_id, source_of_uri},
     output::{CompactHit, SearchResponse, SearchResults, page_output},
     query_embedding::VectorOptions,
@@ -20,13 +20,9 @@ const CHARS_PER_TOKEN: usize = 4;
 const RESULT_OVERHEAD_CHARS: usize = 120;
 
 /// Searches all sources at once.
-#[derive(Debug)]
-pub struct KnowledgeSearch;
-
-/// Arguments of `knowledge.search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SearchInput {
+pub struct KnowledgeSearch {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     /// How many results.
@@ -68,39 +64,34 @@ impl Tool for KnowledgeSearch {
     const TITLE: &'static str = "Search everything";
     const DESCRIPTION: &'static str = "Search the user's notes, media, chats, characters and \
         prompts at once. Read a hit with knowledge.get and its uri and loc.";
-    type Input = SearchInput;
     type Output = SearchResponse<SearchResults>;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: SearchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Self::Output>, CallError> {
-        let filters = input.filters.unwrap_or_default();
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let filters = self.filters.unwrap_or_default();
         let wanted =
-            source_resolution::resolve_sources(toolbox, call, input.sources.as_deref(), filters)
+            source_resolution::resolve_sources(toolbox, call, self.sources.as_deref(), filters)
                 .await?;
-        let scope = match input.session.as_deref() {
+        let scope = match self.session.as_deref() {
             Some("new") => Some(Scope::Handle(toolbox.registry().create_session(&call.principal))),
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
             None => call.scope.clone(),
         };
-        let limit = input.limit.map_or(20, |limit| limit.0);
+        let limit = self.limit.map_or(20, |limit| limit.0);
         let meaning = VectorOptions {
-            mode: input.mode.unwrap_or_default(),
-            rerank: input.rerank.unwrap_or_default(),
-            lambda: input.lambda,
-            order: input.order_by.or(call.defaults.preferences.order_by).unwrap_or_default(),
+            mode: self.mode.unwrap_or_default(),
+            rerank: self.rerank.unwrap_or_default(),
+            lambda: self.lambda,
+            order: self.order_by.or(call.defaults.preferences.order_by).unwrap_or_default(),
         };
-        let (vectors, without_vectors) = meaning.resolve_vectors(toolbox, &input.query).await?;
+        let (vectors, without_vectors) = meaning.resolve_vectors(toolbox, &self.query).await?;
         let search = actors::SearchRequest {
-            query: input.query.clone(),
+            query: self.query.clone(),
             selections: wanted,
-            order: input.order_by,
-            limit: limit_for_budget(input.max_tokens, input.snippet_length, limit)?,
-            offset: input.offset.unwrap_or_default().0,
-            snippet_length: input.snippet_length,
-            highlight: input.highlight.unwrap_or_default(),
+            order: self.order_by,
+            limit: limit_for_budget(self.max_tokens, self.snippet_length, limit)?,
+            offset: self.offset.unwrap_or_default().0,
+            snippet_length: self.snippet_length,
+            highlight: self.highlight.unwrap_or_default(),
             preferences: call.defaults.preferences,
             skip_seen: true,
             vector_query: vectors,
@@ -111,11 +102,11 @@ impl Tool for KnowledgeSearch {
             Some(Scope::Handle(handle)) => Some(handle),
             Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
         };
-        let shape = input.shape.or(call.defaults.shape).unwrap_or_default();
+        let shape = self.shape.or(call.defaults.shape).unwrap_or_default();
         let replied = page_output(page, session);
         Ok(match shape {
             Shape::Full => {
-                let told = replied.with_text(toolbox, call, &input.query).await?;
+                let told = replied.with_text(toolbox, call, &self.query).await?;
                 let ToolOutput { output, text, meta } = told;
                 ToolOutput { output: output.map_results(SearchResults::Full), text, meta }
             }
@@ -147,13 +138,9 @@ fn compact_results(hits: Vec<Hit>) -> SearchResults {
 }
 
 /// Reads an item of any source.
-#[derive(Debug)]
-pub struct KnowledgeGet;
-
-/// Arguments of `knowledge.get`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GetInput {
+pub struct KnowledgeGet {
     /// Not needed with a `uri`.
     source: Option<SourceName>,
     /// `id` or `uri`.
@@ -167,24 +154,19 @@ impl Tool for KnowledgeGet {
     const TITLE: &'static str = "Read an item";
     const DESCRIPTION: &'static str = "Read a hit: a snippet, the passage at retrieval.loc (mode \
         chunk or chunk_with_siblings), or all (full; long items in pages).";
-    type Input = GetInput;
     type Output = Item;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: GetInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Item>, CallError> {
-        let source = match input.source {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let source = match self.source {
             Some(source) => source,
-            None => source_of_uri(&input.id)?,
+            None => source_of_uri(&self.id)?,
         };
-        let (id, part) = resolve_item_id(source, input.id)?;
+        let (id, part) = resolve_item_id(source, self.id)?;
         let read = actors::ReadRequest {
             source,
             id,
             part,
-            options: input.retrieval.unwrap_or_default(),
+            options: self.retrieval.unwrap_or_default(),
             page: None,
             preferences: call.defaults.preferences,
         };

@@ -12,7 +12,7 @@ use vademecum_kit::{
 };
 
 use super::{
-    Tool, ToolOutput, ToolRegistry,
+    Tool, ToolOutput, ToolRegistry, ToolResult,
     rag::{embed_query, with_collections},
     render,
 };
@@ -37,13 +37,9 @@ const SINGLE_RULE: &str =
     "--------------------------------------------------------------------------------";
 
 /// Searches documentation.
-#[derive(Debug)]
-pub struct SearchKnowledgebase;
-
-/// Arguments of `search_knowledgebase`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SearchKnowledgebaseInput {
+pub struct SearchKnowledgebase {
     /// A question; not needed with `list_products`.
     query: Option<String>,
     /// Products, named exactly as `list_products` does.
@@ -115,15 +111,10 @@ impl Tool for SearchKnowledgebase {
     const DESCRIPTION: &'static str =
         "Search documentation by product and version. list_products names them.";
     const TOOLSET: Toolset = Toolset::Knowledgebase;
-    type Input = SearchKnowledgebaseInput;
     type Output = SearchKnowledgebaseOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: SearchKnowledgebaseInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<SearchKnowledgebaseOutput>, CallError> {
-        if input.list_products {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        if self.list_products {
             let products = with_collections(toolbox, call, SEARCH_TIMEOUT, list_products).await?;
             let text = toolbox.text(|| products.render());
             let ProductList { products, total_chunks } = products;
@@ -134,7 +125,7 @@ impl Tool for SearchKnowledgebase {
             };
             return Ok(ToolOutput { output, text, meta: None });
         }
-        let query = input.query.as_deref().unwrap_or_default().trim().to_owned();
+        let query = self.query.as_deref().unwrap_or_default().trim().to_owned();
         if query.is_empty() {
             let problem = "query: is missing; pass a query, or set list_products";
             return Err(CallError::Invalid(problem.to_owned()));
@@ -144,13 +135,13 @@ impl Tool for SearchKnowledgebase {
             return Err(CallError::LimitExceeded(problem));
         }
         let some = |names: Option<Vec<String>>| names.filter(|names| !names.is_empty());
-        let (names, versions) = (some(input.project_names), some(input.project_versions));
+        let (names, versions) = (some(self.project_names), some(self.project_versions));
         let filter = DocumentFilter {
             project_names: names,
             project_versions: versions,
             ..DocumentFilter::default()
         };
-        let top = input.top_n.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS);
+        let top = self.top_n.unwrap_or(DEFAULT_RESULTS).clamp(1, MAX_RESULTS);
         let top = usize::try_from(top).unwrap_or(1);
         // Without an embedding provider the search uses full text only.
         let vector = embed_query(toolbox, &query, None).await.ok();

@@ -47,7 +47,7 @@ pub use sql::{
     CountRows, ExecuteExplain, GetSchemaInfo, ProfileList, ProfileShow, Query, QueryDatabase,
     ReadResource, SimilaritySearch,
 };
-pub use tool::{ErrorFormat, RegisteredTool, Tool, ToolOutput};
+pub use tool::{ErrorFormat, RegisteredTool, Tool, ToolOutput, ToolResult};
 pub use tool_registry::ToolRegistry;
 pub use transcript::MediaTranscript;
 pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};

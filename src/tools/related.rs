@@ -10,7 +10,7 @@ use vademecum_kit::{
 };
 
 use super::{
-    Tool, ToolOutput, ToolRegistry, documents,
+    Tool, ToolRegistry, ToolResult, documents,
     input::{KnowledgeFilters, Limit, split_uri},
     output::{SearchResponse, page_output},
     render::content_text,
@@ -24,13 +24,9 @@ const MAX_QUERY_WORDS: usize = 24;
 const MIN_WORD_CHARS: usize = 4;
 
 /// Finds items similar to a given one.
-#[derive(Debug)]
-pub struct KnowledgeRelated;
-
-/// Arguments of `knowledge.related`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RelatedInput {
+pub struct KnowledgeRelated {
     /// The item.
     uri: String,
     /// How many results.
@@ -42,17 +38,12 @@ impl Tool for KnowledgeRelated {
     const NAME: &'static str = "knowledge.related";
     const TITLE: &'static str = "Find similar items";
     const DESCRIPTION: &'static str = "Find items similar to a given one.";
-    type Input = RelatedInput;
     type Output = SearchResponse<Vec<Hit>>;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RelatedInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Self::Output>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let uri: Uri =
-            input.uri.parse().map_err(|error| CallError::Invalid(format!("uri: {error}")))?;
-        let limit = input.limit.map_or(10, |limit| limit.0);
+            self.uri.parse().map_err(|error| CallError::Invalid(format!("uri: {error}")))?;
+        let limit = self.limit.map_or(10, |limit| limit.0);
         let item = read_full_item(toolbox, call, uri.clone()).await?;
         let text = content_text(&item.content);
         let title = item.meta.title.unwrap_or_default();

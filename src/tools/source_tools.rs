@@ -8,14 +8,14 @@ use vademecum_kit::model::{
 };
 
 use super::{
-    Tool, ToolOutput, ToolRegistry,
+    Tool, ToolRegistry, ToolResult,
     input::{
         CharactersFilters, ChatsFilters, EndTimestamp, Limit, MediaFilters, NotesFilters, Offset,
         OneOrMany, PositiveNumber, PromptsFilters, resolve_item_id,
     },
     output::{SearchResponse, page_output},
 };
-use crate::actors::{self, CallError, SourceSelection};
+use crate::actors::{self, SourceSelection};
 use vademecum_mcp::RequestContext;
 
 /// Default number of messages on a page of a conversation.
@@ -38,12 +38,12 @@ async fn search_source(
     call: &RequestContext,
     query: String,
     window: ResultWindow,
-    wanted: SourceSelection,
-) -> Result<ToolOutput<HitsResponse>, CallError> {
+    selection: SourceSelection,
+) -> ToolResult<HitsResponse> {
     let search = actors::SearchRequest {
         query: query.clone(),
-        order: wanted.order,
-        selections: vec![wanted],
+        order: selection.order,
+        selections: vec![selection],
         limit: window.limit.map_or(10, |limit| limit.0),
         offset: window.offset.unwrap_or_default().0,
         snippet_length: window.snippet_length,
@@ -63,7 +63,7 @@ async fn read_item(
     id: ItemId,
     options: RetrievalOptions,
     page: Option<PageRequest>,
-) -> Result<ToolOutput<Item>, CallError> {
+) -> ToolResult<Item> {
     let (id, part) = resolve_item_id(source, id)?;
     let preferences = call.defaults.preferences;
     let read = actors::ReadRequest { source, id, part, options, page, preferences };
@@ -75,13 +75,9 @@ fn full_retrieval() -> RetrievalOptions {
 }
 
 /// Searches notes.
-#[derive(Debug)]
-pub struct NotesSearch;
-
-/// Arguments of `notes.search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NotesSearchInput {
+pub struct NotesSearch {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     /// How many results.
@@ -104,15 +100,10 @@ impl Tool for NotesSearch {
     const NAME: &'static str = "notes.search";
     const TITLE: &'static str = "Search notes";
     const DESCRIPTION: &'static str = "Search the user's notes.";
-    type Input = NotesSearchInput;
     type Output = HitsResponse;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: NotesSearchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<HitsResponse>, CallError> {
-        let NotesSearchInput { query, limit, offset, snippet_length, highlight, keywords } = input;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let NotesSearch { query, limit, offset, snippet_length, highlight, keywords } = self;
         let wanted = NotesFilters::keywords(keywords).into_selection();
         let window = ResultWindow { limit, offset, snippet_length, highlight };
         search_source(toolbox, call, query, window, wanted).await
@@ -120,13 +111,9 @@ impl Tool for NotesSearch {
 }
 
 /// Reads a note.
-#[derive(Debug)]
-pub struct NotesGet;
-
-/// Arguments of `notes.get`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NotesGetInput {
+pub struct NotesGet {
     /// `id` or `uri`.
     note_id: String,
     /// How much to read, and where.
@@ -137,27 +124,18 @@ impl Tool for NotesGet {
     const NAME: &'static str = "notes.get";
     const TITLE: &'static str = "Read a note";
     const DESCRIPTION: &'static str = "Read a note.";
-    type Input = NotesGetInput;
     type Output = Item;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: NotesGetInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Item>, CallError> {
-        let (id, options) = (ItemId::Text(input.note_id), input.retrieval.unwrap_or_default());
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let (id, options) = (ItemId::Text(self.note_id), self.retrieval.unwrap_or_default());
         read_item(toolbox, call, SourceName::Notes, id, options, None).await
     }
 }
 
 /// Searches media.
-#[derive(Debug)]
-pub struct MediaSearch;
-
-/// Arguments of `media.search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MediaSearchInput {
+pub struct MediaSearch {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     /// How many results.
@@ -186,38 +164,29 @@ impl Tool for MediaSearch {
     const NAME: &'static str = "media.search";
     const TITLE: &'static str = "Search media";
     const DESCRIPTION: &'static str = "Search documents, articles and transcripts.";
-    type Input = MediaSearchInput;
     type Output = HitsResponse;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: MediaSearchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<HitsResponse>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let window = ResultWindow {
-            limit: input.limit,
-            offset: input.offset,
-            snippet_length: input.snippet_length,
-            highlight: input.highlight,
+            limit: self.limit,
+            offset: self.offset,
+            snippet_length: self.snippet_length,
+            highlight: self.highlight,
         };
         let filters = MediaFilters {
-            media_types: input.media_types,
-            date_from: input.date_from,
-            date_to: input.date_to,
-            order_by: input.order_by,
+            media_types: self.media_types,
+            date_from: self.date_from,
+            date_to: self.date_to,
+            order_by: self.order_by,
         };
-        search_source(toolbox, call, input.query, window, filters.into_selection()).await
+        search_source(toolbox, call, self.query, window, filters.into_selection()).await
     }
 }
 
 /// Reads a media document.
-#[derive(Debug)]
-pub struct MediaGet;
-
-/// Arguments of `media.get`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MediaGetInput {
+pub struct MediaGet {
     /// `id` or `uri`.
     media_id: ItemId,
     /// How much to read, and where.
@@ -228,27 +197,18 @@ impl Tool for MediaGet {
     const NAME: &'static str = "media.get";
     const TITLE: &'static str = "Read a document";
     const DESCRIPTION: &'static str = "Read a document.";
-    type Input = MediaGetInput;
     type Output = Item;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: MediaGetInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Item>, CallError> {
-        let options = input.retrieval.unwrap_or_default();
-        read_item(toolbox, call, SourceName::Media, input.media_id, options, None).await
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let options = self.retrieval.unwrap_or_default();
+        read_item(toolbox, call, SourceName::Media, self.media_id, options, None).await
     }
 }
 
 /// Searches chats.
-#[derive(Debug)]
-pub struct ChatsSearch;
-
-/// Arguments of `chats.search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ChatsSearchInput {
+pub struct ChatsSearch {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     /// How many results.
@@ -275,30 +235,21 @@ impl Tool for ChatsSearch {
     const NAME: &'static str = "chats.search";
     const TITLE: &'static str = "Search chats";
     const DESCRIPTION: &'static str = "Search conversations.";
-    type Input = ChatsSearchInput;
     type Output = HitsResponse;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: ChatsSearchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<HitsResponse>, CallError> {
-        let ChatsSearchInput { query, limit, offset, snippet_length, highlight, .. } = input;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let ChatsSearch { query, limit, offset, snippet_length, highlight, .. } = self;
         let window = ResultWindow { limit, offset, snippet_length, highlight };
         let filters =
-            ChatsFilters { by: input.by, character_id: input.character_id, sender: input.sender };
+            ChatsFilters { by: self.by, character_id: self.character_id, sender: self.sender };
         search_source(toolbox, call, query, window, filters.into_selection()).await
     }
 }
 
 /// Reads a conversation.
-#[derive(Debug)]
-pub struct ChatsGet;
-
-/// Arguments of `chats.get`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ChatsGetInput {
+pub struct ChatsGet {
     /// `conversation_id` or `uri`.
     conversation_id: String,
     /// Counted from 1.
@@ -316,35 +267,26 @@ impl Tool for ChatsGet {
     const TITLE: &'static str = "Read a conversation";
     const DESCRIPTION: &'static str = "Read a conversation in pages, or with retrieval the messages \
         around retrieval.loc.";
-    type Input = ChatsGetInput;
     type Output = Item;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: ChatsGetInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Item>, CallError> {
-        let around = input.retrieval.filter(|options| {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let around = self.retrieval.filter(|options| {
             options.mode != Some(RetrievalMode::Full) || options.offset.is_some()
         });
         let page = around.is_none().then(|| PageRequest {
-            number: input.page.map_or(1, |page| page.0),
-            size: input.page_size.map_or(DEFAULT_PAGE_SIZE, |size| size.0.min(MAX_PAGE_SIZE)),
+            number: self.page.map_or(1, |page| page.0),
+            size: self.page_size.map_or(DEFAULT_PAGE_SIZE, |size| size.0.min(MAX_PAGE_SIZE)),
         });
-        let id = ItemId::Text(input.conversation_id);
+        let id = ItemId::Text(self.conversation_id);
         read_item(toolbox, call, SourceName::Chats, id, around.unwrap_or_else(full_retrieval), page)
             .await
     }
 }
 
 /// Searches characters.
-#[derive(Debug)]
-pub struct CharactersSearch;
-
-/// Arguments of `characters.search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CharactersSearchInput {
+pub struct CharactersSearch {
     /// Words or tags.
     query: OneOrMany,
     /// How many results.
@@ -365,15 +307,10 @@ impl Tool for CharactersSearch {
     const NAME: &'static str = "characters.search";
     const TITLE: &'static str = "Search characters";
     const DESCRIPTION: &'static str = "Search character cards by words and tags.";
-    type Input = CharactersSearchInput;
     type Output = HitsResponse;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: CharactersSearchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<HitsResponse>, CallError> {
-        let CharactersSearchInput { query, limit, offset, snippet_length, highlight } = input;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let CharactersSearch { query, limit, offset, snippet_length, highlight } = self;
         let window = ResultWindow { limit, offset, snippet_length, highlight };
         let wanted = CharactersFilters::default().into_selection();
         search_source(toolbox, call, query.into_text(), window, wanted).await
@@ -381,13 +318,9 @@ impl Tool for CharactersSearch {
 }
 
 /// Reads a character.
-#[derive(Debug)]
-pub struct CharactersGet;
-
-/// Arguments of `characters.get`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CharactersGetInput {
+pub struct CharactersGet {
     /// `id` or `uri`.
     character_id: ItemId,
 }
@@ -396,27 +329,18 @@ impl Tool for CharactersGet {
     const NAME: &'static str = "characters.get";
     const TITLE: &'static str = "Read a character";
     const DESCRIPTION: &'static str = "Read a character card.";
-    type Input = CharactersGetInput;
     type Output = Item;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: CharactersGetInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Item>, CallError> {
-        read_item(toolbox, call, SourceName::Characters, input.character_id, full_retrieval(), None)
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        read_item(toolbox, call, SourceName::Characters, self.character_id, full_retrieval(), None)
             .await
     }
 }
 
 /// Searches prompts.
-#[derive(Debug)]
-pub struct PromptsSearch;
-
-/// Arguments of `prompts.search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PromptsSearchInput {
+pub struct PromptsSearch {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     /// How many results.
@@ -439,15 +363,10 @@ impl Tool for PromptsSearch {
     const NAME: &'static str = "prompts.search";
     const TITLE: &'static str = "Search prompts";
     const DESCRIPTION: &'static str = "Search the user's prompt library.";
-    type Input = PromptsSearchInput;
     type Output = HitsResponse;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: PromptsSearchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<HitsResponse>, CallError> {
-        let PromptsSearchInput { query, limit, offset, snippet_length, highlight, fields } = input;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let PromptsSearch { query, limit, offset, snippet_length, highlight, fields } = self;
         let window = ResultWindow { limit, offset, snippet_length, highlight };
         search_source(toolbox, call, query, window, PromptsFilters::fields(fields).into_selection())
             .await
@@ -455,13 +374,9 @@ impl Tool for PromptsSearch {
 }
 
 /// Reads a prompt.
-#[derive(Debug)]
-pub struct PromptsGet;
-
-/// Arguments of `prompts.get`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PromptsGetInput {
+pub struct PromptsGet {
     /// Name (tried first), `id` or `uri`.
     prompt_id_or_name: String,
 }
@@ -470,15 +385,10 @@ impl Tool for PromptsGet {
     const NAME: &'static str = "prompts.get";
     const TITLE: &'static str = "Read a prompt";
     const DESCRIPTION: &'static str = "Read a prompt.";
-    type Input = PromptsGetInput;
     type Output = Item;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: PromptsGetInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Item>, CallError> {
-        let name = input.prompt_id_or_name;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let name = self.prompt_id_or_name;
         let by_uri = name.strip_prefix("prompts://").and_then(|id| id.parse().ok());
         let id = by_uri.map_or(ItemId::Text(name), ItemId::Number);
         let preferences = call.defaults.preferences;

@@ -20,8 +20,12 @@ use vademecum_mcp::{
 };
 use vademecum_sql::{ErrorCode, SqlError};
 
-/// A tool: name, metadata, typed input and output, and the call itself.
-pub trait Tool: 'static {
+/// Result of [`Tool::call`].
+pub type ToolResult<T> = Result<ToolOutput<T>, CallError>;
+
+/// A tool: the arguments of a call as a type, with name, metadata, typed output and the call
+/// itself.
+pub trait Tool: DeserializeOwned + JsonSchema + 'static {
     /// Canonical tool name, with dots.
     const NAME: &'static str;
     /// Title shown to people.
@@ -36,17 +40,15 @@ pub trait Tool: 'static {
     const EFFECT: ToolEffect = ToolEffect::Reads;
     /// Format of error results.
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Text;
-    /// Arguments of the tool.
-    type Input: DeserializeOwned + JsonSchema;
     /// Structured result of the tool.
     type Output: Serialize + JsonSchema + Send + 'static;
 
     /// Runs the tool.
     fn call(
+        self,
         toolbox: &ToolRegistry,
-        input: Self::Input,
         call: &RequestContext,
-    ) -> impl Future<Output = Result<ToolOutput<Self::Output>, CallError>>;
+    ) -> impl Future<Output = ToolResult<Self::Output>>;
 }
 
 /// Format in which a tool reports errors.
@@ -115,7 +117,7 @@ impl fmt::Debug for RegisteredTool {
 impl RegisteredTool {
     /// Erases the types of `T` and generates its schemas.
     pub fn new<T: Tool>() -> Self {
-        let mut input = schema::input_schema::<T::Input>();
+        let mut input = schema::input_schema::<T>();
         if T::TOOLSET == Toolset::DeepResearch {
             // The contract of deep-research clients requires exactly this schema.
             input["additionalProperties"] = false.into();
@@ -241,13 +243,13 @@ async fn run_tool<T: Tool>(
     schema: &Value,
     call: &RequestContext,
 ) -> Result<CallToolResult, CallError> {
-    let input = match T::ERROR_FORMAT {
+    let input: T = match T::ERROR_FORMAT {
         ErrorFormat::Text | ErrorFormat::TextOrResourceError => parse_lenient(arguments, schema)?,
         ErrorFormat::CodedJson | ErrorFormat::Envelope | ErrorFormat::JsonRpcError => {
             parse_strict(arguments, schema)?
         }
     };
-    let ToolOutput { output, text, meta } = T::call(toolbox, input, call).await?;
+    let ToolOutput { output, text, meta } = input.call(toolbox, call).await?;
     let structured = match text {
         // The structured output is at least as long as its text.
         Some(ref text) if text.len() > MAX_INLINE_TEXT_BYTES => {

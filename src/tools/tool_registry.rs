@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use vademecum_kit::model::{Deadline, Item, SourceName};
 
 use super::{
-    ProfileShow, Query, RegisteredTool, Tool as _, ToolOutput, completion, documents, prompts,
-    render, resources,
+    ProfileShow, Query, RegisteredTool, Tool as _, ToolOutput, ToolResult, completion, documents,
+    prompts, render, resources,
 };
 use crate::{
     actors::{self, CallContext, CallError, SearchPage, UserRegistry, WithContext},
@@ -237,7 +237,7 @@ impl ToolRegistry {
         &self,
         call: &RequestContext,
         read: actors::ReadRequest,
-    ) -> Result<ToolOutput<Item>, CallError> {
+    ) -> ToolResult<Item> {
         let item = self.read_item(call, call.scope.as_ref(), read).await?;
         let text = self.text(|| render::render_item(&item));
         Ok(ToolOutput { output: item, text, meta: None })

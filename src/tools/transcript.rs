@@ -7,18 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vademecum_kit::model::{ItemId, SourceName};
 
-use super::{Tool, ToolOutput, ToolRegistry, input::resolve_item_id};
+use super::{Tool, ToolOutput, ToolRegistry, ToolResult, input::resolve_item_id};
 use crate::actors::{self, CallError};
 use vademecum_mcp::RequestContext;
 
 /// Reads the transcript of a recording.
-#[derive(Debug)]
-pub struct MediaTranscript;
-
-/// Arguments of `media.transcript`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TranscriptInput {
+pub struct MediaTranscript {
     /// `id` or `uri`.
     media_id: ItemId,
     /// Default text.
@@ -63,15 +59,10 @@ impl Tool for MediaTranscript {
     const NAME: &'static str = "media.transcript";
     const TITLE: &'static str = "Read a transcript";
     const DESCRIPTION: &'static str = "Read the transcript of a recording.";
-    type Input = TranscriptInput;
     type Output = TranscriptOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: TranscriptInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<TranscriptOutput>, CallError> {
-        let (id, _) = resolve_item_id(SourceName::Media, input.media_id)?;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let (id, _) = resolve_item_id(SourceName::Media, self.media_id)?;
         let read = actors::ReadRequest {
             source: SourceName::Media,
             id,
@@ -81,8 +72,8 @@ impl Tool for MediaTranscript {
             preferences: call.defaults.preferences,
         };
         let spoken = toolbox.read_item(call, call.scope.as_ref(), read).await?.content;
-        let format = input.format.unwrap_or_default();
-        let content = format_transcript(spoken, format, input.include_timestamps)?;
+        let format = self.format.unwrap_or_default();
+        let content = format_transcript(spoken, format, self.include_timestamps)?;
         let text = match &content {
             Value::String(text) => toolbox.text(|| text.clone()),
             _ => None,

@@ -14,19 +14,15 @@ use super::{
 use crate::{
     actors::{CallError, error_chain},
     collections::{SyncError, SyncStart, VisibleCollection},
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
 };
 use vademecum_core::auth::Right;
 use vademecum_mcp::{RequestContext, ToolEffect, Toolset};
 
 /// Returns document and chunk counts of each source.
-#[derive(Debug)]
-pub struct RagAdminStats;
-
-/// Arguments of `rag.admin.stats`: none.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RagAdminStatsInput {}
+pub struct RagAdminStats {}
 
 /// Result of `rag.admin.stats`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -64,14 +60,9 @@ impl Tool for RagAdminStats {
     const TOOLSET: Toolset = Toolset::Rag;
     const RIGHT: Right = Right::Admin;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
-    type Input = RagAdminStatsInput;
     type Output = RagAdminStatsOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        _: RagAdminStatsInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagAdminStatsOutput>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         let count = with_collections(toolbox, call, READ_TIMEOUT, |opened, deadline| {
             let mut sources = Vec::new();
@@ -101,13 +92,9 @@ impl From<SourceCounts> for RagSourceStats {
 }
 
 /// Starts a background sync of collections.
-#[derive(Debug)]
-pub struct RagAdminSync;
-
-/// Arguments of `rag.admin.sync`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RagAdminSyncInput {
+pub struct RagAdminSync {
     /// Default all.
     #[serde(default)]
     source_names: Vec<String>,
@@ -134,16 +121,11 @@ impl Tool for RagAdminSync {
     const RIGHT: Right = Right::Admin;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
-    type Input = RagAdminSyncInput;
     type Output = RagAdminSyncOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RagAdminSyncInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagAdminSyncOutput>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let (syncs, principal) = (toolbox.syncs().clone(), call.principal.clone());
-        let begin = move || syncs.start_sync(&principal, &input.source_names);
+        let begin = move || syncs.start_sync(&principal, &self.source_names);
         let begun = tokio::task::spawn_blocking(begin).await.map_err(|_| CallError::Unavailable)?;
         let output = match begun.map_err(|error| sync_call_error(&error))? {
             SyncStart::Accepted { job_id } => {

@@ -13,20 +13,15 @@ use super::{
     results::elapsed_ms,
 };
 use crate::{
-    actors::CallError,
     collections::VisibleCollection,
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 
 /// Reads chunks.
-#[derive(Debug)]
-pub struct RagGetChunks;
-
-/// Arguments of `rag.get_chunks`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RagGetChunksInput {
+pub struct RagGetChunks {
     /// Ids from a search, such as posts:1#0.
     chunk_ids: Vec<String>,
     /// Fields shown.
@@ -93,17 +88,12 @@ impl Tool for RagGetChunks {
     const DESCRIPTION: &'static str = "Read chunks of collections by their ids.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
-    type Input = RagGetChunksInput;
     type Output = RagGetChunksOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RagGetChunksInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagGetChunksOutput>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        limits::check_ids("chunk_ids", &input.chunk_ids)?;
-        let RagGetChunksInput { chunk_ids, shown } = input;
+        limits::check_ids("chunk_ids", &self.chunk_ids)?;
+        let RagGetChunks { chunk_ids, shown } = self;
         let read = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
             read_chunks(opened, chunk_ids, shown, deadline)
         });

@@ -14,20 +14,15 @@ use super::{
     results::elapsed_ms,
 };
 use crate::{
-    actors::CallError,
     collections::VisibleCollection,
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 
 /// Reads documents.
-#[derive(Debug)]
-pub struct RagGetDocs;
-
-/// Arguments of `rag.get_docs`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RagGetDocsInput {
+pub struct RagGetDocs {
     /// Ids from a search, such as posts:1.
     doc_ids: Vec<String>,
     /// Fields shown.
@@ -86,17 +81,12 @@ impl Tool for RagGetDocs {
     const DESCRIPTION: &'static str = "Read whole documents of collections by their ids.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
-    type Input = RagGetDocsInput;
     type Output = RagGetDocsOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RagGetDocsInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagGetDocsOutput>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        limits::check_ids("doc_ids", &input.doc_ids)?;
-        let RagGetDocsInput { doc_ids, shown } = input;
+        limits::check_ids("doc_ids", &self.doc_ids)?;
+        let RagGetDocs { doc_ids, shown } = self;
         let read = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
             read_documents(opened, doc_ids, shown, deadline)
         });

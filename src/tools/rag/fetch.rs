@@ -22,7 +22,7 @@ use super::{
 use crate::{
     actors::CallError,
     collections::{CollectionPlan, TableSql, VisibleCollection, to_parameter},
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry, sql::run_until_cancelled},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult, sql::run_until_cancelled},
 };
 use vademecum_core::config::CollectionTable;
 use vademecum_mcp::{RequestContext, Toolset};
@@ -40,13 +40,9 @@ const MAX_COLUMN_NAME_BYTES: usize = 128;
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reads the current rows of documents from their source database.
-#[derive(Debug)]
-pub struct RagFetchFromSource;
-
-/// Arguments of `rag.fetch_from_source`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RagFetchInput {
+pub struct RagFetchFromSource {
     /// Documents.
     doc_ids: Vec<String>,
     /// Columns; default all that are allowed.
@@ -127,16 +123,11 @@ impl Tool for RagFetchFromSource {
         "Read documents as they are now in the database that they come from.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
-    type Input = RagFetchInput;
     type Output = RagFetchOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RagFetchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagFetchOutput>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        let RagFetchInput { doc_ids, columns, limits } = input;
+        let RagFetchFromSource { doc_ids, columns, limits } = self;
         limits::check_ids("doc_ids", &doc_ids)?;
         columns.iter().try_for_each(|column| check_column(column))?;
         let most_rows = parse_count("limits.max_rows", limits.max_rows, DEFAULT_ROWS, MAX_ROWS)?;

@@ -12,20 +12,15 @@ use super::{
     results::{RagSearchResponse, ResultPage, ReturnInput},
 };
 use crate::{
-    actors::CallError,
     collections::retrieve,
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 
 /// Runs a full-text search.
-#[derive(Debug)]
-pub struct RagSearchFts;
-
-/// Arguments of `rag.search_fts`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RagSearchFtsInput {
+pub struct RagSearchFts {
     /// Words or a question; any may match.
     query: String,
     /// Results: 1 to 50.
@@ -49,21 +44,16 @@ impl Tool for RagSearchFts {
         "Keyword search over collections. Read results with rag.get_chunks.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
-    type Input = RagSearchFtsInput;
     type Output = RagSearchResponse;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RagSearchFtsInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagSearchResponse>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        limits::check_query("query", &input.query)?;
-        let k = limits::parse_k(input.k)?;
-        let offset = usize::try_from(input.offset.unwrap_or(0)).unwrap_or(usize::MAX);
-        let filter = input.filters.into_filter()?;
-        let query = Arc::new(FtsQuery::parse(&input.query));
-        let what = input.shown;
+        limits::check_query("query", &self.query)?;
+        let k = limits::parse_k(self.k)?;
+        let offset = usize::try_from(self.offset.unwrap_or(0)).unwrap_or(usize::MAX);
+        let filter = self.filters.into_filter()?;
+        let query = Arc::new(FtsQuery::parse(&self.query));
+        let what = self.shown;
         let response =
             with_collections(toolbox, call, limits::FTS_TIMEOUT, move |opened, deadline| {
                 let list = retrieve::search_full_text(
@@ -77,7 +67,7 @@ impl Tool for RagSearchFts {
                     ResultPage { fields: what, query: Some(query), is_hybrid: false, offset, k };
                 shown.read_response(opened, &list, deadline)
             });
-        let asked = input.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        let asked = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
         Ok(response.await?.fail_if_all_failed()?.with_timing(asked, begun).into())
     }
 }

@@ -22,18 +22,14 @@ use crate::{
         VisibleCollection,
         retrieve::{self, HitList},
     },
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 
 /// Runs a hybrid search.
-#[derive(Debug)]
-pub struct RagSearchHybrid;
-
-/// Arguments of `rag.search_hybrid`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RagSearchHybridInput {
+pub struct RagSearchHybrid {
     /// A question or a few words.
     query: String,
     /// Results: 1 to 50.
@@ -149,46 +145,41 @@ impl Tool for RagSearchHybrid {
         Read results with rag.get_chunks.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
-    type Input = RagSearchHybridInput;
     type Output = RagSearchResponse;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RagSearchHybridInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagSearchResponse>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        limits::check_query("query", &input.query)?;
-        let fusion = parse_fusion(input.fuse)?;
+        limits::check_query("query", &self.query)?;
+        let fusion = parse_fusion(self.fuse)?;
         let count = |name: &str, number| parse_count(name, Some(number), DEFAULT_K, MAX_CANDIDATES);
-        let (fts_k, vec_k) = match input.mode {
+        let (fts_k, vec_k) = match self.mode {
             HybridMode::Fuse => {
-                (count("fuse.fts_k", input.fuse.fts_k)?, count("fuse.vec_k", input.fuse.vec_k)?)
+                (count("fuse.fts_k", self.fuse.fts_k)?, count("fuse.vec_k", self.fuse.vec_k)?)
             }
             HybridMode::FtsThenVec => {
-                (count("fts_then_vec.candidates_k", input.fts_then_vec.candidates_k)?, 0)
+                (count("fts_then_vec.candidates_k", self.fts_then_vec.candidates_k)?, 0)
             }
         };
         let mut plan = HybridSearch {
-            query: Arc::new(FtsQuery::parse(&input.query)),
-            filter: input.filters.into_filter()?,
+            query: Arc::new(FtsQuery::parse(&self.query)),
+            filter: self.filters.into_filter()?,
             vector: None,
-            mode: input.mode,
+            mode: self.mode,
             fusion,
-            metric: input.fts_then_vec.vec_metric.into(),
+            metric: self.fts_then_vec.vec_metric.into(),
             fts_k,
             vec_k,
-            rerank_k: count("fts_then_vec.rerank_k", input.fts_then_vec.rerank_k)?,
-            k: limits::parse_k(input.k)?,
+            rerank_k: count("fts_then_vec.rerank_k", self.fts_then_vec.rerank_k)?,
+            k: limits::parse_k(self.k)?,
         };
-        let degraded = match embed_query(toolbox, &input.query, None).await {
+        let degraded = match embed_query(toolbox, &self.query, None).await {
             Ok(vector) => {
                 plan.vector = Some(vector);
                 None
             }
             Err(problem) => Some(problem.degraded_notice()),
         };
-        let what = input.shown;
+        let what = self.shown;
         let found =
             with_collections(toolbox, call, limits::HYBRID_TIMEOUT, move |opened, deadline| {
                 let list = plan.run(opened, deadline);
@@ -196,10 +187,10 @@ impl Tool for RagSearchHybrid {
                 ResultPage { fields: what, query, is_hybrid: true, offset: 0, k }
                     .read_response(opened, &list, deadline)
             });
-        let asked = input.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        let asked = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
         let mut response = found.await?.fail_if_all_failed()?.with_timing(asked, begun);
         response.stats.degraded = degraded;
-        response.stats.mode = Some(match input.mode {
+        response.stats.mode = Some(match self.mode {
             HybridMode::Fuse => "fuse",
             HybridMode::FtsThenVec => "fts_then_vec",
         });

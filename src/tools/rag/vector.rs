@@ -17,7 +17,7 @@ use super::{
 use crate::{
     actors::CallError,
     collections::retrieve,
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
 };
 use vademecum_embed::EmbedError;
 use vademecum_mcp::{RequestContext, Toolset};
@@ -26,13 +26,9 @@ use vademecum_mcp::{RequestContext, Toolset};
 const MAX_DIMENSIONS: usize = 16_384;
 
 /// Runs a vector search.
-#[derive(Debug)]
-pub struct RagSearchVector;
-
-/// Arguments of `rag.search_vector`: a text or a vector.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RagSearchVectorInput {
+pub struct RagSearchVector {
     /// A text, or else `query_embedding`.
     query_text: Option<String>,
     /// A vector.
@@ -76,21 +72,16 @@ impl Tool for RagSearchVector {
         "Semantic search over collections. Read results with rag.get_chunks.";
     const TOOLSET: Toolset = Toolset::Rag;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::CodedJson;
-    type Input = RagSearchVectorInput;
     type Output = RagSearchResponse;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RagSearchVectorInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagSearchResponse>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        let k = limits::parse_k(input.k)?;
-        let filter = input.filters.into_filter()?;
-        let (vector, model) = match (&input.query_text, input.query_embedding) {
+        let k = limits::parse_k(self.k)?;
+        let filter = self.filters.into_filter()?;
+        let (vector, model) = match (&self.query_text, self.query_embedding) {
             (Some(text), None) => {
                 limits::check_query("query_text", text)?;
-                let (vector, model) = embed_query(toolbox, text, input.embedding.model.as_deref())
+                let (vector, model) = embed_query(toolbox, text, self.embedding.model.as_deref())
                     .await
                     .map_err(CallError::from)?;
                 (vector, Some(model))
@@ -105,7 +96,7 @@ impl Tool for RagSearchVector {
                 return Err(CallError::Invalid(problem.to_owned()));
             }
         };
-        let what = input.shown;
+        let what = self.shown;
         let found =
             with_collections(toolbox, call, limits::VECTOR_TIMEOUT, move |opened, deadline| {
                 let metric = DistanceMetric::Cosine;
@@ -122,7 +113,7 @@ impl Tool for RagSearchVector {
                     ResultPage { fields: what, query: None, is_hybrid: false, offset: 0, k };
                 shown.read_response(opened, &list, deadline)
             });
-        let asked = input.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
+        let asked = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
         let response = found.await?.fail_if_all_failed().map_err(|error| match error {
             // A vector whose dimensions fit no collection is the caller's error, not the server's.
             CallError::AllSourcesFailed(reason) if is_dimension_mismatch(&reason) => {

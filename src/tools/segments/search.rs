@@ -19,7 +19,7 @@ use crate::{
         retrieve::{self, ChunkHit, HitList},
     },
     tools::{
-        ErrorFormat, Tool, ToolOutput, ToolRegistry,
+        ErrorFormat, Tool, ToolRegistry, ToolResult,
         input::{KnowledgeFilters, split_uri},
         render::content_text,
     },
@@ -38,12 +38,8 @@ const RRF_K: f64 = 60.0;
 const MAX_SEGMENT_TOKENS: usize = 1_000;
 
 /// Searches the collections and the library that the user may see.
-#[derive(Debug)]
-pub struct RagSearch;
-
-/// Arguments of `rag_search`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct RagSearchInput {
+pub struct RagSearch {
     /// 1-5 search phrases for semantic retrieval
     #[schemars(length(min = 1, max = 5))]
     search_phrases: Vec<String>,
@@ -86,15 +82,10 @@ impl Tool for RagSearch {
         "Searches the knowledge base for relevant information using semantic search";
     const TOOLSET: Toolset = Toolset::RagSearch;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::JsonRpcError;
-    type Input = RagSearchInput;
     type Output = RagSearchOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: RagSearchInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<RagSearchOutput>, CallError> {
-        let phrases = input.search_phrases;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let phrases = self.search_phrases;
         check_phrases(&phrases)?;
         let opened = visible_collections(toolbox, call).await?;
         let ((lists, unembedded), library) = join(

@@ -8,7 +8,7 @@ use vademecum_kit::model::{RetrievalMode, RetrievalOptions, Uri};
 use super::{search::visible_collections, segment_location::SegmentLocation};
 use crate::{
     actors::{self, CallError},
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry, input::split_uri},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult, input::split_uri},
 };
 use vademecum_core::auth::Right;
 use vademecum_mcp::{RequestContext, Toolset};
@@ -19,12 +19,8 @@ const ACCESS_DENIED: &str = "document not found or access denied";
 const DOCUMENT_DELETED: &str = "the document has been deleted";
 
 /// Checks whether the caller may still see a segment.
-#[derive(Debug)]
-pub struct VerifyDocumentAccess;
-
-/// Arguments of `verify_document_access`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct VerifyInput {
+pub struct VerifyDocumentAccess {
     /// The unique segment identifier originally provided by your RAG server
     segment_uid: String,
 }
@@ -50,15 +46,10 @@ impl Tool for VerifyDocumentAccess {
         provide a refreshed URL with current credentials";
     const TOOLSET: Toolset = Toolset::RagSearch;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::JsonRpcError;
-    type Input = VerifyInput;
     type Output = VerifyOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: VerifyInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<VerifyOutput>, CallError> {
-        let place = SegmentLocation::open_uid(&input.segment_uid, toolbox.server_key()?);
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let place = SegmentLocation::open_uid(&self.segment_uid, toolbox.server_key()?);
         let place = place.filter(|place| !place.belongs_to_other(call.principal.user()));
         let found = match place {
             None => Err(ACCESS_DENIED),

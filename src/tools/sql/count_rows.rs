@@ -9,19 +9,15 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    tools::{Tool, ToolOutput, ToolRegistry},
+    tools::{Tool, ToolOutput, ToolRegistry, ToolResult},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::{Engine, guard, quote_identifier};
 
 /// Counts the rows of a table.
-#[derive(Debug)]
-pub struct CountRows;
-
-/// Arguments of `count_rows`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CountRowsInput {
+pub struct CountRows {
     /// The table.
     table: String,
     /// Schema; default `public`, in `SQLite` `main`; in `MySQL` the database.
@@ -50,16 +46,11 @@ impl Tool for CountRows {
     const DESCRIPTION: &'static str = "Count the rows of a table, all or those that meet a \
         condition.";
     const TOOLSET: Toolset = Toolset::Databases;
-    type Input = CountRowsInput;
     type Output = CountRowsOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: CountRowsInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<CountRowsOutput>, CallError> {
-        let connection = connect_profile(toolbox, call, input.profile.as_deref()).await?;
-        let query = input.count_statement(connection.engine()).map_err(explain_read_only)?;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+        let query = self.count_statement(connection.engine()).map_err(explain_read_only)?;
         let caps = connection.profile().query_caps();
         let rows = run_until_cancelled(call, connection.run_query(&query, &[], caps)).await;
         let rows = rows.map_err(explain_read_only)?;
@@ -74,7 +65,7 @@ impl Tool for CountRows {
     }
 }
 
-impl CountRowsInput {
+impl CountRows {
     /// Builds the `SELECT count(*)` statement.
     fn count_statement(&self, engine: Engine) -> Result<String, CallError> {
         let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
@@ -117,7 +108,7 @@ mod tests {
         schema: Option<&str>,
         condition: Option<&str>,
     ) -> String {
-        let input = CountRowsInput {
+        let input = CountRows {
             table: table.to_owned(),
             schema: schema.map(str::to_owned),
             condition: condition.map(str::to_owned),

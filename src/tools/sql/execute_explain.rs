@@ -10,20 +10,16 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    tools::{Tool, ToolOutput, ToolRegistry, render},
+    tools::{Tool, ToolOutput, ToolRegistry, ToolResult, render},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::plan::{ExplainOptions, PlanBody, PlanFormat, QueryPlan, explain_query};
 
 /// Explains a query.
-#[derive(Debug)]
-pub struct ExecuteExplain;
-
-/// Arguments of `execute_explain`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("required" = ["query"]))]
-pub struct ExecuteExplainInput {
+pub struct ExecuteExplain {
     /// One SELECT, WITH, VALUES or TABLE.
     #[schemars(with = "String")]
     query: Option<String>,
@@ -82,25 +78,19 @@ impl Tool for ExecuteExplain {
     const DESCRIPTION: &'static str = "Show how a database runs a query, with what makes it slow. \
         Unless analyze is false, the query is run for it, in a read-only transaction.";
     const TOOLSET: Toolset = Toolset::Databases;
-    type Input = ExecuteExplainInput;
     type Output = ExecuteExplainOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: ExecuteExplainInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<ExecuteExplainOutput>, CallError> {
-        let query = input.query.filter(|query| !query.trim().is_empty());
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let query = self.query.filter(|query| !query.trim().is_empty());
         let query = query.ok_or_else(|| {
             CallError::Invalid("query: is required and must be a non-empty string".to_owned())
         })?;
-        let connection = connect_profile(toolbox, call, input.profile.as_deref()).await?;
-        let form = match input.format {
+        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+        let form = match self.format {
             PlanFormatInput::Text => PlanFormat::Text,
             PlanFormatInput::Json => PlanFormat::Json,
         };
-        let wanted =
-            ExplainOptions { analyze: input.analyze, buffers: input.buffers, format: form };
+        let wanted = ExplainOptions { analyze: self.analyze, buffers: self.buffers, format: form };
         let explained = run_until_cancelled(call, explain_query(&connection, &query, wanted)).await;
         let QueryPlan { is_analyzed, body, notes } = explained.map_err(explain_read_only)?;
         let (plan, plan_json) = match body {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    tools::{Tool, ToolOutput, ToolRegistry, render},
+    tools::{Tool, ToolOutput, ToolRegistry, ToolResult, render},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::schema::{self, ColumnFilter, DatabaseSchema, SchemaFilter, Table, TableColumn};
@@ -41,13 +41,9 @@ const COLUMN_HEADINGS: [&str; 16] = [
 ];
 
 /// Lists tables and columns.
-#[derive(Debug)]
-pub struct GetSchemaInfo;
-
-/// Arguments of `get_schema_info`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GetSchemaInfoInput {
+pub struct GetSchemaInfo {
     /// Only this schema; in `MySQL`, this database.
     schema_name: Option<String>,
     /// Only this table; needs `schema_name`.
@@ -106,32 +102,27 @@ impl Tool for GetSchemaInfo {
         before query_database. More than ten tables are summarized, unless schema_name is \
         set.";
     const TOOLSET: Toolset = Toolset::Databases;
-    type Input = GetSchemaInfoInput;
     type Output = GetSchemaInfoOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: GetSchemaInfoInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<GetSchemaInfoOutput>, CallError> {
-        let part = input.schema_filter()?;
-        let connection = connect_profile(toolbox, call, input.profile.as_deref()).await?;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let part = self.schema_filter()?;
+        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
         let look =
             |which| run_until_cancelled(call, schema::read_schema(&connection, &part, which));
-        let mut found = input.filter_tables(look(ColumnFilter::VectorsOnly).await?);
-        let detail = input.detail_level(found.tables.len());
+        let mut found = self.filter_tables(look(ColumnFilter::VectorsOnly).await?);
+        let detail = self.detail_level(found.tables.len());
         if detail == DetailLevel::Columns {
-            found = input.filter_tables(look(ColumnFilter::All).await?);
+            found = self.filter_tables(look(ColumnFilter::All).await?);
         }
         let bytes = connection.profile().query_caps().max_bytes;
         let database = connection.profile().name().to_owned();
-        let (output, page) = build_output(database, &input, found, detail, bytes);
+        let (output, page) = build_output(database, &self, found, detail, bytes);
         let text = toolbox.text(|| page);
         Ok(ToolOutput { output, text, meta: None })
     }
 }
 
-impl GetSchemaInfoInput {
+impl GetSchemaInfo {
     fn schema_filter(&self) -> Result<SchemaFilter, CallError> {
         let said = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
         let part = SchemaFilter { schema: said(&self.schema_name), table: said(&self.table_name) };
@@ -198,7 +189,7 @@ impl GetSchemaInfoInput {
 /// Builds the output and its text, which is limited to about `bytes` bytes.
 fn build_output(
     database: String,
-    input: &GetSchemaInfoInput,
+    input: &GetSchemaInfo,
     found: DatabaseSchema,
     detail: DetailLevel,
     bytes: usize,
@@ -390,7 +381,7 @@ mod tests {
 
     fn build_sample_output(
         tables: Vec<Table>,
-        input: &GetSchemaInfoInput,
+        input: &GetSchemaInfo,
         bytes: usize,
     ) -> (GetSchemaInfoOutput, String) {
         let found = DatabaseSchema { tables, truncated: false };
@@ -404,7 +395,7 @@ mod tests {
             sample_table("nothing", Vec::new()),
             sample_table("users", vec![sample_column("email", 3)]),
         ];
-        let (output, text) = build_sample_output(tables, &GetSchemaInfoInput::default(), 10_000);
+        let (output, text) = build_sample_output(tables, &GetSchemaInfo::default(), 10_000);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines[1]), ("Database: shop", ""));
         assert_eq!(lines[2], COLUMN_HEADINGS.join("\t"));
@@ -424,10 +415,9 @@ mod tests {
                 .map(|at| sample_table(&format!("t{at:02}"), vec![sample_column("x", 3)]))
                 .collect()
         };
-        let (_, ten) = build_sample_output(tables(10), &GetSchemaInfoInput::default(), 10_000);
+        let (_, ten) = build_sample_output(tables(10), &GetSchemaInfo::default(), 10_000);
         assert!(ten.contains("\tt09\t"), "{ten}");
-        let (output, text) =
-            build_sample_output(tables(12), &GetSchemaInfoInput::default(), 10_000);
+        let (output, text) = build_sample_output(tables(12), &GetSchemaInfo::default(), 10_000);
         for said in [
             "Database Schema Summary",
             "Found 12 tables across 1 schemas.",
@@ -438,12 +428,10 @@ mod tests {
             assert!(text.contains(said), "{said}: {text}");
         }
         assert!(output.tables.is_none() && output.schemas.unwrap()[0].tables == 12);
-        let one = GetSchemaInfoInput {
-            schema_name: Some("public".to_owned()),
-            ..GetSchemaInfoInput::default()
-        };
+        let one =
+            GetSchemaInfo { schema_name: Some("public".to_owned()), ..GetSchemaInfo::default() };
         assert!(build_sample_output(tables(12), &one, 10_000).1.contains("\tt11\t"));
-        let names = GetSchemaInfoInput { compact: true, ..GetSchemaInfoInput::default() };
+        let names = GetSchemaInfo { compact: true, ..GetSchemaInfo::default() };
         let (output, text) = build_sample_output(tables(12), &names, 10_000);
         assert!(
             text.contains("\npublic\tt11\tTABLE\ta\\ttab") && !text.contains("Summary"),
@@ -458,7 +446,7 @@ mod tests {
             sample_table("a", vec![sample_column("x", 0)]),
             sample_table("b", vec![sample_column("x", 0)]),
         ];
-        let (output, text) = build_sample_output(tables, &GetSchemaInfoInput::default(), 200);
+        let (output, text) = build_sample_output(tables, &GetSchemaInfo::default(), 200);
         assert!(output.truncated && output.tables.unwrap().len() == 1);
         assert!(text.contains("(truncated: 1 of 2 tables are shown"), "{text}");
     }

@@ -8,22 +8,15 @@ use super::{
     envelope::Envelope,
     sql_call::{connect_profile, require_argument, run_until_cancelled},
 };
-use crate::{
-    actors::CallError,
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry},
-};
+use crate::tools::{ErrorFormat, Tool, ToolRegistry, ToolResult};
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::Rows;
 
 /// Runs a statement.
-#[derive(Debug)]
-pub struct Query;
-
-/// Arguments of `query`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("required" = ["sql", "profile"]))]
-pub struct QueryInput {
+pub struct Query {
     /// One read-only statement.
     #[serde(default)]
     #[schemars(with = "String")]
@@ -55,16 +48,11 @@ impl Tool for Query {
         only read, unless the profile says otherwise.";
     const TOOLSET: Toolset = Toolset::Databases;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Envelope;
-    type Input = QueryInput;
     type Output = Envelope<QueryData>;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: QueryInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<Envelope<QueryData>>, CallError> {
-        let sql = require_argument("sql", input.sql)?;
-        let profile = require_argument("profile", input.profile)?;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let sql = require_argument("sql", self.sql)?;
+        let profile = require_argument("profile", self.profile)?;
         let connection = connect_profile(toolbox, call, Some(&profile)).await?;
         let caps = connection.profile().query_caps();
         if toolbox.may_write(call) && connection.profile().unsafe_allow_write() {

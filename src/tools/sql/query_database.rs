@@ -10,10 +10,7 @@ use super::{
     render::{explain_read_only, tsv_cell, tsv_line},
     sql_call::{connect_profile, run_until_cancelled},
 };
-use crate::{
-    actors::CallError,
-    tools::{Tool, ToolOutput, ToolRegistry, render},
-};
+use crate::tools::{Tool, ToolOutput, ToolRegistry, ToolResult, render};
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::QueryCaps;
 
@@ -21,13 +18,9 @@ use vademecum_sql::QueryCaps;
 const MAX_ROWS: u64 = 1_000;
 
 /// Runs a query.
-#[derive(Debug)]
-pub struct QueryDatabase;
-
-/// Arguments of `query_database`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct QueryDatabaseInput {
+pub struct QueryDatabase {
     /// One read-only SQL statement.
     query: String,
     /// Format of the rows in the text.
@@ -98,19 +91,14 @@ impl Tool for QueryDatabase {
     const DESCRIPTION: &'static str = "Run one SQL query on a database, in a read-only \
         transaction. get_schema_info lists its tables.";
     const TOOLSET: Toolset = Toolset::Databases;
-    type Input = QueryDatabaseInput;
     type Output = QueryDatabaseOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: QueryDatabaseInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<QueryDatabaseOutput>, CallError> {
-        let connection = connect_profile(toolbox, call, input.profile.as_deref()).await?;
-        let offset = usize::try_from(input.offset).unwrap_or_default();
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let connection = connect_profile(toolbox, call, self.profile.as_deref()).await?;
+        let offset = usize::try_from(self.offset).unwrap_or_default();
         let caps = connection.profile().query_caps();
-        let caps = QueryCaps { offset, max_rows: caps.max_rows.min(input.limit.0), ..caps };
-        let rows = run_until_cancelled(call, connection.run_query(&input.query, &[], caps)).await;
+        let caps = QueryCaps { offset, max_rows: caps.max_rows.min(self.limit.0), ..caps };
+        let rows = run_until_cancelled(call, connection.run_query(&self.query, &[], caps)).await;
         let rows = rows.map_err(explain_read_only)?;
         // A row that exceeds the byte limit alone is skipped; otherwise paging could not continue.
         let next = offset + rows.rows.len().max(1);
@@ -121,7 +109,7 @@ impl Tool for QueryDatabase {
             truncated: rows.truncated,
             next_offset: rows.truncated.then_some(next),
         };
-        let text = toolbox.text(|| output.render(&input.query, input.format, caps));
+        let text = toolbox.text(|| output.render(&self.query, self.format, caps));
         Ok(ToolOutput { output, text, meta: None })
     }
 }
@@ -230,7 +218,7 @@ mod tests {
             let read: RowLimit = serde_json::from_value(said.clone()).unwrap();
             assert_eq!(read, RowLimit(limit), "{said}");
         }
-        let input: QueryDatabaseInput = serde_json::from_str("{\"query\": \"SELECT 1\"}").unwrap();
+        let input: QueryDatabase = serde_json::from_str("{\"query\": \"SELECT 1\"}").unwrap();
         assert_eq!(input.limit, RowLimit(100));
     }
 

@@ -6,18 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::system_info;
 use crate::{
     actors::CallError,
-    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry, render, resources},
+    tools::{ErrorFormat, Tool, ToolOutput, ToolRegistry, ToolResult, render, resources},
 };
 use vademecum_mcp::{RequestContext, Resource, ResourceBody, ResourceContents, Toolset};
 
 /// Reads a resource.
-#[derive(Debug)]
-pub struct ReadResource;
-
-/// Arguments of `read_resource`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ReadResourceInput {
+pub struct ReadResource {
     /// Only list the resources.
     #[serde(default)]
     list: bool,
@@ -65,26 +61,21 @@ impl Tool for ReadResource {
         pg://system_info has version and platform of a PostgreSQL database.";
     const TOOLSET: Toolset = Toolset::Databases;
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::TextOrResourceError;
-    type Input = ReadResourceInput;
     type Output = ReadResourceOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: ReadResourceInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<ReadResourceOutput>, CallError> {
-        if input.list {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        if self.list {
             let listed = resources::list_resources(toolbox, &call.principal);
             let output = ReadResourceOutput::from_resources(&listed);
             let text = toolbox.text(|| output.render());
             return Ok(ToolOutput { output, text, meta: None });
         }
-        let uri = input.uri.filter(|uri| !uri.trim().is_empty()).ok_or_else(|| {
+        let uri = self.uri.filter(|uri| !uri.trim().is_empty()).ok_or_else(|| {
             let problem = "uri: is missing; pass one, such as pg://system_info, or `list`: true \
                            to list them";
             CallError::Invalid(problem.to_owned())
         })?;
-        let contents = match input.profile.as_deref().zip(system_info::SystemInfoUri::parse(&uri)) {
+        let contents = match self.profile.as_deref().zip(system_info::SystemInfoUri::parse(&uri)) {
             Some((profile, asked)) => {
                 asked.with_profile(profile).read_system_info(toolbox, &uri, call).await?
             }

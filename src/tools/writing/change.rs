@@ -2,7 +2,7 @@
 
 use vademecum_kit::model::{Change, ChangedItem, Draft, DraftBody, SourceName};
 
-use super::super::{ToolOutput, ToolRegistry};
+use super::super::{ToolRegistry, ToolResult};
 use crate::actors::CallError;
 use vademecum_mcp::RequestContext;
 
@@ -12,7 +12,7 @@ pub(super) async fn apply_change(
     call: &RequestContext,
     source: SourceName,
     change: Change,
-) -> Result<ToolOutput<ChangedItem>, CallError> {
+) -> ToolResult<ChangedItem> {
     let library = toolbox.registry().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let written = source.apply_change(change, toolbox.deadline(call)).await?;
@@ -27,7 +27,7 @@ pub(super) async fn add_item(
     call: &RequestContext,
     body: DraftBody,
     digest: String,
-) -> Result<ToolOutput<ChangedItem>, CallError> {
+) -> ToolResult<ChangedItem> {
     let source = body.source();
     let draft = Draft { origin: String::new(), digest, id: None, body };
     apply_change(toolbox, call, source, Change::Add(Box::new(draft))).await

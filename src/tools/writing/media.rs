@@ -5,23 +5,18 @@ use serde::Deserialize;
 use vademecum_kit::model::{ChangedItem, DraftBody, MediaDraft};
 
 use super::{
-    super::{Tool, ToolOutput, ToolRegistry},
+    super::{Tool, ToolRegistry, ToolResult},
     change::add_item,
     input::{Author, Content, MediaType, Tags, Title, Url},
 };
-use crate::actors::CallError;
 use vademecum_core::auth::Right;
 use vademecum_import::digest;
 use vademecum_mcp::{RequestContext, ToolEffect};
 
 /// Adds a document.
-#[derive(Debug)]
-pub struct MediaAdd;
-
-/// Arguments of `media.add`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MediaAddInput {
+pub struct MediaAdd {
     /// One line.
     title: Title,
     /// Markdown or plain text.
@@ -43,21 +38,16 @@ impl Tool for MediaAdd {
         added again.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::AddsOnce;
-    type Input = MediaAddInput;
     type Output = ChangedItem;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: MediaAddInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<ChangedItem>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let media = MediaDraft {
-            title: input.title.0,
-            content: input.content.0,
-            media_type: input.media_type.unwrap_or_default().0,
-            url: input.url.map(|url| url.0),
-            author: input.author.map(|author| author.0),
-            tags: input.tags.unwrap_or_default().0,
+            title: self.title.0,
+            content: self.content.0,
+            media_type: self.media_type.unwrap_or_default().0,
+            url: self.url.map(|url| url.0),
+            author: self.author.map(|author| author.0),
+            tags: self.tags.unwrap_or_default().0,
             ..MediaDraft::default()
         };
         let digest = document_digest(&media);

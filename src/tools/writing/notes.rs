@@ -8,7 +8,7 @@ use vademecum_kit::model::{
 
 use super::{
     super::{
-        Tool, ToolOutput, ToolRegistry,
+        Tool, ToolRegistry, ToolResult,
         input::{PositiveNumber, resolve_item_id},
     },
     change::{add_item, apply_change},
@@ -19,13 +19,9 @@ use vademecum_core::auth::Right;
 use vademecum_mcp::{RequestContext, ToolEffect};
 
 /// Creates a note.
-#[derive(Debug)]
-pub struct NotesCreate;
-
-/// Arguments of `notes.create`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NotesCreateInput {
+pub struct NotesCreate {
     /// One line.
     title: Title,
     /// Markdown or plain text.
@@ -40,18 +36,13 @@ impl Tool for NotesCreate {
     const DESCRIPTION: &'static str = "Write a new note.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Adds;
-    type Input = NotesCreateInput;
     type Output = ChangedItem;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: NotesCreateInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<ChangedItem>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let note = NoteDraft {
-            title: input.title.0,
-            content: input.content.0,
-            tags: input.tags.unwrap_or_default().0,
+            title: self.title.0,
+            content: self.content.0,
+            tags: self.tags.unwrap_or_default().0,
             ..NoteDraft::default()
         };
         add_item(toolbox, call, DraftBody::Note(note), String::new()).await
@@ -59,13 +50,9 @@ impl Tool for NotesCreate {
 }
 
 /// Appends text to a note.
-#[derive(Debug)]
-pub struct NotesAppend;
-
-/// Arguments of `notes.append`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NotesAppendInput {
+pub struct NotesAppend {
     /// `id` or `uri`.
     note_id: String,
     /// Text to add.
@@ -78,29 +65,20 @@ impl Tool for NotesAppend {
     const DESCRIPTION: &'static str = "Add text at the end of a note, on a line of its own.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Adds;
-    type Input = NotesAppendInput;
     type Output = ChangedItem;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: NotesAppendInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<ChangedItem>, CallError> {
-        if input.content.0.is_empty() {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        if self.content.0.is_empty() {
             return Err(CallError::Invalid("content: expected some text, got none".to_owned()));
         }
-        edit_note(toolbox, call, input.note_id, None, Edit::Append(input.content.0)).await
+        edit_note(toolbox, call, self.note_id, None, Edit::Append(self.content.0)).await
     }
 }
 
 /// Replaces parts of a note.
-#[derive(Debug)]
-pub struct NotesUpdate;
-
-/// Arguments of `notes.update`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NotesUpdateInput {
+pub struct NotesUpdate {
     /// `id` or `uri`.
     note_id: String,
     /// The `version` that was read.
@@ -120,36 +98,27 @@ impl Tool for NotesUpdate {
         notes.get first: if it has another version by then, nothing is changed.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
-    type Input = NotesUpdateInput;
     type Output = ChangedItem;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: NotesUpdateInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<ChangedItem>, CallError> {
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let replacement = FieldReplacement {
-            title: input.title.map(|title| title.0),
-            content: input.content.map(|content| content.0),
-            tags: input.tags.map(|tags| tags.0),
+            title: self.title.map(|title| title.0),
+            content: self.content.map(|content| content.0),
+            tags: self.tags.map(|tags| tags.0),
         };
         if replacement == FieldReplacement::default() {
             let problem = "nothing would change: pass title, content or tags".to_owned();
             return Err(CallError::Invalid(problem));
         }
         let edited = Edit::Replace(replacement);
-        edit_note(toolbox, call, input.note_id, Some(input.version), edited).await
+        edit_note(toolbox, call, self.note_id, Some(self.version), edited).await
     }
 }
 
 /// Deletes a note.
-#[derive(Debug)]
-pub struct NotesDelete;
-
-/// Arguments of `notes.delete`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct NotesDeleteInput {
+pub struct NotesDelete {
     /// `id` or `uri`.
     note_id: String,
     /// Only if it still has this `version`.
@@ -162,15 +131,10 @@ impl Tool for NotesDelete {
     const DESCRIPTION: &'static str = "Delete a note.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
-    type Input = NotesDeleteInput;
     type Output = ChangedItem;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: NotesDeleteInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<ChangedItem>, CallError> {
-        edit_note(toolbox, call, input.note_id, input.version, Edit::Delete).await
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        edit_note(toolbox, call, self.note_id, self.version, Edit::Delete).await
     }
 }
 
@@ -180,7 +144,7 @@ async fn edit_note(
     note_id: String,
     version: Option<PositiveNumber>,
     edit: Edit,
-) -> Result<ToolOutput<ChangedItem>, CallError> {
+) -> ToolResult<ChangedItem> {
     let (id, _) = resolve_item_id(SourceName::Notes, ItemId::Text(note_id))?;
     // A number above the range of versions matches no version.
     let version = version.map(|version| i64::try_from(version.0).unwrap_or(i64::MAX));

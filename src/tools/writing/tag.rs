@@ -5,7 +5,7 @@ use serde::Deserialize;
 use vademecum_kit::model::{Change, ChangedItem, TagChange, Uri};
 
 use super::{
-    super::{Tool, ToolOutput, ToolRegistry, input::split_uri},
+    super::{Tool, ToolRegistry, ToolResult, input::split_uri},
     change::apply_change,
     input::Tags,
 };
@@ -14,13 +14,9 @@ use vademecum_core::auth::Right;
 use vademecum_mcp::{RequestContext, ToolEffect};
 
 /// Adds and removes tags of an item of any source.
-#[derive(Debug)]
-pub struct KnowledgeTag;
-
-/// Arguments of `knowledge.tag`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct KnowledgeTagInput {
+pub struct KnowledgeTag {
     /// A hit's `uri`.
     uri: Uri,
     /// Tags to add.
@@ -36,21 +32,16 @@ impl Tool for KnowledgeTag {
         them off.";
     const RIGHT: Right = Right::Write;
     const EFFECT: ToolEffect = ToolEffect::Replaces;
-    type Input = KnowledgeTagInput;
     type Output = ChangedItem;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: KnowledgeTagInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<ChangedItem>, CallError> {
-        let (add, remove) = (input.add.unwrap_or_default().0, input.remove.unwrap_or_default().0);
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let (add, remove) = (self.add.unwrap_or_default().0, self.remove.unwrap_or_default().0);
         if add.is_empty() && remove.is_empty() {
             let problem = "nothing would change: pass tags to add or to remove".to_owned();
             return Err(CallError::Invalid(problem));
         }
-        let source = input.uri.source;
-        let (id, _) = split_uri(input.uri);
+        let source = self.uri.source;
+        let (id, _) = split_uri(self.uri);
         let tagging = TagChange { add, remove };
         apply_change(toolbox, call, source, Change::Tag { id, tagging }).await
     }

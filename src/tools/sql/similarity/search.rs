@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    tools::{Tool, ToolOutput, ToolRegistry},
+    tools::{Tool, ToolOutput, ToolRegistry, ToolResult},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 use vademecum_sql::Engine;
@@ -32,13 +32,9 @@ const DEFAULT_OUTPUT_TOKENS: usize = 1_000;
 const DEFAULT_LAMBDA: f64 = 0.6;
 
 /// Searches a table by meaning and words.
-#[derive(Debug)]
-pub struct SimilaritySearch;
-
-/// Arguments of `similarity_search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SimilarityInput {
+pub struct SimilaritySearch {
     /// Optionally with schema.
     table_name: String,
     /// A question.
@@ -136,16 +132,11 @@ impl Tool for SimilaritySearch {
         meaning and words. Long texts are returned in chunks. get_schema_info with \
         vector_tables_only=true lists such tables.";
     const TOOLSET: Toolset = Toolset::Databases;
-    type Input = SimilarityInput;
     type Output = SimilarityOutput;
 
-    async fn call(
-        toolbox: &ToolRegistry,
-        input: SimilarityInput,
-        call: &RequestContext,
-    ) -> Result<ToolOutput<SimilarityOutput>, CallError> {
-        let profile = input.profile.clone();
-        let asked = SimilarityRequest::validate(input)?;
+    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
+        let profile = self.profile.clone();
+        let asked = SimilarityRequest::validate(self)?;
         let connection = connect_profile(toolbox, call, profile.as_deref()).await?;
         if connection.engine() != Engine::Postgres {
             return Err(CallError::Refused(format!(
@@ -237,7 +228,7 @@ impl OutputFormat {
 }
 
 impl SimilarityRequest {
-    fn validate(input: SimilarityInput) -> Result<Self, CallError> {
+    fn validate(input: SimilaritySearch) -> Result<Self, CallError> {
         let within = |name: &str, value: Option<i64>, usual: usize, most: usize| match value {
             None => Ok(usual),
             Some(value) => {
