@@ -55,16 +55,14 @@ pub struct SearchKnowledgebase {
 }
 
 /// Result of `search_knowledgebase`: chunks, or the list of products.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct SearchKnowledgebaseOutput {
     /// Chunks, best first.
-    #[serde(skip_serializing_if = "Option::is_none")]
     results: Option<Vec<KnowledgebaseChunk>>,
     /// Products, by name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     products: Option<Vec<Product>>,
     /// Number of chunks of all products.
-    #[serde(skip_serializing_if = "Option::is_none")]
     total_chunks: Option<u64>,
 }
 

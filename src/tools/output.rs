@@ -33,28 +33,23 @@ pub struct SearchResponse<R> {
 }
 
 /// Notes about a page of results, for the model and for `_meta`.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct PageNotes {
     /// Sources that failed, with the reason; their hits are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failed_sources: Vec<SourceFailure>,
     /// Number of results omitted because this session has shown them before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     already_shown: Option<usize>,
     /// Whether the session had shown every result and started over.
-    #[serde(skip_serializing_if = "Option::is_none")]
     restarted: Option<bool>,
     /// Words searched for instead, because the query as typed had no match.
-    #[serde(skip_serializing_if = "Option::is_none")]
     searched_for: Option<String>,
     /// Number of items that have no vectors yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     vectors_missing: Option<usize>,
     /// Reason for a full-text search although vectors were requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
     without_vectors: Option<String>,
     /// Session handle, to be passed as `session`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
 }
 

@@ -58,6 +58,7 @@ pub struct ListedProfile {
 }
 
 /// Profile details for its users, without secrets and key file paths.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ShownProfile {
     /// Name.
@@ -67,35 +68,26 @@ pub struct ShownProfile {
     /// Database engine.
     pub db: Engine,
     /// Host.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Port of the server.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// User name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// Database; for a file, its name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub database: Option<String>,
     /// Whether write statements are allowed.
     pub unsafe_allow_write: bool,
     /// Whether plain-text secrets are allowed.
     pub allow_plaintext: bool,
     /// `***` if the DSN is a secret.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dsn: Option<&'static str>,
     /// `***` if a password is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<&'static str>,
     /// Host of the SSH tunnel.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_host: Option<String>,
     /// Port of that host.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_port: Option<u16>,
     /// User on SSH host.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ssh_user: Option<String>,
 }
 

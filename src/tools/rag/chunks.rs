@@ -69,16 +69,14 @@ pub(super) struct ReadStats {
 }
 
 /// A chunk with its text.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct ChunkText {
     chunk_id: String,
     doc_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     body: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     doc_metadata: Option<Map<String, Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     chunk_metadata: Option<Map<String, Value>>,
 }
 

@@ -62,6 +62,7 @@ pub struct RagSearchResponse {
 }
 
 /// A chunk that matches.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[expect(clippy::struct_field_names, reason = "the contract names them so")]
 pub(super) struct ChunkResult {
@@ -74,31 +75,22 @@ pub(super) struct ChunkResult {
     /// Name of its source.
     source_name: String,
     /// Fused score from 0 to 1; higher is better.
-    #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
     /// Full-text score from 0 to 1; higher is better.
-    #[serde(skip_serializing_if = "Option::is_none")]
     score_fts: Option<f64>,
     /// Vector score (1 + cosine) / 2, from 0 to 1; higher is better.
-    #[serde(skip_serializing_if = "Option::is_none")]
     score_vec: Option<f64>,
     /// Raw BM25 score; higher is better.
-    #[serde(skip_serializing_if = "Option::is_none")]
     score_fts_raw: Option<f64>,
     /// Raw vector distance; lower is better.
-    #[serde(skip_serializing_if = "Option::is_none")]
     distance_raw: Option<f64>,
     /// Title of the document.
-    #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     /// Metadata of the document.
-    #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Map<String, Value>>,
     /// Excerpt with the densest query matches.
-    #[serde(skip_serializing_if = "Option::is_none")]
     snippet: Option<String>,
     /// Rank in each list.
-    #[serde(skip_serializing_if = "Option::is_none")]
     debug: Option<RankDebug>,
 }
 
@@ -110,10 +102,10 @@ struct RankDebug {
 }
 
 /// Statistics of a search.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(super) struct SearchStats {
     /// Mode of a hybrid search.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) mode: Option<&'static str>,
     /// Number of results requested.
     pub(super) k_requested: i64,
@@ -122,7 +114,6 @@ pub(super) struct SearchStats {
     /// Duration, in milliseconds.
     ms: u64,
     /// Reason for a full-text search instead of a hybrid one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) degraded: Option<String>,
     /// Collections that failed, with the reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -53,6 +53,7 @@ enum PlanFormatInput {
 }
 
 /// Result of `execute_explain`.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExecuteExplainOutput {
     /// Name of the profile.
@@ -62,10 +63,8 @@ pub struct ExecuteExplainOutput {
     /// Whether the query was run.
     analyzed: bool,
     /// Plan as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<String>,
     /// Plan as JSON.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("type" = ["array", "object"]))]
     plan_json: Option<Value>,
     /// Notes on expensive parts of the plan.

@@ -62,6 +62,7 @@ pub struct GetSchemaInfo {
 }
 
 /// Result of `get_schema_info`.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GetSchemaInfoOutput {
     /// Name of the profile.
@@ -71,10 +72,8 @@ pub struct GetSchemaInfoOutput {
     /// Whether some of them are omitted.
     truncated: bool,
     /// Tables with their columns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     tables: Option<Vec<Table>>,
     /// Summary by schema, if there are many tables.
-    #[serde(skip_serializing_if = "Option::is_none")]
     schemas: Option<Vec<SchemaSummary>>,
 }
 

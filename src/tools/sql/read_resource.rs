@@ -24,13 +24,12 @@ pub struct ReadResource {
 }
 
 /// Result of `read_resource`: a list of resources, or contents.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ReadResourceOutput {
     /// Resources that can be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     resources: Option<Vec<ListedResource>>,
     /// Contents of the resource.
-    #[serde(skip_serializing_if = "Option::is_none")]
     contents: Option<Vec<ResourceText>>,
 }
 

@@ -60,6 +60,7 @@ impl DraftBody {
 }
 
 /// A note.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NoteDraft {
@@ -71,14 +72,13 @@ pub struct NoteDraft {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Creation time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     /// Last modification time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
 }
 
 /// A media document.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MediaDraft {
@@ -87,10 +87,8 @@ pub struct MediaDraft {
     /// Media type: `markdown`, `html`, `txt`, `audio` …
     pub media_type: String,
     /// Publication URL.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Author.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// Text; for audio and video, the spoken words.
     pub content: String,
@@ -98,16 +96,12 @@ pub struct MediaDraft {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Time of the first import.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ingested_at: Option<Timestamp>,
     /// Time of publication or last change.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
     /// Transcript with timestamps, for audio and video.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<Transcript>,
     /// Data that another program generated for the document, stored unchanged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<GeneratedMediaData>,
     /// Headings that the text itself does not contain, such as the pages of a paper. If empty, the
     /// Markdown headings of the text are used.
@@ -128,6 +122,7 @@ pub struct Heading {
 }
 
 /// Data that another program generated for a document.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GeneratedMediaData {
@@ -136,17 +131,15 @@ pub struct GeneratedMediaData {
     pub chunks: Vec<StoredChunk>,
     /// Text length when the chunks were made, in code points. The chunks are ignored if the text
     /// has another length now.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<usize>,
     /// Transcript that replaces the draft's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub transcription: Option<Transcription>,
     /// Analysis of the document.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<String>,
 }
 
 /// A chunk of a document, as split by another program.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoredChunk {
@@ -154,30 +147,25 @@ pub struct StoredChunk {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Start in the document, in code points.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<i64>,
     /// End in the document, in code points.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<i64>,
     /// Chunk type: `text`, `heading`, `table` …
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Further metadata, as JSON.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<String>,
 }
 
 /// A transcript written by another program: JSON with segments, or plain text.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Transcription {
     /// Text of the transcript.
     pub text: String,
     /// Transcription model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Creation time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
 }
 
@@ -208,32 +196,26 @@ pub struct Cue {
 }
 
 /// A conversation.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChatDraft {
     /// Title.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Service that hosted the conversation, such as `chatgpt`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
     /// Keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// User rating.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rating: Option<i64>,
     /// Origin of the character that took part in the conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub character: Option<String>,
     /// Start time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     /// Last modification time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
     /// Branch point, if the conversation branches off another one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fork: Option<ChatBranch>,
     /// Messages in order. A branch contains only messages that its parent does not have.
     pub messages: Vec<MessageDraft>,
@@ -251,55 +233,48 @@ pub struct ChatBranch {
 }
 
 /// One message of a conversation.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MessageDraft {
     /// Identifier of the message in the export.
     pub origin: String,
     /// Preferred identifier for a new message. Ignored if it is taken.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Author of the message.
     pub sender: String,
     /// Model that wrote the message, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Text.
     pub content: String,
     /// Time sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
 }
 
 /// A character card. Serialised field names follow the character card specifications.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CharacterDraft {
     /// Name.
     pub name: String,
     /// Description.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Personality.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub personality: Option<String>,
     /// Scenario.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
     /// System prompt, placed before the conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
     /// Instructions placed after the conversation history.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub post_history_instructions: Option<String>,
     /// First message of the character.
-    #[serde(rename = "first_mes", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "first_mes")]
     pub first_message: Option<String>,
     /// Example dialogue.
-    #[serde(rename = "mes_example", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "mes_example")]
     pub message_example: Option<String>,
     /// Notes of the card's creator.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub creator_notes: Option<String>,
     /// Alternative first messages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -308,10 +283,8 @@ pub struct CharacterDraft {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Creator of the card.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub creator: Option<String>,
     /// Version of the card.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub character_version: Option<String>,
     /// Other card data, as JSON: extensions, lorebook.
     pub extensions: serde_json::Map<String, serde_json::Value>,
@@ -319,36 +292,30 @@ pub struct CharacterDraft {
     #[serde(skip)]
     pub image: Option<Vec<u8>>,
     /// Creation time of the card.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
     /// Last modification time of the card.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
 }
 
 /// A prompt.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PromptDraft {
     /// Name.
     pub name: String,
     /// Author.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
     /// Description of its purpose.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
     /// System prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
     /// User prompt.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_prompt: Option<String>,
     /// Keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// Last modification time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub modified_at: Option<Timestamp>,
 }
 

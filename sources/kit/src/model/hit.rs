@@ -105,31 +105,24 @@ pub enum ScoreType {
 }
 
 /// A location in an item. Which fields are set depends on the source.
+#[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Loc {
     /// Media: the document.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub media_id: Option<i64>,
     /// Media, notes and collections: the chunk, counted from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk_index: Option<usize>,
     /// Media: the stored chunk.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk_uuid: Option<String>,
     /// Characters (code points) from the beginning of the text or field.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approx_offset: Option<usize>,
     /// Chats: the conversation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<String>,
     /// Chats: the message.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
     /// Chats: index of the message in its conversation, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message_index: Option<usize>,
     /// Characters and prompts: the field that matched.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
 }
