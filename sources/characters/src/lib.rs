@@ -7,17 +7,15 @@
 
 mod change;
 mod read;
-mod remove;
 mod save;
 
-use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, ItemVersion,
-        RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, Suggestions, TagChange, Uri,
+        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, SaveOutcome,
+        SourceName, TagChange,
     },
-    search::{self, IdType, RankPlan, rank_table},
-    source::{Source, SourceError},
+    search::IdType,
+    source::{ItemStatements, Source, SourceError},
     store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
 };
 
@@ -52,6 +50,22 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
     terms_sql: include_str!("../sql/words.sql"),
 };
 
+/// The statements on the items.
+static ITEM_STATEMENTS: ItemStatements = ItemStatements {
+    id_type: IdType::Numbers,
+    identify_sql: include_str!("../sql/identify.sql"),
+    suggest_sql: include_str!("../sql/suggest.sql"),
+    versions_sql: include_str!("../sql/contents.sql"),
+    stats_sql: include_str!("../sql/holdings.sql"),
+    remove_sql: include_str!("../sql/remove.sql"),
+    unindex_sql: include_str!("../sql/unindex.sql"),
+    derived_fts_table: DerivedFtsTable {
+        table: FULL_TEXT_TABLE.name,
+        count_differences_sql: include_str!("../sql/drift.sql"),
+        fill_sql: include_str!("../sql/fill.sql"),
+    },
+};
+
 impl Source for Characters {
     fn name(&self) -> SourceName {
         SourceName::Characters
@@ -65,28 +79,8 @@ impl Source for Characters {
         (&FULL_TEXT_TABLE, Vec::new())
     }
 
-    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
-        Some(DerivedFtsTable {
-            table: FULL_TEXT_TABLE.name,
-            count_differences_sql: include_str!("../sql/drift.sql"),
-            fill_sql: include_str!("../sql/fill.sql"),
-        })
-    }
-
-    fn rank_matches(
-        &self,
-        reader: &Reader<'_>,
-        request: &RankRequest,
-    ) -> Result<Ranking, SourceError> {
-        let (table, columns) = self.searched_table(&request.filters);
-        let plan = RankPlan {
-            table,
-            columns: &columns,
-            filter: None,
-            identify_sql: include_str!("../sql/identify.sql"),
-            read_uri: uri,
-        };
-        Ok(rank_table(reader, request, &plan)?)
+    fn item_statements(&self) -> Option<&'static ItemStatements> {
+        Some(&ITEM_STATEMENTS)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
@@ -105,10 +99,6 @@ impl Source for Characters {
         save::save_character(writer, draft)
     }
 
-    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
-        remove::remove_character(writer, origin)
-    }
-
     fn tag_item(
         &self,
         writer: &Writer<'_>,
@@ -117,28 +107,6 @@ impl Source for Characters {
     ) -> Result<ChangedItem, SourceError> {
         change::update_tags(writer, id, tagging)
     }
-
-    fn suggest_items(
-        &self,
-        reader: &Reader<'_>,
-        typed: &str,
-        most: usize,
-    ) -> Result<Suggestions, SourceError> {
-        let sql = include_str!("../sql/suggest.sql");
-        Ok(search::suggest_items(reader, &FULL_TEXT_TABLE, IdType::Numbers, sql, typed, most)?)
-    }
-
-    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
-        Ok(reader.query_item_versions(include_str!("../sql/contents.sql"))?)
-    }
-
-    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
-        Ok(reader.query_source_stats(include_str!("../sql/holdings.sql"))?)
-    }
-}
-
-fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
-    Ok(Uri::item(SourceName::Characters, row.get::<_, i64>("id")?.to_string()))
 }
 
 #[cfg(test)]

@@ -13,11 +13,11 @@ mod window;
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::{
-        ChatMatchScope, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemVersion,
-        RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, Suggestions, Uri,
+        ChatMatchScope, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, RankRequest,
+        Ranking, SaveOutcome, SourceName, Uri,
     },
-    search::{self, IdType, RankPlan, rank_table},
-    source::{Source, SourceError},
+    search::{IdType, RankPlan, rank_table},
+    source::{ItemStatements, Source, SourceError},
     store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
 };
 
@@ -38,6 +38,22 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
     terms_sql: include_str!("../sql/words.sql"),
 };
 
+/// The statements on the items.
+static ITEM_STATEMENTS: ItemStatements = ItemStatements {
+    id_type: IdType::Texts,
+    identify_sql: include_str!("../sql/identify.sql"),
+    suggest_sql: include_str!("../sql/suggest.sql"),
+    versions_sql: include_str!("../sql/contents.sql"),
+    stats_sql: include_str!("../sql/holdings.sql"),
+    remove_sql: include_str!("../sql/remove.sql"),
+    unindex_sql: include_str!("../sql/unindex.sql"),
+    derived_fts_table: DerivedFtsTable {
+        table: FULL_TEXT_TABLE.name,
+        count_differences_sql: include_str!("../sql/drift.sql"),
+        fill_sql: include_str!("../sql/fill.sql"),
+    },
+};
+
 impl Source for Chats {
     fn name(&self) -> SourceName {
         SourceName::Chats
@@ -51,12 +67,8 @@ impl Source for Chats {
         (&FULL_TEXT_TABLE, searched_columns(filters))
     }
 
-    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
-        Some(DerivedFtsTable {
-            table: FULL_TEXT_TABLE.name,
-            count_differences_sql: include_str!("../sql/drift.sql"),
-            fill_sql: include_str!("../sql/fill.sql"),
-        })
+    fn item_statements(&self) -> Option<&'static ItemStatements> {
+        Some(&ITEM_STATEMENTS)
     }
 
     fn rank_matches(
@@ -81,7 +93,7 @@ impl Source for Chats {
                 ChatMatchScope::Both | ChatMatchScope::Title => include_str!("../sql/identify.sql"),
                 ChatMatchScope::Message => include_str!("../sql/identify_message.sql"),
             },
-            read_uri: uri,
+            read_uri: &uri,
         };
         Ok(rank_table(reader, request, &plan)?)
     }
@@ -104,24 +116,6 @@ impl Source for Chats {
 
     fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
         remove::remove_conversation(writer, origin)
-    }
-
-    fn suggest_items(
-        &self,
-        reader: &Reader<'_>,
-        typed: &str,
-        most: usize,
-    ) -> Result<Suggestions, SourceError> {
-        let sql = include_str!("../sql/suggest.sql");
-        Ok(search::suggest_items(reader, &FULL_TEXT_TABLE, IdType::Texts, sql, typed, most)?)
-    }
-
-    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
-        Ok(reader.query_item_versions(include_str!("../sql/contents.sql"))?)
-    }
-
-    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
-        Ok(reader.query_source_stats(include_str!("../sql/holdings.sql"))?)
     }
 }
 

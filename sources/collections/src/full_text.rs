@@ -49,7 +49,7 @@ impl Collection {
             columns: &[],
             filter: filtered.then_some((of_counting!("../sql/passes.sql"), &parameters[..])),
             identify_sql: include_str!("../sql/identify.sql"),
-            read_uri: uri,
+            read_uri: &uri,
         };
         Ok(rank_table(reader, request, &plan)?)
     }

@@ -5,15 +5,41 @@
 
 use std::fmt::Debug;
 
+use rusqlite::named_params;
+
 use crate::{
     model::{
         Change, ChangedItem, CorpusStatistics, Draft, Edit, Filters, GetRequest, Hit, HitRequest,
         Item, ItemId, ItemVersion, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats,
         StoredPrompt, Suggestions, TagChange, Uri,
     },
-    search::{self, FtsQuery, SimilarWord},
-    store::{Database, DerivedFtsTable, FtsTable, Reader, Store, StoreError, Writer},
+    search::{self, FtsQuery, IdType, RankPlan, SimilarWord},
+    store::{
+        Database, DerivedFtsTable, FtsTable, Reader, Store, StoreError, Writer, remove_imported,
+    },
 };
+
+/// Statements that every source with a table of items has in the same form. The default methods of
+/// [`Source`] run them.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemStatements {
+    /// Type of the identifiers.
+    pub id_type: IdType,
+    /// Returns `id` and `last_modified` of the match `:key`.
+    pub identify_sql: &'static str,
+    /// Suggests items, as described at [`search::suggest_items`].
+    pub suggest_sql: &'static str,
+    /// Lists the versions of all items, as described at [`Reader::query_item_versions`].
+    pub versions_sql: &'static str,
+    /// Counts the items, as described at [`Reader::query_source_stats`].
+    pub stats_sql: &'static str,
+    /// Marks the item `:id` as deleted and returns its full-text rowid as `row`.
+    pub remove_sql: &'static str,
+    /// Removes the rowid `:row` from the full-text table.
+    pub unindex_sql: &'static str,
+    /// Statements that check and rebuild the full-text table.
+    pub derived_fts_table: DerivedFtsTable,
+}
 
 /// A searchable collection of items that can be read and extended.
 pub trait Source: Debug + Send + Sync + 'static {
@@ -27,21 +53,33 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// all columns.
     fn searched_table(&self, filters: &Filters) -> (&'static FtsTable, Vec<&'static str>);
 
+    /// Returns the statements for the default methods; `None` if the source has no table of items.
+    fn item_statements(&self) -> Option<&'static ItemStatements> {
+        None
+    }
+
     /// Returns the statements that check and rebuild the full-text table, or `None` if the table
     /// cannot be rebuilt from rows.
     fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
-        None
+        self.item_statements().map(|statements| statements.derived_fts_table)
     }
 
     /// Ranks the matches without loading their content.
     ///
     /// The order is total and does not depend on the limit. Relevance order sorts by score, then
     /// last modification, then URI. Scores are raw BM25 values.
-    fn rank_matches(
-        &self,
-        reader: &Reader<'_>,
-        request: &RankRequest,
-    ) -> Result<Ranking, SourceError>;
+    fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(Ranking::default()) };
+        let (table, columns) = self.searched_table(&ask.filters);
+        let plan = RankPlan {
+            table,
+            columns: &columns,
+            filter: None,
+            identify_sql: statements.identify_sql,
+            read_uri: &|row| statements.id_type.read_uri(self.name(), row),
+        };
+        Ok(search::rank_table(reader, ask, &plan)?)
+    }
 
     /// Returns the cached statistics of a query, or `None` if any part is not cached. Reads no
     /// file.
@@ -80,7 +118,16 @@ pub trait Source: Debug + Send + Sync + 'static {
 
     /// Marks the item of a vanished origin as deleted and removes it from search. Returns whether
     /// the origin had an item.
-    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError>;
+    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(false) };
+        let table = self.searched_table(&Filters::default()).0;
+        remove_imported(writer, self.name(), origin, |id| {
+            let this = named_params! { ":id": id };
+            let row = writer.query_first(statements.remove_sql, this, |row| row.get("row"))?;
+            let Some(row) = row else { return Ok(()) };
+            writer.index_row(table, row, statements.unindex_sql, named_params! { ":row": row })
+        })
+    }
 
     /// Applies a change that a user requested.
     fn apply_change(
@@ -136,11 +183,13 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// starting with it, best match first. Empty input returns all items, newest first.
     fn suggest_items(
         &self,
-        _reader: &Reader<'_>,
-        _typed: &str,
-        _most: usize,
+        reader: &Reader<'_>,
+        typed: &str,
+        most: usize,
     ) -> Result<Suggestions, SourceError> {
-        Ok(Suggestions::default())
+        let Some(statements) = self.item_statements() else { return Ok(Suggestions::default()) };
+        let (table, ids) = (self.searched_table(&Filters::default()).0, statements.id_type);
+        Ok(search::suggest_items(reader, table, ids, statements.suggest_sql, typed, most)?)
     }
 
     /// Returns the keywords that start with `typed`, most used first. Empty for sources that cannot
@@ -160,8 +209,9 @@ pub trait Source: Debug + Send + Sync + 'static {
     }
 
     /// Returns the version of every item, for callers that track changes.
-    fn list_item_versions(&self, _reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
-        Ok(Vec::new())
+    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(Vec::new()) };
+        Ok(reader.query_item_versions(statements.versions_sql)?)
     }
 
     /// Returns whether an item passes the filters regardless of the query, or `None` if that
@@ -176,8 +226,9 @@ pub trait Source: Debug + Send + Sync + 'static {
     }
 
     /// Returns item and passage counts.
-    fn source_stats(&self, _reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
-        Ok(SourceStats::default())
+    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(SourceStats::default()) };
+        Ok(reader.query_source_stats(statements.stats_sql)?)
     }
 }
 

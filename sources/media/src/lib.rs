@@ -7,19 +7,18 @@
 mod change;
 mod document_parts;
 mod read;
-mod remove;
 mod save;
 mod sections;
 mod transcript;
 
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 use vademecum_kit::{
     model::{
-        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, ItemVersion,
-        RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, Suggestions, TagChange, Uri,
+        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, RankRequest,
+        Ranking, SaveOutcome, SourceName, TagChange,
     },
-    search::{self, IdType, RankPlan, rank_table},
-    source::{Source, SourceError},
+    search::{IdType, RankPlan, rank_table},
+    source::{ItemStatements, Source, SourceError},
     store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
 };
 
@@ -42,6 +41,22 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
     terms_sql: include_str!("../sql/words.sql"),
 };
 
+/// The statements on the items.
+static ITEM_STATEMENTS: ItemStatements = ItemStatements {
+    id_type: IdType::Numbers,
+    identify_sql: include_str!("../sql/identify.sql"),
+    suggest_sql: include_str!("../sql/suggest.sql"),
+    versions_sql: include_str!("../sql/contents.sql"),
+    stats_sql: include_str!("../sql/holdings.sql"),
+    remove_sql: include_str!("../sql/remove.sql"),
+    unindex_sql: include_str!("../sql/unindex.sql"),
+    derived_fts_table: DerivedFtsTable {
+        table: FULL_TEXT_TABLE.name,
+        count_differences_sql: include_str!("../sql/drift.sql"),
+        fill_sql: include_str!("../sql/fill.sql"),
+    },
+};
+
 impl Source for Media {
     fn name(&self) -> SourceName {
         SourceName::Media
@@ -55,12 +70,8 @@ impl Source for Media {
         (&FULL_TEXT_TABLE, Vec::new())
     }
 
-    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
-        Some(DerivedFtsTable {
-            table: FULL_TEXT_TABLE.name,
-            count_differences_sql: include_str!("../sql/drift.sql"),
-            fill_sql: include_str!("../sql/fill.sql"),
-        })
+    fn item_statements(&self) -> Option<&'static ItemStatements> {
+        Some(&ITEM_STATEMENTS)
     }
 
     fn rank_matches(
@@ -78,7 +89,7 @@ impl Source for Media {
             columns: &[],
             filter: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
             identify_sql: include_str!("../sql/identify.sql"),
-            read_uri: uri,
+            read_uri: &|row| IdType::Numbers.read_uri(self.name(), row),
         };
         Ok(rank_table(reader, request, &plan)?)
     }
@@ -97,10 +108,6 @@ impl Source for Media {
 
     fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
         save::save_document(writer, draft)
-    }
-
-    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
-        remove::remove_document(writer, origin)
     }
 
     fn insert_item(&self, writer: &Writer<'_>, draft: &Draft) -> Result<ChangedItem, SourceError> {
@@ -124,20 +131,6 @@ impl Source for Media {
         Ok(kinds.into_iter().map(|(kind, n)| (kind, count(n))).collect())
     }
 
-    fn suggest_items(
-        &self,
-        reader: &Reader<'_>,
-        typed: &str,
-        most: usize,
-    ) -> Result<Suggestions, SourceError> {
-        let sql = include_str!("../sql/suggest.sql");
-        Ok(search::suggest_items(reader, &FULL_TEXT_TABLE, IdType::Numbers, sql, typed, most)?)
-    }
-
-    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
-        Ok(reader.query_item_versions(include_str!("../sql/contents.sql"))?)
-    }
-
     fn passes_filters(
         &self,
         reader: &Reader<'_>,
@@ -153,14 +146,6 @@ impl Source for Media {
             reader.query_first(include_str!("../sql/passes.sql"), parameters, |_| Ok(()))?;
         Ok(Some(found.is_some()))
     }
-
-    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
-        Ok(reader.query_source_stats(include_str!("../sql/holdings.sql"))?)
-    }
-}
-
-fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
-    Ok(Uri::item(SourceName::Media, row.get::<_, i64>("id")?.to_string()))
 }
 
 #[cfg(test)]

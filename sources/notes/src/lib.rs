@@ -5,18 +5,16 @@
 
 mod change;
 mod read;
-mod remove;
 mod save;
 
-use rusqlite::{Row, named_params};
+use rusqlite::named_params;
 use vademecum_kit::{
     model::{
         ChangedItem, Draft, Edit, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId,
-        ItemVersion, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, Suggestions,
-        TagChange, Uri,
+        RankRequest, Ranking, SaveOutcome, SourceName, Suggestions, TagChange,
     },
     search::{self, IdType, RankPlan, rank_table},
-    source::{Source, SourceError},
+    source::{ItemStatements, Source, SourceError},
     store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
 };
 
@@ -38,6 +36,22 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
     terms_sql: include_str!("../sql/words.sql"),
 };
 
+/// The statements on the items.
+static ITEM_STATEMENTS: ItemStatements = ItemStatements {
+    id_type: IdType::Texts,
+    identify_sql: include_str!("../sql/identify.sql"),
+    suggest_sql: include_str!("../sql/suggest.sql"),
+    versions_sql: include_str!("../sql/contents.sql"),
+    stats_sql: include_str!("../sql/holdings.sql"),
+    remove_sql: include_str!("../sql/remove.sql"),
+    unindex_sql: include_str!("../sql/unindex.sql"),
+    derived_fts_table: DerivedFtsTable {
+        table: FULL_TEXT_TABLE.name,
+        count_differences_sql: include_str!("../sql/drift.sql"),
+        fill_sql: include_str!("../sql/fill.sql"),
+    },
+};
+
 impl Source for Notes {
     fn name(&self) -> SourceName {
         SourceName::Notes
@@ -51,12 +65,8 @@ impl Source for Notes {
         (&FULL_TEXT_TABLE, Vec::new())
     }
 
-    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
-        Some(DerivedFtsTable {
-            table: FULL_TEXT_TABLE.name,
-            count_differences_sql: include_str!("../sql/drift.sql"),
-            fill_sql: include_str!("../sql/fill.sql"),
-        })
+    fn item_statements(&self) -> Option<&'static ItemStatements> {
+        Some(&ITEM_STATEMENTS)
     }
 
     fn rank_matches(
@@ -73,7 +83,7 @@ impl Source for Notes {
             columns: &[],
             filter: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
             identify_sql: include_str!("../sql/identify.sql"),
-            read_uri: uri,
+            read_uri: &|row| IdType::Texts.read_uri(self.name(), row),
         };
         Ok(rank_table(reader, request, &plan)?)
     }
@@ -92,10 +102,6 @@ impl Source for Notes {
 
     fn save_draft(&self, writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcome, SourceError> {
         save::save_note(writer, draft)
-    }
-
-    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
-        remove::remove_note(writer, origin)
     }
 
     fn insert_item(&self, writer: &Writer<'_>, draft: &Draft) -> Result<ChangedItem, SourceError> {
@@ -121,16 +127,6 @@ impl Source for Notes {
         change::edit_note(writer, id, version, edit)
     }
 
-    fn suggest_items(
-        &self,
-        reader: &Reader<'_>,
-        typed: &str,
-        most: usize,
-    ) -> Result<Suggestions, SourceError> {
-        let sql = include_str!("../sql/suggest.sql");
-        Ok(search::suggest_items(reader, &FULL_TEXT_TABLE, IdType::Texts, sql, typed, most)?)
-    }
-
     fn suggest_keywords(
         &self,
         reader: &Reader<'_>,
@@ -139,18 +135,6 @@ impl Source for Notes {
     ) -> Result<Suggestions, SourceError> {
         Ok(search::suggest_words(reader, include_str!("../sql/keywords.sql"), typed, most)?)
     }
-
-    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
-        Ok(reader.query_item_versions(include_str!("../sql/contents.sql"))?)
-    }
-
-    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
-        Ok(reader.query_source_stats(include_str!("../sql/holdings.sql"))?)
-    }
-}
-
-fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
-    Ok(Uri::item(SourceName::Notes, row.get::<_, String>("id")?))
 }
 
 #[cfg(test)]

@@ -5,18 +5,15 @@
 
 mod change;
 mod read;
-mod remove;
 mod save;
 
-use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, ItemVersion,
-        PromptField, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, StoredPrompt,
-        Suggestions, TagChange, Uri,
+        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, PromptField,
+        SaveOutcome, SourceName, StoredPrompt, TagChange,
     },
-    search::{self, IdType, RankPlan, rank_table},
-    source::{Source, SourceError},
+    search::IdType,
+    source::{ItemStatements, Source, SourceError},
     store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
 };
 
@@ -41,6 +38,22 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
     terms_sql: include_str!("../sql/words.sql"),
 };
 
+/// The statements on the items.
+static ITEM_STATEMENTS: ItemStatements = ItemStatements {
+    id_type: IdType::Numbers,
+    identify_sql: include_str!("../sql/identify.sql"),
+    suggest_sql: include_str!("../sql/suggest.sql"),
+    versions_sql: include_str!("../sql/contents.sql"),
+    stats_sql: include_str!("../sql/holdings.sql"),
+    remove_sql: include_str!("../sql/remove.sql"),
+    unindex_sql: include_str!("../sql/unindex.sql"),
+    derived_fts_table: DerivedFtsTable {
+        table: FULL_TEXT_TABLE.name,
+        count_differences_sql: include_str!("../sql/drift.sql"),
+        fill_sql: include_str!("../sql/fill.sql"),
+    },
+};
+
 impl Source for Prompts {
     fn name(&self) -> SourceName {
         SourceName::Prompts
@@ -54,28 +67,8 @@ impl Source for Prompts {
         (&FULL_TEXT_TABLE, filters.fields.iter().map(|field| PromptField::as_str(*field)).collect())
     }
 
-    fn derived_fts_table(&self) -> Option<DerivedFtsTable> {
-        Some(DerivedFtsTable {
-            table: FULL_TEXT_TABLE.name,
-            count_differences_sql: include_str!("../sql/drift.sql"),
-            fill_sql: include_str!("../sql/fill.sql"),
-        })
-    }
-
-    fn rank_matches(
-        &self,
-        reader: &Reader<'_>,
-        request: &RankRequest,
-    ) -> Result<Ranking, SourceError> {
-        let (table, columns) = self.searched_table(&request.filters);
-        let plan = RankPlan {
-            table,
-            columns: &columns,
-            filter: None,
-            identify_sql: include_str!("../sql/identify.sql"),
-            read_uri: uri,
-        };
-        Ok(rank_table(reader, request, &plan)?)
+    fn item_statements(&self) -> Option<&'static ItemStatements> {
+        Some(&ITEM_STATEMENTS)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
@@ -94,10 +87,6 @@ impl Source for Prompts {
         save::save_prompt(writer, draft)
     }
 
-    fn remove_origin(&self, writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
-        remove::remove_prompt(writer, origin)
-    }
-
     fn tag_item(
         &self,
         writer: &Writer<'_>,
@@ -105,16 +94,6 @@ impl Source for Prompts {
         tagging: &TagChange,
     ) -> Result<ChangedItem, SourceError> {
         change::update_tags(writer, id, tagging)
-    }
-
-    fn suggest_items(
-        &self,
-        reader: &Reader<'_>,
-        typed: &str,
-        most: usize,
-    ) -> Result<Suggestions, SourceError> {
-        let sql = include_str!("../sql/suggest.sql");
-        Ok(search::suggest_items(reader, &FULL_TEXT_TABLE, IdType::Numbers, sql, typed, most)?)
     }
 
     fn list_prompts(&self, reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
@@ -127,18 +106,6 @@ impl Source for Prompts {
             })
         })?)
     }
-
-    fn list_item_versions(&self, reader: &Reader<'_>) -> Result<Vec<ItemVersion>, SourceError> {
-        Ok(reader.query_item_versions(include_str!("../sql/contents.sql"))?)
-    }
-
-    fn source_stats(&self, reader: &Reader<'_>) -> Result<SourceStats, SourceError> {
-        Ok(reader.query_source_stats(include_str!("../sql/holdings.sql"))?)
-    }
-}
-
-fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
-    Ok(Uri::item(SourceName::Prompts, row.get::<_, i64>("id")?.to_string()))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub struct RankPlan<'a> {
     /// Statement that returns `last_modified` and the URI columns of the match `:key`.
     pub identify_sql: &'static str,
     /// Reads the URI from a row of `identify_sql`.
-    pub read_uri: fn(&Row<'_>) -> rusqlite::Result<Uri>,
+    pub read_uri: &'a dyn Fn(&Row<'_>) -> rusqlite::Result<Uri>,
 }
 
 /// Returns the first matches of a table.

@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::ToSql;
+use rusqlite::{Row, ToSql};
 use vademecum_fts5::{WordKind, for_each_word};
 
 use super::phrase::Phrase;
 use crate::{
-    model::{Field, Suggestions},
+    model::{Field, SourceName, Suggestions, Uri},
     store::{FtsTable, Parameters, Reader, StoreError},
 };
 
@@ -24,6 +24,17 @@ pub enum IdType {
     Numbers,
     /// Texts: the statement has the bounds `:typed` and `:beyond`.
     Texts,
+}
+
+impl IdType {
+    /// Reads the column `id` as the URI of an item of `source`.
+    pub fn read_uri(self, source: SourceName, row: &Row<'_>) -> rusqlite::Result<Uri> {
+        let id = match self {
+            Self::Numbers => row.get::<_, i64>("id")?.to_string(),
+            Self::Texts => row.get("id")?,
+        };
+        Ok(Uri::item(source, id))
+    }
 }
 
 /// Returns the identifiers of items that start with `typed`, or whose titles have words starting
