@@ -16,7 +16,7 @@ pub(crate) fn update_tags(
     tagging: &TagChange,
 ) -> Result<ChangedItem, SourceError> {
     let find = |id| {
-        let sql = include_str!("../sql/read.sql");
+        let sql = sql!("read");
         writer
             .query_first(sql, named_params! { ":id": id }, |row| TaggedItem::from_row(row, "tags"))
     };
@@ -29,7 +29,7 @@ pub(crate) fn update_tags(
         |id, tags, now| {
             let tags = serde_json::json!(tags).to_string();
             let this = named_params! { ":id": id, ":tags": tags, ":now": now };
-            writer.execute(include_str!("../sql/retag.sql"), this)?;
+            writer.execute(sql!("retag"), this)?;
             index_character(writer, id)
         },
     )

@@ -5,6 +5,9 @@
 //! (`schemas/sqlite/chacha`) joins the lists and the lorebook into one text per field; that text is
 //! indexed and shown.
 
+#[macro_use]
+extern crate vademecum_kit;
+
 mod change;
 mod read;
 mod save;
@@ -44,25 +47,25 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
         FtsColumn { name: "character_book", field: Field::CharacterBook, weight: 1.0 },
         FtsColumn { name: "creator_notes", field: Field::CreatorNotes, weight: 1.0 },
     ],
-    state_sql: include_str!("../sql/state.sql"),
-    postings_sql: include_str!("../sql/postings.sql"),
-    lengths_sql: include_str!("../sql/lengths.sql"),
-    terms_sql: include_str!("../sql/words.sql"),
+    state_sql: sql!("state"),
+    postings_sql: sql!("postings"),
+    lengths_sql: sql!("lengths"),
+    terms_sql: sql!("words"),
 };
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = ItemStatements {
     id_type: IdType::Numbers,
-    identify_sql: include_str!("../sql/identify.sql"),
-    suggest_sql: include_str!("../sql/suggest.sql"),
-    versions_sql: include_str!("../sql/contents.sql"),
-    stats_sql: include_str!("../sql/holdings.sql"),
-    remove_sql: include_str!("../sql/remove.sql"),
-    unindex_sql: include_str!("../sql/unindex.sql"),
+    identify_sql: sql!("identify"),
+    suggest_sql: sql!("suggest"),
+    versions_sql: sql!("contents"),
+    stats_sql: sql!("holdings"),
+    remove_sql: sql!("remove"),
+    unindex_sql: sql!("unindex"),
     derived_fts_table: DerivedFtsTable {
         table: FULL_TEXT_TABLE.name,
-        count_differences_sql: include_str!("../sql/drift.sql"),
-        fill_sql: include_str!("../sql/fill.sql"),
+        count_differences_sql: sql!("drift"),
+        fill_sql: sql!("fill"),
     },
 };
 

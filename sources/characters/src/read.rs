@@ -71,7 +71,7 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
     let missing = || SourceError::not_found("character", id);
     let number = id.parse().map_err(|_| missing())?;
     let character = find_character(reader, number)?.ok_or_else(missing)?;
-    let sql = include_str!("../sql/picture.sql");
+    let sql = sql!("picture");
     let image = reader.query_first(sql, named_params! { ":id": number }, |row| row.get("image"))?;
     let draft = CharacterDraft {
         name: character.name,
@@ -99,11 +99,7 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
 }
 
 fn find_character(reader: &Reader<'_>, id: i64) -> Result<Option<Character>, StoreError> {
-    reader.query_first(
-        include_str!("../sql/read.sql"),
-        named_params! { ":id": id },
-        character_from_row,
-    )
+    reader.query_first(sql!("read"), named_params! { ":id": id }, character_from_row)
 }
 
 fn character_from_row(row: &Row<'_>) -> rusqlite::Result<Character> {

@@ -60,10 +60,10 @@ fn write_character(
     let wanted = draft.numeric_id();
     let Some(id) = before else {
         fields.push((":wanted", &wanted));
-        return Ok(writer.insert_row(include_str!("../sql/insert.sql"), &fields)?);
+        return Ok(writer.insert_row(sql!("insert"), &fields)?);
     };
     fields.push((":id", &id));
-    match writer.execute(include_str!("../sql/update.sql"), &fields)? {
+    match writer.execute(sql!("update"), &fields)? {
         0 => Err(SourceError::not_found("character", id)),
         _ => Ok(id),
     }
@@ -71,10 +71,5 @@ fn write_character(
 
 /// Replaces the index entry of a character from its stored fields.
 pub(crate) fn index_character(writer: &Writer<'_>, id: i64) -> Result<(), StoreError> {
-    writer.index_row(
-        &FULL_TEXT_TABLE,
-        id,
-        include_str!("../sql/index.sql"),
-        named_params! { ":id": id },
-    )
+    writer.index_row(&FULL_TEXT_TABLE, id, sql!("index"), named_params! { ":id": id })
 }

@@ -34,14 +34,14 @@ impl ForkPoint {
         fork: Option<&ChatBranch>,
     ) -> Result<Self, StoreError> {
         let Some(fork) = fork else { return Ok(Self::default()) };
-        let sql = include_str!("../sql/left_conversation.sql");
+        let sql = sql!("left_conversation");
         let left = writer.query_first(sql, named_params! { ":origin": fork.of }, |row| {
             Ok((row.get::<_, String>("id")?, row.get::<_, String>("root_id")?))
         })?;
         let Some((conversation, root)) = left else { return Ok(Self::default()) };
         let message = match &fork.after {
             Some(after) => writer.query_first(
-                include_str!("../sql/left_message.sql"),
+                sql!("left_message"),
                 named_params! {
                     ":conversation_id": conversation,
                     ":derived": derive_message_id(&conversation, after),
@@ -66,7 +66,7 @@ pub(crate) fn delete_merged_branches(
     let whole = origin.split(BRANCH_SEPARATOR).next().unwrap_or(origin);
     let first = format!("{whole}{BRANCH_SEPARATOR}");
     let branches: Vec<(i64, String, String)> = writer.query_all(
-        include_str!("../sql/branches.sql"),
+        sql!("branches"),
         named_params! { ":first": first, ":beyond": format!("{first}\u{10ffff}") },
         |row| Ok((row.get("row")?, row.get("id")?, row.get("origin")?)),
     )?;
@@ -78,8 +78,7 @@ pub(crate) fn delete_merged_branches(
         let begins = branch.strip_prefix(&first).unwrap_or_default();
         if branch != origin && held.contains(begins) {
             delete_branch(writer, row, &id, now)?;
-            let sql = include_str!("../sql/forget_digest.sql");
-            writer.execute(sql, named_params! { ":origin": branch })?;
+            writer.execute(sql!("forget_digest"), named_params! { ":origin": branch })?;
         }
     }
     Ok(())
@@ -92,17 +91,15 @@ fn delete_branch(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let messages = writer.query_all(
-        include_str!("../sql/stored_messages.sql"),
+        sql!("stored_messages"),
         named_params! { ":conversation_id": id },
         |row| Ok((row.get::<_, i64>("row")?, row.get::<_, bool>("deleted")?)),
     )?;
     for (message, _) in messages.into_iter().filter(|(_, deleted)| !deleted) {
-        let sql = include_str!("../sql/delete_message.sql");
-        writer.execute(sql, named_params! { ":row": message, ":now": now })?;
+        writer.execute(sql!("delete_message"), named_params! { ":row": message, ":now": now })?;
         unindex_passage(writer, message_key(message))?;
     }
-    let sql = include_str!("../sql/delete_conversation.sql");
-    writer.execute(sql, named_params! { ":row": row, ":now": now })?;
+    writer.execute(sql!("delete_conversation"), named_params! { ":row": row, ":now": now })?;
     unindex_passage(writer, conversation_key(row))
 }
 

@@ -4,6 +4,9 @@
 //! siblings. The exception is the opening message: together with the title it is one passage, which
 //! stands for the whole conversation.
 
+#[macro_use]
+extern crate vademecum_kit;
+
 mod fork;
 mod read;
 mod remove;
@@ -32,25 +35,25 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
     ],
-    state_sql: include_str!("../sql/state.sql"),
-    postings_sql: include_str!("../sql/postings.sql"),
-    lengths_sql: include_str!("../sql/lengths.sql"),
-    terms_sql: include_str!("../sql/words.sql"),
+    state_sql: sql!("state"),
+    postings_sql: sql!("postings"),
+    lengths_sql: sql!("lengths"),
+    terms_sql: sql!("words"),
 };
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = ItemStatements {
     id_type: IdType::Texts,
-    identify_sql: include_str!("../sql/identify.sql"),
-    suggest_sql: include_str!("../sql/suggest.sql"),
-    versions_sql: include_str!("../sql/contents.sql"),
-    stats_sql: include_str!("../sql/holdings.sql"),
-    remove_sql: include_str!("../sql/remove.sql"),
-    unindex_sql: include_str!("../sql/unindex.sql"),
+    identify_sql: sql!("identify"),
+    suggest_sql: sql!("suggest"),
+    versions_sql: sql!("contents"),
+    stats_sql: sql!("holdings"),
+    remove_sql: sql!("remove"),
+    unindex_sql: sql!("unindex"),
     derived_fts_table: DerivedFtsTable {
         table: FULL_TEXT_TABLE.name,
-        count_differences_sql: include_str!("../sql/drift.sql"),
-        fill_sql: include_str!("../sql/fill.sql"),
+        count_differences_sql: sql!("drift"),
+        fill_sql: sql!("fill"),
     },
 };
 
@@ -88,10 +91,10 @@ impl Source for Chats {
         let plan = RankPlan {
             table,
             columns: &columns,
-            filter: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
+            filter: filtered.then_some((sql!("passes"), filters)),
             identify_sql: match by {
-                ChatMatchScope::Both | ChatMatchScope::Title => include_str!("../sql/identify.sql"),
-                ChatMatchScope::Message => include_str!("../sql/identify_message.sql"),
+                ChatMatchScope::Both | ChatMatchScope::Title => sql!("identify"),
+                ChatMatchScope::Message => sql!("identify_message"),
             },
             read_uri: &uri,
         };

@@ -167,8 +167,7 @@ pub(crate) fn find_conversation(
     row: Option<i64>,
     id: Option<&str>,
 ) -> Result<Option<Conversation>, StoreError> {
-    let sql = include_str!("../sql/conversation.sql");
-    reader.query_first(sql, named_params! { ":row": row, ":id": id }, |row| {
+    reader.query_first(sql!("conversation"), named_params! { ":row": row, ":id": id }, |row| {
         let tags: String = row.get("tags")?;
         Ok(Conversation {
             id: row.get("id")?,
@@ -192,8 +191,7 @@ pub(crate) fn find_message(
     row: Option<i64>,
     id: Option<&str>,
 ) -> Result<Option<Message>, StoreError> {
-    let sql = include_str!("../sql/message.sql");
-    reader.query_first(sql, named_params! { ":row": row, ":id": id }, message_from_row)
+    reader.query_first(sql!("message"), named_params! { ":row": row, ":id": id }, message_from_row)
 }
 
 /// Loads a conversation as a draft, with all its messages.
@@ -231,7 +229,7 @@ pub(crate) fn load_draft(reader: &Reader<'_>, id: &str) -> Result<Draft, SourceE
 /// Returns the first origin of an item; its own URI if it was not imported.
 fn find_origin(reader: &Reader<'_>, source: SourceName, id: &str) -> Result<String, StoreError> {
     let found = reader.query_one(
-        include_str!("../sql/origin.sql"),
+        sql!("origin"),
         named_params! { ":source": source.as_str(), ":id": id },
         |row| row.get::<_, Option<String>>("origin"),
     )?;
@@ -246,7 +244,7 @@ pub(crate) fn read_messages(
     take: usize,
 ) -> Result<Vec<Message>, StoreError> {
     reader.query_all(
-        include_str!("../sql/messages.sql"),
+        sql!("messages"),
         named_params! {
             ":conversation_id": conversation_id,
             ":start": i64::try_from(start).unwrap_or(i64::MAX),
@@ -262,7 +260,7 @@ pub(crate) fn find_message_index(
     message: &Message,
 ) -> Result<usize, StoreError> {
     let before = reader.query_one(
-        include_str!("../sql/place.sql"),
+        sql!("place"),
         named_params! {
             ":conversation_id": message.conversation_id,
             ":timestamp": message.timestamp,
@@ -278,9 +276,8 @@ pub(crate) fn count_messages(
     reader: &Reader<'_>,
     conversation_id: &str,
 ) -> Result<usize, StoreError> {
-    let sql = include_str!("../sql/length.sql");
     let parameters = named_params! { ":conversation_id": conversation_id };
-    let count = reader.query_one(sql, parameters, |row| row.get::<_, i64>("n"))?;
+    let count = reader.query_one(sql!("length"), parameters, |row| row.get::<_, i64>("n"))?;
     Ok(usize::try_from(count).unwrap_or(0))
 }
 

@@ -13,12 +13,12 @@ use super::{conversation_key, message_key, save};
 /// them from the index.
 pub(crate) fn remove_conversation(writer: &Writer<'_>, origin: &str) -> Result<bool, SourceError> {
     remove_imported(writer, SourceName::Chats, origin, |id| {
-        let sql = include_str!("../sql/remove.sql");
+        let sql = sql!("remove");
         let row = writer.query_first(sql, named_params! { ":id": id }, |row| row.get("row"))?;
         let Some(row) = row else { return Ok(()) };
         save::unindex_passage(writer, conversation_key(row))?;
         // A later import of the conversation inserts its messages again.
-        let sql = include_str!("../sql/remove_messages.sql");
+        let sql = sql!("remove_messages");
         let messages: Vec<i64> =
             writer
                 .query_all(sql, named_params! { ":conversation_id": id }, |row| row.get("row"))?;

@@ -47,7 +47,7 @@ pub(crate) fn save_conversation(
     save_imported(writer, SourceName::Chats, draft, |item, now| {
         let id = match item {
             Some(id) => id.to_owned(),
-            None => writer.choose_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
+            None => writer.choose_id(sql!("taken"), draft.id.as_deref())?,
         };
         let times = message_times(chat, now);
         let place = ForkPoint::resolve(writer, chat.fork.as_ref())?;
@@ -94,7 +94,7 @@ fn insert_conversation(
 ) -> Result<i64, StoreError> {
     let modified = chat.modified_at.or(times.last().copied()).unwrap_or(now);
     writer.insert_row(
-        include_str!("../sql/insert.sql"),
+        sql!("insert"),
         named_params! {
             ":id": id,
             ":root_id": place.root,
@@ -118,7 +118,7 @@ fn update_conversation(
     now: Timestamp,
 ) -> Result<i64, SourceError> {
     let row = writer.query_first(
-        include_str!("../sql/update.sql"),
+        sql!("update"),
         named_params! {
             ":id": id,
             ":root_id": place.root,
@@ -140,18 +140,15 @@ fn replace_details(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     writer.execute(
-        include_str!("../sql/describe.sql"),
+        sql!("describe"),
         named_params! { ":id": id, ":rating": chat.rating, ":character": chat.character },
     )?;
-    writer.execute(include_str!("../sql/unlink_keywords.sql"), named_params! { ":id": id })?;
+    writer.execute(sql!("unlink_keywords"), named_params! { ":id": id })?;
     for keyword in &chat.keywords {
         let keyword = keyword.trim();
+        writer.execute(sql!("add_keyword"), named_params! { ":keyword": keyword, ":now": now })?;
         writer.execute(
-            include_str!("../sql/add_keyword.sql"),
-            named_params! { ":keyword": keyword, ":now": now },
-        )?;
-        writer.execute(
-            include_str!("../sql/link_keyword.sql"),
+            sql!("link_keyword"),
             named_params! { ":id": id, ":keyword": keyword, ":now": now },
         )?;
     }
@@ -180,7 +177,7 @@ fn save_messages<'c>(
             (is_changed || before == Some(stored.row)).then_some(stored.row)
         } else {
             let row = writer.insert_row(
-                include_str!("../sql/insert_message.sql"),
+                sql!("insert_message"),
                 named_params! {
                     ":id": id,
                     ":conversation_id": conversation_id,
@@ -199,8 +196,7 @@ fn save_messages<'c>(
         parent = Some(id);
     }
     for gone in known.values().filter(|stored| !stored.deleted) {
-        let sql = include_str!("../sql/delete_message.sql");
-        writer.execute(sql, named_params! { ":row": gone.row, ":now": now })?;
+        writer.execute(sql!("delete_message"), named_params! { ":row": gone.row, ":now": now })?;
         unindex_passage(writer, message_key(gone.row))?;
     }
     Ok(changed)
@@ -231,7 +227,7 @@ fn choose_message_id(
 }
 
 fn is_message_id_free(writer: &Writer<'_>, id: &str) -> Result<bool, StoreError> {
-    let sql = include_str!("../sql/message_taken.sql");
+    let sql = sql!("message_taken");
     Ok(writer.query_first(sql, named_params! { ":id": id }, |_| Ok(()))?.is_none())
 }
 
@@ -245,7 +241,7 @@ fn find_opening_message(
     writer: &Writer<'_>,
     conversation_id: &str,
 ) -> Result<Option<OpeningMessage>, StoreError> {
-    let sql = include_str!("../sql/opening.sql");
+    let sql = sql!("opening");
     writer.query_first(sql, named_params! { ":conversation_id": conversation_id }, |row| {
         Ok(OpeningMessage { row: row.get("row")?, content: row.get("content")? })
     })
@@ -256,7 +252,7 @@ fn read_stored_messages(
     conversation_id: &str,
 ) -> Result<HashMap<String, StoredMessage>, StoreError> {
     let rows = writer.query_all(
-        include_str!("../sql/stored_messages.sql"),
+        sql!("stored_messages"),
         named_params! { ":conversation_id": conversation_id },
         |row| {
             let stored = StoredMessage {
@@ -290,7 +286,7 @@ fn update_message(
         return Ok(false);
     }
     writer.execute(
-        include_str!("../sql/update_message.sql"),
+        sql!("update_message"),
         named_params! {
             ":id": id,
             ":sender": message.sender,
@@ -311,7 +307,7 @@ fn set_model(
     message: &MessageDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let sql = include_str!("../sql/set_model.sql");
+    let sql = sql!("set_model");
     writer.execute(sql, named_params! { ":id": id, ":model": message.model, ":now": now })?;
     Ok(())
 }
@@ -357,7 +353,7 @@ fn index_passage(
     writer.index_row(
         &FULL_TEXT_TABLE,
         key,
-        include_str!("../sql/index.sql"),
+        sql!("index"),
         named_params! {
             ":key": key,
             ":title": title,
@@ -368,8 +364,7 @@ fn index_passage(
 }
 
 pub(crate) fn unindex_passage(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
-    let sql = include_str!("../sql/unindex.sql");
-    writer.index_row(&FULL_TEXT_TABLE, key, sql, named_params! { ":key": key })?;
+    writer.index_row(&FULL_TEXT_TABLE, key, sql!("unindex"), named_params! { ":key": key })?;
     Ok(())
 }
 

@@ -18,17 +18,17 @@ pub const FULL_TEXT_TABLE: FtsTable = FtsTable {
         FtsColumn { name: "section", field: Field::Title, weight: 1.0 },
         FtsColumn { name: "body", field: Field::Text, weight: 1.0 },
     ],
-    state_sql: include_str!("../sql/state.sql"),
-    postings_sql: include_str!("../sql/postings.sql"),
-    lengths_sql: include_str!("../sql/lengths.sql"),
-    terms_sql: include_str!("../sql/words.sql"),
+    state_sql: sql!("state"),
+    postings_sql: sql!("postings"),
+    lengths_sql: sql!("lengths"),
+    terms_sql: sql!("words"),
 };
 
 /// The statements that check and rebuild the full-text table from the chunks.
 pub const FULL_TEXT_REBUILD: DerivedFtsTable = DerivedFtsTable {
     table: FULL_TEXT_TABLE.name,
-    count_differences_sql: include_str!("../sql/drift.sql"),
-    fill_sql: include_str!("../sql/fill.sql"),
+    count_differences_sql: sql!("drift"),
+    fill_sql: sql!("fill"),
 };
 
 impl Collection {
@@ -48,7 +48,7 @@ impl Collection {
             table: &FULL_TEXT_TABLE,
             columns: &[],
             filter: filtered.then_some((of_counting!("../sql/passes.sql"), &parameters[..])),
-            identify_sql: include_str!("../sql/identify.sql"),
+            identify_sql: sql!("identify"),
             read_uri: &uri,
         };
         Ok(rank_table(reader, request, &plan)?)
@@ -82,7 +82,7 @@ pub(crate) fn has_hidden_documents(
 ) -> Result<bool, SourceError> {
     let access = parameters.iter().find(|(name, _)| *name == ":access");
     let Some((_, access)) = access else { return Ok(true) };
-    let sql = include_str!("../sql/restricted.sql");
+    let sql = sql!("restricted");
     Ok(reader.query_one(sql, named_params! { ":access": access }, |row| row.get("restricted"))?)
 }
 

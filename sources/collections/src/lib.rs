@@ -4,6 +4,9 @@
 //! A chunk is the unit of search, a document the unit of ingestion. Filters and access tags are
 //! evaluated inside each search, before any limit is applied. Start with [`Collection`].
 
+#[macro_use]
+extern crate vademecum_kit;
+
 mod chunk_id;
 mod collection;
 mod document;

@@ -121,12 +121,11 @@ impl Collection {
         keys: &[i64],
     ) -> Result<Vec<SimilarChunk>, SourceError> {
         let keys = keys.iter().map(|key| (*key, ()));
-        let found =
-            reader.query_each_key(include_str!("../sql/vector.sql"), keys, |key, (), row| {
-                // A vector of another length belongs to a former embedding model.
-                let similarity = exact_similarity(query, row.get_ref("vector")?.as_blob()?).ok();
-                Ok(similarity.map(|similarity| SimilarChunk { key, similarity }))
-            })?;
+        let found = reader.query_each_key(sql!("vector"), keys, |key, (), row| {
+            // A vector of another length belongs to a former embedding model.
+            let similarity = exact_similarity(query, row.get_ref("vector")?.as_blob()?).ok();
+            Ok(similarity.map(|similarity| SimilarChunk { key, similarity }))
+        })?;
         let mut found: Vec<SimilarChunk> = found.into_iter().flatten().collect();
         found.sort_by(|one, other| {
             other.similarity.total_cmp(&one.similarity).then_with(|| one.key.cmp(&other.key))
@@ -140,14 +139,10 @@ impl Collection {
         reader: &Reader<'_>,
         key: i64,
     ) -> Result<Option<Vec<f32>>, SourceError> {
-        let found = reader.query_each_key(
-            include_str!("../sql/vector.sql"),
-            [(key, ())],
-            |_, (), row| {
-                let stored = row.get_ref("vector")?.as_blob()?;
-                Ok(decode_vector(stored, stored.len() / 4).ok())
-            },
-        )?;
+        let found = reader.query_each_key(sql!("vector"), [(key, ())], |_, (), row| {
+            let stored = row.get_ref("vector")?.as_blob()?;
+            Ok(decode_vector(stored, stored.len() / 4).ok())
+        })?;
         Ok(found.into_iter().flatten().next())
     }
 
@@ -182,7 +177,7 @@ impl Collection {
     ) -> Result<Vec<(i64, String)>, SourceError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let parameters = named_params! { ":from": from, ":most": most };
-        Ok(reader.query_all(include_str!("../sql/without_vector.sql"), parameters, |row| {
+        Ok(reader.query_all(sql!("without_vector"), parameters, |row| {
             let lines: [Option<String>; 3] =
                 [row.get("title")?, row.get("section")?, row.get("body")?];
             Ok((row.get("id")?, join_embedding_input(lines.each_ref().map(Option::as_deref))))
@@ -200,16 +195,14 @@ impl Collection {
         let parameters = named_params! {
             ":provider": model.provider, ":model": model.model, ":dimensions": dimensions,
         };
-        let same = include_str!("../sql/same_model.sql");
+        let same = sql!("same_model");
         if writer.query_first(same, parameters, |_| Ok(()))?.is_none() {
             let gone: Vec<i64> =
-                writer.query_all(include_str!("../sql/with_vector.sql"), &[], |row| {
-                    row.get("chunk")
-                })?;
+                writer.query_all(sql!("with_vector"), &[], |row| row.get("chunk"))?;
             for key in gone {
                 delete_vector(writer, key)?;
             }
-            writer.execute(include_str!("../sql/put_model.sql"), parameters)?;
+            writer.execute(sql!("put_model"), parameters)?;
         }
         Ok(())
     }
@@ -225,14 +218,14 @@ impl Collection {
     ) -> Result<(), SourceError> {
         let code = QuantizedVector::quantize(vector).map_err(vector_error)?;
         writer.execute(
-            include_str!("../sql/put_vector.sql"),
+            sql!("put_vector"),
             named_params! {
                 ":chunk": key, ":input_hash": input_hash, ":updated_at": Timestamp::now(),
                 ":vector": encode_vector(vector),
             },
         )?;
         writer.execute(
-            include_str!("../sql/put_code.sql"),
+            sql!("put_code"),
             named_params! { ":chunk": key, ":scale": code.scale(), ":code": code.bytes() },
         )?;
         Ok(())
@@ -241,8 +234,7 @@ impl Collection {
     /// Loads the codes that changed since the last refresh into the cache.
     fn refresh_codes(&self, reader: &Reader<'_>, dimensions: usize) -> Result<(), SourceError> {
         let newest: Option<i64> =
-            reader
-                .query_one(include_str!("../sql/newest_code.sql"), &[], |row| row.get("changed"))?;
+            reader.query_one(sql!("newest_code"), &[], |row| row.get("changed"))?;
         let newest = newest.unwrap_or(0);
         {
             let loaded = self.code_cache.read();
@@ -260,7 +252,7 @@ impl Collection {
         let since = loaded.changed;
         let known = named_params! { ":changed": since };
         let CachedCodes { changed, codes: Some(codes) } = &mut *loaded else { return Ok(()) };
-        reader.for_each_row(include_str!("../sql/codes.sql"), known, |row| {
+        reader.for_each_row(sql!("codes"), known, |row| {
             let key: i64 = row.get("chunk")?;
             let code =
                 QuantizedVector::from_parts(row.get_ref("code")?.as_blob()?, row.get("scale")?);
@@ -278,8 +270,8 @@ impl Collection {
 /// Deletes the vector of a chunk and empties its code.
 pub(crate) fn delete_vector(writer: &Writer<'_>, key: i64) -> Result<(), StoreError> {
     let chunk = named_params! { ":chunk": key };
-    if writer.execute(include_str!("../sql/delete_vector.sql"), chunk)? > 0 {
-        writer.execute(include_str!("../sql/forget_code.sql"), chunk)?;
+    if writer.execute(sql!("delete_vector"), chunk)? > 0 {
+        writer.execute(sql!("forget_code"), chunk)?;
     }
     Ok(())
 }

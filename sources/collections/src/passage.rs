@@ -133,7 +133,7 @@ impl Collection {
         doc_id: &str,
     ) -> Result<Vec<ChunkSpan>, SourceError> {
         let parameters = named_params! { ":doc_id": doc_id };
-        Ok(reader.query_all(include_str!("../sql/spans.sql"), parameters, |row| {
+        Ok(reader.query_all(sql!("spans"), parameters, |row| {
             Ok(ChunkSpan {
                 index: read_usize(row, "chunk_index")?,
                 uuid: None,
@@ -151,7 +151,7 @@ impl Collection {
         doc_id: &str,
     ) -> Result<Vec<(i64, u32, Option<String>)>, SourceError> {
         let parameters = named_params! { ":doc_id": doc_id };
-        Ok(reader.query_all(include_str!("../sql/outline.sql"), parameters, |row| {
+        Ok(reader.query_all(sql!("outline"), parameters, |row| {
             Ok((row.get("id")?, row.get("chunk_index")?, row.get("section")?))
         })?)
     }

@@ -79,13 +79,13 @@ pub struct EmbeddingModel {
 impl Collection {
     /// Lists the sources, by number.
     pub fn list_sources(&self, reader: &Reader<'_>) -> Result<Vec<SourceRow>, SourceError> {
-        Ok(reader.query_all(include_str!("../sql/sources.sql"), &[], source_from_row)?)
+        Ok(reader.query_all(sql!("sources"), &[], source_from_row)?)
     }
 
     /// Counts the documents, chunks and vectors of each source, by number.
     pub fn count_by_source(&self, reader: &Reader<'_>) -> Result<Vec<SourceCounts>, SourceError> {
         let count = |n: i64| u64::try_from(n).unwrap_or(0);
-        Ok(reader.query_all(include_str!("../sql/counts.sql"), &[], |row| {
+        Ok(reader.query_all(sql!("counts"), &[], |row| {
             Ok(SourceCounts {
                 source_id: row.get("source_id")?,
                 name: row.get("name")?,
@@ -115,7 +115,7 @@ impl Collection {
     /// Inserts a source or replaces the one with the same number.
     pub fn put_source(&self, writer: &Writer<'_>, source: &NewSource) -> Result<(), SourceError> {
         writer.execute(
-            include_str!("../sql/put_source.sql"),
+            sql!("put_source"),
             named_params! {
                 ":source_id": source.source_id,
                 ":name": source.name,
@@ -136,14 +136,13 @@ impl Collection {
         source_id: i64,
     ) -> Result<SyncState, SourceError> {
         let parameters = named_params! { ":source_id": source_id };
-        let state =
-            reader.query_first(include_str!("../sql/sync_state.sql"), parameters, |row| {
-                Ok(SyncState {
-                    cursor_json: row.get("cursor_json")?,
-                    last_ok_at: row.get("last_ok_at")?,
-                    last_error: row.get("last_error")?,
-                })
-            })?;
+        let state = reader.query_first(sql!("sync_state"), parameters, |row| {
+            Ok(SyncState {
+                cursor_json: row.get("cursor_json")?,
+                last_ok_at: row.get("last_ok_at")?,
+                last_error: row.get("last_error")?,
+            })
+        })?;
         Ok(state.unwrap_or_default())
     }
 
@@ -157,7 +156,7 @@ impl Collection {
         state: &SyncState,
     ) -> Result<(), SourceError> {
         writer.execute(
-            include_str!("../sql/put_sync_state.sql"),
+            sql!("put_sync_state"),
             named_params! {
                 ":source_id": source_id,
                 ":cursor_json": state.cursor_json,
@@ -173,7 +172,7 @@ impl Collection {
         &self,
         reader: &Reader<'_>,
     ) -> Result<Option<EmbeddingModel>, SourceError> {
-        Ok(reader.query_first(include_str!("../sql/model.sql"), &[], |row| {
+        Ok(reader.query_first(sql!("model"), &[], |row| {
             let dimensions: i64 = row.get("dimensions")?;
             Ok(EmbeddingModel {
                 provider: row.get("provider")?,

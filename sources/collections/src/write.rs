@@ -24,7 +24,7 @@ impl Collection {
     ) -> Result<HashMap<String, String>, SourceError> {
         let mut found = HashMap::new();
         let parameters = named_params! { ":source_id": source_id };
-        reader.for_each_row(include_str!("../sql/hashes.sql"), parameters, |row| {
+        reader.for_each_row(sql!("hashes"), parameters, |row| {
             found.insert(row.get("doc_id")?, row.get("content_hash")?);
             Ok(())
         })?;
@@ -39,7 +39,7 @@ impl Collection {
         document: &Document,
     ) -> Result<PutOutcome, SourceError> {
         let name = named_params! { ":doc_id": document.doc_id };
-        let known = writer.query_first(include_str!("../sql/known.sql"), name, |row| {
+        let known = writer.query_first(sql!("known"), name, |row| {
             Ok((
                 row.get::<_, i64>("id")?,
                 row.get::<_, String>("content_hash")?,
@@ -61,7 +61,7 @@ impl Collection {
             let mut metadata = chunk.metadata.clone();
             metadata.insert("chunk_index".to_owned(), index.into());
             let key = writer.insert_row(
-                include_str!("../sql/insert_chunk.sql"),
+                sql!("insert_chunk"),
                 named_params! {
                     ":document": id,
                     ":chunk_index": i64::try_from(index).unwrap_or(i64::MAX),
@@ -79,7 +79,7 @@ impl Collection {
                     ":section": chunk.section,
                     ":body": chunk.body,
                 };
-                writer.index_row(&FULL_TEXT_TABLE, key, include_str!("../sql/index.sql"), words)?;
+                writer.index_row(&FULL_TEXT_TABLE, key, sql!("index"), words)?;
             }
             chunks.push(key);
         }
@@ -89,11 +89,10 @@ impl Collection {
     /// Removes a document. Returns `false` if there is none with this identifier.
     pub fn remove_document(&self, writer: &Writer<'_>, doc_id: &str) -> Result<bool, SourceError> {
         let name = named_params! { ":doc_id": doc_id };
-        let known = writer
-            .query_first(include_str!("../sql/known.sql"), name, |row| row.get::<_, i64>("id"))?;
+        let known = writer.query_first(sql!("known"), name, |row| row.get::<_, i64>("id"))?;
         let Some(id) = known else { return Ok(false) };
         self.delete_document_parts(writer, id)?;
-        writer.execute(include_str!("../sql/delete_document.sql"), named_params! { ":id": id })?;
+        writer.execute(sql!("delete_document"), named_params! { ":id": id })?;
         Ok(true)
     }
 
@@ -101,18 +100,17 @@ impl Collection {
     fn delete_document_parts(&self, writer: &Writer<'_>, document: i64) -> Result<(), SourceError> {
         let parameters = named_params! { ":document": document };
         let keys: Vec<i64> =
-            writer
-                .query_all(include_str!("../sql/chunks_of.sql"), parameters, |row| row.get("id"))?;
+            writer.query_all(sql!("chunks_of"), parameters, |row| row.get("id"))?;
         for key in keys {
             if self.indexes == CollectionIndexes::TextAndVectors {
                 let row = named_params! { ":id": key };
-                writer.index_row(&FULL_TEXT_TABLE, key, include_str!("../sql/unindex.sql"), row)?;
+                writer.index_row(&FULL_TEXT_TABLE, key, sql!("unindex"), row)?;
             }
             delete_vector(writer, key)?;
         }
-        writer.execute(include_str!("../sql/delete_chunks.sql"), parameters)?;
-        writer.execute(include_str!("../sql/delete_tags.sql"), parameters)?;
-        writer.execute(include_str!("../sql/delete_access.sql"), parameters)?;
+        writer.execute(sql!("delete_chunks"), parameters)?;
+        writer.execute(sql!("delete_tags"), parameters)?;
+        writer.execute(sql!("delete_access"), parameters)?;
         Ok(())
     }
 }
@@ -126,7 +124,7 @@ fn write_document_row(
     let hot = document.filter_values();
     let project = document.project.as_ref();
     let id = writer.query_first(
-        include_str!("../sql/put_document.sql"),
+        sql!("put_document"),
         named_params! {
             ":id": id,
             ":doc_id": document.doc_id,
@@ -152,11 +150,11 @@ fn write_document_row(
     let id: i64 = id.ok_or_else(|| SourceError::not_found("document", &document.doc_id))?;
     for tag in &hot.tags {
         let row = named_params! { ":document": id, ":tag": tag };
-        writer.execute(include_str!("../sql/insert_tag.sql"), row)?;
+        writer.execute(sql!("insert_tag"), row)?;
     }
     for tag in &document.access {
         let row = named_params! { ":document": id, ":tag": tag };
-        writer.execute(include_str!("../sql/insert_access.sql"), row)?;
+        writer.execute(sql!("insert_access"), row)?;
     }
     Ok(id)
 }

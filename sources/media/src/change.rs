@@ -44,18 +44,12 @@ pub(crate) fn update_tags(
     let find = |id| find_tagged(writer, id);
     change_tags(writer, (SourceName::Media, "media"), id, tagging, find, |id, tags, now| {
         replace_keywords(writer, id, tags, now)?;
-        writer
-            .execute(include_str!("../sql/touch.sql"), named_params! { ":id": id, ":now": now })?;
-        writer.index_row(
-            &FULL_TEXT_TABLE,
-            id,
-            include_str!("../sql/reindex.sql"),
-            named_params! { ":id": id },
-        )
+        writer.execute(sql!("touch"), named_params! { ":id": id, ":now": now })?;
+        writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":id": id })
     })
 }
 
 fn find_tagged(writer: &Writer<'_>, id: i64) -> Result<Option<TaggedItem>, StoreError> {
-    let sql = include_str!("../sql/read.sql");
+    let sql = sql!("read");
     writer.query_first(sql, named_params! { ":id": id }, |row| TaggedItem::from_row(row, "tags"))
 }

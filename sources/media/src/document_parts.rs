@@ -25,7 +25,7 @@ pub(crate) fn replace_parts(
     media: &MediaDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.execute(include_str!("../sql/forget_chunks.sql"), named_params! { ":media_id": id })?;
+    writer.execute(sql!("forget_chunks"), named_params! { ":media_id": id })?;
     let chunks = supplied_chunks(media).unwrap_or_else(|| chunk_media_text(media));
     (0..)
         .zip(&chunks)
@@ -112,7 +112,7 @@ fn insert_chunk(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     writer.execute(
-        include_str!("../sql/add_chunk.sql"),
+        sql!("add_chunk"),
         named_params! {
             ":media_id": id,
             ":text": chunk.text,
@@ -135,10 +135,7 @@ fn replace_transcript(
     media: &MediaDraft,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.execute(
-        include_str!("../sql/forget_transcripts.sql"),
-        named_params! { ":media_id": id },
-    )?;
+    writer.execute(sql!("forget_transcripts"), named_params! { ":media_id": id })?;
     let kept = media.kept.as_ref().and_then(|kept| kept.transcription.clone());
     let heard = || {
         let text = transcript::serialize_transcript(media.transcript.as_ref()?);
@@ -146,7 +143,7 @@ fn replace_transcript(
     };
     if let Some(Transcription { text, model, created_at }) = kept.or_else(heard) {
         writer.execute(
-            include_str!("../sql/add_transcript.sql"),
+            sql!("add_transcript"),
             named_params! {
                 ":media_id": id,
                 ":transcription": text,
@@ -168,11 +165,10 @@ fn replace_analysis(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(kept) = &media.kept else { return Ok(()) };
-    writer
-        .execute(include_str!("../sql/forget_analysis.sql"), named_params! { ":media_id": id })?;
+    writer.execute(sql!("forget_analysis"), named_params! { ":media_id": id })?;
     if let Some(analysis) = &kept.analysis {
         writer.execute(
-            include_str!("../sql/add_analysis.sql"),
+            sql!("add_analysis"),
             named_params! {
                 ":media_id": id,
                 ":analysis": analysis,

@@ -4,6 +4,9 @@
 //! continue from there. Timed speech is stored as a transcript and read as the part `transcript` of
 //! the document.
 
+#[macro_use]
+extern crate vademecum_kit;
+
 mod change;
 mod document_parts;
 mod read;
@@ -35,25 +38,25 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
         FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
     ],
-    state_sql: include_str!("../sql/state.sql"),
-    postings_sql: include_str!("../sql/postings.sql"),
-    lengths_sql: include_str!("../sql/lengths.sql"),
-    terms_sql: include_str!("../sql/words.sql"),
+    state_sql: sql!("state"),
+    postings_sql: sql!("postings"),
+    lengths_sql: sql!("lengths"),
+    terms_sql: sql!("words"),
 };
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = ItemStatements {
     id_type: IdType::Numbers,
-    identify_sql: include_str!("../sql/identify.sql"),
-    suggest_sql: include_str!("../sql/suggest.sql"),
-    versions_sql: include_str!("../sql/contents.sql"),
-    stats_sql: include_str!("../sql/holdings.sql"),
-    remove_sql: include_str!("../sql/remove.sql"),
-    unindex_sql: include_str!("../sql/unindex.sql"),
+    identify_sql: sql!("identify"),
+    suggest_sql: sql!("suggest"),
+    versions_sql: sql!("contents"),
+    stats_sql: sql!("holdings"),
+    remove_sql: sql!("remove"),
+    unindex_sql: sql!("unindex"),
     derived_fts_table: DerivedFtsTable {
         table: FULL_TEXT_TABLE.name,
-        count_differences_sql: include_str!("../sql/drift.sql"),
-        fill_sql: include_str!("../sql/fill.sql"),
+        count_differences_sql: sql!("drift"),
+        fill_sql: sql!("fill"),
     },
 };
 
@@ -87,8 +90,8 @@ impl Source for Media {
         let plan = RankPlan {
             table: &FULL_TEXT_TABLE,
             columns: &[],
-            filter: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
-            identify_sql: include_str!("../sql/identify.sql"),
+            filter: filtered.then_some((sql!("passes"), filters)),
+            identify_sql: sql!("identify"),
             read_uri: &|row| IdType::Numbers.read_uri(self.name(), row),
         };
         Ok(rank_table(reader, request, &plan)?)
@@ -124,9 +127,8 @@ impl Source for Media {
     }
 
     fn item_kinds(&self, reader: &Reader<'_>) -> Result<Vec<(String, usize)>, SourceError> {
-        let sql = include_str!("../sql/types.sql");
-        let kinds =
-            reader.query_all(sql, &[], |row| Ok((row.get("type")?, row.get::<_, i64>("n")?)))?;
+        let kinds = reader
+            .query_all(sql!("types"), &[], |row| Ok((row.get("type")?, row.get::<_, i64>("n")?)))?;
         let count = |n| usize::try_from(n).unwrap_or(0);
         Ok(kinds.into_iter().map(|(kind, n)| (kind, count(n))).collect())
     }
@@ -142,8 +144,7 @@ impl Source for Media {
         let (from, to) = (filters.date_from, filters.date_to);
         let parameters =
             named_params! { ":key": key, ":types": types, ":date_from": from, ":date_to": to };
-        let found =
-            reader.query_first(include_str!("../sql/passes.sql"), parameters, |_| Ok(()))?;
+        let found = reader.query_first(sql!("passes"), parameters, |_| Ok(()))?;
         Ok(Some(found.is_some()))
     }
 }

@@ -133,7 +133,7 @@ fn non_derivable_parts(
     media: &MediaDraft,
 ) -> Result<Option<GeneratedMediaData>, StoreError> {
     let parameters = named_params! { ":media_id": media_id };
-    let stored = reader.query_all(include_str!("../sql/stored_chunks.sql"), parameters, |row| {
+    let stored = reader.query_all(sql!("stored_chunks"), parameters, |row| {
         Ok(StoredChunk {
             text: row.get("chunk_text")?,
             start: row.get("start_char")?,
@@ -143,20 +143,15 @@ fn non_derivable_parts(
         })
     })?;
     let chunks = document_parts::chunks_to_export(stored, media);
-    let analysis = reader.query_first(include_str!("../sql/analysis.sql"), parameters, |row| {
-        row.get("analysis_content")
-    })?;
+    let analysis =
+        reader.query_first(sql!("analysis"), parameters, |row| row.get("analysis_content"))?;
     let length = (!chunks.is_empty()).then(|| media.content.chars().count());
     let is_any = !chunks.is_empty() || analysis.is_some();
     Ok(is_any.then_some(GeneratedMediaData { chunks, length, analysis, transcription: None }))
 }
 
 fn find_document(reader: &Reader<'_>, id: i64) -> Result<Option<Document>, StoreError> {
-    reader.query_first(
-        include_str!("../sql/read.sql"),
-        named_params! { ":id": id },
-        document_from_row,
-    )
+    reader.query_first(sql!("read"), named_params! { ":id": id }, document_from_row)
 }
 
 fn document_from_row(row: &Row<'_>) -> rusqlite::Result<Document> {
@@ -192,7 +187,7 @@ fn document_hit(document: Document) -> Hit {
 fn loc_at(reader: &Reader<'_>, document: &Document, bytes: usize) -> Result<Loc, StoreError> {
     let offset = document.content.get(..bytes).unwrap_or_default().chars().count();
     let chunk = reader.query_first(
-        include_str!("../sql/chunk_at.sql"),
+        sql!("chunk_at"),
         named_params! { ":media_id": document.id, ":offset": to_sql_integer(offset) },
         |row| row.get::<_, i64>("chunk_index"),
     )?;
@@ -212,18 +207,14 @@ fn chunk_spans(reader: &Reader<'_>, media_id: i64) -> Result<Vec<ChunkSpan>, Sto
     let characters = |row: &Row<'_>, column: &str| -> rusqlite::Result<usize> {
         Ok(usize::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
     };
-    reader.query_all(
-        include_str!("../sql/chunks.sql"),
-        named_params! { ":media_id": media_id },
-        |row| {
-            Ok(ChunkSpan {
-                index: characters(row, "chunk_index")?,
-                uuid: row.get("uuid")?,
-                start: characters(row, "start_char")?,
-                end: characters(row, "end_char")?,
-            })
-        },
-    )
+    reader.query_all(sql!("chunks"), named_params! { ":media_id": media_id }, |row| {
+        Ok(ChunkSpan {
+            index: characters(row, "chunk_index")?,
+            uuid: row.get("uuid")?,
+            start: characters(row, "start_char")?,
+            end: characters(row, "end_char")?,
+        })
+    })
 }
 
 struct StoredTranscript {
@@ -237,18 +228,14 @@ fn read_transcripts(
     reader: &Reader<'_>,
     media_id: i64,
 ) -> Result<Vec<StoredTranscript>, StoreError> {
-    reader.query_all(
-        include_str!("../sql/transcripts.sql"),
-        named_params! { ":media_id": media_id },
-        |row| {
-            Ok(StoredTranscript {
-                id: row.get("id")?,
-                model: row.get("whisper_model")?,
-                transcription: row.get("transcription")?,
-                created_at: row.get("created_at")?,
-            })
-        },
-    )
+    reader.query_all(sql!("transcripts"), named_params! { ":media_id": media_id }, |row| {
+        Ok(StoredTranscript {
+            id: row.get("id")?,
+            model: row.get("whisper_model")?,
+            transcription: row.get("transcription")?,
+            created_at: row.get("created_at")?,
+        })
+    })
 }
 
 /// Returns the section path of a chunk, if the mode reads a chunk.
@@ -263,7 +250,7 @@ fn find_section(
         return Ok(None);
     };
     let stored = reader.query_first(
-        include_str!("../sql/section.sql"),
+        sql!("section"),
         named_params! { ":media_id": media_id, ":index": to_sql_integer(chunk) },
         |row| row.get::<_, String>("metadata"),
     )?;
@@ -295,7 +282,7 @@ fn collect_attachments(
             attachments.push(json!({ "type": "author", "name": author }));
         }
         let analysis = reader.query_first(
-            include_str!("../sql/analysis.sql"),
+            sql!("analysis"),
             named_params! { ":media_id": document.id },
             |row| {
                 Ok(json!({

@@ -42,7 +42,7 @@ pub(crate) fn find_same_content(
     digest: &str,
 ) -> Result<Option<i64>, StoreError> {
     writer.query_first(
-        include_str!("../sql/same_content.sql"),
+        sql!("same_content"),
         named_params! { ":content_hash": digest, ":title": media.title },
         |row| row.get("id"),
     )
@@ -56,7 +56,7 @@ pub(crate) fn insert_document(
     now: Timestamp,
 ) -> Result<i64, StoreError> {
     writer.insert_row(
-        include_str!("../sql/insert.sql"),
+        sql!("insert"),
         named_params! {
             ":wanted": draft.numeric_id(),
             ":url": media.url,
@@ -80,7 +80,7 @@ fn update_document(
     now: Timestamp,
 ) -> Result<i64, SourceError> {
     let changed = writer.execute(
-        include_str!("../sql/update.sql"),
+        sql!("update"),
         named_params! {
             ":id": id,
             ":url": media.url,
@@ -106,7 +106,7 @@ pub(crate) fn replace_keywords_and_index(
     writer.index_row(
         &FULL_TEXT_TABLE,
         id,
-        include_str!("../sql/index.sql"),
+        sql!("index"),
         named_params! {
             ":id": id,
             ":title": media.title,
@@ -125,12 +125,11 @@ pub(crate) fn replace_keywords(
     keywords: &[String],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer
-        .execute(include_str!("../sql/unlink_keywords.sql"), named_params! { ":media_id": id })?;
+    writer.execute(sql!("unlink_keywords"), named_params! { ":media_id": id })?;
     for keyword in keywords {
         let keyword = keyword.trim();
         writer.execute(
-            include_str!("../sql/add_keyword.sql"),
+            sql!("add_keyword"),
             named_params! {
                 ":keyword": keyword,
                 ":uuid": Uuid::new_v4().to_string(),
@@ -138,7 +137,7 @@ pub(crate) fn replace_keywords(
             },
         )?;
         writer.execute(
-            include_str!("../sql/link_keyword.sql"),
+            sql!("link_keyword"),
             named_params! { ":media_id": id, ":keyword": keyword },
         )?;
     }

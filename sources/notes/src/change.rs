@@ -30,7 +30,7 @@ pub(crate) fn create_note(writer: &Writer<'_>, draft: &Draft) -> Result<ChangedI
         return Err(SourceError::Refused("this is not a note".to_owned()));
     };
     let now = Timestamp::now();
-    let id = writer.choose_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?;
+    let id = writer.choose_id(sql!("taken"), draft.id.as_deref())?;
     let row = insert_note(writer, &id, note, now)?;
     replace_keywords_and_index(writer, row, &id, note, now)?;
     record_local_item(writer, SourceName::Notes, &id, now)?;
@@ -101,7 +101,7 @@ fn apply_replacement(
 ) -> Result<ChangedItem, SourceError> {
     let now = Timestamp::now();
     writer.execute(
-        include_str!("../sql/edit.sql"),
+        sql!("edit"),
         named_params! {
             ":row": note.row,
             ":title": replacement.title,
@@ -113,7 +113,7 @@ fn apply_replacement(
         replace_keywords(writer, &note.id, tags, now)?;
     }
     let this = named_params! { ":row": note.row };
-    writer.index_row(&FULL_TEXT_TABLE, note.row, include_str!("../sql/reindex.sql"), this)?;
+    writer.index_row(&FULL_TEXT_TABLE, note.row, sql!("reindex"), this)?;
     record_local_change(writer, SourceName::Notes, &note.id, now)?;
     Ok(to_written(find_note(writer, &note.id)?))
 }
@@ -123,12 +123,12 @@ fn apply_replacement(
 fn delete_note(writer: &Writer<'_>, note: StoredNote) -> Result<ChangedItem, SourceError> {
     let now = Timestamp::now();
     let version = writer.query_first(
-        include_str!("../sql/delete.sql"),
+        sql!("delete"),
         named_params! { ":row": note.row, ":now": now },
         |row| row.get("version"),
     )?;
     let this = named_params! { ":row": note.row };
-    writer.index_row(&FULL_TEXT_TABLE, note.row, include_str!("../sql/unindex.sql"), this)?;
+    writer.index_row(&FULL_TEXT_TABLE, note.row, sql!("unindex"), this)?;
     record_local_change(writer, SourceName::Notes, &note.id, now)?;
     Ok(to_written(StoredNote { version: version.unwrap_or(note.version), ..note }))
 }
@@ -139,8 +139,7 @@ fn find_note(
 ) -> Result<StoredNote, SourceError> {
     let id = id.to_string();
     let of_this = named_params! { ":row": None::<i64>, ":id": id };
-    let found =
-        writer.query_first(include_str!("../sql/read.sql"), of_this, stored_note_from_row)?;
+    let found = writer.query_first(sql!("read"), of_this, stored_note_from_row)?;
     found.ok_or_else(|| SourceError::not_found("note", id))
 }
 

@@ -3,6 +3,9 @@
 //! A note is one text with a title and keywords. Its `loc` is the offset of the first match in the
 //! text, in characters.
 
+#[macro_use]
+extern crate vademecum_kit;
+
 mod change;
 mod read;
 mod save;
@@ -30,25 +33,25 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
     ],
-    state_sql: include_str!("../sql/state.sql"),
-    postings_sql: include_str!("../sql/postings.sql"),
-    lengths_sql: include_str!("../sql/lengths.sql"),
-    terms_sql: include_str!("../sql/words.sql"),
+    state_sql: sql!("state"),
+    postings_sql: sql!("postings"),
+    lengths_sql: sql!("lengths"),
+    terms_sql: sql!("words"),
 };
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = ItemStatements {
     id_type: IdType::Texts,
-    identify_sql: include_str!("../sql/identify.sql"),
-    suggest_sql: include_str!("../sql/suggest.sql"),
-    versions_sql: include_str!("../sql/contents.sql"),
-    stats_sql: include_str!("../sql/holdings.sql"),
-    remove_sql: include_str!("../sql/remove.sql"),
-    unindex_sql: include_str!("../sql/unindex.sql"),
+    identify_sql: sql!("identify"),
+    suggest_sql: sql!("suggest"),
+    versions_sql: sql!("contents"),
+    stats_sql: sql!("holdings"),
+    remove_sql: sql!("remove"),
+    unindex_sql: sql!("unindex"),
     derived_fts_table: DerivedFtsTable {
         table: FULL_TEXT_TABLE.name,
-        count_differences_sql: include_str!("../sql/drift.sql"),
-        fill_sql: include_str!("../sql/fill.sql"),
+        count_differences_sql: sql!("drift"),
+        fill_sql: sql!("fill"),
     },
 };
 
@@ -81,8 +84,8 @@ impl Source for Notes {
         let plan = RankPlan {
             table: &FULL_TEXT_TABLE,
             columns: &[],
-            filter: filtered.then_some((include_str!("../sql/passes.sql"), filters)),
-            identify_sql: include_str!("../sql/identify.sql"),
+            filter: filtered.then_some((sql!("passes"), filters)),
+            identify_sql: sql!("identify"),
             read_uri: &|row| IdType::Texts.read_uri(self.name(), row),
         };
         Ok(rank_table(reader, request, &plan)?)
@@ -133,7 +136,7 @@ impl Source for Notes {
         typed: &str,
         most: usize,
     ) -> Result<Suggestions, SourceError> {
-        Ok(search::suggest_words(reader, include_str!("../sql/keywords.sql"), typed, most)?)
+        Ok(search::suggest_words(reader, sql!("keywords"), typed, most)?)
     }
 }
 

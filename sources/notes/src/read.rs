@@ -89,8 +89,7 @@ fn find_note(
     row: Option<i64>,
     id: Option<&str>,
 ) -> Result<Option<Note>, SourceError> {
-    let sql = include_str!("../sql/read.sql");
-    Ok(reader.query_first(sql, named_params! { ":row": row, ":id": id }, note_from_row)?)
+    Ok(reader.query_first(sql!("read"), named_params! { ":row": row, ":id": id }, note_from_row)?)
 }
 
 fn note_from_row(row: &Row<'_>) -> rusqlite::Result<Note> {

@@ -17,7 +17,7 @@ pub(crate) fn save_note(writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutcom
     save_imported(writer, SourceName::Notes, draft, |item, now| {
         let id = match item {
             Some(id) => id.to_owned(),
-            None => writer.choose_id(include_str!("../sql/taken.sql"), draft.id.as_deref())?,
+            None => writer.choose_id(sql!("taken"), draft.id.as_deref())?,
         };
         let row = match item {
             Some(id) => update_note(writer, id, note, now)?,
@@ -37,7 +37,7 @@ pub(crate) fn insert_note(
 ) -> Result<i64, StoreError> {
     let modified = note.modified_at.unwrap_or(now);
     writer.insert_row(
-        include_str!("../sql/insert.sql"),
+        sql!("insert"),
         named_params! {
             ":id": id,
             ":title": note.title,
@@ -55,7 +55,7 @@ fn update_note(
     now: Timestamp,
 ) -> Result<i64, SourceError> {
     let row = writer.query_first(
-        include_str!("../sql/update.sql"),
+        sql!("update"),
         named_params! {
             ":id": id,
             ":title": note.title,
@@ -79,7 +79,7 @@ pub(crate) fn replace_keywords_and_index(
     writer.index_row(
         &FULL_TEXT_TABLE,
         row,
-        include_str!("../sql/index.sql"),
+        sql!("index"),
         named_params! {
             ":row": row,
             ":title": note.title,
@@ -97,15 +97,12 @@ pub(crate) fn replace_keywords(
     keywords: &[String],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer.execute(include_str!("../sql/unlink_keywords.sql"), named_params! { ":note_id": id })?;
+    writer.execute(sql!("unlink_keywords"), named_params! { ":note_id": id })?;
     for keyword in keywords {
         let keyword = keyword.trim();
+        writer.execute(sql!("add_keyword"), named_params! { ":keyword": keyword, ":now": now })?;
         writer.execute(
-            include_str!("../sql/add_keyword.sql"),
-            named_params! { ":keyword": keyword, ":now": now },
-        )?;
-        writer.execute(
-            include_str!("../sql/link_keyword.sql"),
+            sql!("link_keyword"),
             named_params! { ":note_id": id, ":keyword": keyword, ":now": now },
         )?;
     }

@@ -16,19 +16,12 @@ pub(crate) fn update_tags(
     tagging: &TagChange,
 ) -> Result<ChangedItem, SourceError> {
     let find = |id| {
-        let sql = include_str!("../sql/read.sql");
         let this = named_params! { ":id": id, ":name": None::<&str> };
-        writer.query_first(sql, this, |row| TaggedItem::from_row(row, "keywords"))
+        writer.query_first(sql!("read"), this, |row| TaggedItem::from_row(row, "keywords"))
     };
     change_tags(writer, (SourceName::Prompts, "prompt"), id, tagging, find, |id, tags, now| {
         replace_keywords(writer, id, tags, now)?;
-        writer
-            .execute(include_str!("../sql/touch.sql"), named_params! { ":id": id, ":now": now })?;
-        writer.index_row(
-            &FULL_TEXT_TABLE,
-            id,
-            include_str!("../sql/reindex.sql"),
-            named_params! { ":id": id },
-        )
+        writer.execute(sql!("touch"), named_params! { ":id": id, ":now": now })?;
+        writer.index_row(&FULL_TEXT_TABLE, id, sql!("reindex"), named_params! { ":id": id })
     })
 }

@@ -3,6 +3,9 @@
 //! A prompt is made of fields and has a unique name. Its `loc` names the field that matched and the
 //! offset in it; a full read returns an object.
 
+#[macro_use]
+extern crate vademecum_kit;
+
 mod change;
 mod read;
 mod save;
@@ -32,25 +35,25 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
         FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
     ],
-    state_sql: include_str!("../sql/state.sql"),
-    postings_sql: include_str!("../sql/postings.sql"),
-    lengths_sql: include_str!("../sql/lengths.sql"),
-    terms_sql: include_str!("../sql/words.sql"),
+    state_sql: sql!("state"),
+    postings_sql: sql!("postings"),
+    lengths_sql: sql!("lengths"),
+    terms_sql: sql!("words"),
 };
 
 /// The statements on the items.
 static ITEM_STATEMENTS: ItemStatements = ItemStatements {
     id_type: IdType::Numbers,
-    identify_sql: include_str!("../sql/identify.sql"),
-    suggest_sql: include_str!("../sql/suggest.sql"),
-    versions_sql: include_str!("../sql/contents.sql"),
-    stats_sql: include_str!("../sql/holdings.sql"),
-    remove_sql: include_str!("../sql/remove.sql"),
-    unindex_sql: include_str!("../sql/unindex.sql"),
+    identify_sql: sql!("identify"),
+    suggest_sql: sql!("suggest"),
+    versions_sql: sql!("contents"),
+    stats_sql: sql!("holdings"),
+    remove_sql: sql!("remove"),
+    unindex_sql: sql!("unindex"),
     derived_fts_table: DerivedFtsTable {
         table: FULL_TEXT_TABLE.name,
-        count_differences_sql: include_str!("../sql/drift.sql"),
-        fill_sql: include_str!("../sql/fill.sql"),
+        count_differences_sql: sql!("drift"),
+        fill_sql: sql!("fill"),
     },
 };
 
@@ -97,7 +100,7 @@ impl Source for Prompts {
     }
 
     fn list_prompts(&self, reader: &Reader<'_>) -> Result<Vec<StoredPrompt>, SourceError> {
-        Ok(reader.query_all(include_str!("../sql/prompts.sql"), &[], |row| {
+        Ok(reader.query_all(sql!("prompts"), &[], |row| {
             Ok(StoredPrompt {
                 name: row.get("name")?,
                 details: row.get("details")?,

@@ -88,8 +88,7 @@ fn find_prompt(
     id: Option<i64>,
     name: Option<&str>,
 ) -> Result<Option<Prompt>, StoreError> {
-    let sql = include_str!("../sql/read.sql");
-    reader.query_first(sql, named_params! { ":id": id, ":name": name }, prompt_from_row)
+    reader.query_first(sql!("read"), named_params! { ":id": id, ":name": name }, prompt_from_row)
 }
 
 fn prompt_from_row(row: &Row<'_>) -> rusqlite::Result<Prompt> {

@@ -32,11 +32,10 @@ pub(crate) fn save_prompt(writer: &Writer<'_>, draft: &Draft) -> Result<SaveOutc
 fn find_free_name(writer: &Writer<'_>, name: &str, own: Option<i64>) -> Result<String, StoreError> {
     let mut candidate = name.to_owned();
     for number in 2.. {
-        let owner = writer.query_first(
-            include_str!("../sql/named.sql"),
-            named_params! { ":name": candidate },
-            |row| row.get::<_, i64>("id"),
-        )?;
+        let owner =
+            writer.query_first(sql!("named"), named_params! { ":name": candidate }, |row| {
+                row.get::<_, i64>("id")
+            })?;
         if owner.is_none() || owner == own {
             break;
         }
@@ -66,10 +65,10 @@ fn write_prompt(
     .to_vec();
     let Some(id) = before else {
         fields.extend([(":uuid", &uuid as _), (":wanted", &wanted as _)]);
-        return Ok(writer.insert_row(include_str!("../sql/insert.sql"), &fields)?);
+        return Ok(writer.insert_row(sql!("insert"), &fields)?);
     };
     fields.push((":id", &id));
-    match writer.execute(include_str!("../sql/update.sql"), &fields)? {
+    match writer.execute(sql!("update"), &fields)? {
         0 => Err(SourceError::not_found("prompt", id)),
         _ => Ok(id),
     }
@@ -87,7 +86,7 @@ fn replace_keywords_and_index(
     writer.index_row(
         &FULL_TEXT_TABLE,
         id,
-        include_str!("../sql/index.sql"),
+        sql!("index"),
         named_params! {
             ":id": id,
             ":name": name,
@@ -108,12 +107,11 @@ pub(crate) fn replace_keywords(
     keywords: &[String],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    writer
-        .execute(include_str!("../sql/unlink_keywords.sql"), named_params! { ":prompt_id": id })?;
+    writer.execute(sql!("unlink_keywords"), named_params! { ":prompt_id": id })?;
     for keyword in keywords {
         let keyword = keyword.trim();
         writer.execute(
-            include_str!("../sql/add_keyword.sql"),
+            sql!("add_keyword"),
             named_params! {
                 ":keyword": keyword,
                 ":uuid": Uuid::new_v4().to_string(),
@@ -121,7 +119,7 @@ pub(crate) fn replace_keywords(
             },
         )?;
         writer.execute(
-            include_str!("../sql/link_keyword.sql"),
+            sql!("link_keyword"),
             named_params! { ":prompt_id": id, ":keyword": keyword },
         )?;
     }

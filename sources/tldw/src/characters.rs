@@ -6,14 +6,14 @@ use vademecum_kit::model::{CharacterDraft, DraftBody};
 use crate::cell;
 
 /// Lists the characters with their change marks and sizes.
-pub(crate) const LIST_SQL: &str = include_str!("../sql/characters.sql");
+pub(crate) const LIST_SQL: &str = sql!("characters");
 
 /// Reads a character; `None` if it no longer exists.
 pub(crate) fn read_character(
     connection: &Connection,
     id: &str,
 ) -> rusqlite::Result<Option<DraftBody>> {
-    let mut statement = connection.prepare_cached(include_str!("../sql/character.sql"))?;
+    let mut statement = connection.prepare_cached(sql!("character"))?;
     let card = statement.query_row(named_params! { ":id": id }, character_from_row);
     Ok(card.optional()?.map(|card| DraftBody::Character(Box::new(card))))
 }

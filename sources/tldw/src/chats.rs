@@ -9,7 +9,7 @@ use vademecum_kit::model::{ChatBranch, ChatDraft, DraftBody, MessageDraft};
 use crate::cell;
 
 /// Lists the conversations with their change marks and sizes.
-pub(crate) const LIST_SQL: &str = include_str!("../sql/chats.sql");
+pub(crate) const LIST_SQL: &str = sql!("chats");
 
 /// Reads a conversation; `None` if it no longer exists. `origins` is the prefix of the origins of
 /// all items of this user.
@@ -18,11 +18,11 @@ pub(crate) fn read_conversation(
     id: &str,
     origins: &str,
 ) -> rusqlite::Result<Option<DraftBody>> {
-    let mut statement = connection.prepare_cached(include_str!("../sql/chat.sql"))?;
+    let mut statement = connection.prepare_cached(sql!("chat"))?;
     let chat =
         statement.query_row(named_params! { ":id": id }, |row| conversation_from_row(row, origins));
     let Some(chat) = chat.optional()? else { return Ok(None) };
-    let mut statement = connection.prepare_cached(include_str!("../sql/messages.sql"))?;
+    let mut statement = connection.prepare_cached(sql!("messages"))?;
     let messages = statement.query_map(named_params! { ":id": id }, message_from_row)?;
     let messages: Vec<MessageDraft> = messages.collect::<rusqlite::Result<_>>()?;
     // An imported conversation has a creation time later than its messages.

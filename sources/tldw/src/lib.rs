@@ -5,6 +5,9 @@
 //! Start reading at `sync`; `user` finds the databases, `file` opens them, and each kind of item
 //! has a module.
 
+#[macro_use]
+extern crate vademecum_kit;
+
 mod cell;
 mod characters;
 mod chats;

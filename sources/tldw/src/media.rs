@@ -6,14 +6,14 @@ use vademecum_kit::model::{DraftBody, GeneratedMediaData, MediaDraft, StoredChun
 use crate::cell;
 
 /// Lists the documents with their change marks and sizes.
-pub(crate) const LIST_SQL: &str = include_str!("../sql/media.sql");
+pub(crate) const LIST_SQL: &str = sql!("media");
 
 /// Reads a document; `None` if it no longer exists.
 pub(crate) fn read_document(
     connection: &Connection,
     id: &str,
 ) -> rusqlite::Result<Option<DraftBody>> {
-    let mut statement = connection.prepare_cached(include_str!("../sql/medium.sql"))?;
+    let mut statement = connection.prepare_cached(sql!("medium"))?;
     let found = statement.query_row(named_params! { ":id": id }, document_from_row).optional()?;
     let Some((mut media, mut kept)) = found else { return Ok(None) };
     kept.chunks = read_chunks(connection, id, &media.content)?;
@@ -45,7 +45,7 @@ fn read_chunks(
     content: &str,
 ) -> rusqlite::Result<Vec<StoredChunk>> {
     let length = i64::try_from(content.chars().count()).unwrap_or(i64::MAX);
-    let mut statement = connection.prepare_cached(include_str!("../sql/chunks.sql"))?;
+    let mut statement = connection.prepare_cached(sql!("chunks"))?;
     let mut rows = statement.query(named_params! { ":id": id })?;
     let mut chunks = Vec::new();
     while let Some(row) = rows.next()? {
@@ -70,7 +70,7 @@ fn read_transcription(
     connection: &Connection,
     id: &str,
 ) -> rusqlite::Result<Option<Transcription>> {
-    let mut statement = connection.prepare_cached(include_str!("../sql/transcript.sql"))?;
+    let mut statement = connection.prepare_cached(sql!("transcript"))?;
     let newest = statement.query_row(named_params! { ":id": id }, |row| {
         Ok(Transcription {
             text: cell::text(row, "transcription")?.unwrap_or_default(),
@@ -82,7 +82,7 @@ fn read_transcription(
 }
 
 fn read_analysis(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
-    let mut statement = connection.prepare_cached(include_str!("../sql/analysis.sql"))?;
+    let mut statement = connection.prepare_cached(sql!("analysis"))?;
     let latest = statement.query_row(named_params! { ":id": id }, |row| {
         cell::non_blank_text(row, "analysis_content")
     });

@@ -6,11 +6,11 @@ use vademecum_kit::model::{DraftBody, NoteDraft};
 use crate::cell;
 
 /// Lists the notes with their change marks and sizes.
-pub(crate) const LIST_SQL: &str = include_str!("../sql/notes.sql");
+pub(crate) const LIST_SQL: &str = sql!("notes");
 
 /// Reads a note; `None` if it no longer exists.
 pub(crate) fn read_note(connection: &Connection, id: &str) -> rusqlite::Result<Option<DraftBody>> {
-    let sql = include_str!("../sql/note.sql");
+    let sql = sql!("note");
     let note = connection.prepare_cached(sql)?.query_row(named_params! { ":id": id }, |row| {
         Ok(NoteDraft {
             title: cell::text(row, "title")?.unwrap_or_default(),

@@ -6,14 +6,14 @@ use vademecum_kit::model::{DraftBody, PromptDraft};
 use crate::cell;
 
 /// Lists the prompts with their change marks and sizes.
-pub(crate) const LIST_SQL: &str = include_str!("../sql/prompts.sql");
+pub(crate) const LIST_SQL: &str = sql!("prompts");
 
 /// Reads a prompt; `None` if it no longer exists.
 pub(crate) fn read_prompt(
     connection: &Connection,
     id: &str,
 ) -> rusqlite::Result<Option<DraftBody>> {
-    let sql = include_str!("../sql/prompt.sql");
+    let sql = sql!("prompt");
     let prompt = connection.prepare_cached(sql)?.query_row(named_params! { ":id": id }, |row| {
         Ok(PromptDraft {
             name: cell::text(row, "name")?.unwrap_or_default(),

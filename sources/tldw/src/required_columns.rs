@@ -120,7 +120,7 @@ pub(crate) fn find_missing_column(
         | Database::Embeddings
         | Database::Server => &[],
     };
-    let mut statement = connection.prepare(include_str!("../sql/columns.sql"))?;
+    let mut statement = connection.prepare(sql!("columns"))?;
     for (table, wanted) in tables {
         let names = statement.query_map([table], |row| row.get::<_, String>("name"))?;
         let there: HashSet<String> = names.collect::<rusqlite::Result<_>>()?;
