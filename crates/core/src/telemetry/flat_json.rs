@@ -3,13 +3,11 @@
 //! The JSON format of `tracing-subscriber` nests the fields of each span in a list, so searching
 //! for a request would require knowing its depth.
 
-use std::fmt::{self, Debug};
+use std::fmt;
 
 use serde_json::{Map, Value};
-use tracing::{
-    Event, Subscriber,
-    field::{Field, Visit},
-};
+use tracing::{Event, Subscriber};
+use tracing_serde::fields::AsMap as _;
 use tracing_subscriber::{
     fmt::{
         FmtContext, FormatEvent, FormatFields, FormattedFields,
@@ -42,7 +40,9 @@ where
             let known = known.and_then(|it| serde_json::from_str::<Map<String, Value>>(it).ok());
             fields.extend(known.unwrap_or_default());
         }
-        event.record(&mut FieldVisitor(&mut fields));
+        if let Ok(Value::Object(own)) = serde_json::to_value(event.field_map()) {
+            fields.extend(own);
+        }
         let message = fields.remove("message").unwrap_or_default();
         let mut time = String::new();
         SystemTime.format_time(&mut Writer::new(&mut time))?;
@@ -52,41 +52,6 @@ where
             write!(writer, ",{}:{value}", Value::String(name))?;
         }
         writeln!(writer, "}}")
-    }
-}
-
-/// Visitor that collects the fields of an event.
-struct FieldVisitor<'a>(&'a mut Map<String, Value>);
-
-impl FieldVisitor<'_> {
-    fn insert_field(&mut self, field: &Field, value: impl Into<Value>) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
-}
-
-impl Visit for FieldVisitor<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.insert_field(field, format!("{value:?}"));
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.insert_field(field, value);
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.insert_field(field, value);
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.insert_field(field, value);
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.insert_field(field, value);
-    }
-
-    fn record_f64(&mut self, field: &Field, value: f64) {
-        self.insert_field(field, value);
     }
 }
 
