@@ -15,7 +15,7 @@ use vademecum_kit::{
 
 use super::{
     atomic_write,
-    command::CommonOptions,
+    common::CommonOptions,
     manifest::{BackupFile, MANIFEST_FILE, Manifest},
     output::{self, format_count, print_line},
 };

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use zip::{CompressionMethod, DateTime, ZipWriter, write::SimpleFileOptions};
 
-use super::{command::CommonOptions, connect::LaunchCommand, output::print_line};
+use super::{common::CommonOptions, connect::LaunchCommand, output::print_line};
 use crate::{registry, tools::RegisteredTool};
 use vademecum_mcp::{ToolEffect, Toolset};
 

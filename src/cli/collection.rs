@@ -10,7 +10,7 @@ use vademecum_collections::SourceCounts;
 use vademecum_kit::model::{Deadline, Timestamp};
 
 use super::{
-    command::CommonOptions,
+    common::CommonOptions,
     import::progress_bar,
     output::{print_error, print_line, sanitize},
 };

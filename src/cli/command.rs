@@ -1,16 +1,14 @@
 //! Definition and dispatch of the command line.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::{
-    backup, bundle, check, collection, connect, demo, eval, explain, export, get, import, key, mcp,
+    backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain, export, get, import, key, mcp,
     output, profile, query, restore, schema, search, serve, sources, user,
 };
-use crate::app::App;
-use vademecum_core::{config::Settings, telemetry};
+use vademecum_core::telemetry;
 
 /// One server that holds what you know, and lets your AI agents find it.
 #[derive(Debug, Parser)]
@@ -30,24 +28,6 @@ Examples:
   vademecum connect cursor --write          let a client use it (also: claude-desktop, vscode, …)
   vademecum mcp                             serve one client over standard input and output
   vademecum search \"when does rye bread rise\"";
-
-/// Options that every command accepts.
-#[derive(Clone, Debug, clap::Args)]
-pub(super) struct CommonOptions {
-    /// Folder for databases and settings [default: the platform's folder for application data]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(super) data: Option<PathBuf>,
-    /// User whose library to use [default: local]
-    #[arg(long, global = true, value_name = "NAME")]
-    pub(super) user: Option<String>,
-    /// File with settings; config.example.toml lists all of them
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
-    /// Minimum level of messages logged to standard error: error, warn, info, debug or trace
-    /// [default: warn]
-    #[arg(long, global = true, value_name = "LEVEL")]
-    pub(super) log: Option<String>,
-}
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -100,28 +80,6 @@ enum Command {
     Key(key::KeyCommand),
     /// Measure search quality on a judged collection
     Eval(eval::Eval),
-}
-
-impl CommonOptions {
-    /// Loads the settings file and applies the options of the command line over it.
-    pub(super) fn load_settings(&self) -> Result<Settings> {
-        let mut settings = Settings::load(self.config.as_deref())?;
-        if let Some(data) = &self.data {
-            settings.storage.data = Some(data.clone());
-        }
-        if let Some(user) = &self.user {
-            settings.storage.user.clone_from(user);
-        }
-        if let Some(level) = &self.log {
-            settings.log.level.clone_from(level);
-        }
-        Ok(settings)
-    }
-
-    /// Creates the application from these settings.
-    pub(super) fn create_app(&self) -> Result<App> {
-        Ok(App::new(self.load_settings()?)?)
-    }
 }
 
 /// Parses the command line, runs the command and returns its exit code.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{
-    command::CommonOptions,
+    common::CommonOptions,
     output::print_line,
     profile::{ProfileAccess, report_failure},
 };

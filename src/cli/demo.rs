@@ -11,7 +11,7 @@ use serde_json::json;
 use vademecum_kit::model::SourceName;
 
 use super::{
-    command::CommonOptions,
+    common::CommonOptions,
     get::parse_tool_reply,
     import::{ImportOptions, import_files},
     output::{format_count, print_line},

@@ -19,7 +19,7 @@ use vademecum_kit::{
 
 use super::{
     atomic_write,
-    command::CommonOptions,
+    common::CommonOptions,
     import::progress_bar,
     output::{format_item_count as items_of, print_line},
 };

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use vademecum_kit::model::Uri;
 
-use super::{command::CommonOptions, output::print_line};
+use super::{common::CommonOptions, output::print_line};
 use crate::app::App;
 
 /// Print an item of the library

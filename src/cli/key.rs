@@ -8,7 +8,7 @@ use secrecy::ExposeSecret as _;
 use vademecum_kit::model::Timestamp;
 
 use super::{
-    command::CommonOptions,
+    common::CommonOptions,
     output::{print_error, print_line},
 };
 use vademecum_core::auth::{Accounts, KeyId, KeyRecord, KeyRequest, Right, UserId};

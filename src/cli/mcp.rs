@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 
-use super::{command::CommonOptions, serve::serve_http};
+use super::{common::CommonOptions, serve::serve_http};
 use crate::app::App;
 use vademecum_core::config::{ToolNames, Transport};
 

@@ -6,6 +6,7 @@ mod bundle;
 mod check;
 mod collection;
 mod command;
+mod common;
 mod connect;
 mod database;
 mod demo;

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::{
     atomic_write,
-    command::CommonOptions,
+    common::CommonOptions,
     diagnosis::{ProfileDiagnosis, ProfileFinding},
     output::{print_error, print_line, sanitize},
     probe,

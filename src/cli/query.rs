@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    command::CommonOptions,
+    common::CommonOptions,
     database::{print_json_envelope, read_statement, run_with_connection},
     output::{print_error, print_line},
     table_format,

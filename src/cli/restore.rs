@@ -16,7 +16,7 @@ use vademecum_kit::{
 
 use super::{
     atomic_write,
-    command::CommonOptions,
+    common::CommonOptions,
     manifest::Manifest,
     output::{format_count, print_line},
 };

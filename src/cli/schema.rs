@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    command::CommonOptions,
+    common::CommonOptions,
     database::{print_json_envelope, run_with_connection},
     explain::OutputFormat,
     output::{print_error, print_line, sanitize},

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{command::CommonOptions, get::call_tool, output::print_line};
+use super::{common::CommonOptions, get::call_tool, output::print_line};
 
 /// Search the library
 #[derive(Debug, clap::Args)]

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::{command::CommonOptions, output::print_error};
+use super::{common::CommonOptions, output::print_error};
 use crate::app::App;
 use vademecum_core::config::{Settings, ToolNames};
 

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::{Context, Result};
 
 use super::{
-    command::CommonOptions,
+    common::CommonOptions,
     output::{format_count, print_line, sanitize},
 };
 use vademecum_import::{ImportOutcome, LedgerEntry};

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::{
-    command::CommonOptions,
+    common::CommonOptions,
     output::{format_count, print_line},
 };
 use vademecum_core::auth::UserId;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     app::App,
-    cli::{backup::list_users, command::CommonOptions, output::print_line},
+    cli::{backup::list_users, common::CommonOptions, output::print_line},
     collections::CollectionRecord,
 };
 use vademecum_core::auth::UserId;

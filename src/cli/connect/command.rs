@@ -10,7 +10,7 @@ use super::{
     entry::ServerEntry,
     target::{ClientTarget, CurrentSettings, OwnIdentity, not_changed_context},
 };
-use crate::cli::{command::CommonOptions, output::print_line};
+use crate::cli::{common::CommonOptions, output::print_line};
 
 /// Connect a client to this server
 #[derive(Debug, clap::Args)]

@@ -9,7 +9,7 @@ use super::{
     entry::EntryName,
     target::{ClientTarget, CurrentSettings, OwnIdentity, not_changed_context},
 };
-use crate::cli::{command::CommonOptions, output::print_line};
+use crate::cli::{common::CommonOptions, output::print_line};
 
 /// Remove this server from a client's settings
 #[derive(Debug, clap::Args)]

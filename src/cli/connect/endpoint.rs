@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::cli::command::CommonOptions;
+use crate::cli::common::CommonOptions;
 use vademecum_core::config;
 
 /// Endpoint through which a client reaches this server.

@@ -12,7 +12,7 @@ use super::{
     entry::{EntryName, ServerEntry},
     file::SettingsFile,
 };
-use crate::cli::{command::CommonOptions, output::print_line};
+use crate::cli::{common::CommonOptions, output::print_line};
 
 /// Options that select a client and an entry in its settings.
 #[derive(Debug, clap::Args)]

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     app::App,
     cli::{
-        command::CommonOptions,
+        common::CommonOptions,
         get::{parse_tool_reply, tool_call_message},
         import::progress_bar,
         output::{print_error, print_line},

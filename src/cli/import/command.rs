@@ -14,7 +14,7 @@ use super::{
 
 use crate::{
     actors::Library,
-    cli::{command::CommonOptions, output::print_line},
+    cli::{common::CommonOptions, output::print_line},
 };
 
 /// Import files

@@ -1,0 +1,48 @@
+//! Options that every command accepts, and the settings and application made from them.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::app::App;
+use vademecum_core::config::Settings;
+
+/// Options that every command accepts.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct CommonOptions {
+    /// Folder for databases and settings [default: the platform's folder for application data]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
+    /// User whose library to use [default: local]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(super) user: Option<String>,
+    /// File with settings; config.example.toml lists all of them
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Minimum level of messages logged to standard error: error, warn, info, debug or trace
+    /// [default: warn]
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(super) log: Option<String>,
+}
+
+impl CommonOptions {
+    /// Loads the settings file and applies the options of the command line over it.
+    pub(super) fn load_settings(&self) -> Result<Settings> {
+        let mut settings = Settings::load(self.config.as_deref())?;
+        if let Some(data) = &self.data {
+            settings.storage.data = Some(data.clone());
+        }
+        if let Some(user) = &self.user {
+            settings.storage.user.clone_from(user);
+        }
+        if let Some(level) = &self.log {
+            settings.log.level.clone_from(level);
+        }
+        Ok(settings)
+    }
+
+    /// Creates the application from these settings.
+    pub(super) fn create_app(&self) -> Result<App> {
+        Ok(App::new(self.load_settings()?)?)
+    }
+}
