@@ -11,6 +11,7 @@ pub mod app;
 pub mod cli;
 pub mod collections;
 pub mod registry;
+mod services;
 pub mod tools;
 pub mod transport;
 

@@ -17,9 +17,10 @@ use super::{
     atomic_write,
     common::CommonOptions,
     manifest::{BackupFile, MANIFEST_FILE, Manifest},
-    output::{self, format_count, print_line},
+    output::print_line,
 };
 use crate::registry;
+use crate::services::text::{format_count, format_item_count};
 use vademecum_core::auth::UserId;
 
 /// Maximum time to count the items of one source.
@@ -82,7 +83,7 @@ impl Backup {
             for (user, items) in &manifest.items {
                 let counts: Vec<_> = items
                     .iter()
-                    .map(|(source, count)| output::format_item_count(*count, *source))
+                    .map(|(source, count)| format_item_count(*count, *source))
                     .collect();
                 print_line(&format!("{user}: {}", counts.join(", ")));
             }

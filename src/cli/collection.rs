@@ -11,12 +11,13 @@ use vademecum_kit::model::{Deadline, Timestamp};
 
 use super::{
     common::CommonOptions,
-    import::progress_bar,
-    output::{print_error, print_line, sanitize},
+    output::{print_error, print_line},
+    progress::progress_bar,
 };
 use crate::{
     app::App,
     collections::{CollectionPlan, CollectionRecord, CollectionSpec, SyncReport},
+    services::text::sanitize,
 };
 use vademecum_core::{
     auth::{AccessTag, UserId},

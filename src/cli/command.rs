@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::{
-    backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain, export, get, import, key, mcp,
-    output, profile, query, restore, schema, search, serve, sources, user,
+    backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain, export,
+    get, import, key, mcp, output, profile, query, restore, schema, search, serve, sources, user,
 };
 use vademecum_core::telemetry;
 

@@ -11,13 +11,16 @@ use serde_json::json;
 use vademecum_kit::model::SourceName;
 
 use super::{
-    common::CommonOptions,
-    get::parse_tool_reply,
-    import::{ImportOptions, import_files},
-    output::{format_count, print_line},
+    common::CommonOptions, get::parse_tool_reply, output::print_line, progress::progress_callback,
     search,
 };
-use crate::app::App;
+use crate::{
+    app::App,
+    services::{
+        import::{ImportOptions, import_files},
+        text::format_count,
+    },
+};
 use vademecum_core::config::{Auth, Settings};
 
 /// Query that the demo runs.
@@ -111,9 +114,9 @@ async fn import_demo_library(app: &App, folder: &Path) -> Result<()> {
             paths.push(path);
         }
         let files = format_count(paths.len(), "file");
-        let wish =
+        let options =
             ImportOptions { kind: Some(source), paths, dry_run: false, follow_deletions: false };
-        let items = import_files(&library, &wish).await?.items();
+        let items = import_files(&library, &options, &progress_callback()).await?.items();
         print_line(&format!("{source}: {items} from {files}"));
     }
     Ok(())

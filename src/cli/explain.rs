@@ -8,8 +8,9 @@ use serde_json::json;
 use super::{
     common::CommonOptions,
     database::{print_json_envelope, read_statement, run_with_connection},
-    output::{print_line, sanitize},
+    output::print_line,
 };
+use crate::services::text::sanitize;
 use vademecum_sql::{
     ProfileConnection,
     plan::{ExplainOptions, PlanBody, PlanFormat, QueryPlan, explain_query},

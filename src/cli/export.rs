@@ -17,13 +17,9 @@ use vademecum_kit::{
     store::{Reader, Store, first_origins},
 };
 
-use super::{
-    atomic_write,
-    common::CommonOptions,
-    import::progress_bar,
-    output::{format_item_count as items_of, print_line},
-};
+use super::{atomic_write, common::CommonOptions, output::print_line, progress::progress_bar};
 use crate::registry;
+use crate::services::text::format_item_count as items_of;
 use vademecum_import::exported;
 
 /// Maximum time to export one source.

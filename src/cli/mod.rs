@@ -22,6 +22,7 @@ mod mcp;
 mod output;
 mod probe;
 mod profile;
+mod progress;
 mod query;
 mod restore;
 mod schema;

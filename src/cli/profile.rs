@@ -19,9 +19,10 @@ use super::{
     atomic_write,
     common::CommonOptions,
     diagnosis::{ProfileDiagnosis, ProfileFinding},
-    output::{print_error, print_line, sanitize},
+    output::{print_error, print_line},
     probe,
 };
+use crate::services::text::sanitize;
 use vademecum_core::{
     auth::{Principal, local_principal},
     config::{self, PassphraseSource, Settings},

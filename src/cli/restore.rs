@@ -14,12 +14,8 @@ use vademecum_kit::{
     store::{Store, create_private_folder, database_files},
 };
 
-use super::{
-    atomic_write,
-    common::CommonOptions,
-    manifest::Manifest,
-    output::{format_count, print_line},
-};
+use super::{atomic_write, common::CommonOptions, manifest::Manifest, output::print_line};
+use crate::services::text::format_count;
 
 /// Restore a backup
 #[derive(Debug, clap::Args)]

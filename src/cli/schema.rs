@@ -10,8 +10,9 @@ use super::{
     common::CommonOptions,
     database::{print_json_envelope, run_with_connection},
     explain::OutputFormat,
-    output::{print_error, print_line, sanitize},
+    output::{print_error, print_line},
 };
+use crate::services::text::sanitize;
 use vademecum_sql::{
     ProfileConnection,
     keys::{self, ForeignKey, Index},

@@ -4,10 +4,8 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
 
-use super::{
-    common::CommonOptions,
-    output::{format_count, print_line, sanitize},
-};
+use super::{common::CommonOptions, output::print_line};
+use crate::services::text::{format_count, sanitize};
 use vademecum_import::{ImportOutcome, LedgerEntry};
 
 /// Show the import status of each file

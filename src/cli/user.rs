@@ -5,10 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{
-    common::CommonOptions,
-    output::{format_count, print_line},
-};
+use super::{common::CommonOptions, output::print_line};
+use crate::services::text::format_count;
 use vademecum_core::auth::UserId;
 
 /// Add and list the users of a multi-user server

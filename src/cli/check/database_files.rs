@@ -14,7 +14,7 @@ use vademecum_kit::store::{
 };
 
 use super::{clock, finding::CheckFindings};
-use crate::{actors::error_chain, cli::output::format_count, registry};
+use crate::{actors::error_chain, registry, services::text::format_count};
 use vademecum_import::{ImportOutcome, Ledger, LedgerEntry};
 
 /// Remedy for damaged derived data.

@@ -10,7 +10,7 @@ use vademecum_kit::model::{
 };
 
 use super::judged_collection::CorpusDocument;
-use crate::{actors::Library, cli::import::progress_bar};
+use crate::{actors::Library, cli::progress::progress_bar};
 use vademecum_import::digest;
 
 /// Version of the conversion from documents to drafts. Increment it when a document becomes a

@@ -25,8 +25,8 @@ use crate::{
     cli::{
         common::CommonOptions,
         get::{parse_tool_reply, tool_call_message},
-        import::progress_bar,
         output::{print_error, print_line},
+        progress::progress_bar,
     },
     tools::SearchModeInput,
 };

@@ -1,20 +1,22 @@
 //! `vademecum import`.
 
-use std::{fmt::Write, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail};
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use vademecum_kit::model::SourceName;
+use vademecum_tldw::TldwUser;
 
 use super::{
-    run::{ImportOptions, import_files},
-    summary::ImportSummary,
-    tldw, watch,
+    common::CommonOptions,
+    output::{print_error, print_line},
+    progress::{progress_bar, progress_callback},
 };
-
 use crate::{
     actors::Library,
-    cli::{common::CommonOptions, output::print_line},
+    services::import::{
+        ImportOptions, ImportSummary, TargetUser, WatchEvent, copy_folders, import_files,
+        watch_files,
+    },
 };
 
 /// Import files
@@ -42,7 +44,7 @@ file is ever changed. `vademecum sources` shows the import status of each.
 Exit codes: 0 if the library has any of the items afterwards, 1 if nothing could be
 read."
 )]
-pub(crate) struct Import {
+pub(super) struct Import {
     /// Type of the imported items (optional), then files and folders
     #[arg(required = true, value_name = "KIND OR PATH")]
     named: Vec<PathBuf>,
@@ -62,22 +64,39 @@ pub(crate) struct Import {
 }
 
 impl Import {
-    pub(crate) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         if let [first, folders @ ..] = self.named.as_slice()
             && first.as_os_str() == "tldw"
             && !folders.is_empty()
         {
             return self.import_tldw(common, folders).await;
         }
-        let wish = self.import_options()?;
+        let options = self.import_options()?;
         let app = common.create_app()?;
         let library = app.library();
         if self.watch {
-            watch::watch_files(&library, &wish, |summary| self.print_report(summary)).await?;
+            self.watch(&library, &options).await?;
             return Ok(ExitCode::SUCCESS);
         }
-        let summary = import_files(&library, &wish).await?;
+        let summary = import_files(&library, &options, &progress_callback()).await?;
         self.finish_import(&library, &summary).await
+    }
+
+    /// Imports the files and their changes until Ctrl-C.
+    async fn watch(&self, library: &Library, options: &ImportOptions) -> Result<()> {
+        let interrupted = async {
+            if let Err(error) = tokio::signal::ctrl_c().await {
+                tracing::warn!(%error, "cannot wait for Ctrl-C");
+            }
+        };
+        watch_files(library, options, &progress_callback(), interrupted, |event| match event {
+            WatchEvent::Imported(summary) => self.print_report(summary),
+            WatchEvent::Watching => {
+                print_error("watching for changes; press Ctrl-C to stop");
+                Ok(())
+            }
+        })
+        .await
     }
 
     /// Copies the databases of tldw users.
@@ -87,10 +106,15 @@ impl Import {
         }
         let app = common.create_app()?;
         let own = app.settings().storage.named_user();
-        let user =
-            tldw::TargetUser { requested_user: self.tldw_user.as_deref(), library_user: own };
+        let user = TargetUser { requested_user: self.tldw_user.as_deref(), library_user: own };
         let library = app.library();
-        let summary = tldw::copy_folders(&library, folders, user, self.json).await?;
+        let print_user = |user: &TldwUser| {
+            if !self.json {
+                print_line(&format!("tldw: user {} in {}", user.id(), user.folder().display()));
+            }
+        };
+        let progress = progress_callback();
+        let summary = copy_folders(&library, folders, user, &progress, print_user).await?;
         self.finish_import(&library, &summary).await
     }
 
@@ -121,7 +145,8 @@ impl Import {
                 if self.watch { serde_json::to_string } else { serde_json::to_string_pretty };
             print_line(&write(summary)?);
         } else {
-            summary.print_report();
+            summary.format_problems().iter().for_each(|line| print_error(line));
+            summary.format_report().iter().for_each(|line| print_line(line));
         }
         Ok(())
     }
@@ -157,39 +182,15 @@ impl Import {
     }
 }
 
-/// Creates a progress bar. It is visible only if standard error is a terminal.
-pub(crate) fn progress_bar(count: usize, things: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new(u64::try_from(count).unwrap_or(0)).with_message(things);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}  {rate}  {eta} left");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.with_style(style.with_key("rate", |state: &ProgressState, line: &mut dyn Write| {
-        // A line that cannot be written is not shown.
-        line.write_str(&format_rate(state.per_sec())).ok();
-    }))
-}
-
-/// Formats a rate per second: with one decimal place below 10, without above.
-fn format_rate(per_second: f64) -> String {
-    if per_second < 10.0 { format!("{per_second:.1}/s") } else { format!("{per_second:.0}/s") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parse_options(words: &[&str]) -> Result<(Option<SourceName>, usize)> {
         let named = words.iter().map(PathBuf::from).collect();
-        let wish = Import { named, dry_run: false, watch: false, tldw_user: None, json: false }
+        let options = Import { named, dry_run: false, watch: false, tldw_user: None, json: false }
             .import_options()?;
-        Ok((wish.kind, wish.paths.len()))
-    }
-
-    #[test]
-    fn rate_is_rounded() {
-        assert_eq!(
-            [0.0, 4.26, 92.9004, 1234.5].map(format_rate),
-            ["0.0/s", "4.3/s", "93/s", "1234/s"]
-        );
+        Ok((options.kind, options.paths.len()))
     }
 
     #[test]

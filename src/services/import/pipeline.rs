@@ -9,7 +9,6 @@ use std::{
     thread,
 };
 
-use anyhow::{Context, Result};
 use futures_util::{StreamExt, stream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use vademecum_kit::{
@@ -17,8 +16,11 @@ use vademecum_kit::{
     source::SourceError,
 };
 
-use super::{command::progress_bar, summary::ImportSummary};
-use crate::actors::{Library, SourceHandle, error_chain};
+use super::{error::ImportError, summary::ImportSummary};
+use crate::{
+    actors::{Library, SourceHandle, error_chain},
+    services::progress::{ProgressCallback, ProgressCounter},
+};
 use vademecum_import::{
     self as import, FileEntry, FileStamp, ImportAttempt, ImportOutcome, Importer, Ledger,
     LedgerEntry, Problem,
@@ -50,16 +52,20 @@ pub(crate) struct ImportOptions {
 
 /// Imports files and returns a summary. Files that have not changed since the last import are not
 /// read.
-pub(crate) async fn import_files(library: &Library, wish: &ImportOptions) -> Result<ImportSummary> {
-    let listing = import::walk_files(&wish.paths);
+pub(crate) async fn import_files(
+    library: &Library,
+    options: &ImportOptions,
+    progress: &ProgressCallback,
+) -> Result<ImportSummary, ImportError> {
+    let listing = import::walk_files(&options.paths);
     let ledger = library.ledger();
-    let mut summary = ImportSummary::new(wish.dry_run);
+    let mut summary = ImportSummary::new(options.dry_run);
     for problem in listing.skipped {
         summary.add_skipped(&problem.place, String::new(), problem.reason);
     }
-    let mut known = known_entries(&ledger, &listing.named_paths, wish.kind)?;
+    let mut known = known_entries(&ledger, &listing.named_paths, options.kind)?;
     // An empty folder is most likely a file system that is not mounted, so nothing is removed.
-    let follows = wish.follow_deletions && !listing.files.is_empty();
+    let follows = options.follow_deletions && !listing.files.is_empty();
     let mut changed = Vec::new();
     for found in listing.files {
         let state = FileStamp::from_path(&found.path).unwrap_or_default();
@@ -68,15 +74,9 @@ pub(crate) async fn import_files(library: &Library, wish: &ImportOptions) -> Res
             _ => changed.push((found, state.size)),
         }
     }
-    let intake = ImportJob {
-        library,
-        ledger,
-        options: wish,
-        follows_deletions: follows,
-        deleted: known,
-        summary,
-    };
-    let summary = intake.run(changed).await?;
+    let job =
+        ImportJob { library, ledger, options, follows_deletions: follows, deleted: known, summary };
+    let summary = job.run(changed, progress).await?;
     for store in library.stores().iter().filter(|store| store.path().exists()) {
         store.checkpoint()?;
     }
@@ -88,7 +88,7 @@ fn known_entries(
     ledger: &Ledger,
     named: &[PathBuf],
     kind: Option<SourceName>,
-) -> Result<HashMap<PathBuf, LedgerEntry>> {
+) -> Result<HashMap<PathBuf, LedgerEntry>, ImportError> {
     let mut known = HashMap::new();
     for path in named {
         let below = ledger.entries_below(path)?.into_iter().filter(|entry| entry.asked == kind);
@@ -120,27 +120,35 @@ struct ImportBatch {
 }
 
 impl ImportJob<'_> {
-    async fn run(mut self, files: Vec<(FileEntry, u64)>) -> Result<ImportSummary> {
-        let bar = progress_bar(files.len(), "files");
+    async fn run(
+        mut self,
+        files: Vec<(FileEntry, u64)>,
+        progress: &ProgressCallback,
+    ) -> Result<ImportSummary, ImportError> {
+        let mut counter = ProgressCounter::start(progress, "files", files.len());
         let mut readings = read_ahead(self.options.kind, files);
         let mut batch = ImportBatch::default();
         while let Some((read, room)) = readings.recv().await {
             // Releases the read-ahead budget of this file.
             drop(room);
-            bar.inc(1);
+            counter.advance();
             self.add_to_batch(read, &mut batch).await?;
             if batch.drafts >= MAX_BATCH_DRAFTS || batch.bytes >= MAX_BATCH_BYTES {
                 self.save_batch(std::mem::take(&mut batch)).await?;
             }
         }
         self.save_batch(batch).await?;
-        bar.finish_and_clear();
+        drop(counter);
         self.handle_deleted().await?;
         Ok(self.summary.finish())
     }
 
     /// Adds a file that has been read to the batch.
-    async fn add_to_batch(&mut self, read: ImportAttempt, batch: &mut ImportBatch) -> Result<()> {
+    async fn add_to_batch(
+        &mut self,
+        read: ImportAttempt,
+        batch: &mut ImportBatch,
+    ) -> Result<(), ImportError> {
         self.summary.add_read_bytes(read.stamp.size);
         let source = read.importer.map(Importer::source);
         let mut entry = LedgerEntry::new(read.file.path, self.options.kind, read.file.root);
@@ -158,7 +166,9 @@ impl ImportJob<'_> {
                 Vec::new()
             }
         };
-        if let Some(before) = self.find_renamed(&entry) {
+        if let Some(source) = source
+            && let Some(before) = self.find_renamed(&entry)
+        {
             let (from, to) = (file_origin(&before.path), file_origin(&entry.path));
             if self.options.dry_run {
                 for draft in &mut drafts {
@@ -166,7 +176,7 @@ impl ImportJob<'_> {
                     draft.digest.clear();
                 }
             } else {
-                self.source_handle(entry.source)?.rename_origin(from, to).await?;
+                self.source_handle(source)?.rename_origin(from, to).await?;
                 batch.renamed.push(before);
             }
         }
@@ -187,7 +197,7 @@ impl ImportJob<'_> {
     }
 
     /// Saves a batch and records the outcome of its files in the ledger.
-    async fn save_batch(&mut self, mut batch: ImportBatch) -> Result<()> {
+    async fn save_batch(&mut self, mut batch: ImportBatch) -> Result<(), ImportError> {
         for source in SourceName::ALL {
             let (mut owners, mut drafts) = (Vec::new(), Vec::new());
             for (file, (entry, read)) in batch.files.iter_mut().enumerate() {
@@ -236,12 +246,12 @@ impl ImportJob<'_> {
         &self,
         source: SourceName,
         drafts: Vec<Draft>,
-    ) -> Result<Vec<Result<SaveOutcome, SourceError>>> {
+    ) -> Result<Vec<Result<SaveOutcome, SourceError>>, ImportError> {
         let count = drafts.len();
         if count == 0 {
             return Ok(Vec::new());
         }
-        let handle = self.source_handle(Some(source))?;
+        let handle = self.source_handle(source)?;
         let answers = if self.options.dry_run {
             handle.dry_run(drafts).await?
         } else {
@@ -249,14 +259,14 @@ impl ImportJob<'_> {
         };
         if answers.len() < count {
             // The source failed as a whole, so its error is reported once.
-            answers.into_iter().collect::<Result<Vec<_>, _>>().context("nothing can be saved")?;
+            answers.into_iter().collect::<Result<Vec<_>, _>>().map_err(ImportError::Save)?;
             return Ok(Vec::new());
         }
         Ok(answers)
     }
 
     /// Reports deleted files. Their items are kept, unless deletions are followed.
-    async fn handle_deleted(&mut self) -> Result<()> {
+    async fn handle_deleted(&mut self) -> Result<(), ImportError> {
         let mut gone: Vec<LedgerEntry> = std::mem::take(&mut self.deleted).into_values().collect();
         gone.sort_by(|one, other| one.path.cmp(&other.path));
         let (mut missing, mut forgotten) = (Vec::new(), Vec::new());
@@ -281,12 +291,13 @@ impl ImportJob<'_> {
 
     /// Removes the items of a file and returns `true` if there were any. Items of an export file
     /// are kept: they belong to the exporting service and not to the file.
-    async fn remove_items(&self, entry: &LedgerEntry) -> Result<bool> {
-        Ok(self.source_handle(entry.source)?.remove_origin(file_origin(&entry.path)).await? > 0)
+    async fn remove_items(&self, entry: &LedgerEntry) -> Result<bool, ImportError> {
+        let Some(source) = entry.source else { return Ok(false) };
+        Ok(self.source_handle(source)?.remove_origin(file_origin(&entry.path)).await? > 0)
     }
 
-    fn source_handle(&self, source: Option<SourceName>) -> Result<&SourceHandle> {
-        source.and_then(|it| self.library.source(it)).context("source is not available")
+    fn source_handle(&self, source: SourceName) -> Result<&SourceHandle, ImportError> {
+        self.library.source(source).ok_or(ImportError::MissingSource(source))
     }
 }
 

@@ -6,12 +6,11 @@ use std::{
     time::Instant,
 };
 
-use indicatif::DecimalBytes;
 use serde::Serialize;
 use vademecum_kit::model::{SaveOutcome, SourceName};
 use vademecum_tldw::SyncSummary;
 
-use crate::cli::output::{format_count, print_error, print_line, sanitize};
+use crate::services::text::{format_bytes, format_count, sanitize};
 use vademecum_import::{ImportOutcome, LedgerEntry, Problem};
 
 /// Maximum number of files in one folder, skipped for the same reason, that are listed one by one.
@@ -232,32 +231,33 @@ impl ImportSummary {
         self.items.total()
     }
 
-    pub(super) fn is_failure(&self) -> bool {
+    /// Returns `true` if no item was imported although there were files.
+    pub(crate) fn is_failure(&self) -> bool {
         self.items() == 0 && !self.skipped.is_empty()
     }
 
-    pub(super) fn print_report(&self) {
-        for alike in self.skipped.chunk_by(SkippedEntry::is_same_kind) {
-            for line in format_skipped(alike) {
-                print_error(&sanitize(&line));
-            }
-        }
-        for path in &self.missing {
-            let path = path.display();
-            print_error(&sanitize(&format!(
-                "missing {path}: file was deleted; its items are kept"
-            )));
-        }
+    /// Returns a line for each skipped or deleted file, for standard error.
+    pub(crate) fn format_problems(&self) -> Vec<String> {
+        let skipped = self.skipped.chunk_by(SkippedEntry::is_same_kind).flat_map(format_skipped);
+        let missing = self.missing.iter().map(|path| {
+            format!("missing {}: file was deleted; its items are kept", path.display())
+        });
+        skipped.chain(missing).map(|line| sanitize(&line)).collect()
+    }
+
+    /// Returns the lines of the report: changed files, counts per source, and totals.
+    pub(crate) fn format_report(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         for path in &self.removed {
-            print_line(&sanitize(&format!("removed {}: file was deleted", path.display())));
+            lines.push(sanitize(&format!("removed {}: file was deleted", path.display())));
         }
-        for (path, what) in &self.named {
-            print_line(&sanitize(&format!("{what} {}", path.display())));
+        for (path, change) in &self.named {
+            lines.push(sanitize(&format!("{change} {}", path.display())));
         }
-        let told = self.sources.iter().filter(|(_, it)| it.items.total() > 0);
-        for (source, SourceSummary { items, formats }) in told {
+        let non_empty = self.sources.iter().filter(|(_, it)| it.items.total() > 0);
+        for (source, SourceSummary { items, formats }) in non_empty {
             let formats: Vec<&str> = formats.iter().map(String::as_str).collect();
-            print_line(&format!(
+            lines.push(format!(
                 "{source}: {} new, {} updated, {} unchanged, read as {}",
                 items.new,
                 items.updated,
@@ -265,18 +265,23 @@ impl ImportSummary {
                 formats.join(", ")
             ));
         }
+        lines.push(self.format_totals());
+        lines
+    }
+
+    fn format_totals(&self) -> String {
         let passed = match self.passed {
             0 => String::new(),
             passed => format!(", {passed} not supported"),
         };
-        print_line(&format!(
+        format!(
             "{}{}, {} skipped{passed}; {} read in {:.1} s",
             if self.dry_run { "dry run, nothing saved: " } else { "" },
             format_count(self.files, "file"),
             self.skipped.len(),
-            DecimalBytes(self.bytes),
+            format_bytes(self.bytes),
             self.seconds,
-        ));
+        )
     }
 }
 

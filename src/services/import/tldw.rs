@@ -1,15 +1,17 @@
-//! `vademecum import tldw`: copies the databases of a tldw user.
+//! Copies the databases of a tldw user into a library.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use anyhow::{Context, Result, bail};
 use vademecum_kit::{model::SourceName, store::Database};
 use vademecum_tldw::{TldwError, TldwUser, find_user};
 
-use super::{command::progress_bar, summary::ImportSummary};
+use super::{error::ImportError, summary::ImportSummary};
 use crate::{
     actors::{Library, error_chain},
-    cli::output::print_line,
+    services::progress::{Progress, ProgressCallback},
 };
 
 /// Sources in copy order: characters come before the conversations that refer to them.
@@ -26,11 +28,11 @@ const FORMAT_NAME: &str = "tldw databases";
 
 /// Selection of the tldw user whose databases are copied.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TargetUser<'a> {
-    /// User given on the command line.
-    pub(super) requested_user: Option<&'a str>,
+pub(crate) struct TargetUser<'a> {
+    /// User that the caller named.
+    pub(crate) requested_user: Option<&'a str>,
     /// User of the target library, if named: the default if the directory has several users.
-    pub(super) library_user: Option<&'a str>,
+    pub(crate) library_user: Option<&'a str>,
 }
 
 impl TargetUser<'_> {
@@ -44,20 +46,20 @@ impl TargetUser<'_> {
     }
 }
 
-/// Copies the databases of the selected user from each folder.
-pub(super) async fn copy_folders(
+/// Copies the databases of the selected user from each folder. `on_user` receives each user before
+/// the copy.
+pub(crate) async fn copy_folders(
     library: &Library,
     folders: &[PathBuf],
     user: TargetUser<'_>,
-    json: bool,
-) -> Result<ImportSummary> {
+    progress: &ProgressCallback,
+    on_user: impl Fn(&TldwUser),
+) -> Result<ImportSummary, ImportError> {
     let mut summary = ImportSummary::new(false);
     for folder in folders {
         let user = user.find_user(folder)?;
-        if !json {
-            print_line(&format!("tldw: user {} in {}", user.id(), user.folder().display()));
-        }
-        copy_user(library, &user, &mut summary).await?;
+        on_user(&user);
+        copy_user(library, &user, &mut summary, progress).await?;
     }
     for store in library.stores().iter().filter(|store| store.path().exists()) {
         store.checkpoint()?;
@@ -65,24 +67,25 @@ pub(super) async fn copy_folders(
     Ok(summary.finish())
 }
 
-async fn copy_user(library: &Library, user: &TldwUser, summary: &mut ImportSummary) -> Result<()> {
+async fn copy_user(
+    library: &Library,
+    user: &TldwUser,
+    summary: &mut ImportSummary,
+    progress: &ProgressCallback,
+) -> Result<(), ImportError> {
     for file in Database::ALL.into_iter().filter_map(|database| user.database_path(database)) {
         summary.count_database(file.metadata().map_or(0, |about| about.len()));
     }
     let path = user.folder().display();
     for name in COPY_ORDER {
-        let source = library.source(name).context("source is not available")?;
-        if let Err(refusal) = source.check_writable() {
-            bail!("{refusal}");
-        }
-        let bar = progress_bar(0, "items");
-        let shown = bar.clone();
-        let copied = source.copy_from_tldw(user.clone(), move |done, of| {
-            shown.set_length(of as u64);
-            shown.set_position(done as u64);
+        let source = library.source(name).ok_or(ImportError::MissingSource(name))?;
+        source.check_writable()?;
+        let report = Arc::clone(progress);
+        let copied = source.copy_from_tldw(user.clone(), move |done, total| {
+            report(Progress { things: "items", done, total });
         });
         let copied = copied.await;
-        bar.finish_and_clear();
+        progress(Progress { things: "items", done: 0, total: 0 });
         match copied {
             Ok(copied) => {
                 summary.count_copied(name, &copied, FORMAT_NAME);

@@ -1,0 +1,14 @@
+//! Imports files, and copies the databases of tldw users, into a library.
+//!
+//! Start with `pipeline`.
+
+mod error;
+mod pipeline;
+mod summary;
+mod tldw;
+mod watch;
+
+pub(crate) use pipeline::{ImportOptions, import_files};
+pub(crate) use summary::ImportSummary;
+pub(crate) use tldw::{TargetUser, copy_folders};
+pub(crate) use watch::{WatchEvent, watch_files};
