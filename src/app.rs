@@ -20,7 +20,7 @@ use crate::{
     transport::{self, ConnectionCount, ServerState},
 };
 use vademecum_core::{
-    auth::{Accounts, AuthError, Authenticator, Principal, UserId, UserIdError, local_principal},
+    auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, local_principal},
     config::{AuthMode, ConfigError, Settings, ToolNames, Tools},
     telemetry::{ExporterError, Metrics, MetricsError, Monitor, SpanExporter},
 };
@@ -216,14 +216,9 @@ impl App {
         self.user_registry.library(&self.principal)
     }
 
-    /// Returns the library of any user of this server. For commands that the local user runs.
-    pub fn library_of(&self, user: &UserId) -> Library {
-        self.user_registry.library(&local_principal(user.clone()))
-    }
-
-    /// Returns the folder of a user's library.
-    pub fn library_folder(&self, user: &UserId) -> PathBuf {
-        self.user_registry.library_folder(user)
+    /// Returns the libraries of the users.
+    pub fn user_registry(&self) -> &UserRegistry {
+        &self.user_registry
     }
 
     /// Returns the catalogue of collections.

@@ -1,7 +1,6 @@
 //! `vademecum backup`.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
@@ -14,13 +13,13 @@ use vademecum_kit::{
 };
 
 use super::{
-    atomic_write,
     common::CommonOptions,
     manifest::{BackupFile, MANIFEST_FILE, Manifest},
     output::print_line,
 };
 use crate::registry;
 use crate::services::text::{format_count, format_item_count};
+use crate::services::{atomic_write, library_folders};
 use vademecum_core::auth::UserId;
 
 /// Maximum time to count the items of one source.
@@ -53,8 +52,11 @@ impl Backup {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let settings = common.load_settings()?;
         let data = settings.storage.data_folder()?;
-        let users =
-            if self.all_users { list_users(&data)? } else { vec![settings.storage.user.parse()?] };
+        let users = if self.all_users {
+            library_folders::list_users(&data)?
+        } else {
+            vec![settings.storage.user.parse()?]
+        };
         let target = atomic_write::prepare_target(&self.folder)?;
         if !atomic_write::is_absent_or_empty(&target) {
             bail!("{} exists already; choose another folder", self.folder.display());
@@ -92,21 +94,6 @@ impl Backup {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Returns all users who have a library, sorted.
-pub(super) fn list_users(data: &Path) -> Result<Vec<UserId>> {
-    let folder = data.join("users");
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let failed = || format!("cannot read the folder {}", folder.display());
-    let mut users = Vec::new();
-    for entry in fs::read_dir(&folder).with_context(failed)? {
-        users.extend(entry.with_context(failed)?.file_name().to_string_lossy().parse::<UserId>());
-    }
-    users.sort();
-    Ok(users)
 }
 
 /// Backs up the databases of one user, and counts the items in the copies.

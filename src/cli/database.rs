@@ -37,10 +37,10 @@ async fn connect(common: &CommonOptions, profile: Option<&str>) -> Result<Profil
         Some(name) => vec![name.to_owned()],
         None => settings.profiles.keys().map(|name| name.as_str().to_owned()).collect(),
     };
-    let pool =
+    let access =
         ProfileAccess::open(settings, &needed.iter().map(String::as_str).collect::<Vec<_>>())?;
-    let databases = Databases::new(pool.profiles);
-    Ok(databases.connect(&pool.owner, profile).await?)
+    let databases = Databases::new(access.profiles);
+    Ok(databases.connect(&access.owner, profile).await?)
 }
 
 /// Prints `data` in the same JSON envelope as the tool `query`.

@@ -17,8 +17,9 @@ use vademecum_kit::{
     store::{Reader, Store, first_origins},
 };
 
-use super::{atomic_write, common::CommonOptions, output::print_line, progress::progress_bar};
+use super::{common::CommonOptions, output::print_line, progress::progress_bar};
 use crate::registry;
+use crate::services::atomic_write;
 use crate::services::text::format_item_count as items_of;
 use vademecum_import::exported;
 

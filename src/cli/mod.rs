@@ -1,6 +1,5 @@
 //! The command line. Each command is a file; a large command is a folder.
 
-mod atomic_write;
 mod backup;
 mod bundle;
 mod check;
@@ -10,7 +9,6 @@ mod common;
 mod connect;
 mod database;
 mod demo;
-mod diagnosis;
 mod eval;
 mod explain;
 mod export;
@@ -20,7 +18,6 @@ mod key;
 mod manifest;
 mod mcp;
 mod output;
-mod probe;
 mod profile;
 mod progress;
 mod query;

@@ -16,13 +16,14 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    atomic_write,
     common::CommonOptions,
-    diagnosis::{ProfileDiagnosis, ProfileFinding},
     output::{print_error, print_line},
-    probe,
 };
-use crate::services::text::sanitize;
+use crate::services::{
+    atomic_write,
+    check::{ProfileDiagnosis, ProfileFinding, open_database, query_version},
+    text::sanitize,
+};
 use vademecum_core::{
     auth::{Principal, local_principal},
     config::{self, PassphraseSource, Settings},
@@ -116,16 +117,16 @@ impl ProfileCommand {
                 show_profile(&ProfileAccess::open(settings, &[])?, &name, json)
             }
             Self::Test { name, json } => {
-                let pool = ProfileAccess::open(settings, &[&name])?;
-                test_profile(pool.find_profile(&name)?, json).await
+                let access = ProfileAccess::open(settings, &[&name])?;
+                test_profile(access.find_profile(&name)?, json).await
             }
             Self::Doctor { name, json } => {
                 let names = name.as_deref().map_or_else(
                     || settings.profiles.keys().map(|it| it.as_str().to_owned()).collect(),
                     |name| vec![name.to_owned()],
                 );
-                let asked: Vec<&str> = names.iter().map(String::as_str).collect();
-                diagnose_profiles(&ProfileAccess::open(settings, &asked)?, &asked, json).await
+                let needed: Vec<&str> = names.iter().map(String::as_str).collect();
+                diagnose_profiles(&ProfileAccess::open(settings, &needed)?, &needed, json).await
             }
             Self::Encrypt { file } => encrypt_secret(&settings, &file),
         }
@@ -171,9 +172,12 @@ impl ProfileAccess {
     }
 }
 
-fn list_profiles(pool: &ProfileAccess, json: bool) -> Result<ExitCode> {
-    let listed: Vec<_> =
-        pool.profiles.visible_profiles(&pool.owner).map(|profile| profile.to_listed()).collect();
+fn list_profiles(access: &ProfileAccess, json: bool) -> Result<ExitCode> {
+    let listed: Vec<_> = access
+        .profiles
+        .visible_profiles(&access.owner)
+        .map(|profile| profile.to_listed())
+        .collect();
     if json {
         print_line(&serde_json::to_string_pretty(&listed)?);
         return Ok(ExitCode::SUCCESS);
@@ -187,8 +191,8 @@ fn list_profiles(pool: &ProfileAccess, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_profile(pool: &ProfileAccess, name: &str, json: bool) -> Result<ExitCode> {
-    let shown = serde_json::to_value(pool.find_profile(name)?.to_shown())?;
+fn show_profile(access: &ProfileAccess, name: &str, json: bool) -> Result<ExitCode> {
+    let shown = serde_json::to_value(access.find_profile(name)?.to_shown())?;
     if json {
         print_line(&serde_json::to_string_pretty(&shown)?);
         return Ok(ExitCode::SUCCESS);
@@ -211,7 +215,7 @@ struct ConnectionTest<'a> {
 
 async fn test_profile(profile: Arc<Database>, json: bool) -> Result<ExitCode> {
     let start = Instant::now();
-    let version = probe::query_version(&probe::open_database(&profile).await?, &profile).await?;
+    let version = query_version(&open_database(&profile).await?, &profile).await?;
     let duration_ms = start.elapsed().as_millis();
     let (name, version) = (profile.name(), version.as_str());
     if json {
@@ -223,15 +227,15 @@ async fn test_profile(profile: Arc<Database>, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn diagnose_profiles(pool: &ProfileAccess, names: &[&str], json: bool) -> Result<ExitCode> {
+async fn diagnose_profiles(access: &ProfileAccess, names: &[&str], json: bool) -> Result<ExitCode> {
     let mut diagnoses = Vec::new();
     for name in names {
-        let profile = pool.find_profile(name)?;
-        let settings = pool.settings.profiles.iter().find(|(it, _)| it.as_str() == *name);
+        let profile = access.find_profile(name)?;
+        let settings = access.settings.profiles.iter().find(|(it, _)| it.as_str() == *name);
         let mut diagnosis = ProfileDiagnosis::check_settings(
             name,
             settings.map(|(_, it)| it),
-            pool.settings.auth.mode,
+            access.settings.auth.mode,
         );
         diagnosis.check_connection(&profile).await;
         diagnoses.push(diagnosis);

@@ -14,7 +14,8 @@ use vademecum_kit::{
     store::{Store, create_private_folder, database_files},
 };
 
-use super::{atomic_write, common::CommonOptions, manifest::Manifest, output::print_line};
+use super::{common::CommonOptions, manifest::Manifest, output::print_line};
+use crate::services::atomic_write;
 use crate::services::text::format_count;
 
 /// Restore a backup

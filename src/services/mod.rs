@@ -1,6 +1,10 @@
 //! Services that commands, tools and pages share. They take sources, libraries and settings as
 //! arguments, report progress to a callback and return data; they print nothing.
 
+pub(crate) mod atomic_write;
+pub(crate) mod check;
+pub(crate) mod file_error;
 pub(crate) mod import;
+pub(crate) mod library_folders;
 pub(crate) mod progress;
 pub(crate) mod text;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use super::finding::CheckFindings;
+use super::findings::CheckFindings;
 
 /// Warns if other users can enter the data folder. Reports databases that cannot be written.
 pub(super) fn check_permissions(data: &Path, findings: &mut CheckFindings) {

@@ -3,16 +3,19 @@
 use std::{
     fs::{self, Metadata},
     path::Path,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use vademecum_kit::{
     model::{Deadline, Timestamp},
+    source::Source,
     store::Store,
 };
 
-use super::finding::CheckFindings;
-use crate::{app::App, registry};
+use super::findings::CheckFindings;
+use crate::collections::Catalogue;
+use vademecum_core::auth::Accounts;
 
 /// Maximum difference between the clocks of machines and disks.
 const MAX_CLOCK_SKEW: Duration = Duration::from_mins(5);
@@ -33,17 +36,21 @@ pub(super) fn check_file(place: &str, about: &Metadata, findings: &mut CheckFind
 }
 
 /// Warns if the newest item of a source is dated in the future.
-pub(super) fn check_library(folder: &Path, findings: &mut CheckFindings) {
-    for source in registry::sources() {
+pub(super) fn check_library(
+    folder: &Path,
+    sources: &[Arc<dyn Source>],
+    findings: &mut CheckFindings,
+) {
+    for source in sources {
         let store = Store::new(source.database(), folder);
         // A check must not create or initialise a file.
         if fs::metadata(store.path()).map_or(0, |about| about.len()) == 0 {
             continue;
         }
-        let held = store.read(Deadline::after(READ_TIMEOUT), |reader| source.source_stats(reader));
+        let stats = store.read(Deadline::after(READ_TIMEOUT), |reader| source.source_stats(reader));
         store.close();
         // A read error is reported by the check of the file.
-        let newest = held.ok().and_then(|held| held.newest);
+        let newest = stats.ok().and_then(|stats| stats.newest);
         if let Some(newest) = newest.filter(|newest| is_ahead(*newest, MAX_TIME_ZONE_SKEW)) {
             let what = format!("the newest of its {} has the future date {newest}", source.name());
             findings.add_warning(&store.path().display().to_string(), &what, CLOCK_REMEDY);
@@ -52,12 +59,16 @@ pub(super) fn check_library(folder: &Path, findings: &mut CheckFindings) {
 }
 
 /// Warns if the newest user or collection is dated in the future.
-pub(super) fn check_server(app: &App, place: &str, findings: &mut CheckFindings) {
-    let users =
-        app.accounts().ok().and_then(|accounts| accounts.list_users().ok()).unwrap_or_default();
-    let made = users.into_iter().map(|user| user.created_at);
-    let records = app.collections().list_records().unwrap_or_default();
-    let newest = made.chain(records.into_iter().filter_map(|record| record.updated_at)).max();
+pub(super) fn check_server(
+    accounts: &Accounts,
+    collections: &Catalogue,
+    place: &str,
+    findings: &mut CheckFindings,
+) {
+    let users = accounts.list_users().unwrap_or_default();
+    let created = users.into_iter().map(|user| user.created_at);
+    let records = collections.list_records().unwrap_or_default();
+    let newest = created.chain(records.into_iter().filter_map(|record| record.updated_at)).max();
     if let Some(newest) = newest.filter(|newest| is_ahead(*newest, MAX_CLOCK_SKEW)) {
         findings.add_warning(
             place,

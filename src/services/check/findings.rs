@@ -1,10 +1,10 @@
-//! Findings of `vademecum check`.
+//! Findings of a check.
 
 use std::path::Path;
 
 use serde::Serialize;
 
-use crate::{cli::output::print_line, services::text::sanitize};
+use crate::services::text::sanitize;
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -34,7 +34,7 @@ struct CheckFinding {
 /// All findings, in the order of the checks.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
-pub(super) struct CheckFindings(Vec<CheckFinding>);
+pub(crate) struct CheckFindings(Vec<CheckFinding>);
 
 impl CheckFindings {
     /// Adds a check without a problem.
@@ -63,21 +63,26 @@ impl CheckFindings {
     }
 
     /// Returns `true` if there is no error. Warnings are not errors.
-    pub(super) fn has_no_errors(&self) -> bool {
-        self.0.iter().all(|finding| finding.level != FindingLevel::Error)
+    pub(crate) fn has_no_errors(&self) -> bool {
+        self.0.iter().all(|finding| finding.level != FindingLevel::Wrong)
     }
 
-    /// Prints all findings, one per line.
-    pub(super) fn print_report(&self) {
-        for CheckFinding { level, place, what, remedy } in &self.0 {
-            let level = match level {
-                FindingLevel::Ok => "ok",
-                FindingLevel::Repaired => "repaired",
-                FindingLevel::Warning => "warning",
-                FindingLevel::Error => "error",
-            };
-            let remedy = remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-            print_line(&format!("{level}: {place}: {what}{remedy}"));
-        }
+    /// Returns a line for each finding.
+    pub(crate) fn format_lines(&self) -> Vec<String> {
+        self.0.iter().map(CheckFinding::format_line).collect()
+    }
+}
+
+impl CheckFinding {
+    fn format_line(&self) -> String {
+        let Self { level, place, what, remedy } = self;
+        let level = match level {
+            FindingLevel::Sound => "ok",
+            FindingLevel::Mended => "repaired",
+            FindingLevel::Warning => "warning",
+            FindingLevel::Wrong => "error",
+        };
+        let remedy = remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        format!("{level}: {place}: {what}{remedy}")
     }
 }

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use vademecum_kit::store::{Database, Store};
 
-use super::finding::CheckFindings;
-use crate::{actors::error_chain, app::App};
-use vademecum_core::auth::UserId;
+use super::findings::CheckFindings;
+use crate::actors::{UserRegistry, error_chain};
+use vademecum_core::auth::{UserId, local_principal};
 
 /// Warns if items have no vectors although an embedding model is configured. Computes the missing
 /// ones if `repair` is set.
 pub(super) async fn check_vectors(
-    app: &App,
+    user_registry: &UserRegistry,
     user: &UserId,
     folder: &Path,
     repair: bool,
@@ -22,7 +22,7 @@ pub(super) async fn check_vectors(
     if !Database::ALL.into_iter().any(is_there) {
         return;
     }
-    let library = app.library_of(user);
+    let library = user_registry.library(&local_principal(user.clone()));
     let place = Store::new(Database::Index, folder).path().display().to_string();
     match library.count_outdated_vectors() {
         None | Some(Ok(0)) => {}

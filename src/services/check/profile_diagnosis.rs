@@ -1,10 +1,10 @@
-//! Findings of `vademecum profile doctor`.
+//! Diagnosis of a database profile: its settings, its connection and the rights of its user.
 
 use std::{net::IpAddr, sync::Arc};
 
 use serde::Serialize;
 
-use super::probe;
+use super::profile_connection::{excess_rights, open_database, query_version};
 use vademecum_core::config::{self, AuthMode, DatabaseLocation, TlsMode};
 use vademecum_sql::{ErrorCode, Profile, SqlError};
 
@@ -21,19 +21,19 @@ const UNVERIFIED_SERVER: &str = "the connection is encrypted, but the server is 
 
 /// Findings about one profile.
 #[derive(Debug, Serialize)]
-pub(super) struct ProfileDiagnosis {
+pub(crate) struct ProfileDiagnosis {
     /// Name of the profile.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// `false` if the profile cannot be used.
-    pub(super) ok: bool,
+    pub(crate) ok: bool,
     /// Findings, in the order of the checks.
-    pub(super) findings: Vec<ProfileFinding>,
+    pub(crate) findings: Vec<ProfileFinding>,
 }
 
 /// Result of one check.
 #[derive(Debug, Serialize)]
 #[serde(tag = "level", rename_all = "lowercase")]
-pub(super) enum ProfileFinding {
+pub(crate) enum ProfileFinding {
     /// The check passed.
     Sound {
         /// Description of the passed check.
@@ -59,18 +59,18 @@ pub(super) enum ProfileFinding {
 
 impl ProfileDiagnosis {
     /// Checks the settings of a profile.
-    pub(super) fn check_settings(
+    pub(crate) fn check_settings(
         name: &str,
         settings: Option<&config::Profile>,
         mode: AuthMode,
     ) -> Self {
         let mut found = Self { name: name.to_owned(), ok: true, findings: Vec::new() };
         let Some(settings) = settings else { return found };
-        let no_users = mode == AuthMode::Multi && settings.users.is_empty();
+        let has_no_users = mode == AuthMode::Multi && settings.users.is_empty();
         let warnings = [
             (settings.has_plaintext_secret(), PLAIN_TEXT_SECRET),
             (settings.unsafe_allow_write, WRITES_ALLOWED),
-            (no_users, NO_USERS),
+            (has_no_users, NO_USERS),
         ];
         warnings
             .iter()
@@ -91,8 +91,8 @@ impl ProfileDiagnosis {
     }
 
     /// Checks the connection to the database, and the rights of its user.
-    pub(super) async fn check_connection(&mut self, profile: &Arc<Profile>) {
-        let database = match probe::open_database(profile).await {
+    pub(crate) async fn check_connection(&mut self, profile: &Arc<Profile>) {
+        let database = match open_database(profile).await {
             Ok(database) => database,
             Err(error) => return self.add_error(error),
         };
@@ -101,11 +101,11 @@ impl ProfileDiagnosis {
         } else {
             "secrets are available"
         });
-        match probe::query_version(&database, profile).await {
+        match query_version(&database, profile).await {
             Ok(version) => self.add_passed(&format!("{} {version} answers", profile.engine())),
             Err(error) => return self.add_error(error),
         }
-        match probe::excess_rights(&database, profile).await {
+        match excess_rights(&database, profile).await {
             Ok(warnings) if warnings.is_empty() => self.add_passed("its user can only read"),
             Ok(warnings) => warnings.iter().for_each(|warning| self.add_warning(warning)),
             Err(error) => self.add_error(error),
@@ -113,7 +113,7 @@ impl ProfileDiagnosis {
     }
 
     /// Returns the code of the first error, if there is any.
-    pub(super) fn first_error(&self) -> Option<ErrorCode> {
+    pub(crate) fn first_error(&self) -> Option<ErrorCode> {
         self.findings.iter().find_map(|finding| match finding {
             ProfileFinding::Wrong { code, .. } => Some(*code),
             ProfileFinding::Sound { .. } | ProfileFinding::Unsafe { .. } => None,

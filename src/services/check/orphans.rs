@@ -7,8 +7,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::finding::CheckFindings;
-use crate::{actors::error_chain, app::App, cli::atomic_write};
+use super::findings::CheckFindings;
+use crate::{
+    actors::error_chain,
+    collections::{Catalogue, SyncJobs},
+    services::atomic_write,
+};
 
 /// Minimum age of a temporary folder before it counts as abandoned.
 const MIN_ABANDONED_AGE: Duration = Duration::from_hours(1);
@@ -16,15 +20,21 @@ const MIN_ABANDONED_AGE: Duration = Duration::from_hours(1);
 const REPAIR_HINT: &str = "`vademecum check --repair` removes it";
 
 /// Checks for orphaned files and folders, and removes them if `repair` is set.
-pub(super) fn check_orphans(app: &App, data: &Path, repair: bool, findings: &mut CheckFindings) {
+pub(super) fn check_orphans(
+    collections: &Catalogue,
+    syncs: &SyncJobs,
+    data: &Path,
+    repair: bool,
+    findings: &mut CheckFindings,
+) {
     if repair {
-        let before = unused_collection_files(app, findings);
-        app.syncs().remove_unused_files();
+        let before = unused_collection_files(collections, findings);
+        syncs.remove_unused_files();
         for path in before.iter().filter(|path| !path.exists()) {
             findings.add_repaired(path, "no collection used it; it was removed");
         }
     }
-    for path in unused_collection_files(app, findings) {
+    for path in unused_collection_files(collections, findings) {
         findings.add_warning(
             &path.display().to_string(),
             "no collection uses this file",
@@ -40,9 +50,9 @@ pub(super) fn check_orphans(app: &App, data: &Path, repair: bool, findings: &mut
     }
 }
 
-fn unused_collection_files(app: &App, findings: &mut CheckFindings) -> Vec<PathBuf> {
-    app.collections().unused_files().unwrap_or_else(|error| {
-        let place = app.collections().folder().display().to_string();
+fn unused_collection_files(collections: &Catalogue, findings: &mut CheckFindings) -> Vec<PathBuf> {
+    collections.unused_files().unwrap_or_else(|error| {
+        let place = collections.folder().display().to_string();
         findings.add_warning(
             &place,
             &error_chain(&error),

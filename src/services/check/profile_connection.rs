@@ -9,13 +9,13 @@ use vademecum_sql::{
 };
 
 /// Opens the database: reads its secrets and opens its tunnel, if it has one.
-pub(super) async fn open_database(profile: &Arc<Profile>) -> Result<Database, SqlError> {
+pub(crate) async fn open_database(profile: &Arc<Profile>) -> Result<Database, SqlError> {
     let target = profile.resolve_target().await?;
     Database::open(target, profile.max_connections(), profile.connect_timeout())
 }
 
 /// Runs a test query and returns the version of the database engine.
-pub(super) async fn query_version(
+pub(crate) async fn query_version(
     database: &Database,
     profile: &Profile,
 ) -> Result<String, SqlError> {
@@ -27,7 +27,7 @@ pub(super) async fn query_version(
 }
 
 /// Returns a warning with a remedy for each right of the database user beyond reading.
-pub(super) async fn excess_rights(
+pub(crate) async fn excess_rights(
     database: &Database,
     profile: &Profile,
 ) -> Result<Vec<&'static str>, SqlError> {

@@ -7,14 +7,20 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context, Result, bail};
-use vademecum_kit::store::{
-    DamagedPart, Database, DerivedFtsTable, FtsDifferences, Store, StoreError, StoreHealth,
-    StoreProblem, database_files, sidecar_path,
+use vademecum_kit::{
+    model::SourceName,
+    source::Source,
+    store::{
+        DamagedPart, Database, DerivedFtsTable, FtsDifferences, Store, StoreError, StoreHealth,
+        StoreProblem, database_files, sidecar_path,
+    },
 };
 
-use super::{clock, finding::CheckFindings};
-use crate::{actors::error_chain, registry, services::text::format_count};
+use super::{clock, findings::CheckFindings};
+use crate::{
+    actors::error_chain,
+    services::{file_error::FileError, text::format_count},
+};
 use vademecum_import::{ImportOutcome, Ledger, LedgerEntry};
 
 /// Remedy for damaged derived data.
@@ -44,17 +50,24 @@ pub(super) enum DatabaseRole {
 pub(super) struct DatabaseFile {
     store: Store,
     role: DatabaseRole,
+    /// Sources whose items it contains.
+    sources: Vec<SourceName>,
     derived: Vec<DerivedFtsTable>,
     place: String,
 }
 
 impl DatabaseFile {
     /// Creates the check of a database in the folder of a user or of the server.
-    pub(super) fn for_database(database: Database, folder: &Path, kind: DatabaseRole) -> Self {
-        let sources = registry::sources().into_iter();
-        let here = sources.filter(|source| source.database() == database);
-        let derived = here.filter_map(|source| source.derived_fts_table()).collect();
-        Self::new(Store::new(database, folder), kind, derived)
+    pub(super) fn for_database(
+        database: Database,
+        folder: &Path,
+        role: DatabaseRole,
+        sources: &[Arc<dyn Source>],
+    ) -> Self {
+        let here = || sources.iter().filter(|source| source.database() == database);
+        let derived = here().filter_map(|source| source.derived_fts_table()).collect();
+        let sources = here().map(|source| source.name()).collect();
+        Self::new(Store::new(database, folder), role, sources, derived)
     }
 
     /// Creates the check of a collection's database.
@@ -63,13 +76,19 @@ impl DatabaseFile {
         Self::new(
             store,
             DatabaseRole::Collection(name),
+            Vec::new(),
             vec![vademecum_collections::FULL_TEXT_REBUILD],
         )
     }
 
-    fn new(store: Store, kind: DatabaseRole, derived: Vec<DerivedFtsTable>) -> Self {
+    fn new(
+        store: Store,
+        role: DatabaseRole,
+        sources: Vec<SourceName>,
+        derived: Vec<DerivedFtsTable>,
+    ) -> Self {
         let place = store.path().display().to_string();
-        Self { store, role: kind, derived, place }
+        Self { store, role, sources, derived, place }
     }
 
     /// Checks the file, and repairs it if `repair` is set.
@@ -134,12 +153,9 @@ impl DatabaseFile {
     fn imported_file_count(&self) -> usize {
         let Some(folder) = self.store.path().parent() else { return 0 };
         let ledger = Ledger::new(Arc::new(Store::new(Database::Imports, folder)));
-        let name = self.store.path().file_name();
         let here = |entry: &LedgerEntry| {
-            let mut sources = registry::sources().into_iter();
-            let source = sources.find(|source| Some(source.name()) == entry.source);
             entry.outcome == ImportOutcome::Imported
-                && source.is_some_and(|it| Some(it.database().file_name().as_ref()) == name)
+                && entry.source.is_some_and(|source| self.sources.contains(&source))
         };
         ledger.all_entries().unwrap_or_default().iter().filter(|entry| here(entry)).count()
     }
@@ -163,7 +179,7 @@ impl DatabaseFile {
             Ok(None) => {}
             Ok(Some(done)) => findings.add_repaired(self.store.path(), done),
             Err(error) => {
-                let what = format!("repair failed: {error:#}");
+                let what = format!("repair failed: {}", error_chain(&error));
                 findings.add_error(&self.place, &what, "fix the cause, then repair again");
             }
         }
@@ -210,7 +226,10 @@ impl DatabaseFile {
     }
 
     /// Rebuilds derived data. Returns a description of the repair, if there was one.
-    fn repair_derived(&self, state: &DatabaseCondition) -> Result<Option<&'static str>> {
+    fn repair_derived(
+        &self,
+        state: &DatabaseCondition,
+    ) -> Result<Option<&'static str>, RepairError> {
         let has = |part: &DamagedPart| state.problems.iter().any(|problem| problem.part == *part);
         let is_whole = state.closed.is_none() && !has(&DamagedPart::Rows);
         if self.is_rebuildable() && !is_whole {
@@ -221,19 +240,19 @@ impl DatabaseFile {
             return Ok(None);
         }
         let drifted = |table| state.drifts.iter().any(|(derived, _)| derived.table == table);
-        let mut refilled = false;
+        let mut rebuilt = false;
         for derived in &self.derived {
             if drifted(derived.table) || has(&DamagedPart::FullText(derived.table.to_owned())) {
                 self.store.rebuild_fts_table(derived)?;
-                refilled = true;
+                rebuilt = true;
             }
         }
         // Compacting frees the pages of the previous tables.
-        let compact = is_whole && (refilled || has(&DamagedPart::FreePages));
+        let compact = is_whole && (rebuilt || has(&DamagedPart::FreePages));
         if compact {
             self.store.compact()?;
         }
-        Ok(match (refilled, compact) {
+        Ok(match (rebuilt, compact) {
             (true, _) => Some("its full-text tables were rebuilt"),
             (false, true) => Some("unused pages were freed"),
             (false, false) => None,
@@ -252,16 +271,16 @@ impl DatabaseFile {
     }
 
     /// Deletes the file. Fails if another program has it open.
-    fn delete_files(&self) -> Result<()> {
+    fn delete_files(&self) -> Result<(), RepairError> {
         self.store.close();
         // A file that cannot be checked is damaged, and of no use to another program.
         if self.store.is_in_use().unwrap_or(false) {
-            bail!("another program has it open; stop the server first");
+            return Err(RepairError::InUse);
         }
         for path in database_files(self.store.path()) {
             if path.exists() {
-                fs::remove_file(&path)
-                    .with_context(|| format!("cannot remove {}", path.display()))?;
+                let message = || format!("cannot remove {}", path.display());
+                fs::remove_file(&path).map_err(FileError::with_message(message))?;
             }
         }
         Ok(())
@@ -289,6 +308,20 @@ impl DatabaseFile {
             }
         }
     }
+}
+
+/// Error of a repair.
+#[derive(Debug, thiserror::Error)]
+enum RepairError {
+    /// Another program has the file open.
+    #[error("another program has it open; stop the server first")]
+    InUse,
+    /// A file could not be removed.
+    #[error(transparent)]
+    Remove(#[from] FileError),
+    /// A table could not be rebuilt.
+    #[error(transparent)]
+    Rebuild(#[from] StoreError),
 }
 
 /// Condition of a database.

@@ -1,17 +1,19 @@
 //! Database profile checks: the findings of `vademecum profile doctor`.
 
-use super::finding::CheckFindings;
-use crate::{
-    app::App,
-    cli::diagnosis::{ProfileDiagnosis, ProfileFinding},
+use super::{
+    findings::CheckFindings,
+    profile_diagnosis::{ProfileDiagnosis, ProfileFinding},
 };
-use vademecum_core::auth::local_principal;
-use vademecum_sql::ErrorCode;
+use vademecum_core::{auth::local_principal, config::Settings};
+use vademecum_sql::{ErrorCode, Profiles};
 
 /// Checks every profile. A database that cannot be reached is only a warning: its server may be
 /// temporarily down.
-pub(super) async fn check_profiles(app: &App, findings: &mut CheckFindings) {
-    let settings = app.settings();
+pub(super) async fn check_profiles(
+    settings: &Settings,
+    profiles: &Profiles,
+    findings: &mut CheckFindings,
+) {
     let Ok(user) = settings.storage.user.parse() else { return };
     let owner = local_principal(user);
     for (name, written) in &settings.profiles {
@@ -19,7 +21,7 @@ pub(super) async fn check_profiles(app: &App, findings: &mut CheckFindings) {
         let mut diagnosis =
             ProfileDiagnosis::check_settings(name, Some(written), settings.auth.mode);
         let place = format!("profile {name}");
-        match app.profiles().find_profile(&owner, name) {
+        match profiles.find_profile(&owner, name) {
             Ok(profile) => diagnosis.check_connection(&profile).await,
             Err(error) => findings.add_error(&place, &error.message, "add it to the settings"),
         }

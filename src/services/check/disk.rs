@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::finding::CheckFindings;
+use super::findings::CheckFindings;
 
 /// Minimum free space, in bytes.
 #[cfg(unix)]
@@ -39,7 +39,7 @@ pub(super) fn check_disk_space(data: &Path, findings: &mut CheckFindings) {
 
 /// Other systems have no check of disk space.
 #[cfg(not(unix))]
-pub(super) fn look(_: &Path, _: &mut CheckFindings) {}
+pub(super) fn check_disk_space(_: &Path, _: &mut CheckFindings) {}
 
 /// Formats a size in MiB or GiB.
 #[cfg(unix)]

@@ -1,0 +1,58 @@
+//! `vademecum check`, also called `vademecum doctor`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::{common::CommonOptions, output::print_line};
+use crate::{registry, services::check::ServerCheck};
+
+/// Check settings and databases; rebuild indexes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  vademecum check
+  vademecum check --user ada --json
+  vademecum check --repair
+
+Checks the libraries of all users, or of the one that --user names. It can run
+while a server runs. --repair rebuilds derived data: full-text tables,
+vectors, cached embeddings; and it removes the remains of interrupted builds.
+Rows are never changed: damaged ones are reported with a remedy.
+Full-text tables are rebuilt in one transaction, while writers wait; files
+that are replaced as a whole must not be open in another program.
+
+Exit codes: 0 without errors, 1 with errors; warnings are not errors.")]
+pub(super) struct Check {
+    /// Rebuild derived data and remove unused files
+    #[arg(long)]
+    repair: bool,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let app = common.create_app()?;
+        app.settings().listen_address()?;
+        app.server_state()?;
+        let check = ServerCheck {
+            settings: app.settings(),
+            sources: &registry::sources(),
+            user_registry: app.user_registry(),
+            collections: app.collections(),
+            syncs: app.syncs(),
+            profiles: app.profiles(),
+            only_user: common.user.as_ref().map(|user| user.parse()).transpose()?,
+            repair: self.repair,
+        };
+        let findings = check.run().await?;
+        if self.json {
+            print_line(&serde_json::to_string_pretty(&findings)?);
+        } else {
+            findings.format_lines().iter().for_each(|line| print_line(line));
+        }
+        Ok(if findings.has_no_errors() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}

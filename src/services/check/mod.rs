@@ -1,0 +1,19 @@
+//! Checks settings, databases and environment, and repairs derived data.
+//!
+//! Start with `server_check`; each other file is one group of checks.
+
+mod clock;
+mod database_files;
+mod disk;
+mod findings;
+mod orphans;
+mod permissions;
+mod profile_connection;
+mod profile_diagnosis;
+mod profiles;
+mod server_check;
+mod vectors;
+
+pub(crate) use profile_connection::{open_database, query_version};
+pub(crate) use profile_diagnosis::{ProfileDiagnosis, ProfileFinding};
+pub(crate) use server_check::ServerCheck;

@@ -1,0 +1,139 @@
+//! All checks of a server, in order.
+
+use std::{collections::BTreeSet, path::Path, sync::Arc};
+
+use vademecum_kit::{
+    source::Source,
+    store::{Database, Store},
+};
+
+use super::{
+    clock,
+    database_files::{DatabaseFile, DatabaseRole},
+    disk,
+    findings::CheckFindings,
+    orphans, permissions, profiles, vectors,
+};
+use crate::{
+    actors::UserRegistry,
+    collections::{Catalogue, CollectionRecord, SyncJobs},
+    services::{file_error::FileError, library_folders},
+};
+use vademecum_core::{
+    auth::{Accounts, UserId, UserIdError},
+    config::{ConfigError, Settings},
+};
+use vademecum_sql::Profiles;
+
+/// A check of a server, or of the library of one of its users.
+#[derive(Debug)]
+pub(crate) struct ServerCheck<'a> {
+    /// Settings of the server; they are valid.
+    pub(crate) settings: &'a Settings,
+    /// Sources of every library.
+    pub(crate) sources: &'a [Arc<dyn Source>],
+    /// Libraries of the users.
+    pub(crate) user_registry: &'a UserRegistry,
+    /// Catalogue of collections.
+    pub(crate) collections: &'a Catalogue,
+    /// Service that syncs collections.
+    pub(crate) syncs: &'a SyncJobs,
+    /// Database profiles.
+    pub(crate) profiles: &'a Profiles,
+    /// If set, only the library of this user is checked.
+    pub(crate) only_user: Option<UserId>,
+    /// If set, derived data is rebuilt and unused files are removed.
+    pub(crate) repair: bool,
+}
+
+/// Error that prevents a check as a whole.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckError {
+    /// The data folder is unknown.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The user in the settings is invalid.
+    #[error(transparent)]
+    User(#[from] UserIdError),
+    /// The folder of the libraries cannot be read.
+    #[error(transparent)]
+    Folder(#[from] FileError),
+}
+
+impl ServerCheck<'_> {
+    /// Runs the checks and returns all findings.
+    pub(crate) async fn run(&self) -> Result<CheckFindings, CheckError> {
+        let data = self.settings.storage.data_folder()?;
+        let mut findings = CheckFindings::default();
+        findings.add_ok("settings", "valid");
+        disk::check_disk_space(&data, &mut findings);
+        permissions::check_permissions(&data, &mut findings);
+        for user in self.checked_users(&data)? {
+            self.check_library(&user, &mut findings).await;
+        }
+        // Shared databases are checked only when all users are.
+        if self.only_user.is_none() {
+            self.check_shared(&data, &mut findings);
+        }
+        // Boxed, because the futures of database clients are large.
+        Box::pin(profiles::check_profiles(self.settings, self.profiles, &mut findings)).await;
+        Ok(findings)
+    }
+
+    /// Returns the users whose libraries are checked. The user of the settings is included only if
+    /// there is no other, so that no empty library is reported.
+    fn checked_users(&self, data: &Path) -> Result<BTreeSet<UserId>, CheckError> {
+        if let Some(user) = &self.only_user {
+            return Ok(BTreeSet::from([user.clone()]));
+        }
+        let mut users: BTreeSet<UserId> = library_folders::list_users(data)?.into_iter().collect();
+        if users.is_empty() {
+            users.insert(self.settings.storage.user.parse()?);
+        }
+        Ok(users)
+    }
+
+    /// Checks the databases of one user.
+    async fn check_library(&self, user: &UserId, findings: &mut CheckFindings) {
+        let folder = self.user_registry.library_folder(user);
+        let is_replica = self.settings.storage.tldw.is_some();
+        for database in Database::ALL {
+            let role = if is_replica { DatabaseRole::Replica } else { DatabaseRole::Library };
+            self.check_database(database, &folder, role, findings);
+        }
+        self.check_database(Database::Imports, &folder, DatabaseRole::Ledger, findings);
+        self.check_database(Database::Index, &folder, DatabaseRole::Vectors, findings);
+        clock::check_library(&folder, self.sources, findings);
+        vectors::check_vectors(self.user_registry, user, &folder, self.repair, findings).await;
+    }
+
+    /// Checks the databases of the server and its collections.
+    fn check_shared(&self, data: &Path, findings: &mut CheckFindings) {
+        self.check_database(Database::Server, data, DatabaseRole::Server, findings);
+        self.check_database(Database::Embeddings, data, DatabaseRole::Embeddings, findings);
+        // An error of the catalogue is reported by the check of its file.
+        let Ok(records) = self.collections.list_records() else { return };
+        for CollectionRecord { name, file, .. } in records {
+            let path = self.collections.folder().join(file);
+            DatabaseFile::for_collection(name, path).check(self.repair, findings);
+        }
+        let server = Store::new(Database::Server, data);
+        // A check must not create a file.
+        if server.path().exists() {
+            let place = server.path().display().to_string();
+            clock::check_server(&Accounts::new(data), self.collections, &place, findings);
+        }
+        orphans::check_orphans(self.collections, self.syncs, data, self.repair, findings);
+    }
+
+    fn check_database(
+        &self,
+        database: Database,
+        folder: &Path,
+        role: DatabaseRole,
+        findings: &mut CheckFindings,
+    ) {
+        DatabaseFile::for_database(database, folder, role, self.sources)
+            .check(self.repair, findings);
+    }
+}
