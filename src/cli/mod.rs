@@ -15,7 +15,6 @@ mod export;
 mod get;
 mod import;
 mod key;
-mod manifest;
 mod mcp;
 mod output;
 mod profile;

@@ -2,7 +2,9 @@
 //! arguments, report progress to a callback and return data; they print nothing.
 
 pub(crate) mod atomic_write;
+pub(crate) mod backup;
 pub(crate) mod check;
+pub(crate) mod export;
 pub(crate) mod file_error;
 pub(crate) mod import;
 pub(crate) mod library_folders;

@@ -8,7 +8,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use vademecum_kit::{
@@ -16,6 +15,8 @@ use vademecum_kit::{
     store::{Database, Store},
 };
 
+use super::error::BackupError;
+use crate::services::file_error::FileError;
 use vademecum_core::auth::UserId;
 
 /// Name of the manifest file in a backup.
@@ -29,19 +30,19 @@ const MAX_MANIFEST_BYTES: u64 = 64 * 1_024 * 1_024;
 
 /// The manifest of a backup.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Manifest {
+pub(crate) struct Manifest {
     vademecum_backup: u32,
     program: String,
     made_at: Timestamp,
     /// The databases in the backup.
-    pub(super) files: Vec<BackupFile>,
+    pub(crate) files: Vec<BackupFile>,
     /// Number of items per user and source.
-    pub(super) items: BTreeMap<String, BTreeMap<SourceName, usize>>,
+    pub(crate) items: BTreeMap<String, BTreeMap<SourceName, usize>>,
 }
 
 /// A database file in a backup.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct BackupFile {
+pub(crate) struct BackupFile {
     /// User who owns it; `None` for the server's database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) user: Option<String>,
@@ -64,19 +65,16 @@ impl Manifest {
 
     /// Reads the manifest of a backup. Fails if its format is newer or it names an unknown
     /// database.
-    pub(super) fn read(backup: &Path) -> Result<Self> {
+    pub(super) fn read(backup: &Path) -> Result<Self, BackupError> {
         let path = backup.join(MANIFEST_FILE);
         let mut text = Vec::new();
         File::open(&path)
             .and_then(|file| file.take(MAX_MANIFEST_BYTES).read_to_end(&mut text))
-            .with_context(|| format!("{} is not a backup", backup.display()))?;
+            .map_err(FileError::with_message(|| format!("{} is not a backup", backup.display())))?;
         let manifest: Self = serde_json::from_slice(&text)
-            .with_context(|| format!("cannot parse {}", path.display()))?;
+            .map_err(|source| BackupError::InvalidManifest { path, source })?;
         if manifest.vademecum_backup > FORMAT_VERSION {
-            bail!(
-                "{} was made by a newer version of the program; use that version",
-                backup.display()
-            );
+            return Err(BackupError::NewerFormat(backup.to_owned()));
         }
         for file in &manifest.files {
             file.database()?;
@@ -87,21 +85,21 @@ impl Manifest {
 
 impl BackupFile {
     /// Describes a copied database: name, size and SHA-256.
-    pub(super) fn describe(user: Option<&UserId>, store: &Store) -> Result<Self> {
+    pub(super) fn describe(user: Option<&UserId>, store: &Store) -> Result<Self, FileError> {
         let file = store.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (bytes, sha256) = copy_and_hash(store.path(), &mut std::io::sink())?;
         Ok(Self { user: user.map(ToString::to_string), file, bytes, sha256 })
     }
 
     /// Copies the database into `folder`. Fails if its size or checksum differs from the manifest.
-    pub(super) fn copy_verified(&self, backup: &Path, folder: &Path) -> Result<()> {
+    pub(super) fn copy_verified(&self, backup: &Path, folder: &Path) -> Result<(), BackupError> {
         let (from, to) = (self.path(backup), self.path(folder));
         let failed = || format!("cannot write {}", to.display());
-        let mut file = File::create_new(&to).with_context(failed)?;
+        let mut file = File::create_new(&to).map_err(FileError::with_message(failed))?;
         let (bytes, sha256) = copy_and_hash(&from, &mut file)?;
-        file.sync_all().with_context(failed)?;
+        file.sync_all().map_err(FileError::with_message(failed))?;
         if bytes != self.bytes || sha256 != self.sha256 {
-            bail!("{} is damaged: its checksum is wrong", from.display());
+            return Err(BackupError::WrongChecksum(from));
         }
         Ok(())
     }
@@ -121,33 +119,34 @@ impl BackupFile {
 
     /// Returns the database. Rejects unknown file names and invalid users, which could lead to
     /// other paths.
-    pub(super) fn database(&self) -> Result<Database> {
+    pub(super) fn database(&self) -> Result<Database, BackupError> {
         let possible = match &self.user {
             Some(user) => {
-                user.parse::<UserId>().context("the backup names an invalid user")?;
+                user.parse::<UserId>().map_err(BackupError::InvalidUser)?;
                 &Database::ALL[..]
             }
             None => &[Database::Server],
         };
         let found = possible.iter().copied().find(|it| it.file_name() == self.file);
-        found.with_context(|| format!("unknown database `{}` in the backup", self.file))
+        found.ok_or_else(|| BackupError::UnknownDatabase(self.file.clone()))
     }
 }
 
 /// Copies a file into a writer and returns its length and SHA-256 in hexadecimal.
-fn copy_and_hash(from: &Path, to: &mut impl Write) -> Result<(u64, String)> {
+fn copy_and_hash(from: &Path, to: &mut impl Write) -> Result<(u64, String), FileError> {
     let failed = || format!("cannot read {}", from.display());
-    let mut file = File::open(from).with_context(failed)?;
+    let mut file = File::open(from).map_err(FileError::with_message(failed))?;
     let mut piece = vec![0; COPY_BUFFER_BYTES];
     let (mut length, mut hash) = (0, Sha256::new());
     loop {
-        let read = file.read(&mut piece).with_context(failed)?;
+        let read = file.read(&mut piece).map_err(FileError::with_message(failed))?;
         let part = piece.get(..read).unwrap_or_default();
         if part.is_empty() {
             break;
         }
         hash.update(part);
-        to.write_all(part).with_context(|| format!("cannot copy {}", from.display()))?;
+        to.write_all(part)
+            .map_err(FileError::with_message(|| format!("cannot copy {}", from.display())))?;
         length += part.len() as u64;
     }
     let hex = hash.finalize().iter().fold(String::new(), |mut hex, byte| {
