@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
+use vademecum_eval::CorpusDocument;
 use vademecum_kit::model::{
     CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
     SaveOutcome, SourceName, Timestamp, Uri,
 };
 
-use super::judged_collection::CorpusDocument;
 use crate::{actors::Library, cli::progress::progress_bar};
 use vademecum_import::digest;
 

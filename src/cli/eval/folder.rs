@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use super::judged_collection::JudgedCollection;
+use vademecum_eval::JudgedCollection;
 use vademecum_import::digest;
 
 /// Name of the marker file with the fingerprint of the collection.

@@ -5,10 +5,6 @@
 
 mod corpus_import;
 mod folder;
-mod fts5_baseline;
-mod judged_collection;
-mod metrics;
-mod report;
 mod run;
 
 pub(super) use run::Eval;

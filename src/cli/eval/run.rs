@@ -10,15 +10,15 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use vademecum_eval::{
+    EvalReport, Fts5Baseline, JudgedCollection, JudgedQuery, MetricsAccumulator, MultiEvalReport,
+    RECALL_DEPTH, VectorMetrics,
+};
 use vademecum_kit::model::Uri;
 
 use super::{
     corpus_import::{ImportedCorpus, import_corpus},
     folder::EvalFolder,
-    fts5_baseline::Fts5Baseline,
-    judged_collection::{JudgedCollection, JudgedQuery},
-    metrics::{MetricsAccumulator, RECALL_DEPTH},
-    report::{EvalReport, MultiEvalReport, VectorMetrics},
 };
 use crate::{
     app::App,
@@ -73,7 +73,7 @@ impl Eval {
                 if self.json {
                     print_line(&serde_json::to_string_pretty(&several)?);
                 } else {
-                    several.print();
+                    several.format_lines().iter().for_each(|line| print_line(line));
                 }
             }
         }
@@ -130,7 +130,7 @@ impl Eval {
             documents - imported,
             collection.queries.len()
         ));
-        report.print();
+        report.format_lines().iter().for_each(|line| print_line(line));
         Ok(report)
     }
 }
@@ -155,32 +155,28 @@ async fn run_queries(
         plain.search(&first.text)?;
     }
     let bar = progress_bar(collection.queries.len(), "queries");
-    for question in &collection.queries {
+    for query in &collection.queries {
         if has_vectors {
             for (mode, tally) in
                 [(SearchModeInput::Vector, &mut vector), (SearchModeInput::Hybrid, &mut hybrid)]
             {
-                let (answer, took) = run_query(app, question, mode).await?;
+                let (answer, took) = run_query(app, query, mode).await?;
                 let places = ranked_positions(&answer, scattered)?;
                 let names: Vec<&str> = places.iter().filter_map(name).collect();
-                tally.add_ranking(&names, &question.grades, took);
+                tally.add_ranking(&names, &query.grades, took);
             }
         }
-        let (answer, took) = run_query(app, question, SearchModeInput::Fts).await?;
+        let (answer, took) = run_query(app, query, SearchModeInput::Fts).await?;
         incomplete += usize::from(!answer["_meta"]["failed_sources"].is_null());
         let places = ranked_positions(&answer, scattered)?;
-        ours.add_ranking(
-            &places.iter().filter_map(name).collect::<Vec<_>>(),
-            &question.grades,
-            took,
-        );
+        ours.add_ranking(&places.iter().filter_map(name).collect::<Vec<_>>(), &query.grades, took);
 
         let began = Instant::now();
-        let places = plain.search(&question.text)?;
+        let places = plain.search(&query.text)?;
         let took = began.elapsed();
         theirs.add_ranking(
             &places.iter().filter_map(name).collect::<Vec<_>>(),
-            &question.grades,
+            &query.grades,
             took,
         );
         bar.inc(1);
@@ -189,16 +185,16 @@ async fn run_queries(
     if incomplete > 0 {
         print_error(&format!("{incomplete} results are incomplete: a source failed or timed out"));
     }
-    let meaning = has_vectors
+    let vectors = has_vectors
         .then(|| VectorMetrics { vector: vector.into_metrics(), hybrid: hybrid.into_metrics() });
-    Ok(EvalReport { ours: ours.into_metrics(), meaning, plain: theirs.into_metrics() })
+    Ok(EvalReport { ours: ours.into_metrics(), vectors, plain: theirs.into_metrics() })
 }
 
 /// Runs a query as a client without a session does. Returns the reply and the time from request to
 /// reply.
 async fn run_query(
     app: &App,
-    question: &JudgedQuery,
+    query: &JudgedQuery,
     mode: SearchModeInput,
 ) -> Result<(Value, Duration)> {
     let mode = match mode {
@@ -206,13 +202,13 @@ async fn run_query(
         SearchModeInput::Vector => "vector",
         SearchModeInput::Hybrid => "hybrid",
     };
-    let arguments = json!({ "query": question.text, "limit": RECALL_DEPTH, "mode": mode });
+    let arguments = json!({ "query": query.text, "limit": RECALL_DEPTH, "mode": mode });
     let message = tool_call_message("knowledge.search", &arguments);
     let began = Instant::now();
     let answer = app.handle_message(&message).await;
     let took = began.elapsed();
     let answer = answer.context("the server sent no reply").and_then(|it| parse_tool_reply(&it));
-    Ok((answer.with_context(|| format!("query `{}`", question.id))?, took))
+    Ok((answer.with_context(|| format!("query `{}`", query.id))?, took))
 }
 
 /// Returns the corpus positions of the found documents, best first. A document that was found

@@ -64,7 +64,7 @@ impl CheckFindings {
 
     /// Returns `true` if there is no error. Warnings are not errors.
     pub(crate) fn has_no_errors(&self) -> bool {
-        self.0.iter().all(|finding| finding.level != FindingLevel::Wrong)
+        self.0.iter().all(|finding| finding.level != FindingLevel::Error)
     }
 
     /// Returns a line for each finding.
@@ -77,10 +77,10 @@ impl CheckFinding {
     fn format_line(&self) -> String {
         let Self { level, place, what, remedy } = self;
         let level = match level {
-            FindingLevel::Sound => "ok",
-            FindingLevel::Mended => "repaired",
+            FindingLevel::Ok => "ok",
+            FindingLevel::Repaired => "repaired",
             FindingLevel::Warning => "warning",
-            FindingLevel::Wrong => "error",
+            FindingLevel::Error => "error",
         };
         let remedy = remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
         format!("{level}: {place}: {what}{remedy}")

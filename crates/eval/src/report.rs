@@ -5,52 +5,43 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::metrics::RetrievalMetrics;
-use crate::cli::output::print_line;
 
 /// Metrics of the library and of the baseline for one collection.
 #[derive(Debug, Serialize)]
-pub(super) struct EvalReport {
+pub struct EvalReport {
+    /// Metrics of full-text search in the library.
     #[serde(flatten)]
-    pub(super) ours: RetrievalMetrics,
-    /// Present if an embedding model is configured.
+    pub ours: RetrievalMetrics,
+    /// Metrics of vector and hybrid search; present if an embedding model is configured.
     #[serde(flatten)]
-    pub(super) meaning: Option<VectorMetrics>,
-    pub(super) plain: RetrievalMetrics,
+    pub vectors: Option<VectorMetrics>,
+    /// Metrics of the baseline.
+    pub plain: RetrievalMetrics,
 }
 
 /// Metrics of vector and hybrid search.
 #[derive(Debug, Serialize)]
-pub(super) struct VectorMetrics {
-    pub(super) vector: RetrievalMetrics,
-    pub(super) hybrid: RetrievalMetrics,
+pub struct VectorMetrics {
+    /// Metrics of vector search.
+    pub vector: RetrievalMetrics,
+    /// Metrics of hybrid search.
+    pub hybrid: RetrievalMetrics,
 }
 
 impl EvalReport {
-    /// Prints a table: the library, the baseline, and their ratio.
-    pub(super) fn print(&self) {
-        let Self { ours, meaning, plain } = self;
-        print_line(&format_metrics_row(
-            "",
-            ["nDCG@10", "recall@100", "MRR@10", "empty", "p50 ms", "p99 ms"],
-        ));
-        print_line(&format_metrics_row(
-            "vademecum",
-            metric_cells(ours).each_ref().map(String::as_str),
-        ));
-        if let Some(VectorMetrics { vector, hybrid }) = meaning {
-            print_line(&format_metrics_row(
-                "vector",
-                metric_cells(vector).each_ref().map(String::as_str),
-            ));
-            print_line(&format_metrics_row(
-                "hybrid",
-                metric_cells(hybrid).each_ref().map(String::as_str),
-            ));
+    /// Returns the lines of a table: the library, the baseline, and their ratio.
+    pub fn format_lines(&self) -> Vec<String> {
+        let Self { ours, vectors, plain } = self;
+        let heads = ["nDCG@10", "recall@100", "MRR@10", "empty", "p50 ms", "p99 ms"];
+        let mut lines = vec![
+            format_metrics_row("", &heads.map(str::to_owned)),
+            format_metrics_row("vademecum", &metric_cells(ours)),
+        ];
+        if let Some(VectorMetrics { vector, hybrid }) = vectors {
+            lines.push(format_metrics_row("vector", &metric_cells(vector)));
+            lines.push(format_metrics_row("hybrid", &metric_cells(hybrid)));
         }
-        print_line(&format_metrics_row(
-            "plain FTS5",
-            metric_cells(plain).each_ref().map(String::as_str),
-        ));
+        lines.push(format_metrics_row("plain FTS5", &metric_cells(plain)));
         let ratios = [
             format_ratio(ours.ndcg_at_10, plain.ndcg_at_10),
             format_ratio(ours.recall_at_100, plain.recall_at_100),
@@ -59,13 +50,14 @@ impl EvalReport {
             format_ratio(ours.p50_ms, plain.p50_ms),
             format_ratio(ours.p99_ms, plain.p99_ms),
         ];
-        print_line(&format_metrics_row("ratio", ratios.each_ref().map(String::as_str)));
+        lines.push(format_metrics_row("ratio", &ratios));
+        lines
     }
 }
 
 /// Reports of several collections with their means.
 #[derive(Debug, Serialize)]
-pub(super) struct MultiEvalReport {
+pub struct MultiEvalReport {
     collections: BTreeMap<String, EvalReport>,
     mean: MeanNdcg,
 }
@@ -82,7 +74,8 @@ struct MeanNdcg {
 }
 
 impl MultiEvalReport {
-    pub(super) fn from_reports(reports: Vec<(String, EvalReport)>) -> Self {
+    /// Combines the named reports and computes their means.
+    pub fn from_reports(reports: Vec<(String, EvalReport)>) -> Self {
         let collections: BTreeMap<String, EvalReport> = reports.into_iter().collect();
         #[expect(clippy::cast_precision_loss, reason = "the number of collections is small")]
         let count = collections.len().max(1) as f64;
@@ -91,39 +84,32 @@ impl MultiEvalReport {
         };
         let mean = MeanNdcg {
             ndcg_at_10: mean(|report| Some(report.ours.ndcg_at_10)).unwrap_or_default(),
-            vector: mean(|report| Some(report.meaning.as_ref()?.vector.ndcg_at_10)),
-            hybrid: mean(|report| Some(report.meaning.as_ref()?.hybrid.ndcg_at_10)),
+            vector: mean(|report| Some(report.vectors.as_ref()?.vector.ndcg_at_10)),
+            hybrid: mean(|report| Some(report.vectors.as_ref()?.hybrid.ndcg_at_10)),
             plain: mean(|report| Some(report.plain.ndcg_at_10)).unwrap_or_default(),
         };
         Self { collections, mean }
     }
 
-    /// Prints a table of nDCG@10: a row per collection and one for the mean.
-    pub(super) fn print(&self) {
+    /// Returns the lines of a table of nDCG@10: a row per collection and one for the mean.
+    pub fn format_lines(&self) -> Vec<String> {
         let Self { collections, mean } = self;
-        print_line("== nDCG@10");
-        print_line(&format_ndcg_row(
-            "",
-            ["vademecum", "vector", "hybrid", "plain FTS5"].map(str::to_owned),
-        ));
+        let heads = ["vademecum", "vector", "hybrid", "plain FTS5"].map(str::to_owned);
+        let mut lines = vec!["== nDCG@10".to_owned(), format_ndcg_row("", heads)];
         for (name, report) in collections {
-            let meaning = report.meaning.as_ref();
-            print_line(&format_ndcg_row(
-                name,
-                [
-                    Some(report.ours.ndcg_at_10),
-                    meaning.map(|it| it.vector.ndcg_at_10),
-                    meaning.map(|it| it.hybrid.ndcg_at_10),
-                    Some(report.plain.ndcg_at_10),
-                ]
-                .map(format_score),
-            ));
+            let vectors = report.vectors.as_ref();
+            let scores = [
+                Some(report.ours.ndcg_at_10),
+                vectors.map(|it| it.vector.ndcg_at_10),
+                vectors.map(|it| it.hybrid.ndcg_at_10),
+                Some(report.plain.ndcg_at_10),
+            ];
+            lines.push(format_ndcg_row(name, scores.map(format_score)));
         }
         let MeanNdcg { ndcg_at_10, vector, hybrid, plain } = *mean;
-        print_line(&format_ndcg_row(
-            "mean",
-            [Some(ndcg_at_10), vector, hybrid, Some(plain)].map(format_score),
-        ));
+        let means = [Some(ndcg_at_10), vector, hybrid, Some(plain)];
+        lines.push(format_ndcg_row("mean", means.map(format_score)));
+        lines
     }
 }
 
@@ -136,7 +122,7 @@ fn format_ndcg_row(name: &str, cells: [String; 4]) -> String {
     format!("{name:14}  {}", cells.join("  "))
 }
 
-fn format_metrics_row(name: &str, cells: [&str; 6]) -> String {
+fn format_metrics_row(name: &str, cells: &[String; 6]) -> String {
     let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>10}")).collect();
     format!("{name:10}  {}", cells.join("  ")).trim_end().to_owned()
 }
@@ -167,7 +153,7 @@ mod tests {
     fn report_has_documented_json_keys() {
         let report = EvalReport {
             ours: RetrievalMetrics::default(),
-            meaning: None,
+            vectors: None,
             plain: RetrievalMetrics::default(),
         };
         let figures = json!({
@@ -181,8 +167,9 @@ mod tests {
 
     #[test]
     fn report_columns_align_and_zero_ratio_is_dash() {
-        let head = format_metrics_row("", ["a"; 6]);
-        let body = format_metrics_row("vademecum", ["0.123"; 6]);
+        let cells = |text: &str| [(); 6].map(|()| text.to_owned());
+        let head = format_metrics_row("", &cells("a"));
+        let body = format_metrics_row("vademecum", &cells("0.123"));
         assert_eq!(head.len(), body.len());
         assert_eq!(
             (format_ratio(1.0, 0.0).as_str(), format_ratio(1.0, 2.0).as_str()),

@@ -3,21 +3,20 @@
 //! It uses its own in-memory connection instead of a store: it is filled in every run and measured
 //! in the same run as the library.
 
-use anyhow::Result;
-use rusqlite::{Connection, named_params};
+use rusqlite::{Connection, Result, named_params};
 use vademecum_kit::search::is_stop_word;
 
 use super::{judged_collection::CorpusDocument, metrics::RECALL_DEPTH};
 
 /// A plain FTS5 table with all documents.
 #[derive(Debug)]
-pub(super) struct Fts5Baseline {
+pub struct Fts5Baseline {
     connection: Connection,
 }
 
 impl Fts5Baseline {
     /// Creates the table with all documents.
-    pub(super) fn build(documents: &[CorpusDocument]) -> Result<Self> {
+    pub fn build(documents: &[CorpusDocument]) -> Result<Self> {
         let mut connection = Connection::open_in_memory()?;
         connection.execute_batch(include_str!("sql/table.sql"))?;
         let transaction = connection.transaction()?;
@@ -37,28 +36,25 @@ impl Fts5Baseline {
 
     /// Returns the corpus positions of the documents that contain any word of the query, best
     /// first.
-    pub(super) fn search(&self, question: &str) -> Result<Vec<usize>> {
-        let Some(query) = any_word_query(question) else { return Ok(Vec::new()) };
+    pub fn search(&self, query: &str) -> Result<Vec<usize>> {
+        let Some(expression) = any_word_query(query) else { return Ok(Vec::new()) };
         let mut search = self.connection.prepare_cached(include_str!("sql/search.sql"))?;
-        let limit = i64::try_from(RECALL_DEPTH)?;
-        let rows = search.query_map(named_params! { ":query": query, ":limit": limit }, |row| {
-            row.get::<_, i64>("place")
-        })?;
-        rows.map(|place| Ok(usize::try_from(place?)?)).collect()
+        let limit = i64::try_from(RECALL_DEPTH).unwrap_or(i64::MAX);
+        let parameters = named_params! { ":query": expression, ":limit": limit };
+        let rows = search.query_map(parameters, |row| row.get("place"))?;
+        rows.map(|place: Result<u32>| Ok(place? as usize)).collect()
     }
 }
 
 /// Returns the words of a query as quoted strings joined by `OR`, or `None` if there are none. Stop
 /// words are dropped, unless there are no other words.
-fn any_word_query(question: &str) -> Option<String> {
-    let words: Vec<&str> = question
-        .split(|letter: char| !letter.is_alphanumeric())
-        .filter(|it| !it.is_empty())
-        .collect();
-    let telling: Vec<&str> =
+fn any_word_query(query: &str) -> Option<String> {
+    let words: Vec<&str> =
+        query.split(|letter: char| !letter.is_alphanumeric()).filter(|it| !it.is_empty()).collect();
+    let content_words: Vec<&str> =
         words.iter().copied().filter(|word| !is_stop_word(&word.to_lowercase())).collect();
-    let asked = if telling.is_empty() { words } else { telling };
-    let quoted: Vec<String> = asked.iter().map(|word| format!("\"{word}\"")).collect();
+    let chosen = if content_words.is_empty() { words } else { content_words };
+    let quoted: Vec<String> = chosen.iter().map(|word| format!("\"{word}\"")).collect();
     (!quoted.is_empty()).then(|| quoted.join(" OR "))
 }
 

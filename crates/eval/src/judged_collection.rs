@@ -7,57 +7,131 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::File,
-    io::{BufRead, BufReader},
-    path::Path,
+    io::{self, BufRead, BufReader},
+    path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::metrics::RelevanceGrades;
 
 /// A judged collection.
 #[derive(Debug)]
-pub(super) struct JudgedCollection {
-    pub(super) documents: Vec<CorpusDocument>,
+pub struct JudgedCollection {
+    /// All documents, in the order of the corpus.
+    pub documents: Vec<CorpusDocument>,
     /// Queries with at least one relevant document. Others are left out, because they measure
     /// nothing.
-    pub(super) queries: Vec<JudgedQuery>,
+    pub queries: Vec<JudgedQuery>,
     /// Number of relevant documents that are not in the corpus. They count as not found, as in
     /// `trec_eval`.
-    pub(super) missing: usize,
+    pub missing: usize,
 }
 
 /// A document of the corpus.
 #[derive(Debug, Deserialize)]
-pub(super) struct CorpusDocument {
+pub struct CorpusDocument {
+    /// Unique identifier, not empty.
     #[serde(rename = "_id")]
-    pub(super) id: String,
+    pub id: String,
+    /// Title; may be empty.
     #[serde(default)]
-    pub(super) title: String,
-    pub(super) text: String,
+    pub title: String,
+    /// Text; may be empty.
+    pub text: String,
 }
 
 /// A query and the grades of its relevant documents.
 #[derive(Debug, Deserialize)]
-pub(super) struct JudgedQuery {
+pub struct JudgedQuery {
+    /// Unique identifier, not empty.
     #[serde(rename = "_id")]
-    pub(super) id: String,
-    pub(super) text: String,
+    pub id: String,
+    /// The words of the query.
+    pub text: String,
+    /// Relevant documents.
     #[serde(skip)]
-    pub(super) grades: RelevanceGrades,
+    pub grades: RelevanceGrades,
+}
+
+/// Error of reading a judged collection.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectionError {
+    /// A file cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A line is invalid.
+    #[error("{}, line {number}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        number: usize,
+        /// The cause.
+        source: LineError,
+    },
+    /// No query has a relevant document, so there is nothing to measure.
+    #[error("{}: no query has a relevant document", .0.display())]
+    NoRelevantDocuments(PathBuf),
+}
+
+/// Error in a line of a judged collection.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// The line is not UTF-8.
+    #[error("is not UTF-8 text")]
+    Encoding,
+    /// The line is not a JSON object with the required fields.
+    #[error("{message} (column {column})")]
+    Json {
+        /// Message of the parser, without the position.
+        message: String,
+        /// Column of the error, from 1.
+        column: usize,
+    },
+    /// The identifier is empty.
+    #[error("`_id` is empty")]
+    EmptyId,
+    /// Another line has the same identifier.
+    #[error("duplicate `_id` {0}")]
+    DuplicateId(String),
+    /// The query has no text.
+    #[error("the query `{0}` is empty")]
+    EmptyQuery(String),
+    /// The judgement has too few or too many columns.
+    #[error("expected query, document and grade, found {0} columns")]
+    Columns(usize),
+    /// The grade is not an integer.
+    #[error("the grade `{0}` is not an integer")]
+    Grade(String),
+    /// The judgement names a query that does not exist.
+    #[error("unknown query `{0}`")]
+    UnknownQuery(String),
+    /// Two judgements of the same pair differ.
+    #[error("`{document}` has conflicting grades for query `{query}`")]
+    ConflictingGrades {
+        /// Identifier of the query.
+        query: String,
+        /// Identifier of the document.
+        document: String,
+    },
 }
 
 /// Relevance of one document to one query. The grade is an error if it is not an integer.
 struct Judgement<'a> {
-    question: &'a str,
+    query: &'a str,
     document: &'a str,
-    grade: Result<u32>,
+    grade: Result<u32, LineError>,
 }
 
 impl JudgedCollection {
     /// Reads a collection from its three files. Errors name the file and line.
-    pub(super) fn read(folder: &Path) -> Result<Self> {
+    pub fn read(folder: &Path) -> Result<Self, CollectionError> {
         let mut documents: Vec<CorpusDocument> = Vec::new();
         let mut known = HashSet::new();
         for_each_line(&folder.join("corpus.jsonl"), |line| {
@@ -66,47 +140,54 @@ impl JudgedCollection {
             documents.push(document);
             Ok(())
         })?;
-        let mut questions: Vec<JudgedQuery> = Vec::new();
-        let mut asked = HashSet::new();
+        let mut queries: Vec<JudgedQuery> = Vec::new();
+        let mut known_queries = HashSet::new();
         for_each_line(&folder.join("queries.jsonl"), |line| {
-            let question: JudgedQuery = parse_json_line(line)?;
-            check_new_id(&mut asked, &question.id)?;
-            ensure!(!question.text.trim().is_empty(), "the query `{}` is empty", question.id);
-            questions.push(question);
+            let query: JudgedQuery = parse_json_line(line)?;
+            check_new_id(&mut known_queries, &query.id)?;
+            if query.text.trim().is_empty() {
+                return Err(LineError::EmptyQuery(query.id));
+            }
+            queries.push(query);
             Ok(())
         })?;
-        let judged = folder.join("qrels").join("test.tsv");
-        read_judgements(&judged, &mut questions)?;
-        questions.retain(|question| !question.grades.is_empty());
-        ensure!(!questions.is_empty(), "{}: no query has a relevant document", judged.display());
-        let relevant = questions.iter().flat_map(|question| question.grades.keys());
+        let judgements = folder.join("qrels").join("test.tsv");
+        read_judgements(&judgements, &mut queries)?;
+        queries.retain(|query| !query.grades.is_empty());
+        if queries.is_empty() {
+            return Err(CollectionError::NoRelevantDocuments(judgements));
+        }
+        let relevant = queries.iter().flat_map(|query| query.grades.keys());
         let missing = relevant.filter(|id| !known.contains(*id)).count();
-        Ok(Self { documents, queries: questions, missing })
+        Ok(Self { documents, queries, missing })
     }
 }
 
 /// Reads the judgements into the grades of the queries.
-fn read_judgements(path: &Path, questions: &mut [JudgedQuery]) -> Result<()> {
-    let places: HashMap<String, usize> =
-        questions.iter().map(|question| question.id.clone()).zip(0..).collect();
+fn read_judgements(path: &Path, queries: &mut [JudgedQuery]) -> Result<(), CollectionError> {
+    let positions: HashMap<String, usize> =
+        queries.iter().map(|query| query.id.clone()).zip(0..).collect();
     let mut first = true;
     let mut judged = HashMap::new();
     for_each_line(path, |line| {
         let is_first = std::mem::take(&mut first);
-        let Judgement { question, document, grade } = parse_judgement(line)?;
-        let place = places.get(question);
-        if is_first && place.is_none() && grade.is_err() {
+        let Judgement { query: id, document, grade } = parse_judgement(line)?;
+        let position = positions.get(id);
+        if is_first && position.is_none() && grade.is_err() {
             return Ok(()); // The names of the columns.
         }
         let grade = grade?;
-        let asked = place.and_then(|place| questions.get_mut(*place));
-        let asked = asked.with_context(|| format!("unknown query `{question}`"))?;
-        let before = judged.insert((question.to_owned(), document.to_owned()), grade);
+        let query = position.and_then(|position| queries.get_mut(*position));
+        let query = query.ok_or_else(|| LineError::UnknownQuery(id.to_owned()))?;
+        let before = judged.insert((id.to_owned(), document.to_owned()), grade);
         if before.is_some_and(|before| before != grade) {
-            bail!("`{document}` has conflicting grades for query `{question}`");
+            return Err(LineError::ConflictingGrades {
+                query: id.to_owned(),
+                document: document.to_owned(),
+            });
         }
         if grade > 0 {
-            asked.grades.insert(document.to_owned(), grade);
+            query.grades.insert(document.to_owned(), grade);
         }
         Ok(())
     })
@@ -114,51 +195,58 @@ fn read_judgements(path: &Path, questions: &mut [JudgedQuery]) -> Result<()> {
 
 /// Parses `query document grade`, or `query iteration document grade` as in TREC. Negative grades,
 /// which TREC gives to spam, become 0.
-fn parse_judgement(line: &str) -> Result<Judgement<'_>> {
+fn parse_judgement(line: &str) -> Result<Judgement<'_>, LineError> {
     let columns: Vec<&str> = if line.contains('\t') {
         line.split('\t').map(str::trim).collect()
     } else {
         line.split_whitespace().collect()
     };
-    let ([question, document, grade] | [question, _, document, grade]) = *columns.as_slice() else {
-        bail!("expected query, document and grade, found {} columns", columns.len());
+    let ([query, document, grade] | [query, _, document, grade]) = *columns.as_slice() else {
+        return Err(LineError::Columns(columns.len()));
     };
     let grade = match grade.parse::<i32>() {
         Ok(number) => Ok(u32::try_from(number).unwrap_or(0)),
-        Err(_) => Err(anyhow::anyhow!("the grade `{grade}` is not an integer")),
+        Err(_) => Err(LineError::Grade(grade.to_owned())),
     };
-    Ok(Judgement { question, document, grade })
+    Ok(Judgement { query, document, grade })
 }
 
-fn check_new_id(known: &mut HashSet<String>, id: &str) -> Result<()> {
-    ensure!(!id.is_empty(), "`_id` is empty");
-    ensure!(known.insert(id.to_owned()), "duplicate `_id` {id}");
+fn check_new_id(known: &mut HashSet<String>, id: &str) -> Result<(), LineError> {
+    if id.is_empty() {
+        return Err(LineError::EmptyId);
+    }
+    if !known.insert(id.to_owned()) {
+        return Err(LineError::DuplicateId(id.to_owned()));
+    }
     Ok(())
 }
 
 /// Parses a line of JSON. The error has the column only; the caller adds the line.
-fn parse_json_line<T: DeserializeOwned>(line: &str) -> Result<T> {
+fn parse_json_line<T: DeserializeOwned>(line: &str) -> Result<T, LineError> {
     serde_json::from_str(line).map_err(|error| {
         let reason = error.to_string();
-        let what = reason.split(" at line ").next().unwrap_or(&reason);
-        anyhow::anyhow!("{what} (column {})", error.column())
+        let message = reason.split(" at line ").next().unwrap_or(&reason).to_owned();
+        LineError::Json { message, column: error.column() }
     })
 }
 
 /// Calls `take` with every line that is not blank. Errors get the path and line number.
-fn for_each_line(path: &Path, mut take: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let unreadable = || format!("cannot read {}", path.display());
-    let file = File::open(path).with_context(unreadable)?;
+fn for_each_line(
+    path: &Path,
+    mut take: impl FnMut(&str) -> Result<(), LineError>,
+) -> Result<(), CollectionError> {
+    let unreadable = |source| CollectionError::Read { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unreadable)?;
     for (number, line) in (1_usize..).zip(BufReader::new(file).split(b'\n')) {
-        let line = line.with_context(unreadable)?;
+        let line = line.map_err(unreadable)?;
         let taken = match std::str::from_utf8(&line) {
             Ok(text) => match text.trim_start_matches('\u{feff}').trim() {
                 "" => Ok(()),
                 text => take(text),
             },
-            Err(_) => Err(anyhow::anyhow!("is not UTF-8 text")),
+            Err(_) => Err(LineError::Encoding),
         };
-        taken.with_context(|| format!("{}, line {number}", path.display()))?;
+        taken.map_err(|source| CollectionError::Line { path: path.to_owned(), number, source })?;
     }
     Ok(())
 }
@@ -173,6 +261,12 @@ mod tests {
                           \n{\"_id\": \"b\", \"text\": \"\"}\n";
     const QUERIES: &str = "{\"_id\": \"1\", \"text\": \"x?\"}\n{\"_id\": \"2\", \"text\": \"y?\"}";
 
+    /// Returns an error and its causes, separated by `: `.
+    fn with_causes(error: &dyn std::error::Error) -> String {
+        let causes = std::iter::successors(Some(error), |error| error.source());
+        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    }
+
     fn read_collection(
         corpus: &str,
         queries: &str,
@@ -183,7 +277,7 @@ mod tests {
         fs::write(folder.path().join("corpus.jsonl"), corpus).unwrap();
         fs::write(folder.path().join("queries.jsonl"), queries).unwrap();
         fs::write(folder.path().join("qrels/test.tsv"), qrels).unwrap();
-        JudgedCollection::read(folder.path()).map_err(|error| format!("{error:#}"))
+        JudgedCollection::read(folder.path()).map_err(|error| with_causes(&error))
     }
 
     #[test]
@@ -195,9 +289,9 @@ mod tests {
             "1\t0\ta\t2\n",
         ] {
             let collection = read_collection(CORPUS, QUERIES, qrels).unwrap();
-            let [question] = collection.queries.as_slice() else { panic!("{collection:?}") };
-            assert_eq!(question.id, "1", "a question without relevant documents is left out");
-            assert_eq!(question.grades, RelevanceGrades::from([("a".to_owned(), 2)]), "{qrels}");
+            let [query] = collection.queries.as_slice() else { panic!("{collection:?}") };
+            assert_eq!(query.id, "1", "a query without relevant documents is left out");
+            assert_eq!(query.grades, RelevanceGrades::from([("a".to_owned(), 2)]), "{qrels}");
             assert_eq!((collection.documents.len(), collection.missing), (2, 0));
         }
     }
@@ -247,7 +341,7 @@ mod tests {
     #[test]
     fn missing_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let error = format!("{:#}", JudgedCollection::read(folder.path()).unwrap_err());
+        let error = with_causes(&JudgedCollection::read(folder.path()).unwrap_err());
         assert!(error.contains("cannot read") && error.contains("corpus.jsonl"), "{error}");
     }
 }

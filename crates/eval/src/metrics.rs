@@ -11,26 +11,31 @@ use serde::Serialize;
 /// Number of results that nDCG and MRR consider.
 const NDCG_MRR_DEPTH: usize = 10;
 /// Number of results that recall considers.
-pub(super) const RECALL_DEPTH: usize = 100;
+pub const RECALL_DEPTH: usize = 100;
 
 /// Relevant documents of a query with their grades, which are above 0.
-pub(super) type RelevanceGrades = HashMap<String, u32>;
+pub type RelevanceGrades = HashMap<String, u32>;
 
 /// Metrics of a search method, averaged over all queries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(super) struct RetrievalMetrics {
-    pub(super) ndcg_at_10: f64,
-    pub(super) recall_at_100: f64,
-    pub(super) mrr_at_10: f64,
+pub struct RetrievalMetrics {
+    /// Normalised discounted cumulative gain of the first 10 results.
+    pub ndcg_at_10: f64,
+    /// Fraction of the relevant documents among the first 100 results.
+    pub recall_at_100: f64,
+    /// Reciprocal rank of the first relevant document among the first 10 results.
+    pub mrr_at_10: f64,
     /// Number of queries without results.
-    pub(super) empty: usize,
-    pub(super) p50_ms: f64,
-    pub(super) p99_ms: f64,
+    pub empty: usize,
+    /// Median duration of a query, in milliseconds.
+    pub p50_ms: f64,
+    /// 99th percentile of the durations, in milliseconds.
+    pub p99_ms: f64,
 }
 
 /// Accumulates the metrics of queries.
 #[derive(Debug, Default)]
-pub(super) struct MetricsAccumulator {
+pub struct MetricsAccumulator {
     ndcg: f64,
     recall: f64,
     reciprocal_rank: f64,
@@ -40,7 +45,7 @@ pub(super) struct MetricsAccumulator {
 
 impl MetricsAccumulator {
     /// Adds the ranking of a query: distinct documents, best first.
-    pub(super) fn add_ranking(&mut self, found: &[&str], grades: &RelevanceGrades, took: Duration) {
+    pub fn add_ranking(&mut self, found: &[&str], grades: &RelevanceGrades, took: Duration) {
         self.ndcg += ndcg(found, grades, NDCG_MRR_DEPTH);
         self.recall += recall(found, grades, RECALL_DEPTH);
         self.reciprocal_rank += reciprocal_rank(found, grades, NDCG_MRR_DEPTH);
@@ -49,13 +54,13 @@ impl MetricsAccumulator {
     }
 
     /// Returns the means over all queries and the percentiles of their durations.
-    pub(super) fn into_metrics(mut self) -> RetrievalMetrics {
+    pub fn into_metrics(mut self) -> RetrievalMetrics {
         self.times.sort_unstable();
-        let questions = count_as_f64(self.times.len().max(1));
+        let queries = count_as_f64(self.times.len().max(1));
         RetrievalMetrics {
-            ndcg_at_10: self.ndcg / questions,
-            recall_at_100: self.recall / questions,
-            mrr_at_10: self.reciprocal_rank / questions,
+            ndcg_at_10: self.ndcg / queries,
+            recall_at_100: self.recall / queries,
+            mrr_at_10: self.reciprocal_rank / queries,
             empty: self.empty,
             p50_ms: percentile(&self.times, 50).as_secs_f64() * 1e3,
             p99_ms: percentile(&self.times, 99).as_secs_f64() * 1e3,
