@@ -1,32 +1,12 @@
-//! The supported clients and their definitions.
+//! The definition of a client: where its settings are and how it connects to a server.
 
 use std::path::PathBuf;
 
 use super::{
-    clients::{chatgpt, claude_code, claude_desktop, codex, cursor, vscode},
-    document::SettingsLayout,
     endpoint::ServerEndpoint,
     entry::{EntryName, ServerEntry},
+    layout::SettingsLayout,
 };
-
-/// A supported client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ClientName {
-    /// Claude Desktop
-    ClaudeDesktop,
-    /// Claude Code, in the terminal
-    ClaudeCode,
-    /// Cursor, the editor
-    Cursor,
-    /// Visual Studio Code with Copilot
-    #[value(name = "vscode")]
-    VsCode,
-    /// Codex, in the terminal, the editor and the app
-    Codex,
-    /// ChatGPT in the browser
-    #[value(name = "chatgpt")]
-    ChatGpt,
-}
 
 /// Definition of a client: settings location and connection method.
 #[derive(Debug)]
@@ -69,20 +49,6 @@ pub(super) enum ConnectionMethod {
     },
 }
 
-impl ClientName {
-    /// Returns the definition of the client.
-    pub(super) fn definition(self) -> &'static Client {
-        match self {
-            Self::ClaudeDesktop => &claude_desktop::CLIENT,
-            Self::ClaudeCode => &claude_code::CLIENT,
-            Self::Cursor => &cursor::CLIENT,
-            Self::VsCode => &vscode::CLIENT,
-            Self::Codex => &codex::CLIENT,
-            Self::ChatGpt => &chatgpt::CLIENT,
-        }
-    }
-}
-
 /// Joins words to a command line, with shell quoting where necessary.
 pub(super) fn quote_command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./:=@+,".contains(it);
@@ -98,20 +64,7 @@ pub(super) fn quote_command_line<'a>(words: impl IntoIterator<Item = &'a str>) -
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
-
     use super::*;
-
-    #[test]
-    fn client_names_match_the_guide() {
-        let names = ClientName::value_variants().iter().filter_map(ValueEnum::to_possible_value);
-        let names: Vec<String> = names.map(|it| it.get_name().to_owned()).collect();
-        let guide = include_str!("../../../docs/connecting.md");
-        for name in &names {
-            assert!(guide.contains(&format!("vademecum connect {name}")), "{name}");
-        }
-        assert_eq!(names.len(), guide.matches("\n## ").count() - 2, "{names:?}");
-    }
 
     #[test]
     fn command_line_quotes_special_words() {

@@ -3,46 +3,10 @@
 
 use super::{
     entry::{EntryName, ServerEntry},
-    json, toml,
+    json,
+    layout::{DocumentError, SettingsLayout, SettingsSyntax},
+    toml,
 };
-
-/// Syntax of a client's settings, and the section that lists servers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SettingsLayout {
-    /// Syntax of the file.
-    pub(super) syntax: SettingsSyntax,
-    /// Key of the object or table that lists the servers.
-    pub(super) section: &'static str,
-}
-
-/// Syntax of a client's settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SettingsSyntax {
-    /// Standard JSON.
-    Json,
-    /// JSON with comments and trailing commas.
-    Jsonc,
-    /// TOML.
-    Toml,
-}
-
-/// Error of parsing or editing a client's settings.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum DocumentError {
-    /// The text cannot be parsed.
-    #[error("line {line}, column {column}: {what}")]
-    Syntax {
-        /// Line, counted from 1.
-        line: usize,
-        /// Column in characters, counted from 1.
-        column: usize,
-        /// Message of the parser.
-        what: String,
-    },
-    /// The text can be parsed, but its structure is not that of the client's settings.
-    #[error("{0}")]
-    WrongStructure(String),
-}
 
 /// UTF-8 byte order mark, which some editors write at the start of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -98,24 +62,6 @@ impl SettingsLayout {
     }
 }
 
-impl DocumentError {
-    /// Creates a syntax error for a byte offset in the text.
-    pub(super) fn syntax_error_at(text: &str, byte: usize, what: &str) -> Self {
-        let before = text.get(..byte).unwrap_or(text);
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        Self::Syntax {
-            line: before.matches('\n').count() + 1,
-            column: line.chars().count() + 1,
-            what: what.trim().replace('\n', "; "),
-        }
-    }
-
-    /// Creates the error for a section that is not an object or table.
-    pub(super) fn not_a_table(name: &str) -> Self {
-        Self::WrongStructure(format!("`{name}` cannot list servers: it is not an object or table"))
-    }
-}
-
 fn split_byte_order_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 })
 }
@@ -135,11 +81,5 @@ mod tests {
         assert!(text.starts_with("\u{feff}{\n"), "{text}");
         assert_eq!(layout.find_entry(&text, &name).unwrap(), Some(entry));
         assert!(layout.remove_entry(&text, &name).unwrap().starts_with("\u{feff}{"));
-    }
-
-    #[test]
-    fn syntax_error_has_line_and_column() {
-        let broken = DocumentError::syntax_error_at("é\nüb", 5, "odd");
-        assert_eq!(broken, DocumentError::Syntax { line: 2, column: 2, what: "odd".to_owned() });
     }
 }

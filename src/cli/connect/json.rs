@@ -8,8 +8,8 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{
-    document::{DocumentError, SettingsLayout, SettingsSyntax},
     entry::ServerEntry,
+    layout::{DocumentError, SettingsLayout, SettingsSyntax},
 };
 
 /// Returns the entry of that name.

@@ -6,11 +6,12 @@ use anyhow::{Context, Result, bail};
 use diffy::DiffOptions;
 
 use super::{
-    client::{Client, ClientName},
-    document::SettingsLayout,
+    client::Client,
+    client_name::ClientName,
     endpoint::{LaunchCommand, ServerUrl},
     entry::{EntryName, ServerEntry},
     file::SettingsFile,
+    layout::SettingsLayout,
 };
 use crate::cli::{common::CommonOptions, output::print_line};
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike};
 
-use super::{document::DocumentError, entry::ServerEntry};
+use super::{entry::ServerEntry, layout::DocumentError};
 
 /// Returns the entry of that name.
 pub(super) fn find_entry(

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::super::{
     client::{Client, ConnectionMethod, SettingsLocation, quote_command_line},
-    document::{SettingsLayout, SettingsSyntax},
     endpoint::ServerEndpoint,
     entry::{EntryName, ServerEntry},
+    layout::{SettingsLayout, SettingsSyntax},
 };
 use vademecum_core::config;
 

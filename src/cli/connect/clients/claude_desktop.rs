@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::super::{
     client::{Client, ConnectionMethod, SettingsLocation},
-    document::{SettingsLayout, SettingsSyntax},
     endpoint::ServerEndpoint,
     entry::{EntryName, ServerEntry},
+    layout::{SettingsLayout, SettingsSyntax},
 };
 
 /// Definition of Claude Desktop.

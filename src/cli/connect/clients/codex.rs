@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::super::{
     client::{Client, ConnectionMethod, SettingsLocation, quote_command_line},
-    document::{SettingsLayout, SettingsSyntax},
     endpoint::ServerEndpoint,
     entry::{EntryName, ServerEntry},
+    layout::{SettingsLayout, SettingsSyntax},
 };
 use vademecum_core::config;
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::super::{
     client::{Client, ConnectionMethod, SettingsLocation},
-    document::{SettingsLayout, SettingsSyntax},
     endpoint::ServerEndpoint,
     entry::{EntryName, ServerEntry},
+    layout::{SettingsLayout, SettingsSyntax},
 };
 
 /// Definition of Cursor.
