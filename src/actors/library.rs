@@ -16,7 +16,8 @@ use super::{
     blocking_pool::BlockingPool,
     change_notifier::ChangeNotifier,
     indexer::VectorIndexer,
-    session::{Session, SessionHome, SessionState},
+    session::{Session, SessionHome},
+    session_state::SessionState,
 };
 use vademecum_core::telemetry::Metrics;
 use vademecum_embed::Embeddings;

@@ -18,6 +18,7 @@ mod mailbox;
 mod replica;
 mod seen_uris;
 mod session;
+mod session_state;
 mod session_store;
 mod source;
 mod source_call;

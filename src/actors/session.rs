@@ -1,7 +1,6 @@
 //! Conversation of one principal: items shown, recent queries, and the course of a search.
 
 use std::{
-    collections::{HashSet, VecDeque},
     rc::Rc,
     sync::{Arc, Weak},
 };
@@ -14,7 +13,7 @@ use actix::{
 use vademecum_kit::{
     model::{
         CorpusStatistics, GetRequest, Hit, Item, ItemId, Order, PageRequest, Preferences,
-        Retrieval, RetrievalOptions, SourceName, Uri,
+        Retrieval, RetrievalOptions, SourceName,
     },
     search::FtsQuery,
 };
@@ -24,15 +23,13 @@ use super::{
     aggregator::{Aggregator, CorrectWords, LoadAllHits, MergedResults, RankAll, ReadSourceItem},
     hybrid::apply_vector_hit,
     mailbox::send,
-    seen_uris::{HasMore, PageSelection, SeenUris},
+    seen_uris::HasMore,
+    session_state::{RankedPage, SessionState},
     session_store::{SessionKey, SessionStore},
 };
 
 /// Maximum length of a query, in bytes. Longer texts are documents.
 const MAX_QUERY_BYTES: usize = 64 * 1_024;
-
-/// Maximum length of a remembered query, in bytes. It is kept as long as the conversation.
-const MAX_REMEMBERED_QUERY_BYTES: usize = 4 * 1_024;
 
 /// Factor by which the requested ranking grows when too many of its matches were shown before.
 const DEEPER_FACTOR: usize = 4;
@@ -54,69 +51,6 @@ pub struct Session {
 pub(super) struct SessionHome {
     pub(super) store: Weak<SessionStore>,
     pub(super) key: SessionKey,
-}
-
-/// State of a conversation.
-#[derive(Debug)]
-pub(super) struct SessionState {
-    seen: SeenUris,
-    recent_queries: VecDeque<Arc<FtsQuery>>,
-    max_recent_queries: usize,
-}
-
-impl SessionState {
-    /// Creates an empty state with these limits.
-    pub(super) fn new(max_seen_uris: usize, max_recent_queries: usize) -> Self {
-        let seen = SeenUris::new(max_seen_uris);
-        Self { seen, recent_queries: VecDeque::new(), max_recent_queries }
-    }
-
-    fn remember_query(&mut self, query: &Arc<FtsQuery>) {
-        // Queries that were typed differently but search for the same are one.
-        if query.typed().len() > MAX_REMEMBERED_QUERY_BYTES {
-            return;
-        }
-        let expression = query.expression();
-        self.recent_queries.retain(|known| known.expression() != expression);
-        self.recent_queries.push_front(Arc::clone(query));
-        self.recent_queries.truncate(self.max_recent_queries);
-    }
-
-    /// Selects the page of a ranking and records it as shown. Returns `None` if only a ranking of
-    /// more than `depth` matches can fill it.
-    fn take_page(
-        &mut self,
-        search: &SearchRequest,
-        merged: MergedResults,
-        depth: usize,
-    ) -> Option<RankedPage> {
-        let (ranked, total) = (&merged.ranked, merged.total);
-        if !search.skip_seen {
-            let selection =
-                SeenUris::new(0).select_page(ranked, total, search.offset, search.limit);
-            return Some(RankedPage { merged, selection, restarted: false });
-        }
-        let selection = self.seen.select_page(ranked, total, search.offset, search.limit);
-        if selection.has_more == HasMore::Unknown && ranked.len() >= depth {
-            return None;
-        }
-        let nothing_new = selection.shown.is_empty() && selection.skipped > 0;
-        let restarted = nothing_new && self.seen.covers_ranking(ranked);
-        let selection = if restarted {
-            self.seen.remove_all(ranked.iter().map(|match_| &match_.uri));
-            self.seen.select_page(ranked, total, search.offset, search.limit)
-        } else {
-            selection
-        };
-        selection.shown.iter().for_each(|match_| self.seen.insert(&match_.uri));
-        Some(RankedPage { merged, selection, restarted })
-    }
-
-    /// Forgets the matches among `selected` that were not returned.
-    fn forget_missing(&mut self, selected: &[Uri], hits: &[Hit]) {
-        let returned: HashSet<_> = hits.iter().map(|hit| &hit.uri).collect();
-        self.seen.remove_all(selected.iter().filter(|uri| !returned.contains(uri)));
-    }
 }
 
 impl Session {
@@ -288,13 +222,6 @@ struct Search {
     request: SearchRequest,
     context: CallContext,
     aggregator: Addr<Aggregator>,
-}
-
-/// A ranking and the part of it that is shown.
-struct RankedPage {
-    merged: MergedResults,
-    selection: PageSelection,
-    restarted: bool,
 }
 
 /// A ranked page, the query that found it, and its words if they are not those of the request.

@@ -18,7 +18,8 @@ use vademecum_mcp::Scope;
 use super::{
     CallError, Library, Session,
     aggregator::Aggregator,
-    session::{RestIfIdle, SessionHome, SessionState, UseAggregator},
+    session::{RestIfIdle, SessionHome, UseAggregator},
+    session_state::SessionState,
 };
 
 /// Time without a request after which the actor of a session is stopped and its state kept here.

@@ -44,9 +44,10 @@ fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Source files of the program below `folders`, without comment lines.
+/// Source files of the program below `folders`, without comment lines and unit tests.
 fn code_below(folders: &[&str]) -> Vec<(String, String)> {
     let code = |text: String| {
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         lines.collect::<Vec<_>>().join("\n")
     };
