@@ -1,6 +1,6 @@
 //! A load test with many clients over a long time: stability and response times of the server.
 //!
-//! Half of the clients use HTTP, each with its own connection and session, half WebSockets; they
+//! Half of the clients use HTTP, each with its own connection and session, half `WebSockets`; they
 //! belong to several users with separate libraries. Each client loops over a request, its response
 //! and a random pause. Of a hundred requests 45 are searches, 45 read a note, 5 list the tools, 4
 //! are pings and 1 writes a note. The server is a separate process on the same machine as the

@@ -58,6 +58,7 @@ pub const SOURCE_STATEMENTS: [SourceStatement; 5] = [
 
 /// The statements of a full-text table.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "each field is a statement")]
 pub(crate) struct BaselineTable {
     /// Selects the best `?2` rows that match `?1`, with FTS5's scores.
     pub(crate) scored_sql: &'static str,

@@ -248,13 +248,12 @@ impl Session {
             if !original.page.merged.is_empty() {
                 return Box::pin(ready(Ok(original)));
             }
-            match original.query.relaxed() {
-                Some(relaxed) => session.rank_relaxed(search, original, Arc::new(relaxed)),
-                None => {
-                    let query = Arc::clone(&original.query);
-                    let statistics = original.page.merged.statistics.clone();
-                    session.rank_corrected(search, original, query, &statistics)
-                }
+            if let Some(relaxed) = original.query.relaxed() {
+                session.rank_relaxed(search, original, Arc::new(relaxed))
+            } else {
+                let query = Arc::clone(&original.query);
+                let statistics = original.page.merged.statistics.clone();
+                session.rank_corrected(search, original, query, &statistics)
             }
         }))
     }
@@ -530,7 +529,7 @@ mod tests {
         registry.remove_idle();
         session.send(RestIfIdle).await.unwrap();
         assert_eq!(registry.running_sessions(), 1, "it was used a moment ago");
-        registry.age_sessions(Duration::from_secs(60));
+        registry.age_sessions(Duration::from_mins(1));
         registry.remove_idle();
         while registry.running_sessions() > 0 {
             tokio::task::yield_now().await;

@@ -81,14 +81,14 @@ impl SessionStore {
     /// conversation when first used.
     pub(super) fn open(
         self: &Arc<Self>,
-        key: SessionKey,
+        key: &SessionKey,
         library: &Library,
     ) -> Result<Addr<Session>, CallError> {
         let idle = self.idle_timeout();
-        if let Some(mut entry) = self.entries.get_mut(&key)
+        if let Some(mut entry) = self.entries.get_mut(key)
             && entry.last_used.elapsed() <= idle
         {
-            return Ok(self.activate(&key, &mut entry, library));
+            return Ok(self.activate(key, &mut entry, library));
         }
         match &key.1 {
             Scope::Handle(handle) => Err(CallError::UnknownSession(handle.clone())),
@@ -97,7 +97,7 @@ impl SessionStore {
                 // Another request may have evicted it in between.
                 let new = || SessionEntry::resting(self.new_state());
                 let mut entry = self.entries.entry(key.clone()).or_insert_with(new);
-                Ok(self.activate(&key, &mut entry, library))
+                Ok(self.activate(key, &mut entry, library))
             }
         }
     }

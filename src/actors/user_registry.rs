@@ -143,7 +143,7 @@ impl UserRegistry {
     ) -> Result<Addr<Session>, CallError> {
         let library = self.library(principal);
         match scope {
-            Some(scope) => self.sessions.open((principal.clone(), scope.clone()), &library),
+            Some(scope) => self.sessions.open(&(principal.clone(), scope.clone()), &library),
             None => Ok(library.start_session(self.sessions.new_state(), None)),
         }
     }

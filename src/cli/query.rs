@@ -89,7 +89,7 @@ impl RowFormat {
             Self::Table | Self::Csv | Self::Tsv if names.is_empty() => {}
             Self::Table => print_line(&table_format::format_table(&names, &rows.rows)),
             Self::Csv => {
-                print_line(table_format::format_csv(&names, &rows.rows)?.trim_end_matches('\n'))
+                print_line(table_format::format_csv(&names, &rows.rows)?.trim_end_matches('\n'));
             }
             Self::Tsv => print_line(&table_format::format_tsv(&names, &rows.rows)),
         }

@@ -69,7 +69,7 @@ pub(super) fn print_results(found: &Value) {
     match (results.len(), found["next_offset"].as_u64()) {
         (0, _) => print_line("Nothing was found."),
         (shown, Some(next)) => {
-            print_line(&format!("{shown} of {total}; continue with --offset {next}"))
+            print_line(&format!("{shown} of {total}; continue with --offset {next}"));
         }
         (shown, None) => print_line(&format!("{shown} of {total}")),
     }

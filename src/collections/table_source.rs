@@ -153,7 +153,7 @@ impl<'p> TableSource<'p> {
     }
 
     /// Converts rows to documents and separates unchanged ones. Fails if a key is not unique.
-    fn to_batch(
+    fn build_batch(
         &mut self,
         rows: &Rows,
         known: Option<&KnownHashes>,
@@ -182,7 +182,7 @@ impl<'p> TableSource<'p> {
     ) -> Result<Batch, CollectionError> {
         let page =
             self.query_page(self.mapping.columns(), since.as_ref(), after, MAX_STATEMENT_ROWS)?;
-        let mut portion = self.to_batch(&page.rows, known)?;
+        let mut portion = self.build_batch(&page.rows, known)?;
         let mut next = page.after;
         if page.rows.truncated && page.rows.rows.is_empty() {
             next = self.skip_large_row(&mut portion, since.as_ref(), after, known)?;
@@ -251,7 +251,7 @@ impl<'p> TableSource<'p> {
         let rest = keys.split_off(keys.len().min(MAX_STATEMENT_ROWS));
         let bound = self.sql.select_by_keys(self.mapping.columns(), &keys);
         let rows = self.run_statement(&bound, keys.len())?;
-        let mut portion = self.to_batch(&rows, known)?;
+        let mut portion = self.build_batch(&rows, known)?;
         if rows.truncated {
             let kind = rows.columns.first().map(|it| it.kind.as_str()).unwrap_or_default();
             let last = rows.rows.last().and_then(|row| Some(to_parameter(row.first()?, kind)));

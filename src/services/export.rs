@@ -64,7 +64,7 @@ pub(crate) enum ExportError {
         /// Identifier of the item.
         id: String,
         /// The cause.
-        source: Box<ExportError>,
+        source: Box<Self>,
     },
     /// The items of a source could not be written.
     #[error("cannot export `{name}`")]
@@ -72,7 +72,7 @@ pub(crate) enum ExportError {
         /// Name of the source.
         name: SourceName,
         /// The cause.
-        source: Box<ExportError>,
+        source: Box<Self>,
     },
 }
 

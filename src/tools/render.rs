@@ -136,7 +136,7 @@ fn push_page_notes(text: &mut String, page: &SearchResponse<Vec<Hit>>) {
             );
         }
         (shown, None) => {
-            push_display(text, format_args!("{shown} of {total} matches; there are no more."))
+            push_display(text, format_args!("{shown} of {total} matches; there are no more."));
         }
     }
     for remark in page.remarks() {

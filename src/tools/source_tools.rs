@@ -103,7 +103,7 @@ impl Tool for NotesSearch {
     type Output = HitsResponse;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let NotesSearch { query, limit, offset, snippet_length, highlight, keywords } = self;
+        let Self { query, limit, offset, snippet_length, highlight, keywords } = self;
         let wanted = NotesFilters::keywords(keywords).into_selection();
         let window = ResultWindow { limit, offset, snippet_length, highlight };
         search_source(toolbox, call, query, window, wanted).await
@@ -238,7 +238,7 @@ impl Tool for ChatsSearch {
     type Output = HitsResponse;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let ChatsSearch { query, limit, offset, snippet_length, highlight, .. } = self;
+        let Self { query, limit, offset, snippet_length, highlight, .. } = self;
         let window = ResultWindow { limit, offset, snippet_length, highlight };
         let filters =
             ChatsFilters { by: self.by, character_id: self.character_id, sender: self.sender };
@@ -310,7 +310,7 @@ impl Tool for CharactersSearch {
     type Output = HitsResponse;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let CharactersSearch { query, limit, offset, snippet_length, highlight } = self;
+        let Self { query, limit, offset, snippet_length, highlight } = self;
         let window = ResultWindow { limit, offset, snippet_length, highlight };
         let wanted = CharactersFilters::default().into_selection();
         search_source(toolbox, call, query.into_text(), window, wanted).await
@@ -366,7 +366,7 @@ impl Tool for PromptsSearch {
     type Output = HitsResponse;
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let PromptsSearch { query, limit, offset, snippet_length, highlight, fields } = self;
+        let Self { query, limit, offset, snippet_length, highlight, fields } = self;
         let window = ResultWindow { limit, offset, snippet_length, highlight };
         search_source(toolbox, call, query, window, PromptsFilters::fields(fields).into_selection())
             .await

@@ -1,4 +1,4 @@
-//! `media.transcript`: returns a transcript as text, SRT, WebVTT or JSON.
+//! `media.transcript`: returns a transcript as text, SRT, `WebVTT` or JSON.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! End-to-end tests of `query`, `profile_list` and `profile_show` against PostgreSQL, MariaDB and
+//! End-to-end tests of `query`, `profile_list` and `profile_show` against `PostgreSQL`, `MariaDB` and
 //! SQLite.
 
 use serde_json::{Value, json};

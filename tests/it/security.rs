@@ -137,7 +137,9 @@ fn collect_references(value: &Value, references: &mut Vec<String>) {
             }
         }
         Value::Array(values) => {
-            values.iter().for_each(|value| collect_references(value, references))
+            for value in values {
+                collect_references(value, references);
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }

@@ -1,4 +1,4 @@
-//! End-to-end tests of event streams and WebSockets: keep-alives, subscriptions and lifetime.
+//! End-to-end tests of event streams and `WebSockets`: keep-alives, subscriptions and lifetime.
 
 use awc::ws::{CloseCode, Message};
 use serde_json::json;

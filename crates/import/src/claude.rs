@@ -32,7 +32,7 @@ pub(super) fn parse_conversation(json: &str) -> Result<Conversation, String> {
         MessageNode {
             parent,
             time: Some(f64::from(number)),
-            message: message.to_draft(&id, model),
+            message: message.into_draft(&id, model),
             id,
         }
     });
@@ -73,7 +73,7 @@ struct ClaudeMessage {
 impl ClaudeMessage {
     /// Returns the draft of the message, or `None` if it is empty. `model` is the model of the
     /// answers.
-    fn to_draft(self, id: &str, model: Option<&str>) -> Option<MessageDraft> {
+    fn into_draft(self, id: &str, model: Option<&str>) -> Option<MessageDraft> {
         let text = self.text.filter(|text| !text.trim().is_empty());
         let mut parts: Vec<_> = match (self.content.as_ref().and_then(content_text), text) {
             (Some(said), Some(text)) => vec![merge_flat_text(said, text)],

@@ -128,7 +128,7 @@ impl PageProperties {
                 "title" => found.title = Some(unwrap_wiki_link(value).to_owned()),
                 "tags" | "tag" | "keywords" => found.tags.extend(split_tags(value)),
                 "created" | "created-at" | "date" => {
-                    found.created = Some(unwrap_wiki_link(value).to_owned())
+                    found.created = Some(unwrap_wiki_link(value).to_owned());
                 }
                 _ => {}
             }

@@ -304,7 +304,9 @@ impl ToolCatalog {
                 }
             }
             Value::Array(values) => {
-                values.iter_mut().for_each(|value| self.rename_in_descriptions(value, style))
+                for value in values.iter_mut() {
+                    self.rename_in_descriptions(value, style);
+                }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }

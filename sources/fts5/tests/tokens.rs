@@ -69,7 +69,7 @@ fn stored_tokens_equal_tokens_of_text() {
         assert_eq!(stored_tokens(&connection), tokens_of(text), "{text:?}");
         let prepared = table(", content = ''");
         with_prepared_texts(vec![PreparedText::new(text.into())], || {
-            insert_bytes(&prepared, text.as_bytes())
+            insert_bytes(&prepared, text.as_bytes());
         });
         assert_eq!(stored_tokens(&prepared), tokens_of(text), "{text:?}, prepared");
     }

@@ -37,7 +37,7 @@ pub(crate) enum BackupError {
         /// The database.
         path: PathBuf,
         /// The cause.
-        source: Box<BackupError>,
+        source: Box<Self>,
     },
     /// The manifest is not JSON, or lacks a field.
     #[error("cannot parse {}", path.display())]

@@ -32,7 +32,7 @@ pub(super) fn check_disk_space(data: &Path, findings: &mut CheckFindings) {
             }
         }
         Err(error) => {
-            findings.add_warning(&place, &error.to_string(), "check the free space of the disk")
+            findings.add_warning(&place, &error.to_string(), "check the free space of the disk");
         }
     }
 }

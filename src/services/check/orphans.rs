@@ -78,10 +78,11 @@ fn check_restore_folder(data: &Path, draft: &Path, repair: bool, findings: &mut 
     }
     match fs::remove_dir_all(draft) {
         Ok(()) => {
-            findings.add_repaired(draft, "it remained from an interrupted restore, and was removed")
+            findings
+                .add_repaired(draft, "it remained from an interrupted restore, and was removed");
         }
         Err(error) => {
-            findings.add_warning(&place, &format!("cannot be removed: {error}"), "remove it")
+            findings.add_warning(&place, &format!("cannot be removed: {error}"), "remove it");
         }
     }
 }

@@ -91,7 +91,7 @@ impl Tool for RagGetChunks {
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         limits::check_ids("chunk_ids", &self.chunk_ids)?;
-        let RagGetChunks { chunk_ids, shown } = self;
+        let Self { chunk_ids, shown } = self;
         let read = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
             read_chunks(opened, chunk_ids, shown, deadline)
         });

@@ -62,7 +62,6 @@ pub struct RagGetDocsOutput {
 
 /// A document.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the contract names them so")]
 struct DocumentOutput {
     doc_id: String,
     source_id: i64,
@@ -86,7 +85,7 @@ impl Tool for RagGetDocs {
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         limits::check_ids("doc_ids", &self.doc_ids)?;
-        let RagGetDocs { doc_ids, shown } = self;
+        let Self { doc_ids, shown } = self;
         let read = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
             read_documents(opened, doc_ids, shown, deadline)
         });

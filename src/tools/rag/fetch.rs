@@ -127,7 +127,7 @@ impl Tool for RagFetchFromSource {
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        let RagFetchFromSource { doc_ids, columns, limits } = self;
+        let Self { doc_ids, columns, limits } = self;
         limits::check_ids("doc_ids", &doc_ids)?;
         columns.iter().try_for_each(|column| check_column(column))?;
         let most_rows = parse_count("limits.max_rows", limits.max_rows, DEFAULT_ROWS, MAX_ROWS)?;

@@ -64,7 +64,6 @@ pub struct RagSearchResponse {
 /// A chunk that matches.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the contract names them so")]
 pub(super) struct ChunkResult {
     /// Chunk id.
     chunk_id: String,

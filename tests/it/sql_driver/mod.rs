@@ -1,4 +1,4 @@
-//! Tests of the SQL drivers against real PostgreSQL and MariaDB servers and SQLite files.
+//! Tests of the SQL drivers against real `PostgreSQL` and `MariaDB` servers and SQLite files.
 
 mod caps;
 mod connections;

@@ -90,7 +90,7 @@ pub enum JwtAlgorithm {
     RS256,
     /// ECDSA on the curve P-256.
     ES256,
-    /// EdDSA with Ed25519.
+    /// `EdDSA` with Ed25519.
     EdDSA,
 }
 

@@ -146,7 +146,7 @@ impl SubtitleParser {
                 self.block = SubtitleBlock::Header;
             }
             SubtitleBlock::BetweenBlocks if is_non_cue_block(line) => {
-                self.block = SubtitleBlock::Ignored
+                self.block = SubtitleBlock::Ignored;
             }
             SubtitleBlock::BetweenBlocks => self.block = SubtitleBlock::Named { number },
         }

@@ -25,7 +25,8 @@ mod sqlite;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod tls;
 
-#[cfg(all(test, feature = "mysql", feature = "postgres"))]
+#[cfg(test)]
+#[cfg(all(feature = "mysql", feature = "postgres"))]
 mod guard_bypass_tests;
 
 pub use database::{Database, PoolLoad, WriteResult};

@@ -59,7 +59,7 @@ impl FtsQuery {
                 }
                 (QueryPartKind::Excluded, _) => query.excluded.extend(parse_phrase(text, to_stem)),
                 (QueryPartKind::ExcludedQuoted, _) => {
-                    query.excluded.extend(parse_phrase(text, exact_token))
+                    query.excluded.extend(parse_phrase(text, exact_token));
                 }
             }
         }
@@ -273,7 +273,7 @@ impl TokenWords {
             match (word.kind, pieces.last_mut()) {
                 (WordKind::Unspaced, Some(TokenWord::Run(run))) => run.push(word.folded.to_owned()),
                 (WordKind::Unspaced, _) => {
-                    pieces.push(TokenWord::Run(vec![word.folded.to_owned()]))
+                    pieces.push(TokenWord::Run(vec![word.folded.to_owned()]));
                 }
                 (WordKind::Name, Some(TokenWord::Name { .. })) if inside => {}
                 (WordKind::Name, _) => {

@@ -1,4 +1,4 @@
-//! ChatGPT in the browser. It calls servers from OpenAI's machines and stores their addresses in
+//! ChatGPT in the browser. It calls servers from `OpenAI`'s machines and stores their addresses in
 //! the user's account.
 
 use super::super::{

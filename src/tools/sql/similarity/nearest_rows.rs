@@ -85,7 +85,7 @@ pub(super) async fn find_nearest_rows(
 fn nearest_statement(table: &VectorTable, metric: DistanceMetric, candidates: usize) -> String {
     let distance = |pair: &super::vector_columns::VectorColumn| {
         let (vector, kind, operator) =
-            (quote_identifier(&pair.vector_column), &pair.type_name, metric.operator());
+            (quote_identifier(&pair.column), &pair.type_name, metric.operator());
         format!("{vector} {operator} $1::text::{kind}")
     };
     let mut columns = vec![if table.is_stored {
@@ -109,7 +109,7 @@ fn nearest_statement(table: &VectorTable, metric: DistanceMetric, candidates: us
         .map(|pair| {
             format!(
                 "(SELECT {columns} FROM {from} WHERE {} IS NOT NULL ORDER BY {} LIMIT {candidates})",
-                quote_identifier(&pair.vector_column),
+                quote_identifier(&pair.column),
                 distance(pair)
             )
         })

@@ -162,7 +162,7 @@ impl Tool for SimilaritySearch {
                 return Err(CallError::Refused(format!(
                     "the vectors in `{}` have {} dimensions, those of `{}` have {}: set \
                      embeddings.model to the model that made them",
-                    pair.vector_column,
+                    pair.column,
                     pair.dimensions.unwrap_or_default(),
                     embeddings.model().name,
                     vector.len()
@@ -199,7 +199,7 @@ impl Tool for SimilaritySearch {
             .collect();
         let columns = table.vector_columns.iter().map(|pair| ColumnWeight {
             text: pair.text_column.clone(),
-            vector: pair.vector_column.clone(),
+            vector: pair.column.clone(),
             weight: pair.weight,
         });
         let output = SimilarityOutput {

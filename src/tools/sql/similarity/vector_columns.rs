@@ -47,7 +47,7 @@ pub(super) struct VectorTable {
 /// A vector column and its text column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct VectorColumn {
-    pub(super) vector_column: String,
+    pub(super) column: String,
     /// Type: `vector` or `halfvec`.
     pub(super) type_name: String,
     /// Number of dimensions; `None` if the column declares none.
@@ -242,7 +242,7 @@ fn pair_columns(columns: &[ColumnInfo], lengths: &[(String, f64)]) -> Vec<Vector
         .filter_map(|vector| {
             let text = text_of(vector)?;
             Some(VectorColumn {
-                vector_column: vector.name.clone(),
+                column: vector.name.clone(),
                 type_name: vector.type_name.clone(),
                 dimensions: vector.dimensions,
                 is_title: is_title_column(&text, length(&text.name)),
