@@ -168,6 +168,13 @@ fn only_transport_uses_the_web_framework() {
 }
 
 #[test]
+fn only_cli_prints_and_erases_errors() {
+    for name in files_naming(&["anyhow::", "indicatif::"]) {
+        assert!(name.starts_with("src/cli/"), "{name}");
+    }
+}
+
+#[test]
 fn only_mcp_writes_json_rpc_messages() {
     let others =
         ["src/cli/get.rs", "src/cli/demo.rs", "src/fuzzing/server.rs", "src/transport/http.rs"];

@@ -1,5 +1,5 @@
-//! ChatGPT in the browser. It calls servers from `OpenAI`'s machines and stores their addresses in
-//! the user's account.
+//! ChatGPT in the browser. It calls servers from its provider's machines and stores their
+//! addresses in the user's account.
 
 use super::super::{
     client::{Client, ConnectionMethod},
