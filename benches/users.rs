@@ -9,7 +9,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -47,24 +47,35 @@ fn main() -> ExitCode {
     run_bench_or_program(|| measure(&Options::parse()))
 }
 
-#[expect(clippy::print_stdout, reason = "a bench prints its figures")]
-fn measure(options: &Options) -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let library = |number: usize| folder.path().join(format!("users/user{number}"));
-    let began = Instant::now();
+/// Returns the folder of a user's library.
+fn library_folder(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("users/user{number}"))
+}
+
+/// Fills the library of the first user and copies it for the others.
+fn create_libraries(folder: &Path, users: usize) -> Result<()> {
+    let library = |number| library_folder(folder, number);
     fill_library(
         &library(0),
         &TextSource::Synthetic,
         LibrarySizes::for_total(PASSAGES),
         &mut PassageSample::for_rows(PASSAGES),
     )?;
-    for number in 1..options.users {
+    for number in 1..users {
         fs::create_dir_all(library(number))?;
         for database in [Database::Chacha, Database::Media, Database::Prompts] {
             let name = database.file_name();
             fs::copy(library(0).join(name), library(number).join(name))?;
         }
     }
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a bench prints its figures")]
+fn measure(options: &Options) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let began = Instant::now();
+    create_libraries(folder.path(), options.users)?;
     let active = (options.users / USERS_PER_ACTIVE).max(1);
     let spread = |number: usize| number * options.users / active;
     let names: Vec<String> = (0..active).map(|it| format!("user{}", spread(it))).collect();
@@ -98,7 +109,7 @@ fn measure(options: &Options) -> Result<()> {
             ensure!(status == 200 && answer.contains("\"isError\":false"), "{status} {answer}");
         }
         // A neighbouring user, whose files have not been opened.
-        let neighbour = library((spread(number) + 1).min(options.users - 1));
+        let neighbour = library_folder(folder.path(), (spread(number) + 1).min(options.users - 1));
         let began = Instant::now();
         let query = FtsQuery::parse(QUERY);
         for database in [Database::Chacha, Database::Media, Database::Prompts] {
