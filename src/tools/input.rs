@@ -11,94 +11,55 @@ use vademecum_kit::model::{
 use crate::actors::{CallError, SourceSelection};
 
 /// Number of results: 1 to 100.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit(pub(crate) usize);
-
-impl<'de> Deserialize<'de> for Limit {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match i64::deserialize(deserializer)? {
-            limit @ 1..=100 => Ok(Self(usize::try_from(limit).unwrap_or(100))),
-            limit => Err(D::Error::custom(format!("expected 1 to 100, got {limit}"))),
-        }
-    }
-}
-
-impl JsonSchema for Limit {
-    fn schema_name() -> Cow<'static, str> {
-        "Limit".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "integer", "minimum": 1, "maximum": 100 })
-    }
-}
-
+pub(crate) type Limit = BoundedNumber<1, 100>;
 /// Number of results to skip: 0 or more.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Offset(pub(crate) usize);
-
-impl<'de> Deserialize<'de> for Offset {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let offset = i64::deserialize(deserializer)?;
-        usize::try_from(offset)
-            .map(Self)
-            .map_err(|_| D::Error::custom(format!("expected 0 or more, got {offset}")))
-    }
-}
-
-impl JsonSchema for Offset {
-    fn schema_name() -> Cow<'static, str> {
-        "Offset".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "integer", "minimum": 0 })
-    }
-}
-
+pub(crate) type Offset = BoundedNumber<0, { usize::MAX }>;
 /// A number of at least 1.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PositiveNumber(pub(crate) usize);
+pub(crate) type PositiveNumber = BoundedNumber<1, { usize::MAX }>;
 
-impl<'de> Deserialize<'de> for PositiveNumber {
+/// A number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BoundedNumber<const MIN: usize, const MAX: usize>(pub(crate) usize);
+
+impl<'de, const MIN: usize, const MAX: usize> Deserialize<'de> for BoundedNumber<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = i64::deserialize(deserializer)?;
         match usize::try_from(number) {
-            Ok(number) if number > 0 => Ok(Self(number)),
-            _ => Err(D::Error::custom(format!("expected 1 or more, got {number}"))),
+            Ok(number) if (MIN..=MAX).contains(&number) => Ok(Self(number)),
+            _ if MAX == usize::MAX => {
+                Err(D::Error::custom(format!("expected {MIN} or more, got {number}")))
+            }
+            _ => Err(D::Error::custom(format!("expected {MIN} to {MAX}, got {number}"))),
         }
     }
 }
 
-impl JsonSchema for PositiveNumber {
+impl<const MIN: usize, const MAX: usize> JsonSchema for BoundedNumber<MIN, MAX> {
     fn schema_name() -> Cow<'static, str> {
-        "Positive".into()
+        format!("Number{MIN}To{MAX}").into()
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "integer", "minimum": 1 })
+        let mut schema = schemars::json_schema!({ "type": "integer", "minimum": MIN });
+        if MAX < usize::MAX {
+            schema.insert("maximum".to_owned(), MAX.into());
+        }
+        schema
     }
 }
 
 /// Inclusive upper bound of a time range. A date without a time means the end of that day.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EndTimestamp(pub(crate) Timestamp);
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub(crate) struct EndTimestamp(
+    #[serde(deserialize_with = "deserialize_range_end")]
+    #[schemars(with = "String")]
+    pub(crate) Timestamp,
+);
 
-impl<'de> Deserialize<'de> for EndTimestamp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Timestamp::parse_range_end(&text).map(Self).map_err(D::Error::custom)
-    }
-}
-
-impl JsonSchema for EndTimestamp {
-    fn schema_name() -> Cow<'static, str> {
-        "Until".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string" })
-    }
+fn deserialize_range_end<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Timestamp, D::Error> {
+    Timestamp::parse_range_end(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 /// One string, or a list of strings.

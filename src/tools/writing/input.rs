@@ -52,57 +52,43 @@ impl<const MAX_CHARS: usize> JsonSchema for SingleLine<MAX_CHARS> {
 }
 
 /// Text of a note or a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Content(pub(super) String);
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(super) struct Content(
+    #[serde(deserialize_with = "deserialize_content")]
+    #[schemars(length(max = MAX_CONTENT_CHARS))]
+    pub(super) String,
+);
 
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        check_max_chars(&text, MAX_CONTENT_CHARS).map_err(D::Error::custom)?;
-        Ok(Self(text))
-    }
-}
-
-impl JsonSchema for Content {
-    fn schema_name() -> Cow<'static, str> {
-        "Content".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "maxLength": MAX_CONTENT_CHARS })
-    }
+fn deserialize_content<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    check_max_chars(&text, MAX_CONTENT_CHARS).map_err(D::Error::custom)?;
+    Ok(text)
 }
 
 /// List of tags.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tags(pub(super) Vec<String>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(super) struct Tags(
+    #[serde(deserialize_with = "deserialize_tags")]
+    #[schemars(length(max = MAX_TAGS))]
+    pub(super) Vec<String>,
+);
 
-impl<'de> Deserialize<'de> for Tags {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let tags = Vec::<Tag>::deserialize(deserializer)?;
-        if tags.len() > MAX_TAGS {
-            let count = tags.len();
-            let problem = format!("expected at most {MAX_TAGS} tags, got {count}");
-            return Err(D::Error::custom(problem));
-        }
-        Ok(Self(tags.into_iter().map(|tag| tag.0).collect()))
+fn deserialize_tags<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let tags = Vec::<Tag>::deserialize(deserializer)?;
+    if tags.len() > MAX_TAGS {
+        let count = tags.len();
+        return Err(D::Error::custom(format!("expected at most {MAX_TAGS} tags, got {count}")));
     }
-}
-
-impl JsonSchema for Tags {
-    fn schema_name() -> Cow<'static, str> {
-        "Tags".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let items = serde_json::json!({ "type": "string" });
-        schemars::json_schema!({ "type": "array", "items": items, "maxItems": MAX_TAGS })
-    }
+    Ok(tags.into_iter().map(|tag| tag.0).collect())
 }
 
 /// Type of a document, such as `markdown`: letters, digits and `._+-/`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MediaType(pub(super) String);
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(super) struct MediaType(
+    #[serde(deserialize_with = "deserialize_media_type")]
+    #[schemars(with = "SingleLine<50>")]
+    pub(super) String,
+);
 
 impl Default for MediaType {
     fn default() -> Self {
@@ -110,50 +96,30 @@ impl Default for MediaType {
     }
 }
 
-impl<'de> Deserialize<'de> for MediaType {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = SingleLine::<50>::deserialize(deserializer)?.0.to_lowercase();
-        let allowed = |letter: char| letter.is_alphanumeric() || "._+-/".contains(letter);
-        if name.chars().all(allowed) {
-            Ok(Self(name))
-        } else {
-            Err(D::Error::custom(format!("expected a media type such as `markdown`, got `{name}`")))
-        }
-    }
-}
-
-impl JsonSchema for MediaType {
-    fn schema_name() -> Cow<'static, str> {
-        "MediaType".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        SingleLine::<50>::json_schema(generator)
+fn deserialize_media_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = SingleLine::<50>::deserialize(deserializer)?.0.to_lowercase();
+    let allowed = |letter: char| letter.is_alphanumeric() || "._+-/".contains(letter);
+    if name.chars().all(allowed) {
+        Ok(name)
+    } else {
+        Err(D::Error::custom(format!("expected a media type such as `markdown`, got `{name}`")))
     }
 }
 
 /// HTTP or HTTPS URL of a publication.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Url(pub(super) String);
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(super) struct Url(
+    #[serde(deserialize_with = "deserialize_url")]
+    #[schemars(with = "SingleLine<2000>")]
+    pub(super) String,
+);
 
-impl<'de> Deserialize<'de> for Url {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let url = SingleLine::<2000>::deserialize(deserializer)?.0;
-        if url.starts_with("https://") || url.starts_with("http://") {
-            Ok(Self(url))
-        } else {
-            Err(D::Error::custom("expected a URL that begins with https:// or http://"))
-        }
-    }
-}
-
-impl JsonSchema for Url {
-    fn schema_name() -> Cow<'static, str> {
-        "Url".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        SingleLine::<2000>::json_schema(generator)
+fn deserialize_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let url = SingleLine::<2000>::deserialize(deserializer)?.0;
+    if url.starts_with("https://") || url.starts_with("http://") {
+        Ok(url)
+    } else {
+        Err(D::Error::custom("expected a URL that begins with https:// or http://"))
     }
 }
 
