@@ -34,8 +34,8 @@ bench:
 release:
     CFLAGS="-ffile-prefix-map={{ justfile_directory() }}=." \
     RUSTFLAGS="--remap-path-prefix={{ justfile_directory() }}=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
-        cargo build --release --locked --bin vademecum
-    sha256sum target/release/vademecum
+        cargo build --profile dist --locked --bin vademecum
+    sha256sum target/dist/vademecum
 
 # Write a CycloneDX bill of materials, with cargo-cyclonedx
 sbom:
