@@ -285,7 +285,7 @@ mod tests {
                 for document in [
                     document("a#b", "Bread", &[], &["Über mehl. ", "We knead the dough."]),
                     document("c", "Dough", &[], &["Flour and water."]),
-                    document("d", "Secret dough", &["staff"], &["The dough of the bakery."]),
+                    document("d", "Secret dough", &["staff"], &["The dough of the cellar."]),
                 ] {
                     collection.put_document(writer, &Document { source_id, ..document })?;
                 }
@@ -365,7 +365,7 @@ mod tests {
                 assert_eq!(found, all[..if sees { 4 } else { 3 }], "{order:?}");
             }
         }
-        let query = Arc::new(FtsQuery::parse("house"));
+        let query = Arc::new(FtsQuery::parse("cellar"));
         let request = RankRequest { query: Arc::clone(&query), limit: 1, ..RankRequest::default() };
         let wanted =
             read_source(&open, |reader| open.rank_matches(reader, &request)).unwrap().ranked;
