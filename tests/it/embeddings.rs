@@ -107,7 +107,8 @@ fn result_contains_vector_and_text_summary() {
 
 #[test]
 fn blank_or_missing_text_is_rejected() {
-    let server = Library::new().serve_with_settings("[embeddings]\nprovider = \"stub\"");
+    let server =
+        Library::new().serve_with_settings("[embeddings]\nprovider = \"stub\"\nallow_stub = true");
     let client = server.client();
     for arguments in [json!({ "text": "" }), json!({ "text": " \n " }), json!({})] {
         let message = client.expect_tool_error(TOOL, &arguments);

@@ -12,7 +12,8 @@ use serde_json::json;
 
 use crate::support::{Library, McpClient, folder_snapshot};
 
-const STUB_EMBEDDINGS: &str = "[embeddings]\nprovider = \"stub\"\ndimensions = 32\n";
+const STUB_EMBEDDINGS: &str =
+    "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 32\n";
 
 /// Functions of SQLite 3.37 that the schemas use outside virtual tables.
 const KNOWN_FUNCTIONS: [&str; 8] = [

@@ -150,9 +150,7 @@ impl TestTable {
             columns,
             filter: None,
             identify_sql: "SELECT :key AS key, NULL AS last_modified",
-            read_uri: &|row| {
-                Ok(Uri::item(SourceName::Notes, row.get::<_, i64>("key")?.to_string()))
-            },
+            read_uri: &|row| Ok(Uri::item(SourceName::Notes, row.get::<_, i64>(0)?.to_string())),
         };
         let (query, filters) = (Arc::clone(query), Filters::default());
         let ask = RankRequest { query, filters, limit, other_statistics, ..RankRequest::default() };

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn srt_is_read_with_windows_line_ends_and_a_byte_order_mark() {
+    fn srt_accepts_windows_line_ends_and_bom() {
         let text = "\u{feff}1\r\n00:00:01,500 --> 00:00:02,000\r\nTwo\r\n<i>lines</i>\r\n\r\n\
                     2\r\n01:00:00,001 --> 01:00:01,000 X1:10 X2:20\r\n{\\an8}Later\r\n";
         let (draft, cues, problems) = read_cues("/talk.srt", text);
