@@ -2,7 +2,7 @@
 //! search them.
 //!
 //! The path of a request through the modules: [`transport`] turns bytes into a message and a
-//! credential into a principal; [`mcp`] parses the message; [`tools`] parses the arguments; a
+//! credential into a principal; [`mcp`](vademecum_mcp) parses the message; [`tools`] parses the arguments; a
 //! session in [`actors`] queries the aggregator, which queries the sources, each with a database of
 //! its own. The reply takes the same path back.
 

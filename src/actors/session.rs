@@ -35,7 +35,7 @@ const MAX_QUERY_BYTES: usize = 64 * 1_024;
 const DEEPER_FACTOR: usize = 4;
 
 /// Actor of one conversation. It owns the conversation's state for as long as it runs; while the
-/// conversation is idle, the state rests in the [`SessionStore`] and the actor is stopped.
+/// conversation is idle, the state rests in the session store and the actor is stopped.
 #[derive(Debug)]
 pub struct Session {
     /// Weak, so that an idle session does not keep a library open.
