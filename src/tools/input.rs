@@ -72,12 +72,12 @@ pub(crate) enum OneOrMany {
     Many(Vec<String>),
 }
 
-impl OneOrMany {
+impl From<OneOrMany> for String {
     /// Returns the text; a list is joined with commas.
-    pub(crate) fn into_text(self) -> String {
-        match self {
-            Self::One(text) => text,
-            Self::Many(texts) => texts.join(", "),
+    fn from(value: OneOrMany) -> Self {
+        match value {
+            OneOrMany::One(text) => text,
+            OneOrMany::Many(texts) => texts.join(", "),
         }
     }
 }
@@ -87,7 +87,7 @@ impl OneOrMany {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NotesFilters {
     /// Only notes with at least one of these keywords.
-    keywords: Option<Vec<String>>,
+    pub(crate) keywords: Option<Vec<String>>,
 }
 
 /// Filters for media.
@@ -121,7 +121,7 @@ pub(crate) struct ChatsFilters {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PromptsFilters {
     /// Only these fields; default all.
-    fields: Option<Vec<PromptField>>,
+    pub(crate) fields: Option<Vec<PromptField>>,
 }
 
 /// Filters for characters; none exist yet.
@@ -156,10 +156,6 @@ impl KnowledgeFilters {
 }
 
 impl NotesFilters {
-    pub(crate) fn keywords(keywords: Option<Vec<String>>) -> Self {
-        Self { keywords }
-    }
-
     pub(crate) fn into_selection(self) -> SourceSelection {
         let keywords = self.keywords.unwrap_or_default();
         SourceSelection::source(SourceName::Notes, Filters { keywords, ..Filters::default() })
@@ -194,10 +190,6 @@ impl ChatsFilters {
 }
 
 impl PromptsFilters {
-    pub(crate) fn fields(fields: Option<Vec<PromptField>>) -> Self {
-        Self { fields }
-    }
-
     pub(crate) fn into_selection(self) -> SourceSelection {
         let fields = self.fields.unwrap_or_default();
         SourceSelection::source(SourceName::Prompts, Filters { fields, ..Filters::default() })

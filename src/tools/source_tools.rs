@@ -56,6 +56,123 @@ async fn search_source(
     page_output(page, None).with_text(toolbox, call, &query).await
 }
 
+/// Defines the search tool of one source: its name, title and description, the documentation and
+/// type of `query`, and the filters, which are arguments of the tool and fields of the filter type.
+///
+/// A flattened struct of the shared arguments would hide the argument's name in errors.
+macro_rules! search_tool {
+    (
+        $(#[$tool_doc:meta])*
+        $tool:ident($name:literal, $title:literal, $description:literal),
+        $(#[$query_doc:meta])*
+        query: $query:ty,
+        filters: $filters:ident { $($(#[$filter_doc:meta])* $filter:ident: $type:ty,)* }
+    ) => {
+        $(#[$tool_doc])*
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $tool {
+            $(#[$query_doc])*
+            query: $query,
+            /// How many results.
+            #[schemars(extend("default" = 10))]
+            limit: Option<Limit>,
+            /// Start offset: a page's `next_offset`.
+            #[schemars(extend("default" = 0))]
+            offset: Option<Offset>,
+            /// Longest snippet, in characters: 1 to 1000.
+            #[schemars(extend("default" = 300))]
+            snippet_length: Option<usize>,
+            /// Return match positions.
+            #[schemars(extend("default" = false))]
+            highlight: Option<bool>,
+            $($(#[$filter_doc])* $filter: Option<$type>,)*
+        }
+
+        impl Tool for $tool {
+            const NAME: &'static str = $name;
+            const TITLE: &'static str = $title;
+            const DESCRIPTION: &'static str = $description;
+            type Output = HitsResponse;
+
+            async fn call(
+                self,
+                toolbox: &ToolRegistry,
+                call: &RequestContext,
+            ) -> ToolResult<Self::Output> {
+                let Self { query, limit, offset, snippet_length, highlight, $($filter,)* } = self;
+                let window = ResultWindow { limit, offset, snippet_length, highlight };
+                let selection = $filters { $($filter,)* }.into_selection();
+                search_source(toolbox, call, query.into(), window, selection).await
+            }
+        }
+    };
+}
+
+search_tool! {
+    /// Searches notes.
+    NotesSearch("notes.search", "Search notes", "Search the user's notes."),
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    query: String,
+    filters: NotesFilters {
+        /// Notes with at least one of these.
+        keywords: Vec<String>,
+    }
+}
+
+search_tool! {
+    /// Searches media.
+    MediaSearch("media.search", "Search media", "Search documents, articles and transcripts."),
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    query: String,
+    filters: MediaFilters {
+        /// Such as pdf or video; see `media://types`.
+        media_types: Vec<String>,
+        /// ISO 8601.
+        date_from: Timestamp,
+        /// ISO 8601; a day counts to its end.
+        date_to: EndTimestamp,
+        /// Best or newest first.
+        order_by: Order,
+    }
+}
+
+search_tool! {
+    /// Searches chats.
+    ChatsSearch("chats.search", "Search chats", "Search conversations."),
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    query: String,
+    filters: ChatsFilters {
+        /// Fields to match; default both.
+        by: ChatMatchScope,
+        /// Conversations with this character.
+        character_id: i64,
+        /// Messages of this sender.
+        sender: String,
+    }
+}
+
+search_tool! {
+    /// Searches characters.
+    CharactersSearch(
+        "characters.search", "Search characters", "Search character cards by words and tags."
+    ),
+    /// Words or tags.
+    query: OneOrMany,
+    filters: CharactersFilters {}
+}
+
+search_tool! {
+    /// Searches prompts.
+    PromptsSearch("prompts.search", "Search prompts", "Search the user's prompt library."),
+    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
+    query: String,
+    filters: PromptsFilters {
+        /// Fields to match; default all.
+        fields: Vec<PromptField>,
+    }
+}
+
 async fn read_item(
     toolbox: &ToolRegistry,
     call: &RequestContext,
@@ -72,42 +189,6 @@ async fn read_item(
 
 fn full_retrieval() -> RetrievalOptions {
     RetrievalOptions { mode: Some(RetrievalMode::Full), ..RetrievalOptions::default() }
-}
-
-/// Searches notes.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NotesSearch {
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
-    query: String,
-    /// How many results.
-    #[schemars(extend("default" = 10))]
-    limit: Option<Limit>,
-    /// Start offset: a page's `next_offset`.
-    #[schemars(extend("default" = 0))]
-    offset: Option<Offset>,
-    /// Longest snippet, in characters: 1 to 1000.
-    #[schemars(extend("default" = 300))]
-    snippet_length: Option<usize>,
-    /// Return match positions.
-    #[schemars(extend("default" = false))]
-    highlight: Option<bool>,
-    /// Notes with at least one of these.
-    keywords: Option<Vec<String>>,
-}
-
-impl Tool for NotesSearch {
-    const NAME: &'static str = "notes.search";
-    const TITLE: &'static str = "Search notes";
-    const DESCRIPTION: &'static str = "Search the user's notes.";
-    type Output = HitsResponse;
-
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let Self { query, limit, offset, snippet_length, highlight, keywords } = self;
-        let wanted = NotesFilters::keywords(keywords).into_selection();
-        let window = ResultWindow { limit, offset, snippet_length, highlight };
-        search_source(toolbox, call, query, window, wanted).await
-    }
 }
 
 /// Reads a note.
@@ -132,57 +213,6 @@ impl Tool for NotesGet {
     }
 }
 
-/// Searches media.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MediaSearch {
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
-    query: String,
-    /// How many results.
-    #[schemars(extend("default" = 10))]
-    limit: Option<Limit>,
-    /// Start offset: a page's `next_offset`.
-    #[schemars(extend("default" = 0))]
-    offset: Option<Offset>,
-    /// Longest snippet, in characters: 1 to 1000.
-    #[schemars(extend("default" = 300))]
-    snippet_length: Option<usize>,
-    /// Return match positions.
-    #[schemars(extend("default" = false))]
-    highlight: Option<bool>,
-    /// Such as pdf or video; see `media://types`.
-    media_types: Option<Vec<String>>,
-    /// ISO 8601.
-    date_from: Option<Timestamp>,
-    /// ISO 8601; a day counts to its end.
-    date_to: Option<EndTimestamp>,
-    /// Best or newest first.
-    order_by: Option<Order>,
-}
-
-impl Tool for MediaSearch {
-    const NAME: &'static str = "media.search";
-    const TITLE: &'static str = "Search media";
-    const DESCRIPTION: &'static str = "Search documents, articles and transcripts.";
-    type Output = HitsResponse;
-
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let window = ResultWindow {
-            limit: self.limit,
-            offset: self.offset,
-            snippet_length: self.snippet_length,
-            highlight: self.highlight,
-        };
-        let filters = MediaFilters {
-            media_types: self.media_types,
-            date_from: self.date_from,
-            date_to: self.date_to,
-            order_by: self.order_by,
-        };
-        search_source(toolbox, call, self.query, window, filters.into_selection()).await
-    }
-}
-
 /// Reads a media document.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -202,47 +232,6 @@ impl Tool for MediaGet {
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let options = self.retrieval.unwrap_or_default();
         read_item(toolbox, call, SourceName::Media, self.media_id, options, None).await
-    }
-}
-
-/// Searches chats.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ChatsSearch {
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
-    query: String,
-    /// How many results.
-    #[schemars(extend("default" = 10))]
-    limit: Option<Limit>,
-    /// Start offset: a page's `next_offset`.
-    #[schemars(extend("default" = 0))]
-    offset: Option<Offset>,
-    /// Longest snippet, in characters: 1 to 1000.
-    #[schemars(extend("default" = 300))]
-    snippet_length: Option<usize>,
-    /// Return match positions.
-    #[schemars(extend("default" = false))]
-    highlight: Option<bool>,
-    /// Fields to match; default both.
-    by: Option<ChatMatchScope>,
-    /// Conversations with this character.
-    character_id: Option<i64>,
-    /// Messages of this sender.
-    sender: Option<String>,
-}
-
-impl Tool for ChatsSearch {
-    const NAME: &'static str = "chats.search";
-    const TITLE: &'static str = "Search chats";
-    const DESCRIPTION: &'static str = "Search conversations.";
-    type Output = HitsResponse;
-
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let Self { query, limit, offset, snippet_length, highlight, .. } = self;
-        let window = ResultWindow { limit, offset, snippet_length, highlight };
-        let filters =
-            ChatsFilters { by: self.by, character_id: self.character_id, sender: self.sender };
-        search_source(toolbox, call, query, window, filters.into_selection()).await
     }
 }
 
@@ -283,40 +272,6 @@ impl Tool for ChatsGet {
     }
 }
 
-/// Searches characters.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CharactersSearch {
-    /// Words or tags.
-    query: OneOrMany,
-    /// How many results.
-    #[schemars(extend("default" = 10))]
-    limit: Option<Limit>,
-    /// Start offset: a page's `next_offset`.
-    #[schemars(extend("default" = 0))]
-    offset: Option<Offset>,
-    /// Longest snippet, in characters: 1 to 1000.
-    #[schemars(extend("default" = 300))]
-    snippet_length: Option<usize>,
-    /// Return match positions.
-    #[schemars(extend("default" = false))]
-    highlight: Option<bool>,
-}
-
-impl Tool for CharactersSearch {
-    const NAME: &'static str = "characters.search";
-    const TITLE: &'static str = "Search characters";
-    const DESCRIPTION: &'static str = "Search character cards by words and tags.";
-    type Output = HitsResponse;
-
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let Self { query, limit, offset, snippet_length, highlight } = self;
-        let window = ResultWindow { limit, offset, snippet_length, highlight };
-        let wanted = CharactersFilters::default().into_selection();
-        search_source(toolbox, call, query.into_text(), window, wanted).await
-    }
-}
-
 /// Reads a character.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -333,42 +288,6 @@ impl Tool for CharactersGet {
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         read_item(toolbox, call, SourceName::Characters, self.character_id, full_retrieval(), None)
-            .await
-    }
-}
-
-/// Searches prompts.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PromptsSearch {
-    /// A question or a few words. Any may match; "phrases" must occur, -words must not.
-    query: String,
-    /// How many results.
-    #[schemars(extend("default" = 10))]
-    limit: Option<Limit>,
-    /// Start offset: a page's `next_offset`.
-    #[schemars(extend("default" = 0))]
-    offset: Option<Offset>,
-    /// Longest snippet, in characters: 1 to 1000.
-    #[schemars(extend("default" = 300))]
-    snippet_length: Option<usize>,
-    /// Return match positions.
-    #[schemars(extend("default" = false))]
-    highlight: Option<bool>,
-    /// Fields to match; default all.
-    fields: Option<Vec<PromptField>>,
-}
-
-impl Tool for PromptsSearch {
-    const NAME: &'static str = "prompts.search";
-    const TITLE: &'static str = "Search prompts";
-    const DESCRIPTION: &'static str = "Search the user's prompt library.";
-    type Output = HitsResponse;
-
-    async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
-        let Self { query, limit, offset, snippet_length, highlight, fields } = self;
-        let window = ResultWindow { limit, offset, snippet_length, highlight };
-        search_source(toolbox, call, query, window, PromptsFilters::fields(fields).into_selection())
             .await
     }
 }
