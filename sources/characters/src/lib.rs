@@ -19,7 +19,7 @@ use vademecum_kit::{
     },
     search::IdType,
     source::{ItemStatements, Source, SourceError},
-    store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
+    store::{Database, FtsColumn, FtsTable, Reader, Writer},
 };
 
 /// The characters of one user.
@@ -27,9 +27,9 @@ use vademecum_kit::{
 pub struct Characters;
 
 /// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = FtsTable {
-    name: "character_fts",
-    columns: &[
+const FULL_TEXT_TABLE: FtsTable = fts_table!(
+    "character_fts",
+    &[
         FtsColumn { name: "name", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "tags", field: Field::Tags, weight: 2.0 },
         FtsColumn { name: "description", field: Field::Description, weight: 1.0 },
@@ -46,28 +46,11 @@ const FULL_TEXT_TABLE: FtsTable = FtsTable {
         FtsColumn { name: "message_example", field: Field::MessageExample, weight: 1.0 },
         FtsColumn { name: "character_book", field: Field::CharacterBook, weight: 1.0 },
         FtsColumn { name: "creator_notes", field: Field::CreatorNotes, weight: 1.0 },
-    ],
-    state_sql: sql!("state"),
-    postings_sql: sql!("postings"),
-    lengths_sql: sql!("lengths"),
-    terms_sql: sql!("words"),
-};
+    ]
+);
 
 /// The statements on the items.
-static ITEM_STATEMENTS: ItemStatements = ItemStatements {
-    id_type: IdType::Numbers,
-    identify_sql: sql!("identify"),
-    suggest_sql: sql!("suggest"),
-    versions_sql: sql!("contents"),
-    stats_sql: sql!("holdings"),
-    remove_sql: sql!("remove"),
-    unindex_sql: sql!("unindex"),
-    derived_fts_table: DerivedFtsTable {
-        table: FULL_TEXT_TABLE.name,
-        count_differences_sql: sql!("drift"),
-        fill_sql: sql!("fill"),
-    },
-};
+static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Numbers, FULL_TEXT_TABLE);
 
 impl Source for Characters {
     fn name(&self) -> SourceName {

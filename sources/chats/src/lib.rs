@@ -21,7 +21,7 @@ use vademecum_kit::{
     },
     search::{IdType, RankPlan, rank_table},
     source::{ItemStatements, Source, SourceError},
-    store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
+    store::{Database, FtsColumn, FtsTable, Reader, Writer},
 };
 
 /// The conversations of one user.
@@ -29,33 +29,16 @@ use vademecum_kit::{
 pub struct Chats;
 
 /// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = FtsTable {
-    name: "chat_fts",
-    columns: &[
+const FULL_TEXT_TABLE: FtsTable = fts_table!(
+    "chat_fts",
+    &[
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "content", field: Field::Text, weight: 1.0 },
-    ],
-    state_sql: sql!("state"),
-    postings_sql: sql!("postings"),
-    lengths_sql: sql!("lengths"),
-    terms_sql: sql!("words"),
-};
+    ]
+);
 
 /// The statements on the items.
-static ITEM_STATEMENTS: ItemStatements = ItemStatements {
-    id_type: IdType::Texts,
-    identify_sql: sql!("identify"),
-    suggest_sql: sql!("suggest"),
-    versions_sql: sql!("contents"),
-    stats_sql: sql!("holdings"),
-    remove_sql: sql!("remove"),
-    unindex_sql: sql!("unindex"),
-    derived_fts_table: DerivedFtsTable {
-        table: FULL_TEXT_TABLE.name,
-        count_differences_sql: sql!("drift"),
-        fill_sql: sql!("fill"),
-    },
-};
+static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Texts, FULL_TEXT_TABLE);
 
 impl Source for Chats {
     fn name(&self) -> SourceName {

@@ -11,25 +11,17 @@ use vademecum_kit::{
 use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
 
 /// The full-text table, with the ranking weight of each column.
-pub const FULL_TEXT_TABLE: FtsTable = FtsTable {
-    name: "rag_fts_chunks",
-    columns: &[
+pub const FULL_TEXT_TABLE: FtsTable = fts_table!(
+    "rag_fts_chunks",
+    &[
         FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "section", field: Field::Title, weight: 1.0 },
         FtsColumn { name: "body", field: Field::Text, weight: 1.0 },
-    ],
-    state_sql: sql!("state"),
-    postings_sql: sql!("postings"),
-    lengths_sql: sql!("lengths"),
-    terms_sql: sql!("words"),
-};
+    ]
+);
 
 /// The statements that check and rebuild the full-text table from the chunks.
-pub const FULL_TEXT_REBUILD: DerivedFtsTable = DerivedFtsTable {
-    table: FULL_TEXT_TABLE.name,
-    count_differences_sql: sql!("drift"),
-    fill_sql: sql!("fill"),
-};
+pub const FULL_TEXT_REBUILD: DerivedFtsTable = derived_fts_table!(FULL_TEXT_TABLE);
 
 impl Collection {
     /// Ranks the chunks that match the query. Each key is the row of a chunk; the URIs have an

@@ -17,7 +17,7 @@ use vademecum_kit::{
     },
     search::IdType,
     source::{ItemStatements, Source, SourceError},
-    store::{Database, DerivedFtsTable, FtsColumn, FtsTable, Reader, Writer},
+    store::{Database, FtsColumn, FtsTable, Reader, Writer},
 };
 
 /// The prompts of one user.
@@ -25,37 +25,20 @@ use vademecum_kit::{
 pub struct Prompts;
 
 /// The full-text table, with the ranking weight of each column.
-const FULL_TEXT_TABLE: FtsTable = FtsTable {
-    name: "prompt_fts",
-    columns: &[
+const FULL_TEXT_TABLE: FtsTable = fts_table!(
+    "prompt_fts",
+    &[
         FtsColumn { name: "name", field: Field::Title, weight: 2.0 },
         FtsColumn { name: "details", field: Field::Description, weight: 1.0 },
         FtsColumn { name: "system_prompt", field: Field::SystemPrompt, weight: 1.0 },
         FtsColumn { name: "user_prompt", field: Field::UserPrompt, weight: 1.0 },
         FtsColumn { name: "author", field: Field::Author, weight: 1.0 },
         FtsColumn { name: "keywords", field: Field::Tags, weight: 1.0 },
-    ],
-    state_sql: sql!("state"),
-    postings_sql: sql!("postings"),
-    lengths_sql: sql!("lengths"),
-    terms_sql: sql!("words"),
-};
+    ]
+);
 
 /// The statements on the items.
-static ITEM_STATEMENTS: ItemStatements = ItemStatements {
-    id_type: IdType::Numbers,
-    identify_sql: sql!("identify"),
-    suggest_sql: sql!("suggest"),
-    versions_sql: sql!("contents"),
-    stats_sql: sql!("holdings"),
-    remove_sql: sql!("remove"),
-    unindex_sql: sql!("unindex"),
-    derived_fts_table: DerivedFtsTable {
-        table: FULL_TEXT_TABLE.name,
-        count_differences_sql: sql!("drift"),
-        fill_sql: sql!("fill"),
-    },
-};
+static ITEM_STATEMENTS: ItemStatements = item_statements!(IdType::Numbers, FULL_TEXT_TABLE);
 
 impl Source for Prompts {
     fn name(&self) -> SourceName {

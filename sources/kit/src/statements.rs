@@ -1,0 +1,54 @@
+//! Macros for the statements in the `sql` folder of a source. The same file name has the same task in
+//! each of them.
+
+/// Includes the statement `sql/<name>.sql` of the calling crate.
+#[macro_export]
+macro_rules! sql {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/sql/", $name, ".sql"))
+    };
+}
+
+/// Describes a full-text table with the standard statements.
+#[macro_export]
+macro_rules! fts_table {
+    ($name:literal, $columns:expr) => {
+        $crate::store::FtsTable {
+            name: $name,
+            columns: $columns,
+            state_sql: $crate::sql!("state"),
+            postings_sql: $crate::sql!("postings"),
+            lengths_sql: $crate::sql!("lengths"),
+            terms_sql: $crate::sql!("terms"),
+        }
+    };
+}
+
+/// Describes the statements that check and rebuild a full-text table.
+#[macro_export]
+macro_rules! derived_fts_table {
+    ($table:expr) => {
+        $crate::store::DerivedFtsTable {
+            table: $table.name,
+            count_differences_sql: $crate::sql!("fts_differences"),
+            fill_sql: $crate::sql!("fill_fts"),
+        }
+    };
+}
+
+/// Describes the standard statements on the items of a source.
+#[macro_export]
+macro_rules! item_statements {
+    ($id_type:expr, $table:expr) => {
+        $crate::source::ItemStatements {
+            id_type: $id_type,
+            identify_sql: $crate::sql!("identify"),
+            suggest_sql: $crate::sql!("suggest"),
+            versions_sql: $crate::sql!("versions"),
+            stats_sql: $crate::sql!("stats"),
+            remove_sql: $crate::sql!("remove"),
+            unindex_sql: $crate::sql!("unindex"),
+            derived_fts_table: $crate::derived_fts_table!($table),
+        }
+    };
+}
