@@ -21,10 +21,11 @@ use crate::{
 };
 use vademecum_core::{
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, local_principal},
-    config::{AuthMode, ConfigError, Settings, ToolNames, Tools},
+    config::{AuthMode, ConfigError, Import, Settings, ToolNames, Tools},
     telemetry::{ExporterError, Metrics, MetricsError, Monitor, SpanExporter},
 };
 use vademecum_embed::{Embeddings, SetupError};
+use vademecum_import::ReaderLimits;
 use vademecum_mcp::{
     AdmissionLimits, DisableToolError, NameStyle, Outbound, Peer, ProtocolSessions, RateLimits,
     RequestObserver, Service, ServiceOptions, Toolset,
@@ -163,6 +164,7 @@ impl App {
         let syncs = SyncJobs::new(Arc::clone(&collections))
             .with_embeddings(embeddings.clone())
             .with_tables(TableDatabases::new(Arc::clone(&databases), principal.clone()))
+            .with_reader_limits(reader_limits(&settings.import))
             .configured(&settings.collections)?;
         let shared = Arc::clone(&collections);
         let toolbox = ToolRegistry::new(Arc::clone(&registry), shared, all_tools, timeout)
@@ -224,6 +226,11 @@ impl App {
     /// Returns the catalogue of collections.
     pub fn collections(&self) -> &Catalogue {
         &self.collections
+    }
+
+    /// Returns the limits of parsing files.
+    pub fn reader_limits(&self) -> ReaderLimits {
+        reader_limits(&self.settings.import)
     }
 
     /// Returns the service that syncs collections.
@@ -325,4 +332,8 @@ impl App {
             monitor: self.monitor.clone(),
         }
     }
+}
+
+fn reader_limits(settings: &Import) -> ReaderLimits {
+    ReaderLimits { memory_mb: settings.file_memory_mb, seconds: settings.file_seconds }
 }

@@ -8,7 +8,8 @@ use super::{
     backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain, export,
     get, import, key, mcp, output, profile, query, restore, schema, search, serve, sources, user,
 };
-use vademecum_core::telemetry;
+use vademecum_core::{config::child_program, telemetry};
+use vademecum_import::set_reader_program;
 
 /// One server that holds what you know, and lets your AI agents find it.
 #[derive(Debug, Parser)]
@@ -80,11 +81,21 @@ enum Command {
     Key(key::KeyCommand),
     /// Measure search quality on a judged collection
     Eval(eval::Eval),
+    /// Parse files for the process that started this one
+    #[command(hide = true)]
+    Reader,
 }
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
     let line = CommandLine::parse();
+    if matches!(line.command, Command::Reader) {
+        return run_reader();
+    }
+    match child_program() {
+        Ok(program) => set_reader_program(program),
+        Err(error) => tracing::warn!(%error, "cannot find the program of the reader process"),
+    }
     // The command itself reports invalid settings.
     let log = line.common.load_settings().map(|settings| settings.log);
     telemetry::init_logging(&log.unwrap_or_default());
@@ -112,12 +123,24 @@ pub fn main() -> ExitCode {
             Command::User(command) => command.run(&line.common),
             Command::Key(command) => command.run(&line.common),
             Command::Eval(command) => command.run(&line.common).await,
+            Command::Reader => Ok(run_reader()),
         }
     });
     done.unwrap_or_else(|error| {
         output::print_error(&format!("error: {error:#}"));
         ExitCode::FAILURE
     })
+}
+
+/// Parses files for the process that started this one, which sees that this one ends.
+fn run_reader() -> ExitCode {
+    match vademecum_import::run_reader() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::print_error(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
 }
 
 #[cfg(test)]

@@ -114,8 +114,13 @@ async fn import_demo_library(app: &App, folder: &Path) -> Result<()> {
             paths.push(path);
         }
         let files = format_count(paths.len(), "file");
-        let options =
-            ImportOptions { kind: Some(source), paths, dry_run: false, follow_deletions: false };
+        let options = ImportOptions {
+            kind: Some(source),
+            paths,
+            dry_run: false,
+            follow_deletions: false,
+            limits: app.reader_limits(),
+        };
         let items = import_files(&library, &options, &progress_callback()).await?.items();
         print_line(&format!("{source}: {items} from {files}"));
     }

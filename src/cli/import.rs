@@ -3,6 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail};
+use vademecum_import::ReaderLimits;
 use vademecum_kit::model::SourceName;
 use vademecum_tldw::TldwUser;
 
@@ -71,8 +72,8 @@ impl Import {
         {
             return self.import_tldw(common, folders).await;
         }
-        let options = self.import_options()?;
         let app = common.create_app()?;
+        let options = self.import_options(app.reader_limits())?;
         let library = app.library();
         if self.watch {
             self.watch(&library, &options).await?;
@@ -153,7 +154,7 @@ impl Import {
 
     /// Parses the positional arguments. The first word is a type if it names one and is followed by
     /// paths.
-    fn import_options(&self) -> Result<ImportOptions> {
+    fn import_options(&self, limits: ReaderLimits) -> Result<ImportOptions> {
         let kind = self.named.first().and_then(|first| first.to_str()?.parse::<SourceName>().ok());
         let paths = match (kind, self.named.as_slice()) {
             (Some(kind), [only]) if !only.exists() => {
@@ -170,6 +171,7 @@ impl Import {
                     paths: paths.to_vec(),
                     dry_run: self.dry_run,
                     follow_deletions: self.watch,
+                    limits,
                 });
             }
         };
@@ -178,6 +180,7 @@ impl Import {
             paths: paths.to_vec(),
             dry_run: self.dry_run,
             follow_deletions: self.watch,
+            limits,
         })
     }
 }
@@ -189,7 +192,7 @@ mod tests {
     fn parse_options(words: &[&str]) -> Result<(Option<SourceName>, usize)> {
         let named = words.iter().map(PathBuf::from).collect();
         let options = Import { named, dry_run: false, watch: false, tldw_user: None, json: false }
-            .import_options()?;
+            .import_options(ReaderLimits::default())?;
         Ok((options.kind, options.paths.len()))
     }
 

@@ -8,9 +8,7 @@ use vademecum_kit::model::{Draft, DraftBody, MediaDraft, SourceName};
 
 use super::{CollectionPlan, chunking::ChunkingMode, sections::cut_chunks};
 use vademecum_core::config::Folder;
-use vademecum_import::{
-    self as import, FileEntry, FileProbe, Importer, Problem, SourceFile, digest,
-};
+use vademecum_import::{self as import, FileEntry, Problem, ReaderPool, SourceFile, digest};
 
 /// Version of the conversion, part of the content hash. Increment it when the same file gives other
 /// documents than before.
@@ -61,10 +59,11 @@ pub(super) enum FileOutcome {
 }
 
 /// Reads the files of a plan.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct FileReader<'p> {
     pub(super) plan: &'p CollectionPlan,
     pub(super) cut: ChunkingMode,
+    pub(super) pool: ReaderPool,
 }
 
 impl MissingFolder {
@@ -128,6 +127,11 @@ impl<'p> FolderScan<'p> {
 }
 
 impl CandidateFile<'_> {
+    /// Returns the file itself.
+    pub(super) fn entry(&self) -> &FileEntry {
+        &self.found
+    }
+
     /// Returns the path of the file, for messages.
     pub(super) fn display_path(&self) -> String {
         self.found.path.display().to_string()
@@ -153,13 +157,8 @@ impl FileReader<'_> {
         file: &CandidateFile<'_>,
         known: Option<&str>,
     ) -> Result<FileOutcome, import::ImportError> {
-        let (path, root) = (&file.found.path, file.found.root.as_deref());
-        let source = Some(SourceName::Media);
-        let probe = FileProbe::open(path, root)?;
-        if import::detect_importer(source, &probe).is_none() {
-            return Ok(FileOutcome::Unsupported);
-        }
         if known.is_some() {
+            let (path, root) = (&file.found.path, file.found.root.as_deref());
             let bytes = SourceFile::open(path, root)?.bytes;
             let fingerprint = digest("", [bytes.as_slice()]);
             if known == Some(self.content_hash(file, &fingerprint).as_str()) {
@@ -167,10 +166,11 @@ impl FileReader<'_> {
             }
         }
         // The hash is of the bytes that were read, in case the file has changed meanwhile.
-        let read = import::read_file(source, file.found.clone());
+        let read = self.pool.read(Some(SourceName::Media), file.found.clone());
         let hash = self.content_hash(file, read.digest.as_deref().unwrap_or_default());
         let import::ParsedFile { drafts, problems } = read.result?;
-        let format = read.importer.map_or("", Importer::format_name);
+        let Some(importer) = read.importer else { return Ok(FileOutcome::Unsupported) };
+        let format = importer.format_name();
         let media = drafts.into_iter().filter_map(|draft: Draft| match draft.body {
             DraftBody::Media(media) => Some(media),
             DraftBody::Note(_)
@@ -247,6 +247,8 @@ impl FileReader<'_> {
 mod tests {
     use std::{fs, path::PathBuf};
 
+    use vademecum_import::ReaderLimits;
+
     use super::*;
 
     fn plan(folders: &[PathBuf]) -> CollectionPlan {
@@ -262,7 +264,8 @@ mod tests {
     }
 
     fn reader(plan: &CollectionPlan) -> FileReader<'_> {
-        FileReader { plan, cut: ChunkingMode::Headings }
+        let pool = ReaderPool::new(ReaderLimits::default(), []);
+        FileReader { plan, cut: ChunkingMode::Headings, pool }
     }
 
     fn write_file(folder: &Path, name: &str, text: &str) {

@@ -12,7 +12,7 @@ use super::{
         CandidateFile, FileOutcome, FileReader, FolderScan, MissingFolder, scan_folders,
     },
 };
-use vademecum_import::Problem;
+use vademecum_import::{Problem, ReaderLimits, ReaderPool};
 
 /// Number of files that are read in parallel and embedded together.
 const BATCH_FILES: usize = 32;
@@ -30,10 +30,17 @@ pub(super) struct FolderSource<'p> {
 
 impl<'p> FolderSource<'p> {
     /// Lists the files of a plan.
-    pub(super) fn new(name: &str, plan: &'p CollectionPlan, cut: ChunkingMode) -> Self {
+    pub(super) fn new(
+        name: &str,
+        plan: &'p CollectionPlan,
+        cut: ChunkingMode,
+        limits: ReaderLimits,
+    ) -> Self {
+        let scan = scan_folders(name, plan);
+        let pool = ReaderPool::new(limits, scan.files.iter().map(CandidateFile::entry));
         Self {
-            scan: scan_folders(name, plan),
-            reader: FileReader { plan, cut },
+            scan,
+            reader: FileReader { plan, cut, pool },
             files_read: 0,
             reported_skipped: false,
         }

@@ -29,6 +29,7 @@ use super::{
     table_source::TableSource,
 };
 use vademecum_embed::Embeddings;
+use vademecum_import::ReaderLimits;
 
 /// Maximum number of chunks that are changed in one transaction. Beyond, a rebuild needs less
 /// memory.
@@ -50,6 +51,8 @@ pub struct Ingest<'a> {
     pub embeddings: Option<&'a Embeddings>,
     /// Databases for collections of tables.
     pub tables: Option<&'a TableDatabases>,
+    /// Limits of parsing a file.
+    pub reader_limits: ReaderLimits,
 }
 
 /// The synchronisation of one collection.
@@ -152,7 +155,7 @@ impl Ingest<'_> {
         cut: ChunkingMode,
     ) -> Result<Box<dyn DocumentSource + 'p>, CollectionError> {
         let Some(table) = &plan.table else {
-            return Ok(Box::new(FolderSource::new(name, plan, cut)));
+            return Ok(Box::new(FolderSource::new(name, plan, cut, self.reader_limits)));
         };
         let tables = self.tables.ok_or_else(|| CollectionError::Rows {
             name: name.to_owned(),

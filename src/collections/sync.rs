@@ -16,6 +16,7 @@ use super::{
 };
 use vademecum_core::{auth::Principal, config};
 use vademecum_embed::Embeddings;
+use vademecum_import::ReaderLimits;
 
 /// Starts and tracks synchronisation jobs.
 #[derive(Clone, Debug)]
@@ -23,6 +24,7 @@ pub struct SyncJobs {
     catalogue: Arc<Catalogue>,
     embeddings: Option<Arc<Embeddings>>,
     tables: Option<TableDatabases>,
+    reader_limits: ReaderLimits,
     /// Collections that the settings describe.
     configured_specs: Vec<CollectionSpec>,
     running: Arc<Mutex<Vec<SyncJob>>>,
@@ -89,6 +91,7 @@ impl SyncJobs {
             catalogue,
             embeddings,
             tables,
+            reader_limits: ReaderLimits::default(),
             configured_specs: configured,
             running: Arc::default(),
         }
@@ -104,6 +107,12 @@ impl SyncJobs {
     #[must_use]
     pub fn with_tables(self, tables: TableDatabases) -> Self {
         Self { tables: Some(tables), ..self }
+    }
+
+    /// Sets the limits of parsing a file.
+    #[must_use]
+    pub fn with_reader_limits(self, reader_limits: ReaderLimits) -> Self {
+        Self { reader_limits, ..self }
     }
 
     /// Returns the databases for collections of tables, if they are set.
@@ -147,6 +156,7 @@ impl SyncJobs {
             catalogue: &self.catalogue,
             embeddings: self.embeddings.as_deref(),
             tables: self.tables.as_ref(),
+            reader_limits: self.reader_limits,
         }
     }
 

@@ -60,6 +60,7 @@ mod rag;
 mod rag_admin;
 mod randomized;
 mod rate_limits;
+mod reader_process;
 #[cfg(target_os = "linux")]
 mod resource_exhaustion;
 mod resource_subscriptions;

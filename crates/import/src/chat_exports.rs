@@ -82,7 +82,8 @@ fn export_files(file: &SourceFile) -> Result<Vec<Option<SourceFile>>, ImportErro
         let bytes = archive.unpack_file(&name).map_err(refused)?;
         parts.extend(bytes.map(|bytes| {
             let (path, root) = (file.path.clone(), file.root.clone());
-            Some(SourceFile { path, root, bytes, modified: file.modified })
+            let SourceFile { modified, time_limit, .. } = *file;
+            Some(SourceFile { path, root, bytes, modified, time_limit })
         }));
     }
     if parts.is_empty() {

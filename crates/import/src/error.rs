@@ -68,6 +68,47 @@ pub enum ImportError {
         /// Path of the file.
         path: PathBuf,
     },
+    /// The reader process crashed while it parsed the file.
+    #[error("{} crashed the reader; the file is damaged, or made to do harm", path.display())]
+    ReaderCrashed {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// Parsing the file took too long.
+    #[error("{} took longer than {seconds} s; to allow more, set import.file_seconds", path.display())]
+    ReaderTimedOut {
+        /// Path of the file.
+        path: PathBuf,
+        /// The limit, in seconds.
+        seconds: u64,
+    },
+    /// Parsing the file needs too much memory.
+    #[error("{} needs more than {megabytes} MB; to allow more, set import.file_memory_mb", path.display())]
+    ReaderOutOfMemory {
+        /// Path of the file.
+        path: PathBuf,
+        /// The limit, in megabytes.
+        megabytes: u64,
+    },
+    /// The file unpacks to too much text.
+    #[error("{} holds more than {megabytes} MB of text; split it into smaller files", path.display())]
+    OutputTooLarge {
+        /// Path of the file.
+        path: PathBuf,
+        /// The limit, in megabytes.
+        megabytes: u64,
+    },
+    /// The reader process could not be started or did not understand its task.
+    #[error("cannot read {}: the reader process failed: {cause}", path.display())]
+    ReaderFailed {
+        /// Path of the file.
+        path: PathBuf,
+        /// Cause.
+        cause: std::io::Error,
+    },
+    /// The reader process reported that the file could not be read.
+    #[error("{0}")]
+    Reported(String),
     /// The file contains no text.
     #[error("{} holds no text", path.display())]
     NoText {

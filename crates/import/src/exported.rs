@@ -4,7 +4,7 @@
 //! values are JSON, which is also YAML. Everything else is JSON; a character is a card that other
 //! programs can read. The field `vademecum` comes first and identifies the format.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{fmt::Write, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Deserializer, Map, Value};
@@ -155,7 +155,7 @@ pub(super) fn is_exported_file(probe: &FileProbe) -> bool {
     begins_with_mark(probe) || {
         let sheet = probe.path().with_extension("json");
         has_extension(probe.path(), &PICTURE_EXTENSIONS)
-            && FileProbe::open(&sheet, None).is_ok_and(|sheet| begins_with_mark(&sheet))
+            && FileProbe::open(&sheet, sheet.parent()).is_ok_and(|sheet| begins_with_mark(&sheet))
     }
 }
 
@@ -179,6 +179,11 @@ pub(super) fn find_importer(
         it.detect(probe) > Confidence::NoMatch && source.is_none_or(|source| source == it.0)
     };
     EXPORT_IMPORTERS.iter().find(fits).map(|it| it as &dyn Importer)
+}
+
+/// Returns the importers of exported files.
+pub(super) fn importers() -> impl Iterator<Item = &'static dyn Importer> {
+    EXPORT_IMPORTERS.iter().map(|it| it as &dyn Importer)
 }
 
 /// One importer for each source.
@@ -291,17 +296,17 @@ fn parse_edited_fields(matter: &str) -> serde_json::Result<Fields> {
 /// folder.
 fn open_sibling(file: &SourceFile, name: &str) -> Result<SourceFile, ImportError> {
     let path = file.path.with_file_name(name);
-    let refused = || ImportError::NotAFile { path: path.clone() };
     let is_name = Path::new(name).file_name().is_some_and(|last| last == name);
-    let about = fs::symlink_metadata(&path);
-    if !is_name || about.as_ref().is_ok_and(|about| !about.is_file()) {
-        return Err(refused());
+    if !is_name {
+        return Err(ImportError::NotAFile { path });
     }
-    SourceFile::open(&path, file.root.as_deref())
+    SourceFile::open(&path, file.path.parent())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use vademecum_kit::model::{
         ChatDraft, Cue, GeneratedMediaData, MediaDraft, MessageDraft, NoteDraft, PromptDraft,
         StoredChunk, Timestamp, Transcript,

@@ -2,17 +2,21 @@
 
 use std::{
     borrow::Cow,
-    fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use vademecum_kit::model::Timestamp;
 
-use super::{ImportError, encoding::decode_text};
+use super::{
+    ImportError,
+    encoding::decode_text,
+    open_file::{MAX_FILE_BYTES, OpenFile},
+};
 
-/// Maximum size of a file that is read, in bytes.
-const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// Time in which a file must be parsed, unless the reader has another limit.
+pub(super) const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// A file in memory, as passed to an importer.
 #[derive(Clone, Debug)]
@@ -25,32 +29,32 @@ pub struct SourceFile {
     pub bytes: Vec<u8>,
     /// Modification time, if the file system reports it.
     pub modified: Option<Timestamp>,
+    /// Time in which the file must be parsed. Importers that can return a part of a file stop
+    /// before it ends.
+    pub time_limit: Duration,
 }
 
 impl SourceFile {
-    /// Reads a regular file. `root` is the folder named by the user, for a file found in one. Fails
-    /// if the file is missing, unreadable, not regular or larger than 256 MiB.
+    /// Reads a regular file. `root` is the folder named by the user, for a file found in one; no
+    /// link below it is followed. Fails if the file is missing, unreadable, not regular or larger
+    /// than 256 MiB.
     pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
-        let failed = |cause| ImportError::Open { path: path.to_owned(), cause };
-        let path = fs::canonicalize(path).map_err(failed)?;
-        let found = fs::metadata(&path).map_err(failed)?;
-        if !found.is_file() {
-            return Err(ImportError::NotAFile { path });
-        }
-        let too_large = || ImportError::TooLarge { path: path.clone(), max_bytes: MAX_FILE_BYTES };
-        if found.len() > MAX_FILE_BYTES {
-            return Err(too_large());
-        }
+        Self::read(OpenFile::open(path, root)?, DEFAULT_TIME_LIMIT)
+    }
+
+    /// Reads an open file from its current position.
+    pub(super) fn read(opened: OpenFile, time_limit: Duration) -> Result<Self, ImportError> {
+        let OpenFile { path, root, file, stamp, modified } = opened;
         let mut bytes = Vec::new();
-        let file = File::open(&path).map_err(failed)?;
         // The file may grow while it is read.
-        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(too_large());
+        if stamp.size <= MAX_FILE_BYTES {
+            let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
+            read.map_err(|cause| ImportError::Open { path: path.clone(), cause })?;
         }
-        let root = root.map(fs::canonicalize).transpose().map_err(failed)?;
-        let modified = found.modified().ok().map(Timestamp::from);
-        Ok(Self { path, root, bytes, modified })
+        if stamp.size.max(bytes.len() as u64) > MAX_FILE_BYTES {
+            return Err(ImportError::TooLarge { path, max_bytes: MAX_FILE_BYTES });
+        }
+        Ok(Self { path, root, bytes, modified, time_limit })
     }
 
     /// Decodes the content as text, without a byte order mark. The encoding is detected.
@@ -72,6 +76,12 @@ impl SourceFile {
         has_extension(&self.path, extensions)
     }
 
+    /// Returns the time after which an importer returns what it has parsed so far. The rest of
+    /// `time_limit` is for everything else.
+    pub(super) fn parsing_time(&self) -> Duration {
+        self.time_limit * 5 / 6
+    }
+
     /// Returns the origin of an item that consists of the whole file.
     pub(super) fn origin(&self) -> String {
         format!("file:{}", self.path.display())
@@ -86,7 +96,13 @@ impl SourceFile {
     /// Returns a file that exists in memory only.
     #[cfg(test)]
     pub(super) fn in_memory(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
-        Self { path: path.into(), root: None, bytes: bytes.into(), modified: None }
+        Self {
+            path: path.into(),
+            root: None,
+            bytes: bytes.into(),
+            modified: None,
+            time_limit: DEFAULT_TIME_LIMIT,
+        }
     }
 }
 
@@ -99,6 +115,8 @@ pub(super) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
+
     use super::*;
 
     #[test]

@@ -2,12 +2,14 @@
 
 use std::{
     cell::OnceCell,
-    fs::File,
     io::{BufReader, Read, Seek},
-    path::{Path, PathBuf},
+    path::Path,
+    time::Duration,
 };
 
-use super::{ImportError, archive, file::has_extension};
+use super::{
+    FileStamp, ImportError, SourceFile, archive, file::has_extension, open_file::OpenFile,
+};
 
 /// Number of bytes read from the beginning of a file.
 const MAX_HEAD_BYTES: u64 = 8 * 1_024;
@@ -15,36 +17,43 @@ const MAX_HEAD_BYTES: u64 = 8 * 1_024;
 /// The name and the first bytes of a file, from which its format is detected.
 #[derive(Debug)]
 pub struct FileProbe {
-    path: PathBuf,
-    root: Option<PathBuf>,
+    opened: OpenFile,
     head: Vec<u8>,
-    file: File,
     entries: OnceCell<Vec<String>>,
 }
 
 impl FileProbe {
     /// Opens the file and reads its first bytes. `root` is the folder named by the user, for a file
-    /// found in one. Fails if the path cannot be read or is not a regular file.
+    /// found in one; no link below it is followed. Fails if the path cannot be read or is not a
+    /// regular file.
     pub fn open(path: &Path, root: Option<&Path>) -> Result<Self, ImportError> {
-        let failed = |cause| ImportError::Open { path: path.to_owned(), cause };
-        if !path.metadata().map_err(failed)?.is_file() {
-            return Err(ImportError::NotAFile { path: path.to_owned() });
-        }
-        let mut file = File::open(path).map_err(failed)?;
+        let mut opened = OpenFile::open(path, root)?;
         let mut head = Vec::new();
-        file.by_ref().take(MAX_HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
-        let root = root.map(Path::to_owned);
-        Ok(Self { path: path.to_owned(), root, head, file, entries: OnceCell::new() })
+        let read = opened.file.by_ref().take(MAX_HEAD_BYTES).read_to_end(&mut head);
+        read.map_err(|cause| ImportError::Open { path: path.to_owned(), cause })?;
+        Ok(Self { opened, head, entries: OnceCell::new() })
     }
 
-    /// Path of the file, as passed in.
+    /// Reads the whole file, which must be parsed within `time_limit`.
+    pub(super) fn read_file(mut self, time_limit: Duration) -> Result<SourceFile, ImportError> {
+        let rewound = self.opened.file.rewind();
+        rewound.map_err(|cause| ImportError::Open { path: self.opened.path.clone(), cause })?;
+        SourceFile::read(self.opened, time_limit)
+    }
+
+    /// Size and modification time of the open file.
+    pub(super) fn stamp(&self) -> FileStamp {
+        self.opened.stamp
+    }
+
+    /// Absolute path of the file.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.opened.path
     }
 
     /// Folder in which the file was found, if any.
     pub fn root(&self) -> Option<&Path> {
-        self.root.as_deref()
+        self.opened.root.as_deref()
     }
 
     /// First 8 KiB of the file, or all of a shorter one.
@@ -67,12 +76,12 @@ impl FileProbe {
 
     /// Returns `true` if the name has one of `extensions`; case is ignored.
     pub fn has_extension(&self, extensions: &[&str]) -> bool {
-        has_extension(&self.path, extensions)
+        has_extension(&self.opened.path, extensions)
     }
 
     /// Returns a reader of the whole file, or `None` if it cannot be rewound.
     pub fn reader(&self) -> Option<impl Read + Seek + '_> {
-        let mut file = &self.file;
+        let mut file = &self.opened.file;
         file.rewind().ok().map(|()| BufReader::new(file))
     }
 

@@ -1,5 +1,7 @@
 //! Fuzz functions of all file parsers, by the name used by the fuzz target.
 
+use std::time::Duration;
+
 use vademecum_kit::model::SourceName;
 
 use super::{
@@ -89,6 +91,7 @@ pub fn run_parser(name: &str, bytes: &[u8]) -> bool {
                     root: None,
                     bytes: bytes.to_vec(),
                     modified: None,
+                    time_limit: Duration::from_secs(10),
                 };
                 importer.parse(&file).ok();
             }

@@ -2,6 +2,7 @@
 //! read again, have changed or have been deleted.
 
 use std::{
+    fs::Metadata,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -80,7 +81,7 @@ pub enum ImportOutcome {
 }
 
 /// Size and modification time of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileStamp {
     /// Size in bytes.
     pub size: u64,
@@ -91,9 +92,13 @@ pub struct FileStamp {
 impl FileStamp {
     /// Reads the current size and modification time of a file.
     pub fn from_path(path: &Path) -> std::io::Result<Self> {
-        let found = path.metadata()?;
+        Ok(Self::from_metadata(&path.metadata()?))
+    }
+
+    /// Returns the size and the modification time in the metadata of a file.
+    pub(super) fn from_metadata(found: &Metadata) -> Self {
         let modified = found.modified().map(to_unix_nanos).unwrap_or_default();
-        Ok(Self { size: found.len(), modified })
+        Self { size: found.len(), modified }
     }
 }
 

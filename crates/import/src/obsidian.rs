@@ -1,14 +1,13 @@
 //! Detection of the template folder of an Obsidian vault.
 
 use std::{
-    fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
 
 use serde_json::Value;
 
-use super::SourceFile;
+use super::{SourceFile, open_file::OpenFile};
 
 /// Maximum size of a settings file, in bytes.
 const MAX_SETTINGS_BYTES: u64 = 1_024 * 1_024;
@@ -23,7 +22,7 @@ pub(super) fn template_folder(file: &SourceFile) -> Option<String> {
     let vault = find_vault(file)?;
     let inside = file.path.strip_prefix(&vault).ok()?;
     TEMPLATE_SETTINGS.iter().find_map(|(settings, key)| {
-        let folder = read_setting(&vault.join(".obsidian").join(settings), key)?;
+        let folder = read_setting(&vault, settings, key)?;
         let folder = folder.trim_matches('/');
         (!folder.is_empty() && inside.starts_with(folder)).then(|| folder.to_owned())
     })
@@ -36,9 +35,10 @@ fn find_vault(file: &SourceFile) -> Option<PathBuf> {
     folders.into_iter().find(|folder| folder.join(".obsidian").is_dir()).map(Path::to_owned)
 }
 
-fn read_setting(path: &Path, key: &str) -> Option<String> {
+fn read_setting(vault: &Path, path: &str, key: &str) -> Option<String> {
+    let opened = OpenFile::open(&vault.join(".obsidian").join(path), Some(vault)).ok()?;
     let mut settings = Vec::new();
-    File::open(path).ok()?.take(MAX_SETTINGS_BYTES).read_to_end(&mut settings).ok()?;
+    opened.file.take(MAX_SETTINGS_BYTES).read_to_end(&mut settings).ok()?;
     let settings: Value = serde_json::from_slice(&settings).ok()?;
     Some(settings.get(key)?.as_str()?.to_owned())
 }

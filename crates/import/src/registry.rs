@@ -1,15 +1,18 @@
 //! The list of all importers, detection of the right one, and reading of one file.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Duration,
+};
 
 use vademecum_kit::model::SourceName;
 
 use super::{
     Confidence, FileEntry, FileProbe, FileStamp, ImportError, Importer, ParsedFile, Problem,
-    SourceFile, characters::CharacterImporter, charx::CharxImporter,
-    chat_exports::ChatExportImporter, digest::digest, exported, fabric_patterns::PatternImporter,
-    google_keep::KeepImporter, html_notes::HtmlNoteImporter, json, logseq::LogseqImporter, media,
-    notes::NoteImporter, notion::NotionImporter, org::OrgImporter, png_card::PngCardImporter,
+    characters::CharacterImporter, charx::CharxImporter, chat_exports::ChatExportImporter,
+    digest::digest, exported, fabric_patterns::PatternImporter, google_keep::KeepImporter,
+    html_notes::HtmlNoteImporter, json, logseq::LogseqImporter, media, notes::NoteImporter,
+    notion::NotionImporter, org::OrgImporter, png_card::PngCardImporter,
     prompts_csv::CsvPromptImporter, prompts_json::JsonPromptImporter, role_chats::RoleChatImporter,
     silly_tavern::SillyTavernImporter,
 };
@@ -94,30 +97,49 @@ pub struct ImportAttempt {
     pub result: Result<ParsedFile, ImportError>,
 }
 
-/// Reads one file, into `source` if the user gave one.
-pub fn read_file(source: Option<SourceName>, found: FileEntry) -> ImportAttempt {
-    // Taken before reading, so that a file changed meanwhile is read again.
-    let state = FileStamp::from_path(&found.path).unwrap_or_default();
-    let mut read = ImportAttempt {
-        file: found,
-        stamp: state,
-        importer: None,
-        digest: None,
-        result: Ok(ParsedFile::default()),
-    };
+/// Reads one file in this process, into `source` if the user gave one. Importers that can return a
+/// part of a file stop before `time_limit` ends.
+pub(super) fn read_file(
+    source: Option<SourceName>,
+    found: FileEntry,
+    time_limit: Duration,
+) -> ImportAttempt {
+    let mut read = ImportAttempt::failed(found, Ok(ParsedFile::default()));
     // A panic in an importer fails this file only.
-    read.result = catch_unwind(AssertUnwindSafe(|| read.detect_and_parse(source)))
+    let parsed = catch_unwind(AssertUnwindSafe(|| read.detect_and_parse(source, time_limit)));
+    read.result = parsed
         .unwrap_or_else(|_| Err(ImportError::ImporterPanicked { path: read.file.path.clone() }));
     read
 }
 
+/// Returns the importer of a format into a source.
+pub(super) fn find_importer(source: SourceName, format: &str) -> Option<&'static dyn Importer> {
+    ALL_IMPORTERS
+        .iter()
+        .copied()
+        .chain(exported::importers())
+        .find(|importer| importer.source() == source && importer.format_name() == format)
+}
+
 impl ImportAttempt {
-    fn detect_and_parse(&mut self, source: Option<SourceName>) -> Result<ParsedFile, ImportError> {
+    /// Returns an attempt that has not found an importer.
+    pub(super) fn failed(file: FileEntry, result: Result<ParsedFile, ImportError>) -> Self {
+        let stamp = FileStamp::from_path(&file.path).unwrap_or_default();
+        Self { file, stamp, importer: None, digest: None, result }
+    }
+
+    fn detect_and_parse(
+        &mut self,
+        source: Option<SourceName>,
+        time_limit: Duration,
+    ) -> Result<ParsedFile, ImportError> {
         let (path, root) = (self.file.path.as_path(), self.file.root.as_deref());
         let probe = FileProbe::open(path, root)?;
+        // Taken before reading, so that a file changed meanwhile is read again.
+        self.stamp = probe.stamp();
         let Some(importer) = detect_importer(source, &probe) else {
             return match (root, source) {
-                (Some(_), _) => Ok(explain_unread_file(source, &probe)),
+                (Some(_), _) => Ok(explain_unread_file(source, probe, time_limit)),
                 (None, Some(source)) => Err(ImportError::UnknownFormat {
                     path: path.to_owned(),
                     source_name: source,
@@ -127,7 +149,7 @@ impl ImportAttempt {
             };
         };
         self.importer = Some(importer);
-        let file = SourceFile::open(path, root)?;
+        let file = probe.read_file(time_limit)?;
         self.digest = Some(digest("", [file.bytes.as_slice()]));
         importer.parse(&file)
     }
@@ -135,11 +157,15 @@ impl ImportAttempt {
 
 /// Returns the result for a file in a folder that no importer reads. It is empty except for JSON,
 /// because the name of a JSON file does not show whether it is supported.
-fn explain_unread_file(source: Option<SourceName>, probe: &FileProbe) -> ParsedFile {
-    if !probe.has_extension(&["json"]) || exported::is_exported_file(probe) {
+fn explain_unread_file(
+    source: Option<SourceName>,
+    probe: FileProbe,
+    time_limit: Duration,
+) -> ParsedFile {
+    if !probe.has_extension(&["json"]) || exported::is_exported_file(&probe) {
         return ParsedFile::default();
     }
-    let flaw = match SourceFile::open(probe.path(), probe.root()) {
+    let flaw = match probe.read_file(time_limit) {
         Ok(file) => file
             .text()
             .map_or_else(|error| Some(error.to_string()), |it| json::find_syntax_error(&it)),
@@ -167,6 +193,19 @@ mod tests {
     use super::*;
     use crate::file_probe::tests::probe_file;
 
+    fn read(source: Option<SourceName>, found: FileEntry) -> ImportAttempt {
+        read_file(source, found, Duration::from_secs(30))
+    }
+
+    #[test]
+    fn importer_is_found_by_source_and_format() {
+        for importer in ALL_IMPORTERS.iter().copied().chain(exported::importers()) {
+            let (source, format) = (importer.source(), importer.format_name());
+            let found = find_importer(source, format).unwrap();
+            assert_eq!(format!("{found:?}"), format!("{importer:?}"));
+        }
+    }
+
     #[test]
     fn every_source_has_an_importer() {
         for source in SourceName::ALL {
@@ -180,10 +219,25 @@ mod tests {
         let path = folder.path().join("bread.md");
         fs::write(&path, "# Bread\nKnead.").unwrap();
         for source in [SourceName::Notes, SourceName::Media] {
-            let read = read_file(Some(source), FileEntry { path: path.clone(), root: None });
+            let read = read(Some(source), FileEntry { path: path.clone(), root: None });
             assert_eq!(read.result.unwrap().drafts[0].body.source(), source);
             assert!(read.importer.is_some() && read.digest.is_some() && read.stamp.size == 14);
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn file_swapped_for_link_is_not_read() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = folder.path().join("bread.md");
+        fs::write(&path, "Knead.").unwrap();
+        fs::write(outside.path().join("secret.md"), "Secret.").unwrap();
+        let listing = crate::walk_files(&[folder.path().to_owned()]);
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret.md"), &path).unwrap();
+        let read = read(Some(SourceName::Notes), listing.files[0].clone());
+        let error = read.result.unwrap_err().to_string();
+        assert!(error.ends_with("links are not followed"), "{error}");
     }
 
     #[test]
@@ -192,12 +246,11 @@ mod tests {
         let path = folder.path().join("program.exe");
         fs::write(&path, "MZ").unwrap();
         let named = FileEntry { path: path.clone(), root: None };
-        let error =
-            read_file(Some(SourceName::Prompts), named.clone()).result.unwrap_err().to_string();
+        let error = read(Some(SourceName::Prompts), named.clone()).result.unwrap_err().to_string();
         assert!(error.contains("cannot be imported into `prompts`"), "{error}");
-        let error = read_file(None, named).result.unwrap_err().to_string();
+        let error = read(None, named).result.unwrap_err().to_string();
         assert!(error.contains("vademecum import notes"), "{error}");
-        let found = read_file(None, FileEntry { path, root: Some(folder.path().to_owned()) });
+        let found = read(None, FileEntry { path, root: Some(folder.path().to_owned()) });
         assert!(found.importer.is_none());
         let reading = found.result.unwrap();
         assert!(reading.drafts.is_empty() && reading.problems.is_empty());
@@ -210,7 +263,7 @@ mod tests {
         let why = |source, text: &[u8]| {
             fs::write(&path, text).unwrap();
             let found = FileEntry { path: path.clone(), root: Some(folder.path().to_owned()) };
-            let read = read_file(source, found);
+            let read = read(source, found);
             assert!(read.importer.is_none());
             let [problem] = read.result.unwrap().problems.try_into().unwrap();
             problem.reason

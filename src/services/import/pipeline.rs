@@ -7,6 +7,7 @@ use std::{
     pin::pin,
     sync::Arc,
     thread,
+    time::{Duration, Instant},
 };
 
 use futures_util::{StreamExt, stream};
@@ -23,13 +24,16 @@ use crate::{
 };
 use vademecum_import::{
     self as import, FileEntry, FileStamp, ImportAttempt, ImportOutcome, Importer, Ledger,
-    LedgerEntry, Problem,
+    LedgerEntry, Problem, ReaderLimits, ReaderPool,
 };
 
 /// Maximum number of drafts that are saved in one transaction.
 const MAX_BATCH_DRAFTS: usize = 500;
 /// Maximum size of the files whose drafts are saved in one transaction, in bytes.
 const MAX_BATCH_BYTES: u64 = 8 * 1_024 * 1_024;
+/// Maximum time for which a file that is read waits for others to be saved with it. A file that is
+/// slow to parse does not keep those before it from being saved.
+const MAX_BATCH_TIME: Duration = Duration::from_secs(1);
 /// Maximum size of the files that are read ahead, in bytes. It equals the size of a batch, so that
 /// the next batch is ready when the previous one is saved.
 const MAX_READ_AHEAD_BYTES: u32 = 8 * 1_024 * 1_024;
@@ -48,6 +52,8 @@ pub(crate) struct ImportOptions {
     pub(crate) dry_run: bool,
     /// If set, the items of deleted files are removed.
     pub(crate) follow_deletions: bool,
+    /// Limits of parsing a file.
+    pub(crate) limits: ReaderLimits,
 }
 
 /// Imports files and returns a summary. Files that have not changed since the last import are not
@@ -110,13 +116,19 @@ struct ImportJob<'l> {
 }
 
 /// Files that have been read and are saved together.
-#[derive(Default)]
 struct ImportBatch {
+    begun: Instant,
     files: Vec<(LedgerEntry, Vec<Draft>)>,
     /// Ledger entries under the old names of renamed files.
     renamed: Vec<LedgerEntry>,
     drafts: usize,
     bytes: u64,
+}
+
+impl Default for ImportBatch {
+    fn default() -> Self {
+        Self { begun: Instant::now(), files: Vec::new(), renamed: Vec::new(), drafts: 0, bytes: 0 }
+    }
 }
 
 impl ImportJob<'_> {
@@ -126,14 +138,16 @@ impl ImportJob<'_> {
         progress: &ProgressCallback,
     ) -> Result<ImportSummary, ImportError> {
         let mut counter = ProgressCounter::start(progress, "files", files.len());
-        let mut readings = read_ahead(self.options.kind, files);
+        let pool = ReaderPool::new(self.options.limits, files.iter().map(|(file, _)| file));
+        let mut readings = read_ahead(pool, self.options.kind, files);
         let mut batch = ImportBatch::default();
         while let Some((read, room)) = readings.recv().await {
             // Releases the read-ahead budget of this file.
             drop(room);
             counter.advance();
             self.add_to_batch(read, &mut batch).await?;
-            if batch.drafts >= MAX_BATCH_DRAFTS || batch.bytes >= MAX_BATCH_BYTES {
+            let is_full = batch.drafts >= MAX_BATCH_DRAFTS || batch.bytes >= MAX_BATCH_BYTES;
+            if is_full || batch.begun.elapsed() >= MAX_BATCH_TIME {
                 self.save_batch(std::mem::take(&mut batch)).await?;
             }
         }
@@ -322,12 +336,14 @@ type ReadAheadFile = (ImportAttempt, OwnedSemaphorePermit);
 
 /// Reads files on all cores while others are saved, and sends them in order. Sizes are in bytes.
 fn read_ahead(
+    pool: ReaderPool,
     kind: Option<SourceName>,
     files: Vec<(FileEntry, u64)>,
 ) -> mpsc::UnboundedReceiver<ReadAheadFile> {
     // The semaphore bounds the queue, so that an unbounded channel suffices.
     let (sender, receiver) = mpsc::unbounded_channel();
     let room = Arc::new(Semaphore::new(MAX_READ_AHEAD_BYTES as usize));
+    let pool = Arc::new(pool);
     let hands = thread::available_parallelism().map_or(1, NonZero::get);
     actix::spawn(async move {
         let find_room = |(found, size): (FileEntry, u64)| {
@@ -337,8 +353,9 @@ fn read_ahead(
             let room = Arc::clone(&room).acquire_many_owned(bytes);
             async move { (found, room.await) }
         };
-        let read = |(found, room)| async move {
-            (tokio::task::spawn_blocking(move || import::read_file(kind, found)).await, room)
+        let read = |(found, room)| {
+            let pool = Arc::clone(&pool);
+            async move { (tokio::task::spawn_blocking(move || pool.read(kind, found)).await, room) }
         };
         let mut readings = pin!(stream::iter(files).then(find_room).map(read).buffered(hands));
         while let Some((Ok(read), Ok(room))) = readings.next().await {

@@ -28,7 +28,7 @@ use crate::support::{CommandOutput, SeededRng};
 const DEFAULT_ROUNDS: u64 = 5;
 
 /// Returns the number of kills in each test.
-fn round_count() -> u64 {
+pub(crate) fn round_count() -> u64 {
     let wanted = env::var_os("VADEMECUM_FAULT_ROUNDS");
     wanted.map_or(DEFAULT_ROUNDS, |text| text.to_str().unwrap().parse().unwrap())
 }

@@ -7,6 +7,12 @@ pub fn current_program() -> io::Result<PathBuf> {
     env::current_exe()
 }
 
+/// Returns the path by which this process starts a child of the same program. On Linux it stays
+/// valid after the executable was replaced by a newer version.
+pub fn child_program() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { current_program() }
+}
+
 /// Returns the operating system and the processor architecture of this build.
 pub fn platform() -> (&'static str, &'static str) {
     (env::consts::OS, env::consts::ARCH)

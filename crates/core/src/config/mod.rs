@@ -10,6 +10,7 @@ mod embeddings;
 mod encrypted_file;
 mod engine;
 mod environment;
+mod import;
 mod keyring;
 mod limits;
 mod log;
@@ -32,8 +33,9 @@ pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};
 pub use encrypted_file::{EncryptedFileError, encrypt_secret};
 pub use engine::Engine;
 pub use environment::{
-    claude_code_folder, codex_home, current_program, platform, ssh_agent_socket,
+    child_program, claude_code_folder, codex_home, current_program, platform, ssh_agent_socket,
 };
+pub use import::Import;
 pub use keyring::KeyringError;
 pub use limits::Limits;
 pub use log::{Log, LogFormat};

@@ -9,8 +9,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Auth, AuthMode, Collection, Embeddings, Limits, Log, Mcp, Profile, ProfileName, Secrets,
-    Server, Sessions, Storage, Telemetry, Tools, Transport,
+    Auth, AuthMode, Collection, Embeddings, Import, Limits, Log, Mcp, Profile, ProfileName,
+    Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
 };
 
 /// All settings: one field for each section of the file.
@@ -29,6 +29,8 @@ pub struct Settings {
     pub storage: Storage,
     /// Limits of a single call and of concurrent calls.
     pub limits: Limits,
+    /// Limits of parsing files.
+    pub import: Import,
     /// Session state and its limits.
     pub sessions: Sessions,
     /// Logging.

@@ -1,6 +1,6 @@
 //! Books (.epub): chapters in reading order, each below its title.
 
-use std::{collections::HashMap, io::Cursor, time::Duration};
+use std::{collections::HashMap, io::Cursor};
 
 use rbook::Epub as Book;
 use vademecum_kit::model::{MediaDraft, SourceName, Timestamp};
@@ -17,9 +17,6 @@ use crate::{
 
 /// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "epub/1";
-
-/// Maximum time to read a book.
-const MAX_READ_TIME: Duration = Duration::from_mins(2);
 
 /// Importer of books.
 #[derive(Debug)]
@@ -45,7 +42,7 @@ impl Importer for EpubImporter {
         let refused = |reason: String| unreadable_error(file, "a book", &reason);
         let bytes = file.bytes.clone();
         let (mut document, problems) =
-            isolated_thread::run_single(MAX_READ_TIME, move || read_book(bytes))
+            isolated_thread::run_single(file.parsing_time(), move || read_book(bytes))
                 .map_err(|stopped| refused(stopped.to_string()))?
                 .map_err(refused)?;
         document.title = title_or_stem(Some(&document.title), file);

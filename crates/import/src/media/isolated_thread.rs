@@ -7,13 +7,24 @@
 use std::{
     io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc::{self, Sender},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Sender},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 /// Stack size of the thread, in bytes.
 const THREAD_STACK_BYTES: usize = 64 * 1_024 * 1_024;
+
+/// Whether a thread was abandoned in this process.
+static HAS_ABANDONED_THREAD: AtomicBool = AtomicBool::new(false);
+
+/// Returns `true` if a thread was abandoned in this process. It may still be running.
+pub(crate) fn has_abandoned_thread() -> bool {
+    HAS_ABANDONED_THREAD.load(Ordering::Relaxed)
+}
 
 /// Reason why a parser did not finish.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +72,7 @@ pub(super) fn run_collecting<T: Send + 'static>(
         match receiver.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             Ok(part) => parts.push(part),
             Err(mpsc::RecvTimeoutError::Timeout) => {
+                HAS_ABANDONED_THREAD.store(true, Ordering::Relaxed);
                 return (parts, Some(ParserFailure::TimedOut(limit)));
             }
             Err(mpsc::RecvTimeoutError::Disconnected) => break,

@@ -29,8 +29,8 @@ mod text;
 pub(super) use self::pdf::PdfImporter;
 pub(super) use self::{
     email::EmailImporter, epub::EpubImporter, feed::FeedImporter, html::HtmlImporter,
-    notebook::NotebookImporter, podcast::PodcastImporter, rst::RstImporter,
-    subtitles::SubtitleImporter, table::TableImporter, text::TextImporter,
+    isolated_thread::has_abandoned_thread, notebook::NotebookImporter, podcast::PodcastImporter,
+    rst::RstImporter, subtitles::SubtitleImporter, table::TableImporter, text::TextImporter,
 };
 #[cfg(feature = "office")]
 pub(super) use self::{office::OfficeImporter, outlook::OutlookImporter};

@@ -1,7 +1,7 @@
 //! Documents, slides and sheets of office programs, in current formats (.docx, .pptx, .xlsx) and
 //! those from before 2007 (.doc, .ppt, .xls).
 
-use std::{io::Cursor, time::Duration};
+use std::io::Cursor;
 
 use office_oxide::{
     Document, DocumentFormat,
@@ -24,9 +24,6 @@ use crate::{
 
 /// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "office/1";
-
-/// Maximum time to read a file.
-const MAX_READ_TIME: Duration = Duration::from_mins(2);
 
 /// Formats: the part that identifies a package, format and extension of the package, extension
 /// (also the media type) and format from before 2007.
@@ -74,7 +71,7 @@ impl Importer for OfficeImporter {
         })?;
         let bytes = file.bytes.clone();
         let contents =
-            isolated_thread::run_single(MAX_READ_TIME, move || read_contents(bytes, format))
+            isolated_thread::run_single(file.parsing_time(), move || read_contents(bytes, format))
                 .map_err(|stopped| refused(stopped.to_string()))?
                 .map_err(refused)?;
         let problems = contents.losses.into_iter().map(loss_problem).collect();

@@ -1,6 +1,6 @@
 //! PDF: text of the pages, and metadata.
 
-use std::{collections::HashSet, time::Duration};
+use std::collections::HashSet;
 
 use pdf_oxide::{
     PdfDocument,
@@ -22,9 +22,6 @@ use crate::{
 
 /// Version of the importer; increment when the same file produces a different document.
 const VERSION: &str = "pdf/2";
-
-/// Maximum time to read a file.
-const MAX_READ_TIME: Duration = Duration::from_mins(2);
 
 /// Maximum number of pages that are read.
 const MAX_PAGES: usize = 10_000;
@@ -85,8 +82,9 @@ impl Importer for PdfImporter {
 
     fn parse(&self, file: &SourceFile) -> Result<ParsedFile, ImportError> {
         let bytes = file.bytes.clone();
-        let (parts, stopped) =
-            isolated_thread::run_collecting(MAX_READ_TIME, move |parts| read_parts(bytes, parts));
+        let (parts, stopped) = isolated_thread::run_collecting(file.parsing_time(), move |parts| {
+            read_parts(bytes, parts);
+        });
         let mut pages = PdfCollector::default();
         for part in parts {
             pages.add_part(part);

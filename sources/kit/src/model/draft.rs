@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{SourceName, Timestamp, Uri};
 
 /// An item to save, together with its origin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Draft {
     /// External identity of the item: a file path or the identifier in an export. Saving the same
     /// origin again updates the item.
@@ -32,7 +32,7 @@ impl Draft {
 }
 
 /// Content of a draft.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum DraftBody {
     /// A note.
     Note(NoteDraft),

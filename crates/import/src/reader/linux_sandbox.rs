@@ -1,0 +1,196 @@
+//! Restrictions of a reader process on Linux: Landlock for files and ports, seccomp for system
+//! calls.
+
+use std::{collections::BTreeMap, ffi::OsString, io};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+    path_beneath_rules,
+};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter,
+};
+
+/// Newest version of Landlock that is used. Older kernels enforce what they know.
+const LANDLOCK_ABI: ABI = ABI::V6;
+
+/// Denies access to all files but those in `folders`, which may be read, and to TCP ports.
+pub(super) fn deny_file_access(folders: &[OsString]) -> io::Result<()> {
+    let rules = path_beneath_rules(folders, AccessFs::ReadFile | AccessFs::ReadDir);
+    let restricted = Ruleset::default()
+        .handle_access(AccessFs::from_all(LANDLOCK_ABI))
+        .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(LANDLOCK_ABI)))
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(LANDLOCK_ABI)))
+        .and_then(Ruleset::create)
+        .and_then(|ruleset| ruleset.add_rules(rules))
+        .and_then(landlock::RulesetCreated::restrict_self);
+    restricted.map(drop).map_err(io::Error::other)
+}
+
+/// Denies all system calls that parsing does not need: sockets, processes, changes of files.
+pub(super) fn deny_system_calls() -> io::Result<()> {
+    // On other processors, Landlock and the limits remain.
+    let arch = if cfg!(target_arch = "x86_64") {
+        TargetArch::x86_64
+    } else if cfg!(target_arch = "aarch64") {
+        TargetArch::aarch64
+    } else {
+        return Ok(());
+    };
+    let denied = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    // The C library falls back to `clone`, whose flags can be checked.
+    let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+    let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    for filter in [
+        SeccompFilter::new(clone3, SeccompAction::Allow, missing, arch),
+        SeccompFilter::new(allowed_calls()?, denied, SeccompAction::Allow, arch),
+    ] {
+        let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
+        apply_filter(&program).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+fn allowed_calls() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+    let mut calls: BTreeMap<i64, Vec<SeccompRule>> =
+        ALLOWED_CALLS.iter().chain(LEGACY_CALLS).map(|call| (*call, Vec::new())).collect();
+    let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
+    calls.insert(libc::SYS_clone, vec![masked_rule(0, thread, thread)?]);
+    let writing = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
+    let writing = u64::from(writing.unsigned_abs());
+    calls.insert(libc::SYS_openat, vec![masked_rule(2, writing, 0)?]);
+    #[cfg(target_arch = "x86_64")]
+    calls.insert(libc::SYS_open, vec![masked_rule(1, writing, 0)?]);
+    Ok(calls)
+}
+
+/// Returns a rule that the bits of `mask` in an argument have this value.
+fn masked_rule(argument: u8, mask: u64, value: u64) -> io::Result<SeccompRule> {
+    let equals = SeccompCmpOp::MaskedEq(mask);
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, equals, value)
+        .and_then(|condition| SeccompRule::new(vec![condition]))
+        .map_err(io::Error::other)
+}
+
+const ALLOWED_CALLS: &[i64] = &[
+    libc::SYS_brk,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_clone3,
+    libc::SYS_close,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_fcntl,
+    libc::SYS_fstat,
+    libc::SYS_futex,
+    libc::SYS_getcwd,
+    libc::SYS_getdents64,
+    libc::SYS_getpid,
+    libc::SYS_getrandom,
+    libc::SYS_gettid,
+    libc::SYS_lseek,
+    libc::SYS_madvise,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    libc::SYS_newfstatat,
+    libc::SYS_pread64,
+    libc::SYS_prlimit64,
+    libc::SYS_read,
+    libc::SYS_readlinkat,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_set_robust_list,
+    libc::SYS_sigaltstack,
+    libc::SYS_statx,
+    libc::SYS_tgkill,
+    libc::SYS_write,
+    libc::SYS_writev,
+];
+
+/// Calls that older processors have in addition.
+#[cfg(target_arch = "x86_64")]
+const LEGACY_CALLS: &[i64] = &[
+    libc::SYS_getdents,
+    libc::SYS_getrlimit,
+    libc::SYS_lstat,
+    libc::SYS_readlink,
+    libc::SYS_setrlimit,
+    libc::SYS_stat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const LEGACY_CALLS: &[i64] = &[];
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, io, net, process::Command, thread};
+
+    use super::super::{
+        message::ReaderSettings,
+        sandbox::{limit_cpu_time, restrict},
+    };
+
+    /// Variable that names the folder of the restricted process.
+    const FOLDER_VARIABLE: &str = "VADEMECUM_TEST_SANDBOX";
+
+    /// Runs in the process that the test below starts.
+    #[test]
+    #[ignore = "restricts the whole process; run by restricted_process_can_only_read_its_folders"]
+    fn restricted_process() {
+        let Some(folder) = env::var_os(FOLDER_VARIABLE) else { return };
+        let folder = std::path::PathBuf::from(folder);
+        let settings = ReaderSettings {
+            memory_mb: 64,
+            seconds: 5,
+            folders: vec![folder.join("open").into_os_string()],
+        };
+        restrict(&settings).unwrap();
+        assert_eq!(fs::read(folder.join("open/file")).unwrap(), b"text");
+        assert_eq!(fs::read_dir(folder.join("open")).unwrap().count(), 1);
+        assert_eq!(thread::spawn(|| 7).join().unwrap(), 7);
+        limit_cpu_time(5).unwrap();
+        let denied = [
+            fs::read(folder.join("closed")).map(drop),
+            fs::write(folder.join("open/new"), "text"),
+            fs::write(folder.join("open/file"), "other"),
+            fs::OpenOptions::new().append(true).open(folder.join("open/file")).map(drop),
+            fs::remove_file(folder.join("open/file")),
+            fs::rename(folder.join("open/file"), folder.join("open/moved")),
+            fs::create_dir(folder.join("open/folder")),
+            fs::hard_link(folder.join("open/file"), folder.join("open/linked")),
+            std::os::unix::fs::symlink("file", folder.join("open/linked")),
+            net::TcpListener::bind("127.0.0.1:0").map(drop),
+            net::TcpStream::connect("127.0.0.1:9").map(drop),
+            net::UdpSocket::bind("127.0.0.1:0").map(drop),
+            std::os::unix::net::UnixStream::connect(folder.join("socket")).map(drop),
+            Command::new("/bin/true").status().map(drop),
+        ];
+        for (number, attempt) in denied.into_iter().enumerate() {
+            let error = attempt.expect_err(&number.to_string());
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{number}: {error}");
+        }
+        assert!(Vec::<u8>::new().try_reserve_exact(512 * 1_024 * 1_024).is_err());
+    }
+
+    #[test]
+    fn restricted_process_can_only_read_its_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("open")).unwrap();
+        fs::write(folder.path().join("open/file"), "text").unwrap();
+        fs::write(folder.path().join("closed"), "text").unwrap();
+        let done = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "--ignored", "reader::linux_sandbox::tests::restricted_process"])
+            .env(FOLDER_VARIABLE, folder.path())
+            .output()
+            .unwrap();
+        let output = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && output.contains("1 passed"), "{done:?}");
+        assert_eq!(fs::read(folder.path().join("open/file")).unwrap(), b"text");
+    }
+}
