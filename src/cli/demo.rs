@@ -21,7 +21,10 @@ use crate::{
         text::format_count,
     },
 };
-use vademecum_core::config::{Auth, Settings};
+use vademecum_core::{
+    auth::LocalToken,
+    config::{Auth, Settings},
+};
 
 /// Query that the demo runs.
 const DEMO_QUERY: &str = "how do I keep a sourdough starter alive?";
@@ -69,7 +72,7 @@ impl Demo {
         import_demo_library(&app, &folder.join("demo")).await?;
         print_line(&format!("\nServing at http://{address}/mcp. Searching for: {DEMO_QUERY}\n"));
         let serving = app.serve(app.server_state()?, listener);
-        let asking = search_over_http(address);
+        let asking = search_over_http(address, LocalToken::open(&folder)?);
         tokio::pin!(serving, asking);
         let found = tokio::select! {
             served = &mut serving => return Ok(served.map(|()| ExitCode::SUCCESS)?),
@@ -128,7 +131,7 @@ async fn import_demo_library(app: &App, folder: &Path) -> Result<()> {
 }
 
 /// Searches over HTTP, as a client without a session does.
-async fn search_over_http(address: SocketAddr) -> Result<serde_json::Value> {
+async fn search_over_http(address: SocketAddr, token: LocalToken) -> Result<serde_json::Value> {
     let message = json!({
         "jsonrpc": "2.0",
         "id": 1,
@@ -138,7 +141,9 @@ async fn search_over_http(address: SocketAddr) -> Result<serde_json::Value> {
     let url = format!("http://{address}/mcp");
     // The client blocks, and the server runs on this event loop.
     let body = tokio::task::spawn_blocking(move || {
-        let request = ureq::post(url).header("content-type", "application/json");
+        let request = ureq::post(url)
+            .header("content-type", "application/json")
+            .header("authorization", format!("Bearer {}", token.expose()));
         let mut reply = request.send(message.to_string()).context("the server sent no reply")?;
         reply.body_mut().read_to_string().context("the reply was incomplete")
     });

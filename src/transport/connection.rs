@@ -17,6 +17,7 @@ use tokio::{
     sync::Notify,
     time::{Instant, Sleep, sleep_until},
 };
+use vademecum_core::auth::CallerAccount;
 
 /// Maximum number of bytes sent to a client but not yet accepted by it, before senders wait.
 const MAX_UNSENT_BYTES: u64 = 256 * 1_024;
@@ -52,6 +53,7 @@ pub(crate) struct Connection<S> {
     timer: Pin<Box<Sleep>>,
     write_progress: Arc<WriteProgress>,
     connections: ConnectionCount,
+    account: CallerAccount,
 }
 
 impl<S> Connection<S> {
@@ -60,6 +62,7 @@ impl<S> Connection<S> {
         stream: S,
         timeout: ConnectionTimeouts,
         connections: ConnectionCount,
+        account: CallerAccount,
     ) -> Self {
         connections.0.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
@@ -71,7 +74,13 @@ impl<S> Connection<S> {
             timer: Box::pin(sleep_until(now + timeout.idle)),
             write_progress: Arc::default(),
             connections,
+            account,
         }
+    }
+
+    /// Returns the account that opened this connection.
+    pub(crate) fn account(&self) -> CallerAccount {
+        self.account
     }
 
     /// Returns the write progress of this connection.
@@ -213,7 +222,8 @@ mod tests {
         let (stream, _other) = duplex(10);
         let connections = ConnectionCount::default();
         let timeout = ConnectionTimeouts { write: SHORT, idle: LONG };
-        let mut connection = Connection::new(stream, timeout, connections.clone());
+        let mut connection =
+            Connection::new(stream, timeout, connections.clone(), CallerAccount::Unknown);
         assert_eq!(connections.count(), 1);
         connection.write_all(b"0123456789").await.unwrap();
         let error = connection.write_all(b"more").await.unwrap_err();
@@ -226,7 +236,8 @@ mod tests {
     async fn idle_connection_times_out() {
         let (stream, mut other) = duplex(10);
         let timeout = ConnectionTimeouts { write: LONG, idle: SHORT };
-        let mut connection = Connection::new(stream, timeout, ConnectionCount::default());
+        let mut connection =
+            Connection::new(stream, timeout, ConnectionCount::default(), CallerAccount::Unknown);
         other.write_all(b"7").await.unwrap();
         assert_eq!(connection.read_u8().await.unwrap(), b'7');
         let error = connection.read_u8().await.unwrap_err();

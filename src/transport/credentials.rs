@@ -1,6 +1,6 @@
 //! Authentication middleware and the responses to rejected callers.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Once};
 
 use actix_web::{
     Error, HttpMessage, HttpResponse, HttpResponseBuilder,
@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::ServerState;
 use vademecum_core::{
-    auth::{AuthRejection, Credentials, Principal, Right},
+    auth::{AuthRejection, CallerAccount, Credentials, Principal, Right},
     config::Auth,
 };
 use vademecum_mcp::{ReplyStatus, Service};
@@ -99,15 +99,16 @@ fn read_credentials(
         .map(str::to_owned);
     let tags = single_header(headers, TAGS_HEADER, "send one x-session-tags, in visible ASCII")?
         .map(str::to_owned);
-    // Without authentication, other credentials are ignored.
-    let token = if server_state.authenticator.requires_credentials() {
+    let account = request.conn_data::<CallerAccount>().copied().unwrap_or_default();
+    // Tokens are ignored if none is required.
+    let token = if server_state.authenticator.needs_token(account) {
         read_token(request, &server_state.auth)?
     } else {
         None
     };
     let address =
         request.peer_addr().map(|peer| client_address(peer.ip(), headers, &server_state.auth));
-    Ok(Credentials { token, user, tags, address })
+    Ok(Credentials { token, user, tags, address, account })
 }
 
 /// Reads the token of a request from any supported place. Fails if there are several different
@@ -181,6 +182,9 @@ fn query_token(request: &ServiceRequest, settings: &Auth) -> Result<Option<Strin
 
 /// Returns the client's address: the last forwarded address that is not a trusted proxy.
 fn client_address(peer: IpAddr, headers: &HeaderMap, settings: &Auth) -> IpAddr {
+    if peer.is_loopback() && headers.contains_key(FORWARDED_FOR_HEADER) {
+        warn_of_untrusted_proxy(peer, settings);
+    }
     let is_proxy = |address: &IpAddr| settings.trusted_proxies.contains(&address.to_canonical());
     let mut nearest = peer;
     let passed: Vec<&str> = headers
@@ -197,9 +201,24 @@ fn client_address(peer: IpAddr, headers: &HeaderMap, settings: &Auth) -> IpAddr 
     nearest
 }
 
+/// Warns once of a proxy on this machine that is not trusted: all of its clients have one address.
+fn warn_of_untrusted_proxy(peer: IpAddr, settings: &Auth) {
+    static WARNING: Once = Once::new();
+    if !settings.trusted_proxies.contains(&peer.to_canonical()) {
+        WARNING.call_once(|| {
+            tracing::warn!(
+                %peer,
+                "a proxy that is not in auth.trusted_proxies forwards requests: failed logins of \
+                 one client delay those of all"
+            );
+        });
+    }
+}
+
 fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse {
     let status = match refusal {
         AuthRejection::Missing
+        | AuthRejection::NoLocalToken
         | AuthRejection::Invalid
         | AuthRejection::Expired
         | AuthRejection::NotYetValid
@@ -208,7 +227,9 @@ fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse 
         AuthRejection::Malformed(_)
         | AuthRejection::InvalidUserId(_)
         | AuthRejection::InvalidTags(_) => StatusCode::BAD_REQUEST,
-        AuthRejection::NotDelegating(_) | AuthRejection::UnknownUser(_) => StatusCode::FORBIDDEN,
+        AuthRejection::OtherAccount
+        | AuthRejection::NotDelegating(_)
+        | AuthRejection::UnknownUser(_) => StatusCode::FORBIDDEN,
         AuthRejection::TooManyAttempts { .. } => StatusCode::TOO_MANY_REQUESTS,
         AuthRejection::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -219,7 +240,7 @@ fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse 
     if status == StatusCode::UNAUTHORIZED {
         let error = match refusal {
             // A request without credentials is not an authentication error (RFC 6750, section 3.1).
-            AuthRejection::Missing => None,
+            AuthRejection::Missing | AuthRejection::NoLocalToken => None,
             _ => Some("invalid_token"),
         };
         answer.insert_header((

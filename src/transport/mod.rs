@@ -2,6 +2,7 @@
 //! service and send its replies.
 
 mod accept;
+mod caller_account;
 mod connection;
 mod connection_loop;
 mod credentials;

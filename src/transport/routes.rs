@@ -14,11 +14,13 @@ use actix_web::{
 
 use super::{
     ServerState,
+    caller_account::find_account,
     connection::{Connection, ConnectionTimeouts},
     credentials, http, monitoring, origin_check, request_id,
     shutdown::ShutdownSignal,
     websocket, well_known,
 };
+use vademecum_core::auth::CallerAccount;
 
 /// Worker threads. Requests are short, and SQLite runs on its own threads.
 const HTTP_WORKERS: usize = 2;
@@ -65,6 +67,7 @@ pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io:
                 .h1_allow_half_closed(false)
                 .on_connect_ext(|connection: &Connection<TcpStream>, about: &mut Extensions| {
                     about.insert(connection.outflow());
+                    about.insert(connection.account());
                 })
                 .finish(map_config(
                     App::new()
@@ -77,11 +80,18 @@ pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io:
                         .into_factory(),
                     |()| AppConfig::default(),
                 ));
+            let finds_account = server_state.authenticator.recognises_accounts();
             let open = move |stream: TcpStream| {
                 let connections = connections.clone();
                 async move {
                     let address = stream.peer_addr().ok();
-                    let connection = Connection::new(stream, timeout, connections);
+                    let account = match (address, stream.local_addr()) {
+                        (Some(peer), Ok(local)) if finds_account => {
+                            web::block(move || find_account(peer, local)).await.unwrap_or_default()
+                        }
+                        _ => CallerAccount::Unknown,
+                    };
+                    let connection = Connection::new(stream, timeout, connections, account);
                     Ok::<_, DispatchError>((connection, Protocol::Http1, address))
                 }
             };

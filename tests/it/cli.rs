@@ -179,6 +179,21 @@ fn check_passes_for_healthy_library() {
 }
 
 #[test]
+fn check_warns_of_untrusted_proxy() {
+    let library = Library::new();
+    library.create_key("ada");
+    let check = |settings: &str| {
+        let file = library.write_file("settings.toml", settings);
+        library.run(&["check", "--config", file.to_str().unwrap()]).stdout
+    };
+    let multi = "[auth]\nmode = \"multi\"\n";
+    assert!(check(multi).contains("warning: auth.trusted_proxies"));
+    let trusted = format!("{multi}trusted_proxies = [\"127.0.0.1\"]\n");
+    assert!(!check(&trusted).contains("trusted_proxies"));
+    assert!(!check("").contains("trusted_proxies"));
+}
+
+#[test]
 fn check_does_not_create_missing_library() {
     let library = Library::new();
     let done = library.run(&["check"]);

@@ -40,6 +40,7 @@ mod import_files;
 mod jwt;
 mod keys;
 mod knowledgebase;
+mod local_access;
 mod local_model;
 mod lost_updates;
 mod methods;

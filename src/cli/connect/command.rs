@@ -6,11 +6,15 @@ use anyhow::{Context, Result, bail};
 
 use super::{
     client::{ConnectionMethod, SettingsLocation},
-    endpoint::{EnvVarName, ServerEndpoint, ServerUrl},
+    endpoint::{EnvVarName, HttpCredential, ServerEndpoint, ServerUrl},
     entry::ServerEntry,
     target::{ClientTarget, CurrentSettings, OwnIdentity, not_changed_context},
 };
 use crate::cli::{common::CommonOptions, output::print_line};
+use vademecum_core::{
+    auth::LocalToken,
+    config::{AuthMode, LocalAccess},
+};
 
 /// Connect a client to this server
 #[derive(Debug, clap::Args)]
@@ -47,12 +51,16 @@ impl Connect {
     pub(in crate::cli) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
         let ourselves =
             OwnIdentity::from_options(common, self.http.as_ref().and_then(Option::as_ref))?;
-        let link = match self.http {
+        let link = match &self.http {
             None => ServerEndpoint::Stdio(ourselves.launch_command.clone()),
-            Some(_) => ServerEndpoint::Http {
-                url: ourselves.server_url.clone(),
-                key_variable: self.key_env.clone(),
-            },
+            Some(asked) => {
+                let variable = self.key_env.clone().map(HttpCredential::Variable);
+                let credential = match variable {
+                    None if asked.is_none() => local_token(common)?.map(HttpCredential::LocalToken),
+                    variable => variable,
+                };
+                ServerEndpoint::Http { url: ourselves.server_url.clone(), credential }
+            }
         };
         let client = self.target.client_definition();
         match ((client.connection_method)(&link, &self.target.name), &client.settings) {
@@ -91,14 +99,21 @@ impl Connect {
         }
         print_line("Run again with --write to apply; other settings are kept.");
         match link {
-            ServerEndpoint::Http { key_variable: None, .. } => print_line(
+            ServerEndpoint::Http { credential: None, .. } => print_line(
                 "If the server requires a key, put it into an environment variable of the client \
                  and pass its name with --key-env.",
             ),
-            ServerEndpoint::Http { key_variable: Some(key), .. } => print_line(&format!(
-                "The client reads the key from its environment variable {}.",
-                key.as_str()
-            )),
+            ServerEndpoint::Http { credential: Some(HttpCredential::Variable(key)), .. } => {
+                print_line(&format!(
+                    "The client reads the key from its environment variable {}.",
+                    key.as_str()
+                ));
+            }
+            ServerEndpoint::Http { credential: Some(HttpCredential::LocalToken(_)), .. } => {
+                print_line(
+                    "The token is that of the file local.token in the data folder: do not share it.",
+                );
+            }
             ServerEndpoint::Stdio(_) => {}
         }
         print_line(client.next_steps);
@@ -150,4 +165,21 @@ impl Connect {
         let text = if is_foreign { layout.remove_entry(text, name)? } else { text.to_owned() };
         Ok(layout.upsert_entry(&text, name, entry)?)
     }
+}
+
+/// Returns the token for callers on this machine, if the server of the settings requires it: always
+/// or because the system does not tell which account opens a connection.
+fn local_token(common: &CommonOptions) -> Result<Option<LocalToken>> {
+    let settings = common.load_settings()?;
+    let is_needed = settings.auth.mode == AuthMode::Single
+        && match settings.auth.local {
+            LocalAccess::Account => !cfg!(target_os = "linux"),
+            LocalAccess::Token => true,
+            LocalAccess::Open => false,
+        };
+    if !is_needed {
+        return Ok(None);
+    }
+    let token = LocalToken::open(&settings.storage.data_folder()?);
+    token.map(Some).context("cannot read the token for callers on this machine")
 }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use crate::cli::common::CommonOptions;
-use vademecum_core::config;
+use vademecum_core::{auth::LocalToken, config};
 
 /// Endpoint through which a client reaches this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,29 @@ pub(in crate::cli) enum ServerEndpoint {
     Http {
         /// Address of the server.
         url: ServerUrl,
-        /// Environment variable of the client that holds the API key.
-        key_variable: Option<EnvVarName>,
+        /// Credential that the client sends.
+        credential: Option<HttpCredential>,
     },
+}
+
+/// Credential of a client that connects to a running server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum HttpCredential {
+    /// Environment variable of the client that holds the API key.
+    Variable(EnvVarName),
+    /// Token for callers on this machine.
+    LocalToken(LocalToken),
+}
+
+impl HttpCredential {
+    /// Returns the value of the header `Authorization`. `reference` formats a reference to an
+    /// environment variable in the client's syntax.
+    pub(super) fn to_header(&self, reference: impl Fn(&str) -> String) -> String {
+        match self {
+            Self::Variable(name) => format!("Bearer {}", reference(name.as_str())),
+            Self::LocalToken(token) => format!("Bearer {}", token.expose()),
+        }
+    }
 }
 
 /// Command that starts this program to serve one client.

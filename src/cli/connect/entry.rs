@@ -4,7 +4,7 @@ use std::{path::Path, str::FromStr};
 
 use serde_json::{Value, json};
 
-use super::endpoint::{EnvVarName, LaunchCommand, ServerUrl};
+use super::endpoint::{HttpCredential, LaunchCommand, ServerUrl};
 
 /// The entry of one server in a client's settings: its fields, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,19 +35,19 @@ impl ServerEntry {
         Self::from_fields([("command", json!(start.command)), ("args", json!(start.arguments))])
     }
 
-    /// Creates an entry for a running server: the field `url`, and with a key the header
+    /// Creates an entry for a running server: the field `url`, and with a credential the header
     /// `Authorization`. `reference` formats a reference to an environment variable in the client's
     /// syntax.
     pub(super) fn for_http(
         url: &ServerUrl,
-        key: Option<&EnvVarName>,
+        credential: Option<&HttpCredential>,
         reference: impl Fn(&str) -> String,
     ) -> Self {
         let entry = Self::from_fields([("url", json!(url.as_str()))]);
-        match key {
+        match credential {
             None => entry,
-            Some(key) => {
-                let bearer = format!("Bearer {}", reference(key.as_str()));
+            Some(credential) => {
+                let bearer = credential.to_header(reference);
                 entry.with_field("headers", json!({ "Authorization": bearer }))
             }
         }

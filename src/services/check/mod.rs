@@ -11,6 +11,7 @@ mod permissions;
 mod profile_connection;
 mod profile_diagnosis;
 mod profiles;
+mod proxies;
 mod server_check;
 mod vectors;
 

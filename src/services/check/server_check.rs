@@ -12,7 +12,7 @@ use super::{
     database_files::{DatabaseFile, DatabaseRole},
     disk,
     findings::CheckFindings,
-    orphans, permissions, profiles, vectors,
+    orphans, permissions, profiles, proxies, vectors,
 };
 use crate::{
     actors::UserRegistry,
@@ -66,6 +66,7 @@ impl ServerCheck<'_> {
         let data = self.settings.storage.data_folder()?;
         let mut findings = CheckFindings::default();
         findings.add_ok("settings", "valid");
+        proxies::check_proxies(self.settings, &mut findings);
         disk::check_disk_space(&data, &mut findings);
         permissions::check_permissions(&data, &mut findings);
         for user in self.checked_users(&data)? {

@@ -6,9 +6,9 @@ use secrecy::SecretString;
 use vademecum_kit::model::Timestamp;
 
 use super::{
-    AccessTag, AccessTags, AccountError, Accounts, AuthError, AuthRejection, Credentials,
-    KeyRecord, Principal, UserId, api_key::ApiKey, login_throttle::LoginThrottle,
-    token::TokenVerifier,
+    AccessTag, AccessTags, AccountError, Accounts, AuthError, AuthRejection, CallerAccount,
+    Credentials, KeyRecord, Principal, UserId, api_key::ApiKey, local::LocalAuth,
+    login_throttle::LoginThrottle, token::TokenVerifier,
 };
 use crate::config::{Auth, AuthMode};
 
@@ -21,6 +21,8 @@ pub struct Authenticator(AuthMethod);
 enum AuthMethod {
     /// Single user: every caller is this principal.
     Single(Principal),
+    /// Single user: callers have the account of the server, or its token.
+    Local(LocalAuth),
     /// Multiple users: callers present a credential.
     Multi(Box<MultiUserAuth>),
 }
@@ -37,7 +39,9 @@ impl Authenticator {
     /// Fails if no credential could ever be accepted.
     pub fn open(settings: &Auth, folder: &Path, local: Principal) -> Result<Self, AuthError> {
         match (settings.mode, &settings.jwt) {
-            (AuthMode::Single, None) => Ok(Self::single(local)),
+            (AuthMode::Single, None) => {
+                Ok(Self(AuthMethod::Local(LocalAuth::new(settings.local, folder, local))))
+            }
             (AuthMode::Single, Some(_)) => Err(AuthError::JwtInSingleMode),
             (AuthMode::Multi, jwt) => {
                 let accounts = Accounts::new(folder);
@@ -63,7 +67,7 @@ impl Authenticator {
     /// Returns true if callers must present a credential.
     pub fn requires_credentials(&self) -> bool {
         match self.0 {
-            AuthMethod::Single(_) => false,
+            AuthMethod::Single(_) | AuthMethod::Local(_) => false,
             AuthMethod::Multi(_) => true,
         }
     }
@@ -78,7 +82,29 @@ impl Authenticator {
                 reject_delegation(credentials)?;
                 Ok(principal.clone())
             }
+            AuthMethod::Local(local) => {
+                let principal = local.authenticate(credentials)?;
+                reject_delegation(credentials)?;
+                Ok(principal)
+            }
             AuthMethod::Multi(multi) => multi.authenticate(credentials).await,
+        }
+    }
+
+    /// Returns true if callers are recognised by the account that opened their connection.
+    pub fn recognises_accounts(&self) -> bool {
+        match &self.0 {
+            AuthMethod::Local(local) => local.recognises_accounts(),
+            AuthMethod::Single(_) | AuthMethod::Multi(_) => false,
+        }
+    }
+
+    /// Returns true if a caller with this account needs a token.
+    pub fn needs_token(&self, account: CallerAccount) -> bool {
+        match &self.0 {
+            AuthMethod::Single(_) => false,
+            AuthMethod::Local(local) => !local.accepts_account(account),
+            AuthMethod::Multi(_) => true,
         }
     }
 }
@@ -86,20 +112,20 @@ impl Authenticator {
 impl MultiUserAuth {
     async fn authenticate(&self, credentials: &Credentials) -> Result<Principal, AuthRejection> {
         let token = credentials.token.as_ref().ok_or(AuthRejection::Missing)?;
-        if let Some(address) = credentials.address
-            && let Some(wait) = self.throttle.remaining_wait(address, Instant::now())
-        {
-            return Err(AuthRejection::TooManyAttempts { wait });
-        }
         let found = self.resolve_token(token, credentials).await;
-        if let Some(address) = credentials.address {
-            match &found {
-                Ok(_) => self.throttle.clear_failures(address),
-                Err(refusal) if refusal.counts_as_failure() => {
-                    self.throttle.record_failure(address, Instant::now());
+        let Some(address) = credentials.address else { return found };
+        match &found {
+            // Others who share the address, behind a proxy for example, may fail meanwhile. A valid
+            // credential is never refused because of them.
+            Ok(_) => self.throttle.clear_failures(address),
+            Err(refusal) if refusal.counts_as_failure() => {
+                let now = Instant::now();
+                if let Some(wait) = self.throttle.remaining_wait(address, now) {
+                    return Err(AuthRejection::TooManyAttempts { wait });
                 }
-                Err(_) => {}
+                self.throttle.record_failure(address, now);
             }
+            Err(_) => {}
         }
         found
     }

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use secrecy::SecretString;
 
+use super::CallerAccount;
+
 /// Credentials that a request carries. Nothing is verified yet.
 ///
 /// The token never appears in logs or in `Debug` output.
@@ -17,6 +19,8 @@ pub struct Credentials {
     pub tags: Option<String>,
     /// Address of the client. Without one, failed attempts are not counted.
     pub address: Option<IpAddr>,
+    /// Account of the operating system that opened the connection.
+    pub account: CallerAccount,
 }
 
 #[cfg(test)]

@@ -49,6 +49,18 @@ pub enum AuthRejection {
         /// Remaining waiting time.
         wait: Duration,
     },
+    /// In single-user mode, another account of the operating system opened the connection.
+    #[error(
+        "this server answers only the account that runs it: use that account, or send \
+         `Authorization: Bearer` with the token in the file local.token of its data folder"
+    )]
+    OtherAccount,
+    /// In single-user mode, the account of the caller is unknown and the local token is missing.
+    #[error(
+        "send `Authorization: Bearer` with the token in the file local.token of the server's data \
+         folder: the server cannot tell which account of this machine opened the connection"
+    )]
+    NoLocalToken,
     /// The credential cannot be checked at the moment.
     #[error("authentication is unavailable right now; see the server's log")]
     Unavailable,
@@ -69,6 +81,8 @@ impl AuthRejection {
             | Self::InvalidTags(_)
             | Self::NotDelegating(_)
             | Self::UnknownUser(_)
+            | Self::OtherAccount
+            | Self::NoLocalToken
             | Self::TooManyAttempts { .. }
             | Self::Unavailable => false,
         }

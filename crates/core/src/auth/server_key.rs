@@ -1,17 +1,14 @@
 //! Secret of a server: encrypts texts that it hands out, so that only it can read them back.
 
-use std::{
-    fmt, fs,
-    io::{self, Write},
-    path::Path,
-};
+use std::{fmt, io, path::Path};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     hmac,
 };
-use vademecum_kit::store::create_private_folder;
+
+use super::private_file::read_or_create;
 
 /// File name of the secret, in the data folder.
 const SECRET_FILE: &str = "server.key";
@@ -37,13 +34,11 @@ impl ServerKey {
     /// its owner can read.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let path = folder.join(SECRET_FILE);
-        let secret = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                create_secret(folder, &path)?;
-                fs::read(&path)?
-            }
-            found => found?,
-        };
+        let secret = read_or_create(folder, SECRET_FILE, || {
+            let mut secret = vec![0; SECRET_LEN];
+            getrandom::fill(&mut secret).map_err(io::Error::other)?;
+            Ok(secret)
+        })?;
         let damaged = || {
             let problem = format!(
                 "{} is not {SECRET_LEN} bytes long: restore it, or remove it",
@@ -86,22 +81,11 @@ impl ServerKey {
     }
 }
 
-/// Generates a secret and saves it. If another process was faster, its file stays.
-fn create_secret(folder: &Path, path: &Path) -> io::Result<()> {
-    create_private_folder(folder).map_err(io::Error::other)?;
-    let mut secret = [0; SECRET_LEN];
-    getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&secret)?;
-    file.as_file().sync_all()?;
-    match file.persist_noclobber(path) {
-        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
-        Ok(_) | Err(_) => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use std::fs;
+
     use super::*;
 
     #[test]

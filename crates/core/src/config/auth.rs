@@ -11,6 +11,8 @@ use ureq::http::Uri;
 pub struct Auth {
     /// Single-user or multi-user mode.
     pub mode: AuthMode,
+    /// Callers that are accepted in single-user mode.
+    pub local: LocalAccess,
     /// Address by which clients know the server; the default audience of tokens.
     pub resource: Option<ResourceUrl>,
     /// Issuers of access tokens. By default, the issuer of `jwt`.
@@ -37,10 +39,25 @@ pub enum AuthMode {
     Multi,
 }
 
+/// Callers on this machine that a server for a single user accepts over HTTP and WebSocket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LocalAccess {
+    /// The account that runs the server, as reported by the system, and callers with the token in
+    /// `local.token`.
+    #[default]
+    Account,
+    /// Only who has the token.
+    Token,
+    /// Every account of this machine.
+    Open,
+}
+
 impl Default for Auth {
     fn default() -> Self {
         Self {
             mode: AuthMode::Single,
+            local: LocalAccess::Account,
             resource: None,
             authorization_servers: Vec::new(),
             query_tokens: false,

@@ -26,7 +26,7 @@ mod telemetry;
 mod tls;
 mod tools;
 
-pub use auth::{Auth, AuthMode, Jwt, JwtAlgorithm, KeySource, ResourceUrl};
+pub use auth::{Auth, AuthMode, Jwt, JwtAlgorithm, KeySource, LocalAccess, ResourceUrl};
 pub use collections::{Chunking, Collection, EmbeddingOptions, Folder};
 pub use dsn::DsnParts;
 pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};

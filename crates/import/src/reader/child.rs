@@ -22,7 +22,7 @@ const MAX_TOTAL_BYTES: u64 = 128 * 1_024 * 1_024;
 pub fn run_reader() -> io::Result<()> {
     let mut input = BufReader::new(io::stdin());
     let Some(settings) = read_line::<ReaderSettings>(&mut input)? else { return Ok(()) };
-    // The message of a panic would be written to the pipe of standard error, which nobody empties.
+    // The message of a panic would be written to the pipe of standard error, which is not read.
     panic::set_hook(Box::new(|_| {}));
     #[cfg(unix)]
     super::sandbox::restrict(&settings)?;

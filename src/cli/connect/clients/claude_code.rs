@@ -38,18 +38,17 @@ fn connection_method(link: &ServerEndpoint, name: &EntryName) -> ConnectionMetho
                 command: Some(quote_command_line(words)),
             }
         }
-        ServerEndpoint::Http { url, key_variable: key } => {
+        ServerEndpoint::Http { url, credential } => {
             let reference = |variable: &str| format!("${{{variable}}}");
-            let header = key
-                .as_ref()
-                .map(|key| format!("Authorization: Bearer {}", reference(key.as_str())));
+            let header =
+                credential.as_ref().map(|it| format!("Authorization: {}", it.to_header(reference)));
             let header = header.iter().flat_map(|header| ["--header", header.as_str()]);
             let words = add
                 .into_iter()
                 .chain(["--transport", "http", name.as_str(), url.as_str()])
                 .chain(header);
             ConnectionMethod::SettingsEntry {
-                entry: ServerEntry::for_http(url, key.as_ref(), reference).with_type("http"),
+                entry: ServerEntry::for_http(url, credential.as_ref(), reference).with_type("http"),
                 command: Some(quote_command_line(words)),
             }
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::{
     client::{Client, ConnectionMethod, SettingsLocation, quote_command_line},
-    endpoint::ServerEndpoint,
+    endpoint::{HttpCredential, ServerEndpoint},
     entry::{EntryName, ServerEntry},
     layout::{SettingsLayout, SettingsSyntax},
 };
@@ -40,15 +40,26 @@ fn connection_method(link: &ServerEndpoint, name: &EntryName) -> ConnectionMetho
                 command: Some(quote_command_line(words)),
             }
         }
-        ServerEndpoint::Http { url, key_variable: key } => {
+        ServerEndpoint::Http { url, credential } => {
             let mut entry = ServerEntry::from_fields([("url", json!(url.as_str()))]);
             let mut words = [add.as_slice(), &["--url", url.as_str()]].concat();
-            // Codex rejects a key in the file and reads the variable itself.
-            if let Some(key) = key {
-                entry = entry.with_field("bearer_token_env_var", json!(key.as_str()));
-                words.extend(["--bearer-token-env-var", key.as_str()]);
+            let mut command = true;
+            match credential {
+                // Codex reads the variable itself.
+                Some(HttpCredential::Variable(key)) => {
+                    entry = entry.with_field("bearer_token_env_var", json!(key.as_str()));
+                    words.extend(["--bearer-token-env-var", key.as_str()]);
+                }
+                // Its command has no option for headers.
+                Some(token @ HttpCredential::LocalToken(_)) => {
+                    let header = token.to_header(str::to_owned);
+                    entry = entry.with_field("http_headers", json!({ "Authorization": header }));
+                    command = false;
+                }
+                None => {}
             }
-            ConnectionMethod::SettingsEntry { entry, command: Some(quote_command_line(words)) }
+            let command = command.then(|| quote_command_line(words));
+            ConnectionMethod::SettingsEntry { entry, command }
         }
     }
 }

@@ -29,8 +29,10 @@ fn connection_method(link: &ServerEndpoint, _: &EntryName) -> ConnectionMethod {
     let entry = match link {
         ServerEndpoint::Stdio(start) => ServerEntry::for_stdio(start).with_type("stdio"),
         // Cursor needs no type for an entry with an address.
-        ServerEndpoint::Http { url, key_variable: key } => {
-            ServerEntry::for_http(url, key.as_ref(), |variable| format!("${{env:{variable}}}"))
+        ServerEndpoint::Http { url, credential } => {
+            ServerEntry::for_http(url, credential.as_ref(), |variable| {
+                format!("${{env:{variable}}}")
+            })
         }
     };
     ConnectionMethod::SettingsEntry { entry, command: None }

@@ -28,9 +28,11 @@ fn settings_file() -> Option<PathBuf> {
 fn connection_method(link: &ServerEndpoint, _: &EntryName) -> ConnectionMethod {
     let entry = match link {
         ServerEndpoint::Stdio(start) => ServerEntry::for_stdio(start).with_type("stdio"),
-        ServerEndpoint::Http { url, key_variable: key } => {
-            ServerEntry::for_http(url, key.as_ref(), |variable| format!("${{env:{variable}}}"))
-                .with_type("http")
+        ServerEndpoint::Http { url, credential } => {
+            ServerEntry::for_http(url, credential.as_ref(), |variable| {
+                format!("${{env:{variable}}}")
+            })
+            .with_type("http")
         }
     };
     ConnectionMethod::SettingsEntry { entry, command: None }
