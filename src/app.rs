@@ -172,6 +172,7 @@ impl App {
             .with_syncs(syncs.clone())
             .without_tools(&tools.disabled)?
             .with_text_form(tools.text)
+            .with_safe_text(tools.safe_text)
             .with_databases(Arc::clone(&databases))
             .with_writes(tools.write)
             .with_segments(tools.rag_search_segments.get().into());

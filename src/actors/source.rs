@@ -16,7 +16,7 @@ use vademecum_kit::{
     },
     search::{FtsQuery, SimilarWord},
     source::{Source, SourceError},
-    store::Store,
+    store::{Store, set_content_origins},
 };
 use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, sync_source};
 
@@ -343,7 +343,11 @@ impl Handler<LoadHits> for SourceActor {
         _: &mut Self::Context,
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.load_hits(reader, &view))
+            store.read(deadline, |reader| {
+                let mut hits = source.load_hits(reader, &view)?;
+                set_content_origins(reader, &mut hits)?;
+                Ok(hits)
+            })
         })
     }
 }
@@ -365,7 +369,11 @@ impl Handler<ReadItem> for SourceActor {
         _: &mut Self::Context,
     ) -> Self::Result {
         self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.load_item(reader, &get))
+            store.read(deadline, |reader| {
+                let mut item = source.load_item(reader, &get)?;
+                set_content_origins(reader, [&mut item.meta])?;
+                Ok(item)
+            })
         })
     }
 }

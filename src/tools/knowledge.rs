@@ -147,6 +147,8 @@ pub struct KnowledgeGet {
     id: ItemId,
     /// How much to read, and where.
     retrieval: Option<RetrievalOptions>,
+    /// Keep invisible characters.
+    raw: Option<bool>,
 }
 
 impl Tool for KnowledgeGet {
@@ -155,6 +157,10 @@ impl Tool for KnowledgeGet {
     const DESCRIPTION: &'static str = "Read a hit: a snippet, the passage at retrieval.loc (mode \
         chunk or chunk_with_siblings), or all (full; long items in pages).";
     type Output = Item;
+
+    fn wants_raw(&self) -> bool {
+        self.raw == Some(true)
+    }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let source = match self.source {

@@ -17,6 +17,7 @@ mod rag;
 mod related;
 mod render;
 mod resources;
+mod safe_text;
 mod schema;
 mod segments;
 mod source_resolution;

@@ -81,7 +81,10 @@ pub struct CompactHit {
 impl CompactHit {
     /// Converts a hit, with `text` as its text.
     pub(crate) fn new(hit: Hit, text: String) -> Self {
-        let mut metadata = BTreeMap::from([("source", hit.source.to_string())]);
+        let mut metadata = BTreeMap::from([
+            ("source", hit.source.to_string()),
+            ("origin", hit.origin.as_str().to_owned()),
+        ]);
         let mut note = |name, value: Option<String>| {
             if let Some(value) = value {
                 metadata.insert(name, value);

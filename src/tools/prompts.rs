@@ -8,6 +8,7 @@ use vademecum_kit::model::{RetrievalMode, RetrievalOptions, SourceName, StoredPr
 use super::{
     ToolRegistry,
     input::split_uri,
+    safe_text,
     template::{fill_placeholders, placeholder_names},
 };
 use crate::actors::{self, CallError};
@@ -115,7 +116,15 @@ async fn stored_prompts(
     let library = toolbox.registry().library(&call.principal);
     let Some(prompts) = library.source(SourceName::Prompts) else { return Ok(Vec::new()) };
     let stored = prompts.list_prompts(toolbox.deadline(call)).await.map_err(CallError::from);
-    stored.map_err(|error| Failure::from(&error))
+    let stored = stored.map_err(|error| Failure::from(&error))?;
+    // Here and not in the output, so that a listed name and its placeholders can be passed back.
+    Ok(toolbox.clean(stored, |stored| stored.iter_mut().for_each(clean_stored_prompt)))
+}
+
+fn clean_stored_prompt(prompt: &mut StoredPrompt) {
+    safe_text::clean_string(&mut prompt.name);
+    let texts = [&mut prompt.details, &mut prompt.system_prompt, &mut prompt.user_prompt];
+    texts.into_iter().flatten().for_each(safe_text::clean_string);
 }
 
 /// Builds the error for an unknown prompt, with the closest known name.

@@ -199,6 +199,8 @@ pub struct NotesGet {
     note_id: String,
     /// How much to read, and where.
     retrieval: Option<RetrievalOptions>,
+    /// Keep invisible characters.
+    raw: Option<bool>,
 }
 
 impl Tool for NotesGet {
@@ -206,6 +208,10 @@ impl Tool for NotesGet {
     const TITLE: &'static str = "Read a note";
     const DESCRIPTION: &'static str = "Read a note.";
     type Output = Item;
+
+    fn wants_raw(&self) -> bool {
+        self.raw == Some(true)
+    }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let (id, options) = (ItemId::Text(self.note_id), self.retrieval.unwrap_or_default());
@@ -221,6 +227,8 @@ pub struct MediaGet {
     media_id: ItemId,
     /// How much to read, and where.
     retrieval: Option<RetrievalOptions>,
+    /// Keep invisible characters.
+    raw: Option<bool>,
 }
 
 impl Tool for MediaGet {
@@ -228,6 +236,10 @@ impl Tool for MediaGet {
     const TITLE: &'static str = "Read a document";
     const DESCRIPTION: &'static str = "Read a document.";
     type Output = Item;
+
+    fn wants_raw(&self) -> bool {
+        self.raw == Some(true)
+    }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let options = self.retrieval.unwrap_or_default();
@@ -249,6 +261,8 @@ pub struct ChatsGet {
     page_size: Option<PositiveNumber>,
     /// How much to read, and where.
     retrieval: Option<RetrievalOptions>,
+    /// Keep invisible characters.
+    raw: Option<bool>,
 }
 
 impl Tool for ChatsGet {
@@ -257,6 +271,10 @@ impl Tool for ChatsGet {
     const DESCRIPTION: &'static str = "Read a conversation in pages, or with retrieval the messages \
         around retrieval.loc.";
     type Output = Item;
+
+    fn wants_raw(&self) -> bool {
+        self.raw == Some(true)
+    }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let around = self.retrieval.filter(|options| {
@@ -278,6 +296,8 @@ impl Tool for ChatsGet {
 pub struct CharactersGet {
     /// `id` or `uri`.
     character_id: ItemId,
+    /// Keep invisible characters.
+    raw: Option<bool>,
 }
 
 impl Tool for CharactersGet {
@@ -285,6 +305,10 @@ impl Tool for CharactersGet {
     const TITLE: &'static str = "Read a character";
     const DESCRIPTION: &'static str = "Read a character card.";
     type Output = Item;
+
+    fn wants_raw(&self) -> bool {
+        self.raw == Some(true)
+    }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         read_item(toolbox, call, SourceName::Characters, self.character_id, full_retrieval(), None)
@@ -298,6 +322,8 @@ impl Tool for CharactersGet {
 pub struct PromptsGet {
     /// Name (tried first), `id` or `uri`.
     prompt_id_or_name: String,
+    /// Keep invisible characters.
+    raw: Option<bool>,
 }
 
 impl Tool for PromptsGet {
@@ -305,6 +331,10 @@ impl Tool for PromptsGet {
     const TITLE: &'static str = "Read a prompt";
     const DESCRIPTION: &'static str = "Read a prompt.";
     type Output = Item;
+
+    fn wants_raw(&self) -> bool {
+        self.raw == Some(true)
+    }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let name = self.prompt_id_or_name;

@@ -7,11 +7,12 @@ use futures_util::future::LocalBoxFuture;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
+use vademecum_kit::model::ContentOrigin;
 
 use super::{
     ToolRegistry,
     arguments::{parse_lenient, parse_strict},
-    schema,
+    safe_text, schema,
 };
 use crate::actors::CallError;
 use vademecum_core::auth::Right;
@@ -42,6 +43,11 @@ pub trait Tool: DeserializeOwned + JsonSchema + 'static {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Text;
     /// Structured result of the tool.
     type Output: Serialize + JsonSchema + Send + 'static;
+
+    /// Whether this call asks for its output with invisible and control characters.
+    fn wants_raw(&self) -> bool {
+        false
+    }
 
     /// Runs the tool.
     fn call(
@@ -168,13 +174,16 @@ impl RegisteredTool {
                 Err(Failure::from(&error))
             }
             (ErrorFormat::Text | ErrorFormat::TextOrResourceError, Err(error)) => {
-                Ok(CallToolResult::tool_error(error.to_string()))
+                let text = toolbox.clean(error.to_string(), safe_text::clean_string);
+                Ok(CallToolResult::tool_error(text))
             }
             (ErrorFormat::CodedJson, Err(error)) => {
-                Ok(CallToolResult::tool_error(coded_error(&error)))
+                let text = toolbox.clean(coded_error(&error), safe_text::clean_json_string);
+                Ok(CallToolResult::tool_error(text))
             }
             (ErrorFormat::Envelope, Err(error)) => {
-                Ok(CallToolResult::tool_error(envelope_error(error)))
+                let text = toolbox.clean(envelope_error(error), safe_text::clean_json_string);
+                Ok(CallToolResult::tool_error(text))
             }
             (ErrorFormat::JsonRpcError, Err(error)) => Err(json_rpc_error(self.entry.name, &error)),
         }
@@ -249,17 +258,38 @@ async fn run_tool<T: Tool>(
             parse_strict(arguments, schema)?
         }
     };
-    let ToolOutput { output, text, meta } = input.call(toolbox, call).await?;
-    let structured = match text {
+    let is_cleaned = toolbox.cleans_text() && !input.wants_raw();
+    let output = input.call(toolbox, call).await?;
+    let result = match output.text {
         // The structured output is at least as long as its text.
         Some(ref text) if text.len() > MAX_INLINE_TEXT_BYTES => {
-            toolbox.run_blocking(call, move || serde_json::to_string(&output)).await?
+            toolbox.run_blocking(call, move || to_tool_result(output, is_cleaned)).await?
         }
-        _ => serde_json::to_string(&output),
+        _ => to_tool_result(output, is_cleaned),
     };
-    let structured = structured.map_err(|error| {
+    let mut result = result.map_err(|error| {
         tracing::error!(tool = T::NAME, %error, "tool output could not be serialized");
         CallError::Unavailable
     })?;
+    if let Toolset::Rag | Toolset::Knowledgebase = T::TOOLSET {
+        // Hits of these contracts have no field for their origin.
+        let origin = ContentOrigin::SharedCollection.as_str().into();
+        result.meta.get_or_insert_default().insert("vademecum/origin".to_owned(), origin);
+    }
+    Ok(result)
+}
+
+/// Serializes an output, without invisible and control characters if `is_cleaned`.
+fn to_tool_result<T: Serialize>(
+    output: ToolOutput<T>,
+    is_cleaned: bool,
+) -> serde_json::Result<CallToolResult> {
+    let ToolOutput { output, mut text, mut meta } = output;
+    let mut structured = serde_json::to_string(&output)?;
+    if is_cleaned {
+        safe_text::clean_json_string(&mut structured);
+        text.iter_mut().for_each(safe_text::clean_string);
+        meta.iter_mut().flat_map(Map::values_mut).for_each(safe_text::clean_value);
+    }
     Ok(CallToolResult { text, ..CallToolResult::from_json(structured, meta) })
 }

@@ -15,7 +15,7 @@ use vademecum_kit::model::{Deadline, Item, SourceName};
 
 use super::{
     ProfileShow, Query, RegisteredTool, Tool as _, ToolOutput, ToolResult, completion, documents,
-    prompts, render, resources,
+    prompts, render, resources, safe_text,
 };
 use crate::{
     actors::{self, CallContext, CallError, SearchPage, UserRegistry, WithContext},
@@ -42,6 +42,7 @@ pub struct ToolRegistry {
     embeddings: Option<Arc<Embeddings>>,
     source_timeout: Duration,
     text: TextFormat,
+    cleans_text: bool,
     collections: Arc<Catalogue>,
     syncs: SyncJobs,
     /// Data folder that holds the server's secret, and the secret once it has been read.
@@ -73,6 +74,7 @@ impl ToolRegistry {
             embeddings,
             source_timeout: timeout,
             text,
+            cleans_text: true,
             collections,
             syncs,
             server_secret: secret,
@@ -103,6 +105,30 @@ impl ToolRegistry {
     #[must_use]
     pub fn with_text_form(self, text: TextFormat) -> Self {
         Self { text, ..self }
+    }
+
+    /// Sets whether invisible and control characters are removed from all outputs.
+    #[must_use]
+    pub fn with_safe_text(self, safe: bool) -> Self {
+        Self { cleans_text: safe, ..self }
+    }
+
+    /// Whether invisible and control characters are removed from all outputs.
+    pub(crate) fn cleans_text(&self) -> bool {
+        self.cleans_text
+    }
+
+    /// Cleans a value that a client reads, if outputs are cleaned.
+    pub(crate) fn clean<T>(&self, mut value: T, clean: impl FnOnce(&mut T)) -> T {
+        if self.cleans_text {
+            clean(&mut value);
+        }
+        value
+    }
+
+    /// Cleans the message of a failure, which may quote stored text.
+    fn clean_failure(&self, failure: Failure) -> Failure {
+        self.clean(failure, |failure| safe_text::clean_string(&mut failure.message))
     }
 
     /// Renders the text content of a result, if text answers are configured.
@@ -210,7 +236,11 @@ impl ToolRegistry {
     ) -> Result<SearchPage, CallError> {
         let session = self.registry.open_session(&call.principal, scope)?;
         let search = WithContext { request: search, context: CallContext::from_request(call) };
-        let page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
+        let mut page = session.send(search).await.unwrap_or(Err(CallError::Unavailable))?;
+        if self.cleans_text {
+            // Here and not in the output, so that highlights fit the snippet.
+            page.hits.iter_mut().for_each(safe_text::clean_snippet);
+        }
         for failed in &page.failed {
             call.send_log(LogLevel::Warning, &json!(failed));
         }
@@ -293,7 +323,8 @@ impl ServerHandler for ToolRegistry {
             let Some(tool) = self.tools.get(tool) else {
                 return Err(Failure::invalid_params(format!("unknown tool `{tool}`")));
             };
-            tool.call(self, arguments, call).await
+            let result = tool.call(self, arguments, call).await;
+            result.map_err(|failure| self.clean_failure(failure))
         })
     }
 
@@ -311,7 +342,9 @@ impl ServerHandler for ToolRegistry {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
         Box::pin(async move {
-            resources::read_resource(self, uri, call).await.map_err(|error| Failure::from(&error))
+            let contents = resources::read_resource(self, uri, call).await;
+            let contents = contents.map(|it| self.clean(it, safe_text::clean_resource));
+            contents.map_err(|error| self.clean_failure(Failure::from(&error)))
         })
     }
 
@@ -328,7 +361,11 @@ impl ServerHandler for ToolRegistry {
         arguments: &'a PromptArguments,
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
-        Box::pin(prompts::prompt_messages(self, name, arguments, call))
+        Box::pin(async move {
+            let messages = prompts::prompt_messages(self, name, arguments, call).await;
+            let messages = messages.map(|it| self.clean(it, safe_text::clean_prompt));
+            messages.map_err(|failure| self.clean_failure(failure))
+        })
     }
 
     fn complete_argument<'a>(
@@ -337,9 +374,11 @@ impl ServerHandler for ToolRegistry {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
         Box::pin(async move {
-            completion::complete_argument(self, unfinished, call)
-                .await
-                .map_err(|error| Failure::from(&error))
+            let completion = completion::complete_argument(self, unfinished, call).await;
+            let clean =
+                |it: &mut Completion| it.values.iter_mut().for_each(safe_text::clean_string);
+            let completion = completion.map(|it| self.clean(it, clean));
+            completion.map_err(|error| self.clean_failure(Failure::from(&error)))
         })
     }
 

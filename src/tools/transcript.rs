@@ -21,6 +21,8 @@ pub struct MediaTranscript {
     format: Option<TranscriptFormat>,
     /// Default for json; srt and vtt have them.
     include_timestamps: Option<bool>,
+    /// Keep invisible characters.
+    raw: Option<bool>,
 }
 
 /// Format of a transcript.
@@ -60,6 +62,10 @@ impl Tool for MediaTranscript {
     const TITLE: &'static str = "Read a transcript";
     const DESCRIPTION: &'static str = "Read the transcript of a recording.";
     type Output = TranscriptOutput;
+
+    fn wants_raw(&self) -> bool {
+        self.raw == Some(true)
+    }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let (id, _) = resolve_item_id(SourceName::Media, self.media_id)?;

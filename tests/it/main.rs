@@ -20,6 +20,7 @@ mod collection_reading;
 mod collections;
 mod completion;
 mod connect;
+mod contents_are_data;
 mod conversations;
 mod databases;
 mod deep_research;

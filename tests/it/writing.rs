@@ -336,7 +336,8 @@ fn hostile_text_is_stored_verbatim_and_searchable() {
         let (mut text, mut offset) = (String::new(), Some(0));
         while let Some(at) = offset {
             let retrieval = json!({ "mode": "full", "offset": at });
-            let item = client.get_item("notes", &note["id"], &retrieval);
+            let read = json!({ "note_id": note["id"], "retrieval": retrieval, "raw": true });
+            let item = client.call_tool("notes.get", &read);
             text.push_str(item["content"].as_str().unwrap());
             offset = item["range"]["next_offset"].as_u64();
         }

@@ -269,6 +269,7 @@ impl Service {
         let outcome = contents.map(|contents| {
             MethodResult::new(jsonrpc::to_json(&json!({ "contents": [contents] })))
                 .with_cache_hint(NO_CACHE)
+                .with_meta(Some(server_info::untrusted_contents()))
         });
         self.result_or_input_request(context, "resources/read", &uri, outcome)
     }
@@ -281,7 +282,10 @@ impl Service {
         let GetPromptParams { name, arguments } = parse_params(params)?;
         let call = self.request_context(context, params, "prompts/get", &name)?;
         let messages = self.handler.get_prompt(&name, &arguments.unwrap_or_default(), &call).await;
-        let outcome = messages.map(|messages| MethodResult::new(jsonrpc::to_json(&messages)));
+        let outcome = messages.map(|messages| {
+            MethodResult::new(jsonrpc::to_json(&messages))
+                .with_meta(Some(server_info::untrusted_contents()))
+        });
         self.result_or_input_request(context, "prompts/get", &name, outcome)
     }
 
@@ -478,5 +482,10 @@ fn serialize_tool_result(answer: &CallToolResult) -> MethodResult {
         }
     }
     result.push_str(if answer.is_error { r#","isError":true}"# } else { r#","isError":false}"# });
-    MethodResult::new(result).with_meta(answer.meta.clone())
+    let mut meta = answer.meta.clone().unwrap_or_default();
+    // The contract of clients that read a flattened result has no `_meta`.
+    if !answer.is_error && !answer.is_flattened {
+        meta.extend(server_info::untrusted_contents());
+    }
+    MethodResult::new(result).with_meta(Some(meta))
 }

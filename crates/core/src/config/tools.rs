@@ -34,6 +34,8 @@ pub struct Tools {
     pub disabled: Vec<String>,
     /// Format of the text content of tool outputs.
     pub text: TextFormat,
+    /// Whether invisible and control characters are removed from all outputs.
+    pub safe_text: bool,
 }
 
 impl Default for Tools {
@@ -50,6 +52,7 @@ impl Default for Tools {
             write: false,
             disabled: Vec::new(),
             text: TextFormat::default(),
+            safe_text: true,
         }
     }
 }

@@ -12,6 +12,8 @@ pub struct Hit {
     pub id: ItemId,
     /// Source of the item.
     pub source: SourceName,
+    /// Where the content comes from.
+    pub origin: ContentOrigin,
     /// Short title or name.
     pub title: Option<String>,
     /// Plain text around the densest match, at most `snippet_length` characters.
@@ -56,11 +58,27 @@ pub struct Hit {
 }
 
 impl Hit {
+    /// Returns the origin that the fields of the hit tell, if any.
+    pub fn known_origin(&self) -> Option<ContentOrigin> {
+        if self.source == SourceName::Collections {
+            return Some(ContentOrigin::SharedCollection);
+        }
+        ContentOrigin::of_document(self.media_type.as_deref(), self.url.as_deref())
+    }
+
     /// Creates a hit with the given URI and identifier, score 1.0 and no other fields.
     pub fn new(uri: Uri, id: ItemId) -> Self {
         Self {
             id,
             source: uri.source,
+            origin: match uri.source {
+                SourceName::Collections => ContentOrigin::SharedCollection,
+                SourceName::Notes
+                | SourceName::Media
+                | SourceName::Chats
+                | SourceName::Characters
+                | SourceName::Prompts => ContentOrigin::Own,
+            },
             title: None,
             snippet: None,
             highlights: None,
@@ -78,6 +96,53 @@ impl Hit {
             message_id: None,
             sender: None,
             loc: None,
+        }
+    }
+}
+
+/// Where the content of an item comes from, as far as the library knows. Everything but
+/// [`Own`](Self::Own) may have been written by strangers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentOrigin {
+    /// Written in the library, by its user or an agent of the user.
+    #[default]
+    Own,
+    /// Imported from a file or from the data of another program.
+    ImportedFile,
+    /// A web page, or a document with a web address.
+    WebPage,
+    /// A mail.
+    Mail,
+    /// An entry of a feed.
+    Feed,
+    /// A document of a collection, which several users may share.
+    SharedCollection,
+}
+
+impl ContentOrigin {
+    /// Returns the name in outputs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::ImportedFile => "imported_file",
+            Self::WebPage => "web_page",
+            Self::Mail => "mail",
+            Self::Feed => "feed",
+            Self::SharedCollection => "shared_collection",
+        }
+    }
+
+    /// Returns the origin that the media type and the URL of an item tell, if any.
+    fn of_document(media_type: Option<&str>, url: Option<&str>) -> Option<Self> {
+        match media_type {
+            Some("email") => Some(Self::Mail),
+            Some("feed" | "podcast") => Some(Self::Feed),
+            Some("html" | "article") => Some(Self::WebPage),
+            Some(_) | None => {
+                let is_web = |url: &str| url.starts_with("http://") || url.starts_with("https://");
+                url.filter(|url| is_web(url)).map(|_| Self::WebPage)
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ pub use draft::{
     Transcription,
 };
 pub use field::Field;
-pub use hit::{Highlight, Hit, Loc, ScoreType};
+pub use hit::{ContentOrigin, Highlight, Hit, Loc, ScoreType};
 pub use item::{GetRequest, Item, PageRequest, Range};
 pub use rank_request::{
     ChatMatchScope, Deadline, Filters, HitRequest, Order, PromptField, RankRequest, RankedMatch,
@@ -36,4 +36,4 @@ pub use source_stats::{ItemVersion, SourceStats, StoredPrompt, Suggestions};
 pub use statistics::CorpusStatistics;
 pub(crate) use statistics::to_f64;
 pub use timestamp::{Timestamp, TimestampError};
-pub use uri::{ItemId, Uri, UriError};
+pub use uri::{ItemId, Uri, UriError, is_invisible};

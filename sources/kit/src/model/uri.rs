@@ -73,12 +73,70 @@ impl Uri {
 
 impl fmt::Display for Uri {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}://{}", self.source, self.id)?;
+        write!(formatter, "{}://", self.source)?;
+        write_encoded(formatter, &self.id)?;
         match &self.part {
-            Some(part) => write!(formatter, "#{part}"),
+            Some(part) => {
+                formatter.write_str("#")?;
+                write_encoded(formatter, part)
+            }
             None => Ok(()),
         }
     }
+}
+
+/// Writes an identifier with its invisible characters percent-encoded: readers and agents cannot
+/// see them, and outputs are cleaned of them. All other characters stay as they are.
+fn write_encoded(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let mut rest = text;
+    while let Some((at, letter)) = rest.char_indices().find(|(_, it)| is_invisible(*it)) {
+        formatter.write_str(rest.get(..at).unwrap_or_default())?;
+        for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+            write!(formatter, "%{byte:02X}")?;
+        }
+        rest = rest.get(at + letter.len_utf8()..).unwrap_or_default();
+    }
+    formatter.write_str(rest)
+}
+
+/// Decodes the invisible characters of an identifier. Other percent signs are literal.
+fn decode_invisible(text: &str) -> String {
+    let mut decoded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        let (before, encoded) = rest.split_at(at);
+        decoded.push_str(before);
+        let (letter, length) =
+            decode_first(encoded).map_or(('%', 1), |letter| (letter, 3 * letter.len_utf8()));
+        decoded.push(letter);
+        rest = encoded.get(length..).unwrap_or_default();
+    }
+    decoded + rest
+}
+
+/// Returns the invisible character that `text` begins with in percent-encoding, if any.
+fn decode_first(text: &str) -> Option<char> {
+    let mut bytes = Vec::new();
+    for at in (0..12).step_by(3) {
+        let digits = text.get(at..at + 3)?.strip_prefix('%')?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        if let Ok(found) = str::from_utf8(&bytes) {
+            return found.chars().next().filter(|letter| is_invisible(*letter));
+        }
+    }
+    None
+}
+
+/// Returns whether a character is a control character or invisible: it has no width, changes only
+/// how its neighbours are shown, or fills space without a glyph.
+pub fn is_invisible(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Error for text that is not an item URI.
@@ -99,13 +157,13 @@ impl FromStr for Uri {
             .ok_or_else(|| refuse("expected <source>://<id>, such as notes://42".to_owned()))?;
         let source = source.parse().map_err(|error| refuse(format!("{error}")))?;
         let (id, part) = match rest.split_once('#') {
-            Some((id, part)) => (id, Some(part.to_owned())),
+            Some((id, part)) => (id, Some(decode_invisible(part))),
             None => (rest, None),
         };
         if id.is_empty() {
             return Err(refuse("the id is missing".to_owned()));
         }
-        Ok(Self { source, id: id.to_owned(), part })
+        Ok(Self { source, id: decode_invisible(id), part })
     }
 }
 
@@ -143,6 +201,17 @@ mod tests {
     fn uri_round_trips_through_text() {
         for text in ["notes://a-b", "media://3", "chats://c1#m2"] {
             assert_eq!(text.parse::<Uri>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn invisible_characters_are_encoded_in_uris() {
+        let uri = Uri::part(SourceName::Collections, "docs/a\u{200b}b%20\u{e0041}.md", "\u{ad}7");
+        let text = uri.to_string();
+        assert_eq!(text, "collections://docs/a%E2%80%8Bb%20%F3%A0%81%81.md#%C2%AD7");
+        assert_eq!(text.parse::<Uri>().unwrap(), uri);
+        for literal in ["notes://100%", "notes://%C3%A9", "notes://%zz%E2%80", "notes://%é"] {
+            assert_eq!(literal.parse::<Uri>().unwrap().to_string(), literal);
         }
     }
 

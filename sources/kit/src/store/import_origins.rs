@@ -6,12 +6,14 @@ use rusqlite::{Row, named_params};
 
 use super::{Reader, Store, StoreError, Writer};
 use crate::{
-    model::{Deadline, Draft, SaveOutcome, SourceName, Timestamp, Uri},
+    model::{ContentOrigin, Deadline, Draft, Hit, SaveOutcome, SourceName, Timestamp, Uri},
     source::SourceError,
 };
 
 /// Maximum time to read the list of all origins.
 const LIST_TIMEOUT: Duration = Duration::from_mins(10);
+/// Fingerprint of items that were written in the library.
+const OWN_DIGEST: &str = "written here";
 
 /// Saves a draft idempotently: the same origin updates its item, the same fingerprint changes
 /// nothing.
@@ -87,6 +89,34 @@ pub fn remove_imported(
     Ok(was_there)
 }
 
+/// Sets where the contents of hits come from.
+pub fn set_content_origins<'h>(
+    reader: &Reader<'_>,
+    hits: impl IntoIterator<Item = &'h mut Hit>,
+) -> Result<(), StoreError> {
+    for hit in hits {
+        hit.origin = match hit.known_origin() {
+            Some(origin) => origin,
+            None if is_imported(reader, hit)? => ContentOrigin::ImportedFile,
+            None => ContentOrigin::Own,
+        };
+    }
+    Ok(())
+}
+
+fn is_imported(reader: &Reader<'_>, hit: &Hit) -> Result<bool, StoreError> {
+    let found = reader.query_first(
+        include_str!("sql/is_imported.sql"),
+        named_params! {
+            ":source": hit.source.as_str(),
+            ":item": hit.uri.id,
+            ":own_digest": OWN_DIGEST,
+        },
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
 /// Records that an item was written in the library. Importing an export of it updates the same
 /// item.
 pub fn record_local_item(
@@ -95,7 +125,7 @@ pub fn record_local_item(
     item: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    record_origin(writer, source, &Uri::item(source, item).to_string(), "written here", item, now)
+    record_origin(writer, source, &Uri::item(source, item).to_string(), OWN_DIGEST, item, now)
 }
 
 fn record_origin(

@@ -32,7 +32,7 @@ pub use fts_table::{FtsColumn, FtsTable};
 pub use health::{DamagedPart, StoreHealth, StoreProblem};
 pub use import_origins::{
     first_origins, record_local_change, record_local_item, remove_imported, rename_origin,
-    save_imported,
+    save_imported, set_content_origins,
 };
 pub(crate) use index_cache::{IndexCache, RowLengths};
 pub use read_only_file::ReadOnlyFile;
