@@ -1,19 +1,26 @@
-//! Host and origin checks against DNS rebinding and cross-site requests: a browser on this machine
-//! can be made to send requests here, but it cannot forge `Host` and `Origin`.
+//! Checks of host, origin and content type against DNS rebinding and cross-site requests: a browser
+//! on this machine can be made to send requests here, but it cannot forge `Host` and `Origin`, and
+//! a page of another origin cannot send JSON without asking first.
 
 use actix_cors::Cors;
 use actix_web::{
     Error, HttpResponse,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::{Uri, header},
+    http::{
+        StatusCode, Uri,
+        header::{self, HeaderMap, HeaderName},
+        uri::Authority,
+    },
     middleware::Next,
     web,
 };
 
 use super::{ServerState, query::SESSION_HEADER, request_id::REQUEST_ID_HEADER};
+use vademecum_mcp::Service;
 
-/// Middleware that passes on requests with an allowed host and origin and rejects all others.
+/// Middleware that passes on requests with an allowed host, origin and content type and rejects all
+/// others.
 pub(crate) async fn check_request(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -22,23 +29,44 @@ pub(crate) async fn check_request(
         Some(server_state) => check_host_and_origin(&request, server_state),
         None => Err("the server is not ready".to_owned()),
     };
-    match allowed {
-        Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
+    let answer = match allowed {
+        Ok(()) if has_foreign_body(request.headers()) => {
+            let reason = "the body must be JSON: send the header content-type: application/json";
+            HttpResponse::build(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+                .content_type("application/json")
+                .body(Service::rejection(reason))
+        }
+        Ok(()) => return Ok(next.call(request).await?.map_into_boxed_body()),
         Err(reason) => {
             tracing::warn!(%reason, "rejected a request");
-            let answer = HttpResponse::Forbidden().json(serde_json::json!({ "error": reason }));
-            Ok(request.into_response(answer).map_into_boxed_body())
+            HttpResponse::Forbidden().json(serde_json::json!({ "error": reason }))
         }
-    }
+    };
+    Ok(request.into_response(answer).map_into_boxed_body())
+}
+
+/// Returns whether there is a body that is not declared as JSON. A page may send a body of another
+/// type, or without one, to any server.
+fn has_foreign_body(headers: &HeaderMap) -> bool {
+    let length = headers.get(header::CONTENT_LENGTH);
+    let has_body = length.is_some_and(|length| length != "0")
+        || headers.contains_key(header::TRANSFER_ENCODING);
+    let is_json = |value: &header::HeaderValue| {
+        let kind = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+        kind.trim().eq_ignore_ascii_case("application/json")
+    };
+    let mut types = headers.get_all(header::CONTENT_TYPE);
+    has_body && !(types.next().is_some_and(is_json) && types.next().is_none())
 }
 
 /// Returns the CORS policy for pages from allowed origins.
 pub(crate) fn cors_policy(server_state: &web::Data<ServerState>) -> Cors {
     let server_state = server_state.clone();
     Cors::default()
-        .allowed_origin_fn(move |origin, _| {
+        .allowed_origin_fn(move |origin, request| {
             let origin = origin.to_str().unwrap_or_default();
-            is_origin_allowed(origin, &server_state.server.allowed_origins)
+            let host = single_value(request.headers(), &header::HOST).ok().flatten();
+            is_origin_allowed(origin, host, &server_state.server.allowed_origins)
         })
         .allowed_methods(["POST", "GET", "DELETE"])
         .allow_any_header()
@@ -50,47 +78,51 @@ fn check_host_and_origin(
     request: &ServiceRequest,
     server_state: &ServerState,
 ) -> Result<(), String> {
-    let value = |name: header::HeaderName| {
-        let mut values = request.headers().get_all(name);
-        let first = values.next().map(|value| value.to_str().unwrap_or_default().to_owned());
-        (first, values.next().is_some())
-    };
-    let (host, many_hosts) = value(header::HOST);
-    let host = host.or_else(|| request.uri().authority().map(ToString::to_string));
+    let settings = &server_state.server;
+    let host = single_value(request.headers(), &header::HOST)?;
+    let host = host.or_else(|| request.uri().authority().map(Authority::as_str));
     match host {
-        Some(host) if !many_hosts && is_host_allowed(&host, &server_state.server.allowed_hosts) => {
-        }
+        Some(host) if is_host_allowed(host, &settings.allowed_hosts) => {}
         Some(host) => {
             return Err(format!("host `{host}` is not served; add it to server.allowed_hosts"));
         }
         None => return Err("the Host header is missing".to_owned()),
     }
-    match value(header::ORIGIN) {
-        (None, _) => Ok(()),
-        (Some(origin), false)
-            if is_origin_allowed(&origin, &server_state.server.allowed_origins) =>
-        {
-            Ok(())
-        }
-        (Some(origin), _) => {
+    match single_value(request.headers(), &header::ORIGIN)? {
+        Some(origin) if !is_origin_allowed(origin, host, &settings.allowed_origins) => {
             Err(format!("origin `{origin}` may not connect; add it to server.allowed_origins"))
         }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Returns the value of a header that may occur once; an unreadable value is empty.
+fn single_value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, String> {
+    let mut values = headers.get_all(name);
+    let first = values.next().map(|value| value.to_str().unwrap_or_default());
+    match values.next() {
+        Some(_) => Err(format!("there is more than one {name} header")),
+        None => Ok(first),
     }
 }
 
 fn is_host_allowed(host: &str, allowed: &[String]) -> bool {
-    let Ok(authority) = host.parse::<actix_web::http::uri::Authority>() else { return false };
+    let Ok(authority) = host.parse::<Authority>() else { return false };
     is_loopback_name(authority.host())
         || allowed.iter().any(|name| name == host || name == authority.host())
 }
 
-fn is_origin_allowed(origin: &str, allowed: &[String]) -> bool {
+/// Returns whether an origin is configured or is this server itself, which the client addresses as
+/// `host`. Other programs on this machine serve pages too, so their origins must be configured.
+fn is_origin_allowed(origin: &str, host: Option<&str>, allowed: &[String]) -> bool {
     if allowed.iter().any(|name| name.eq_ignore_ascii_case(origin)) {
         return true;
     }
     let Ok(uri) = origin.parse::<Uri>() else { return false };
-    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
-    is_web && uri.host().is_some_and(is_loopback_name)
+    let (Some("http" | "https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return false;
+    };
+    host.is_some_and(|host| host.eq_ignore_ascii_case(authority.as_str()))
 }
 
 fn is_loopback_name(name: &str) -> bool {
@@ -114,17 +146,24 @@ mod tests {
     }
 
     #[test]
-    fn loopback_and_configured_origins_are_allowed() {
+    fn own_and_configured_origins_are_allowed() {
         let allowed = ["https://app.example".to_owned()];
-        for origin in
-            ["http://localhost:3000", "https://127.0.0.1", "http://[::1]", "https://app.example"]
-        {
-            assert!(is_origin_allowed(origin, &allowed), "{origin}");
+        let own = Some("localhost:7744");
+        for origin in ["http://localhost:7744", "HTTP://LOCALHOST:7744", "https://app.example"] {
+            assert!(is_origin_allowed(origin, own, &allowed), "{origin}");
         }
-        for origin in
-            ["null", "http://evil.example", "https://app.example.evil", "file://localhost", ""]
-        {
-            assert!(!is_origin_allowed(origin, &allowed), "{origin}");
+        for origin in [
+            "http://localhost:3000",
+            "http://localhost",
+            "http://127.0.0.1:7744",
+            "null",
+            "http://evil.example",
+            "https://app.example.evil",
+            "file://localhost:7744",
+            "",
+        ] {
+            assert!(!is_origin_allowed(origin, own, &allowed), "{origin}");
         }
+        assert!(!is_origin_allowed("http://localhost:7744", None, &allowed));
     }
 }

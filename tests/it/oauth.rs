@@ -185,8 +185,9 @@ fn session_id_does_not_authenticate() {
 
 #[test]
 fn cors_preflight_and_challenge_work_for_allowed_origin() {
-    let server = serve_with_oauth();
     let origin = "http://localhost:3000";
+    let listed = format!("[server]\nallowed_origins = [\"{origin}\"]");
+    let server = serve_with_oauth_settings(&listed);
     let request = server.request("OPTIONS", "/mcp").header("origin", origin);
     let request = request.header("access-control-request-method", "POST");
     let told = request.header("access-control-request-headers", "authorization").send();

@@ -390,6 +390,8 @@ fn log_contains_no_queries_contents_or_keys() {
     client.clone().with_header("x-request-id", "tell tale").ping();
     client.with_header("baggage", "telltale=1").with_header("tracestate", "telltale=1").ping();
     server.request("POST", "/mcp").header("authorization", &format!("Bearer {key}x")).send();
+    let request = server.request("POST", "/mcp?telltale=1").body("telltale");
+    request.header("content-type", "application/json").send();
     server.request("POST", "/mcp?telltale=1").body("telltale").send();
     let log = server.kill_and_read_log();
     let logged = parse_log_lines(&log);

@@ -22,6 +22,10 @@ const MAX_GROWTH_MB: u64 = 96;
 const SHORT_TIMEOUTS: &str = "[server]\nhead_seconds = 1\nbody_seconds = 1\nwrite_seconds = 1\n\
                      [limits]\nrequests_per_minute = 0\ncalls_per_tool_per_minute = 0";
 
+/// Beginning of a request with a JSON body.
+const JSON_HEAD: &str =
+    "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+
 /// Runs an attack on a server and asserts that its memory growth is bounded and that it still
 /// answers.
 fn assert_withstands<T>(server: &Server, attack: impl FnOnce() -> T) -> T {
@@ -78,7 +82,7 @@ fn endless_bodies_cause_timeout() {
         let streams: Vec<TcpStream> = (0..200)
             .map(|_| {
                 let mut stream = connect(&server);
-                let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 500\r\n\r\n{";
+                let head = format!("{JSON_HEAD}content-length: 500\r\n\r\n{{");
                 stream.write_all(head.as_bytes()).unwrap();
                 stream
             })
@@ -98,8 +102,7 @@ fn stalled_connection_is_closed() {
     let mut stream = connect(&server);
     let ping = json_rpc_request("ping", &json!({})).to_string();
     let length = ping.len();
-    let whole =
-        format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{ping}");
+    let whole = format!("{JSON_HEAD}content-length: {length}\r\n\r\n{ping}");
     // The second request is never completed, so the connection does not count as idle.
     stream.write_all(format!("{whole}POST /mcp HTTP/1.1\r\nhost: ").as_bytes()).unwrap();
     let said = read_until_close(stream);
@@ -162,7 +165,8 @@ fn deeply_nested_json_is_rejected_everywhere() {
     assert_withstands(&server, || {
         let mut raw = RawWebSocket::open(&server);
         for message in &messages {
-            let response = server.request("POST", "/mcp").body(message.as_bytes()).send();
+            let request = server.request("POST", "/mcp").header("content-type", "application/json");
+            let response = request.body(message.as_bytes()).send();
             assert!([200, 400].contains(&response.status), "{}", response.status);
             response.json();
             raw.send_bytes(&encode_frame(Opcode::Text, true, message.as_bytes())).unwrap();
@@ -233,9 +237,7 @@ fn http_client_that_never_reads_is_closed() {
     assert_withstands(&server, || {
         let body = read.to_string();
         let length = body.len();
-        let call = format!(
-            "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
-        );
+        let call = format!("{JSON_HEAD}content-length: {length}\r\n\r\n{body}");
         for _ in 0..4 {
             let mut stream = connect(&server);
             // Sends without reading any response, until the server stops reading.

@@ -143,7 +143,8 @@ fn create_note(address: &str, title: &str) -> bool {
     let body = body.to_string();
     let Ok(mut stream) = TcpStream::connect(address) else { return false };
     let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     let sent = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));

@@ -18,8 +18,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// Accepted names in the `Host` header, in addition to `localhost`, `127.0.0.1` and `[::1]`.
     pub allowed_hosts: Vec<String>,
-    /// Web origins that may connect, such as `https://app.example`, in addition to those of this
-    /// machine.
+    /// Web origins whose pages may connect, such as `https://app.example`, in addition to the
+    /// server's own address.
     pub allowed_origins: Vec<String>,
     /// Maximum size of a request body, in bytes.
     pub max_body_bytes: NonZeroUsize,
