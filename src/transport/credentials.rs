@@ -223,11 +223,13 @@ fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse 
         | AuthRejection::Expired
         | AuthRejection::NotYetValid
         | AuthRejection::WrongAudience
+        | AuthRejection::NotAccessToken
         | AuthRejection::NoUser => StatusCode::UNAUTHORIZED,
         AuthRejection::Malformed(_)
         | AuthRejection::InvalidUserId(_)
         | AuthRejection::InvalidTags(_) => StatusCode::BAD_REQUEST,
         AuthRejection::OtherAccount
+        | AuthRejection::NotAdmitted
         | AuthRejection::NotDelegating(_)
         | AuthRejection::UnknownUser(_) => StatusCode::FORBIDDEN,
         AuthRejection::TooManyAttempts { .. } => StatusCode::TOO_MANY_REQUESTS,

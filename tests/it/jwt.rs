@@ -1,6 +1,8 @@
 //! JWTs of an identity provider: only authentic, currently valid tokens issued for this server are
 //! accepted, and they act as the user they name.
 
+use std::{thread, time::Duration};
+
 use awc::ws::CloseCode;
 use serde_json::{Value, json};
 
@@ -255,14 +257,104 @@ fn unknown_key_id_triggers_key_set_fetch() {
         TokenIssuer::new(Algorithm::EdDSA).header("kid", "ed").issue_token(),
         TokenIssuer::new(Algorithm::ES256).header("kid", "ec").issue_token(),
     );
-    for _ in 0..3 {
-        assert_eq!(ping_with_token(&server, &ed).status, 200);
-    }
+    assert_eq!(ping_with_token(&server, &ed).status, 200);
     assert_eq!(keys.request_count(), 1);
     assert_eq!(ping_with_token(&server, &ec).status, 401);
     keys.publish(&["ec"]);
     assert_eq!(ping_with_token(&server, &ec).status, 200);
     assert_eq!(ping_with_token(&server, &ed).status, 401, "the key is no longer published");
+}
+
+#[test]
+fn removed_key_is_invalid_after_jwks_pause() {
+    let keys = KeyServer::with_keys(&["ed", "ec"]);
+    let from = format!("jwks_url = \"{}\"\njwks_pause_seconds = 2", keys.url());
+    let both = [Algorithm::EdDSA, Algorithm::ES256];
+    let server = Library::new().serve_multi_user(&jwt_settings(&both, &from, ""));
+    let token = |algorithm: Algorithm, id: &str| {
+        TokenIssuer::new(algorithm).header("kid", id).issue_token()
+    };
+    let (ed, ec) = (token(Algorithm::EdDSA, "ed"), token(Algorithm::ES256, "ec"));
+    for _ in 0..3 {
+        assert_eq!(ping_with_token(&server, &ed).status, 200);
+    }
+    assert_eq!(keys.request_count(), 1, "a fresh key set is not fetched again");
+    keys.publish(&["ec"]);
+    thread::sleep(Duration::from_millis(2_100));
+    assert_eq!(ping_with_token(&server, &ed).status, 401, "the key is no longer published");
+    assert_eq!((ping_with_token(&server, &ec).status, keys.request_count()), (200, 2));
+}
+
+#[test]
+fn fetched_keys_outlast_outage_of_provider() {
+    let keys = KeyServer::with_keys(&["ed"]);
+    let from = format!("jwks_url = \"{}\"\njwks_pause_seconds = 0", keys.url());
+    let server = Library::new().serve_multi_user(&jwt_settings(&[Algorithm::EdDSA], &from, ""));
+    let token = TokenIssuer::new(Algorithm::EdDSA).header("kid", "ed").issue_token();
+    assert_eq!(ping_with_token(&server, &token).status, 200);
+    keys.publish_invalid();
+    assert_eq!(ping_with_token(&server, &token).status, 200);
+    assert_eq!(keys.request_count(), 2);
+}
+
+#[test]
+fn token_of_other_type_is_rejected() {
+    let server = serve_with_jwt(Algorithm::EdDSA, "");
+    let token = || TokenIssuer::new(Algorithm::EdDSA);
+    for typ in
+        [json!("JWT"), json!("jwt"), json!("at+jwt"), json!("application/at+jwt"), Value::Null]
+    {
+        let issued = token().header("typ", typ.clone()).issue_token();
+        assert_eq!(ping_with_token(&server, &issued).status, 200, "{typ}");
+    }
+    for typ in ["id+jwt", "dpop+jwt", "logout+jwt", "secevent+jwt", "JWE", ""] {
+        let refused = ping_with_token(&server, &token().header("typ", typ).issue_token());
+        assert!(
+            refused.status == 401 && refused.body.contains("access token"),
+            "{typ}: {refused:?}"
+        );
+    }
+    for (claim, value) in
+        [("at_hash", "x"), ("c_hash", "x"), ("token_use", "id"), ("typ", "ID"), ("typ", "Refresh")]
+    {
+        let issued = token().with_claim(claim, value);
+        let refused = ping_with_token(&server, &issued.issue_token());
+        assert!(refused.status == 401 && refused.body.contains("ID token"), "{claim}: {refused:?}");
+        let declared = issued.header("typ", "at+jwt").issue_token();
+        assert_eq!(ping_with_token(&server, &declared).status, 200, "{claim}");
+    }
+    for (claim, value) in [("token_use", "access"), ("typ", "Bearer")] {
+        let issued = token().with_claim(claim, value).issue_token();
+        assert_eq!(ping_with_token(&server, &issued).status, 200, "{claim}");
+    }
+}
+
+#[test]
+fn only_allowed_subjects_and_groups_are_admitted() {
+    let token = |user: &str, groups: Value| {
+        let token = TokenIssuer::new(Algorithm::EdDSA).with_claim("sub", user);
+        token.with_claim("teams", groups).issue_token()
+    };
+    let subjects = "allowed_subjects = [\"ada\"]";
+    let groups = "allowed_groups = [\"gardeners\"]\ngroups_claim = \"teams\"";
+    for (settings, user, teams, status) in [
+        (subjects, "ada", Value::Null, 200),
+        (subjects, "ADA", Value::Null, 403),
+        (subjects, "eve", json!(["gardeners"]), 403),
+        (groups, "eve", json!(["cooks", "gardeners"]), 200),
+        (groups, "eve", json!("gardeners"), 200),
+        (groups, "eve", json!(["gardener"]), 403),
+        (groups, "ada", Value::Null, 403),
+        (&format!("{subjects}\n{groups}"), "ada", Value::Null, 200),
+        (&format!("{subjects}\n{groups}"), "eve", json!(["gardeners"]), 200),
+        (&format!("{subjects}\n{groups}"), "eve", json!(["cooks"]), 403),
+        ("", "eve", Value::Null, 200),
+    ] {
+        let server = serve_with_jwt(Algorithm::EdDSA, settings);
+        let reply = ping_with_token(&server, &token(user, teams.clone()));
+        assert_eq!(reply.status, status, "{settings} {user} {teams}: {reply:?}");
+        assert!(status == 200 || reply.body.contains("allowed_subjects"), "{reply:?}");
+    }
 }
 
 #[test]

@@ -170,6 +170,11 @@ impl KeyServer {
         *self.keys.lock().unwrap() = set;
     }
 
+    /// Replaces the key set by a text that is none.
+    pub(crate) fn publish_invalid(&self) {
+        *self.keys.lock().unwrap() = json!("maintenance");
+    }
+
     /// Returns the URL of the key set.
     pub(crate) fn url(&self) -> &str {
         &self.url

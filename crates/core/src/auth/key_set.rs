@@ -16,8 +16,10 @@ use serde::Deserialize;
 use super::{AuthError, AuthRejection};
 use crate::config::{Jwt, JwtAlgorithm, KeySource};
 
-/// Time after which a fetched key set is fetched again.
-const CACHE_TTL: Duration = Duration::from_hours(1);
+/// Time for which a key set is still used while it cannot be fetched again, from the moment when it
+/// should have been. An outage of the identity provider does not reject tokens before that; a key
+/// that was removed meanwhile stays valid for as long.
+const MAX_STALE_TIME: Duration = Duration::from_hours(1);
 /// Timeout of one fetch.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of a fetched key set, in bytes.
@@ -50,7 +52,8 @@ struct VerificationKey {
 pub(super) struct RemoteKeys {
     url: String,
     agent: ureq::Agent,
-    min_fetch_interval: Duration,
+    /// Age at which the key set is fetched again, and minimum time between two fetches.
+    fetch_interval: Duration,
     last: RwLock<FetchCache>,
     /// Held during a fetch, so that concurrent requests share its result.
     fetching: tokio::sync::Mutex<()>,
@@ -188,7 +191,7 @@ impl RemoteKeys {
         Self {
             url: url.to_owned(),
             agent: config.build().into(),
-            min_fetch_interval: pause,
+            fetch_interval: pause,
             last: RwLock::default(),
             fetching: tokio::sync::Mutex::default(),
         }
@@ -207,12 +210,17 @@ impl RemoteKeys {
         if let Some(found) = self.cached_candidates(algorithm, id) {
             return Ok(found);
         }
-        if self.last().attempted_at.is_none_or(|tried| tried.elapsed() >= self.min_fetch_interval) {
+        if self.last().attempted_at.is_none_or(|tried| tried.elapsed() >= self.fetch_interval) {
             self.fetch().await;
         }
         drop(guard);
-        let keys = self.last().keys.ok_or(AuthRejection::Unavailable)?;
-        Ok(keys.candidates(algorithm, id))
+        let keys = self.keys_younger_than(self.fetch_interval.saturating_add(MAX_STALE_TIME));
+        Ok(keys.ok_or(AuthRejection::Unavailable)?.candidates(algorithm, id))
+    }
+
+    fn keys_younger_than(&self, age: Duration) -> Option<Arc<KeySet>> {
+        let last = self.last();
+        last.keys.filter(|_| last.fetched_at.is_some_and(|arrived| arrived.elapsed() < age))
     }
 
     fn last(&self) -> FetchCache {
@@ -224,9 +232,7 @@ impl RemoteKeys {
         algorithm: Algorithm,
         id: Option<&str>,
     ) -> Option<Vec<DecodingKey>> {
-        let last = self.last();
-        let is_fresh = last.fetched_at.is_some_and(|arrived| arrived.elapsed() < CACHE_TTL);
-        let found = last.keys.filter(|_| is_fresh)?.candidates(algorithm, id);
+        let found = self.keys_younger_than(self.fetch_interval)?.candidates(algorithm, id);
         (!found.is_empty()).then_some(found)
     }
 

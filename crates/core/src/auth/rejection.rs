@@ -34,6 +34,15 @@ pub enum AuthRejection {
     /// The token was issued for another server.
     #[error("this token was issued for another server: request one whose audience is this server")]
     WrongAudience,
+    /// The token is an ID token, or another one that grants no access.
+    #[error("this is not an access token: send the access token, not the ID token")]
+    NotAccessToken,
+    /// The settings do not admit the user that the token names.
+    #[error(
+        "this user is not admitted: ask the operator to add the user to auth.jwt.allowed_subjects, \
+         or a group of the user to auth.jwt.allowed_groups"
+    )]
+    NotAdmitted,
     /// The token names no valid user.
     #[error("this token names no valid user of this server")]
     NoUser,
@@ -74,11 +83,13 @@ impl AuthRejection {
             | Self::Expired
             | Self::NotYetValid
             | Self::WrongAudience
+            | Self::NotAccessToken
             | Self::NoUser => true,
             Self::Missing
             | Self::Malformed(_)
             | Self::InvalidUserId(_)
             | Self::InvalidTags(_)
+            | Self::NotAdmitted
             | Self::NotDelegating(_)
             | Self::UnknownUser(_)
             | Self::OtherAccount

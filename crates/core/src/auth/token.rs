@@ -1,5 +1,5 @@
-//! Verification of tokens (JWT) of an identity provider: signature, validity period, issuer and
-//! audience.
+//! Verification of tokens (JWT) of an identity provider: signature, type, validity period, issuer,
+//! audience, and whether the user is admitted.
 
 use jsonwebtoken::{Algorithm, TokenData, Validation, decode, decode_header, errors::ErrorKind};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -20,6 +20,15 @@ pub(super) struct TokenVerifier {
     validation: Validation,
     user_claim: String,
     tags_claim: String,
+    admission: Admission,
+}
+
+/// Users that are admitted. Without any name, all are.
+#[derive(Debug)]
+struct Admission {
+    subjects: Vec<String>,
+    groups: Vec<String>,
+    groups_claim: String,
 }
 
 type Claims = Map<String, Value>;
@@ -45,6 +54,11 @@ impl TokenVerifier {
             validation,
             user_claim: settings.user_claim.clone(),
             tags_claim: settings.tags_claim.clone(),
+            admission: Admission {
+                subjects: settings.allowed_subjects.clone(),
+                groups: settings.allowed_groups.clone(),
+                groups_claim: settings.groups_claim.clone(),
+            },
         })
     }
 
@@ -57,13 +71,19 @@ impl TokenVerifier {
         if !self.algorithms.contains(&header.alg) || header.crit.is_some() {
             return Err(AuthRejection::Invalid);
         }
+        let is_declared = is_access_token_type(header.typ.as_deref())?;
         let mut validation = self.validation.clone();
         validation.algorithms = vec![header.alg];
         let keys = self.keys.candidates(header.alg, header.kid.as_deref()).await?;
         let mut last = AuthRejection::Invalid;
         for key in keys {
             match decode::<Claims>(token, &key, &validation) {
-                Ok(TokenData { claims, header: _ }) => return self.principal_from_claims(&claims),
+                Ok(TokenData { claims, header: _ }) => {
+                    if !is_declared && is_other_token(&claims) {
+                        return Err(AuthRejection::NotAccessToken);
+                    }
+                    return self.principal_from_claims(&claims);
+                }
                 Err(error) if *error.kind() == ErrorKind::InvalidSignature => {}
                 Err(error) => last = rejection_of(error.kind()),
             }
@@ -74,6 +94,9 @@ impl TokenVerifier {
     fn principal_from_claims(&self, claims: &Claims) -> Result<Principal, AuthRejection> {
         let user =
             claims.get(&self.user_claim).and_then(Value::as_str).ok_or(AuthRejection::NoUser)?;
+        if !self.admission.admits(user, claims) {
+            return Err(AuthRejection::NotAdmitted);
+        }
         let user = user.parse().map_err(|_| AuthRejection::NoUser)?;
         let scopes =
             claim_words(claims.get("scope")).into_iter().chain(claim_words(claims.get("scp")));
@@ -82,6 +105,41 @@ impl TokenVerifier {
         let tags = tags.filter(|tag| tag.parse::<AccessTag>().is_ok()).take(AccessTag::MAX_TAGS);
         Ok(Principal::new(user, Rights::from_scopes(scopes), AccessTag::parse_set(tags)?))
     }
+}
+
+impl Admission {
+    /// Returns whether the user or one of its groups is named, or no name is configured.
+    fn admits(&self, user: &str, claims: &Claims) -> bool {
+        let Self { subjects, groups, groups_claim } = self;
+        let is_named = |names: &[String], name: &str| names.iter().any(|known| known == name);
+        subjects.is_empty() && groups.is_empty()
+            || is_named(subjects, user)
+            || claim_words(claims.get(groups_claim)).into_iter().any(|it| is_named(groups, it))
+    }
+}
+
+/// Returns whether the header says that the token is an access token (RFC 9068). Many identity
+/// providers say only `JWT`, or nothing. Fails if it is of another type.
+fn is_access_token_type(typ: Option<&str>) -> Result<bool, AuthRejection> {
+    let typ = typ.unwrap_or("JWT").to_ascii_lowercase();
+    match typ.strip_prefix("application/").unwrap_or(&typ) {
+        "at+jwt" => Ok(true),
+        "jwt" => Ok(false),
+        _ => Err(AuthRejection::NotAccessToken),
+    }
+}
+
+/// Returns whether the claims are those of an ID token or a refresh token: hashes of other tokens
+/// (`OpenID` Connect Core, sections 3.1.3.6 and 3.3.2.11), or the type as some providers state it.
+fn is_other_token(claims: &Claims) -> bool {
+    let is_type = |claim: &str, types: &[&str]| {
+        let value = claims.get(claim).and_then(Value::as_str).unwrap_or_default();
+        types.iter().any(|known| known.eq_ignore_ascii_case(value))
+    };
+    claims.contains_key("at_hash")
+        || claims.contains_key("c_hash")
+        || is_type("token_use", &["id", "refresh"])
+        || is_type("typ", &["ID", "Refresh", "Offline", "Logout"])
 }
 
 /// Returns the words of a claim, which is an array of strings or one string with spaces.

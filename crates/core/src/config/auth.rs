@@ -96,6 +96,12 @@ pub struct Jwt {
     pub user_claim: String,
     /// Claim with the list of access tags.
     pub tags_claim: String,
+    /// Names of the users that are admitted, as `user_claim` states them.
+    pub allowed_subjects: Vec<String>,
+    /// Groups whose members are admitted. If both lists are empty, all users are admitted.
+    pub allowed_groups: Vec<String>,
+    /// Claim with the list of groups.
+    pub groups_claim: String,
 }
 
 /// Signature algorithm of a token.
@@ -134,7 +140,8 @@ pub enum KeySource {
     SetUrl {
         /// Its address: https, or http on this machine.
         url: String,
-        /// Minimum time between two fetches; an unknown key triggers one.
+        /// Age at which the set is fetched again, and minimum time between two fetches. An unknown
+        /// key triggers one.
         pause: Duration,
     },
 }
@@ -157,6 +164,12 @@ struct JwtTable {
     user_claim: String,
     #[serde(default = "JwtTable::tags_claim")]
     tags_claim: String,
+    #[serde(default)]
+    allowed_subjects: Vec<String>,
+    #[serde(default)]
+    allowed_groups: Vec<String>,
+    #[serde(default = "JwtTable::groups_claim")]
+    groups_claim: String,
 }
 
 impl JwtTable {
@@ -172,6 +185,10 @@ impl JwtTable {
 
     fn tags_claim() -> String {
         "tags".to_owned()
+    }
+
+    fn groups_claim() -> String {
+        "groups".to_owned()
     }
 
     fn key_source(&mut self) -> Result<KeySource, String> {
@@ -220,6 +237,9 @@ impl TryFrom<JwtTable> for Jwt {
             leeway_seconds: table.leeway_seconds,
             user_claim: table.user_claim,
             tags_claim: table.tags_claim,
+            allowed_subjects: table.allowed_subjects,
+            allowed_groups: table.allowed_groups,
+            groups_claim: table.groups_claim,
         })
     }
 }
