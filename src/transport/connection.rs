@@ -1,5 +1,5 @@
-//! Connection wrapper that enforces write and idle timeouts and counts the bytes the peer has
-//! accepted.
+//! Connection wrapper that enforces write and idle timeouts, counts the bytes the peer has accepted,
+//! and closes an idle connection that makes room for another one.
 
 use std::{
     io,
@@ -18,6 +18,8 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 use vademecum_core::auth::CallerAccount;
+
+use super::connection_limits::{ConnectionActivity, ConnectionSlot};
 
 /// Maximum number of bytes sent to a client but not yet accepted by it, before senders wait.
 const MAX_UNSENT_BYTES: u64 = 256 * 1_024;
@@ -42,7 +44,8 @@ impl ConnectionCount {
     }
 }
 
-/// Connection that fails with `TimedOut` when a timeout expires.
+/// Connection that fails with `TimedOut` when a timeout expires, and with `ConnectionAborted` when it
+/// has to make room.
 pub(crate) struct Connection<S> {
     stream: S,
     timeouts: ConnectionTimeouts,
@@ -54,6 +57,7 @@ pub(crate) struct Connection<S> {
     write_progress: Arc<WriteProgress>,
     connections: ConnectionCount,
     account: CallerAccount,
+    slot: ConnectionSlot,
 }
 
 impl<S> Connection<S> {
@@ -62,7 +66,7 @@ impl<S> Connection<S> {
         stream: S,
         timeout: ConnectionTimeouts,
         connections: ConnectionCount,
-        account: CallerAccount,
+        slot: ConnectionSlot,
     ) -> Self {
         connections.0.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
@@ -74,8 +78,15 @@ impl<S> Connection<S> {
             timer: Box::pin(sleep_until(now + timeout.idle)),
             write_progress: Arc::default(),
             connections,
-            account,
+            account: CallerAccount::Unknown,
+            slot,
         }
+    }
+
+    /// Sets the account that opened this connection.
+    pub(crate) fn with_account(mut self, account: CallerAccount) -> Self {
+        self.account = account;
+        self
     }
 
     /// Returns the account that opened this connection.
@@ -83,13 +94,22 @@ impl<S> Connection<S> {
         self.account
     }
 
+    /// Returns the activity of this connection, for its requests.
+    pub(crate) fn activity(&self) -> Arc<ConnectionActivity> {
+        self.slot.activity()
+    }
+
     /// Returns the write progress of this connection.
     pub(crate) fn outflow(&self) -> Arc<WriteProgress> {
         Arc::clone(&self.write_progress)
     }
 
-    /// Fails if a timeout has expired. Otherwise registers a wake-up for the next deadline.
+    /// Fails if the connection has to make room or a timeout has expired. Otherwise registers
+    /// wake-ups for both.
     fn check_timeouts(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if self.slot.poll_closed(cx.waker()) {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
         loop {
             let idle = self.last_activity + self.timeouts.idle;
             let blocked = self.blocked_since.map(|since| since + self.timeouts.write);
@@ -108,6 +128,11 @@ impl<S> Connection<S> {
         }
     }
 
+    fn record_activity(&mut self) {
+        self.last_activity = Instant::now();
+        self.slot.record_use(self.last_activity);
+    }
+
     /// Records the result of a write.
     fn record_write(
         &mut self,
@@ -116,13 +141,17 @@ impl<S> Connection<S> {
     ) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(count)) => {
-                (self.last_activity, self.blocked_since) = (Instant::now(), None);
+                self.record_activity();
+                if self.blocked_since.take().is_some() {
+                    self.slot.set_blocked(false);
+                }
                 self.write_progress.add_accepted(count);
                 Poll::Ready(Ok(count))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Pending => {
                 self.blocked_since.get_or_insert_with(Instant::now);
+                self.slot.set_blocked(true);
                 self.check_timeouts(cx)?;
                 Poll::Pending
             }
@@ -149,7 +178,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
             return Poll::Pending;
         }
         ready!(read)?;
-        self.last_activity = Instant::now();
+        self.record_activity();
         Poll::Ready(Ok(()))
     }
 }
@@ -213,17 +242,23 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
     use super::*;
+    use crate::transport::connection_limits::ConnectionLimiter;
+    use vademecum_core::config::Server;
 
     const LONG: Duration = Duration::from_hours(1);
     const SHORT: Duration = Duration::from_millis(1);
+
+    async fn open_slot() -> ConnectionSlot {
+        ConnectionLimiter::new(&Server::default(), &[]).open(None).await.unwrap()
+    }
 
     #[actix::test]
     async fn blocked_connection_times_out() {
         let (stream, _other) = duplex(10);
         let connections = ConnectionCount::default();
         let timeout = ConnectionTimeouts { write: SHORT, idle: LONG };
-        let mut connection =
-            Connection::new(stream, timeout, connections.clone(), CallerAccount::Unknown);
+        let slot = open_slot().await;
+        let mut connection = Connection::new(stream, timeout, connections.clone(), slot);
         assert_eq!(connections.count(), 1);
         connection.write_all(b"0123456789").await.unwrap();
         let error = connection.write_all(b"more").await.unwrap_err();
@@ -236,8 +271,8 @@ mod tests {
     async fn idle_connection_times_out() {
         let (stream, mut other) = duplex(10);
         let timeout = ConnectionTimeouts { write: LONG, idle: SHORT };
-        let mut connection =
-            Connection::new(stream, timeout, ConnectionCount::default(), CallerAccount::Unknown);
+        let (count, slot) = (ConnectionCount::default(), open_slot().await);
+        let mut connection = Connection::new(stream, timeout, count, slot);
         other.write_all(b"7").await.unwrap();
         assert_eq!(connection.read_u8().await.unwrap(), b'7');
         let error = connection.read_u8().await.unwrap_err();

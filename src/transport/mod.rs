@@ -4,6 +4,7 @@
 mod accept;
 mod caller_account;
 mod connection;
+mod connection_limits;
 mod connection_loop;
 mod credentials;
 mod event_stream;

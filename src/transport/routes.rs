@@ -1,6 +1,6 @@
 //! HTTP server and its routes.
 
-use std::{net::TcpListener, time::Duration};
+use std::{io, net::TcpListener, time::Duration};
 
 use actix_http::{HttpService, Protocol, error::DispatchError};
 use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, map_config};
@@ -11,11 +11,13 @@ use actix_web::{
     rt::{self, net::TcpStream},
     web,
 };
+use tokio::io::AsyncWriteExt as _;
 
 use super::{
     ServerState,
     caller_account::find_account,
     connection::{Connection, ConnectionTimeouts},
+    connection_limits::{self, ConnectionLimiter},
     credentials, http, monitoring, origin_check, request_id,
     shutdown::ShutdownSignal,
     websocket, well_known,
@@ -26,6 +28,12 @@ use vademecum_core::auth::CallerAccount;
 const HTTP_WORKERS: usize = 2;
 /// Maximum number of connections that the operating system queues until a worker accepts them.
 const BACKLOG: u32 = 1_024;
+/// Number of accepted connections beyond the limit: those that wait for room, and those that are
+/// being closed to make room.
+const EXTRA_CONNECTIONS: usize = 256;
+/// Response to a connection beyond the limits.
+const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
+    connection: close\r\ncontent-length: 0\r\n\r\n";
 /// Keep-alive time of idle connections. It is longer than that of common clients and proxies (5 to
 /// 60 seconds), so that none sends a request on a connection that is being closed.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -43,10 +51,12 @@ pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io:
         // A long call sends nothing until it is done.
         idle: server_state.call_timeout + settings.write_timeout(),
     };
+    let limiter = ConnectionLimiter::new(&settings, &server_state.auth.trusted_proxies);
+    let max_accepted = settings.max_connections.get().saturating_add(EXTRA_CONNECTIONS);
     let server_state = web::Data::new(server_state);
     let builder = Server::build()
         .workers(HTTP_WORKERS)
-        .max_concurrent_connections(settings.max_connections.get().div_ceil(HTTP_WORKERS))
+        .max_concurrent_connections(max_accepted.div_ceil(HTTP_WORKERS))
         .backlog(BACKLOG)
         .shutdown_timeout(settings.grace_seconds.into())
         .disable_signals();
@@ -54,7 +64,7 @@ pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io:
     let server = builder
         .listen("http", listener, move || {
             let (server_state, stopping) = (server_state.clone(), stopping.clone());
-            let connections = server_state.connection_count.clone();
+            let (connections, limiter) = (server_state.connection_count.clone(), limiter.clone());
             let http = HttpService::build()
                 .graceful_shutdown_signal(move || {
                     let stopping = stopping.clone();
@@ -68,6 +78,7 @@ pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io:
                 .on_connect_ext(|connection: &Connection<TcpStream>, about: &mut Extensions| {
                     about.insert(connection.outflow());
                     about.insert(connection.account());
+                    about.insert(connection.activity());
                 })
                 .finish(map_config(
                     App::new()
@@ -76,22 +87,29 @@ pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io:
                         .wrap(origin_check::cors_policy(&server_state))
                         .wrap(from_fn(origin_check::check_request))
                         .wrap(from_fn(request_id::assign_request_id))
+                        .wrap(from_fn(connection_limits::track_request))
                         .configure(configure_routes)
                         .into_factory(),
                     |()| AppConfig::default(),
                 ));
             let finds_account = server_state.authenticator.recognises_accounts();
-            let open = move |stream: TcpStream| {
-                let connections = connections.clone();
+            let open = move |mut stream: TcpStream| {
+                let (connections, limiter) = (connections.clone(), limiter.clone());
                 async move {
                     let address = stream.peer_addr().ok();
+                    let Some(slot) = limiter.open(address.map(|address| address.ip())).await else {
+                        tracing::debug!("refused a connection beyond the limits");
+                        drop(stream.write_all(TOO_MANY_CONNECTIONS).await);
+                        return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
+                    };
                     let account = match (address, stream.local_addr()) {
                         (Some(peer), Ok(local)) if finds_account => {
                             web::block(move || find_account(peer, local)).await.unwrap_or_default()
                         }
                         _ => CallerAccount::Unknown,
                     };
-                    let connection = Connection::new(stream, timeout, connections, account);
+                    let connection =
+                        Connection::new(stream, timeout, connections, slot).with_account(account);
                     Ok::<_, DispatchError>((connection, Protocol::Http1, address))
                 }
             };

@@ -20,6 +20,8 @@ mod collection_reading;
 mod collections;
 mod completion;
 mod connect;
+#[cfg(target_os = "linux")]
+mod connection_limits;
 mod contents_are_data;
 mod conversations;
 mod databases;

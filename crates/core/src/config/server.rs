@@ -28,8 +28,13 @@ pub struct Server {
     /// Interval between keep-alive messages on an idle stream or WebSocket, in seconds. A WebSocket
     /// that does not respond to three in a row is closed.
     pub keep_alive_seconds: NonZeroU32,
-    /// Maximum number of connections; more wait until one of them ends.
+    /// Maximum number of connections. Beyond it, the one that has been idle for longest is closed;
+    /// if none is idle, new ones wait.
     pub max_connections: NonZeroUsize,
+    /// Maximum number of connections from one address, or one /64 network of IPv6, other than a
+    /// trusted proxy. Beyond it, the one of the address that has been idle for longest is closed; if
+    /// none is idle, new ones are refused.
+    pub connections_per_address: NonZeroUsize,
     /// Maximum number of `WebSocket`s, event streams and subscriptions of one user.
     pub connections_per_user: NonZeroU32,
     /// Maximum time for the head of a request to arrive, in seconds.
@@ -56,6 +61,7 @@ impl Default for Server {
             max_message_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
             keep_alive_seconds: NonZeroU32::MIN.saturating_add(14),
             max_connections: NonZeroUsize::MIN.saturating_add(4_095),
+            connections_per_address: NonZeroUsize::MIN.saturating_add(2_047),
             connections_per_user: NonZeroU32::MIN.saturating_add(1_023),
             head_seconds: NonZeroU32::MIN.saturating_add(9),
             body_seconds: NonZeroU32::MIN.saturating_add(29),
