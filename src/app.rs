@@ -3,7 +3,6 @@
 mod monitoring;
 
 use std::{
-    net::TcpListener,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -17,7 +16,7 @@ use crate::{
     collections::{Catalogue, CollectionError, SyncJobs, TableDatabases},
     registry,
     tools::ToolRegistry,
-    transport::{self, ConnectionCount, ServerState},
+    transport::{self, ConnectionCount, Listener, ServerState},
 };
 use vademecum_core::{
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, local_principal},
@@ -281,7 +280,7 @@ impl App {
     pub async fn serve(
         &self,
         server_state: ServerState,
-        listener: TcpListener,
+        listener: Listener,
     ) -> Result<(), AppError> {
         let (service, registry) = (self.service.clone(), Arc::clone(&self.user_registry));
         let sweeper = actix::spawn(async move {

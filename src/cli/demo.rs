@@ -23,7 +23,7 @@ use crate::{
 };
 use vademecum_core::{
     auth::LocalToken,
-    config::{Auth, Settings},
+    config::{Auth, ListenAddress, Settings},
 };
 
 /// Query that the demo runs.
@@ -71,7 +71,7 @@ impl Demo {
         let app = App::new(settings)?;
         import_demo_library(&app, &folder.join("demo")).await?;
         print_line(&format!("\nServing at http://{address}/mcp. Searching for: {DEMO_QUERY}\n"));
-        let serving = app.serve(app.server_state()?, listener);
+        let serving = app.serve(app.server_state()?, listener.into());
         let asking = search_over_http(address, LocalToken::open(&folder)?);
         tokio::pin!(serving, asking);
         let found = tokio::select! {
@@ -90,9 +90,10 @@ impl Demo {
 
     fn listen(&self, settings: &mut Settings) -> Result<TcpListener> {
         if let Some(listen) = self.listen {
-            settings.server.listen = listen;
+            settings.server.listen = ListenAddress::Tcp(listen);
         }
-        let address = settings.server.loopback_address()?;
+        let address = settings.server.local_address()?.tcp();
+        let address = address.context("the demo listens on an address and a port only")?;
         match TcpListener::bind(address) {
             Ok(listener) => Ok(listener),
             Err(_) if self.listen.is_none() => {

@@ -1,27 +1,25 @@
 //! `vademecum serve`.
 
-use std::{
-    net::{SocketAddr, TcpListener},
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
 
 use super::{common::CommonOptions, output::print_error};
-use crate::app::App;
-use vademecum_core::config::{Settings, ToolNames};
+use crate::{app::App, transport::Listener};
+use vademecum_core::config::{ListenAddress, Settings, ToolNames};
 
 /// Serve HTTP and WebSocket
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   vademecum serve
-  vademecum serve --listen 127.0.0.1:9000 --config vademecum.toml")]
+  vademecum serve --listen 127.0.0.1:9000 --config vademecum.toml
+  vademecum serve --listen unix:/run/user/1000/vademecum.sock")]
 pub(super) struct Serve {
-    /// Address to listen on; port 0 selects a free port [default: 127.0.0.1:7744]
+    /// Address to listen on, or unix:PATH for a socket that only its owner may use; port 0 selects a
+    /// free port [default: 127.0.0.1:7744]
     #[arg(long, value_name = "ADDR:PORT")]
-    listen: Option<SocketAddr>,
+    listen: Option<ListenAddress>,
     /// Naming style of the listed tools [default: auto]
     #[arg(long, value_enum, value_name = "FORM")]
     tool_names: Option<ToolNames>,
@@ -51,12 +49,12 @@ impl Serve {
 /// Serves HTTP and WebSocket at the address of the settings.
 pub(super) async fn serve_http(settings: Settings) -> Result<()> {
     raise_open_file_limit();
-    let address = settings.listen_address()?;
+    let address = settings.listen_address()?.clone();
     let app = App::new(settings)?;
     let server_state = app.server_state()?;
     let listener =
-        TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
-    print_error(&format!("listening on http://{}/mcp", listener.local_addr()?));
+        Listener::bind(&address).with_context(|| format!("cannot listen on {address}"))?;
+    print_error(&format!("listening on {}", listener.describe()?));
     Ok(app.serve(server_state, listener).await?)
 }
 

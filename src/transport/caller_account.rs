@@ -8,7 +8,7 @@ use vademecum_core::auth::CallerAccount;
 /// kernel lists its connections.
 pub(crate) fn find_account(peer: SocketAddr, local: SocketAddr) -> CallerAccount {
     match find_user_id(peer, local) {
-        Ok(user) => classify(user),
+        Ok(user) => classify_account(user),
         Err(error) => {
             tracing::debug!(%error, "the system does not tell who opened a connection");
             CallerAccount::Unknown
@@ -16,24 +16,24 @@ pub(crate) fn find_account(peer: SocketAddr, local: SocketAddr) -> CallerAccount
     }
 }
 
-#[cfg(target_os = "linux")]
-fn classify(user: Option<u32>) -> CallerAccount {
-    // The kernel shows this number for accounts that the server's user namespace does not have.
+/// Returns whether a user is the one who runs this server.
+#[cfg(unix)]
+pub(super) fn classify_account(user: Option<u32>) -> CallerAccount {
+    // Linux shows this number for accounts that the server's user namespace does not have.
     let unmapped = std::fs::read_to_string("/proc/sys/kernel/overflowuid")
         .ok()
-        .and_then(|text| text.trim().parse().ok())
-        .unwrap_or(65_534);
+        .and_then(|text| text.trim().parse().ok());
     match user {
-        Some(user) if user == rustix::process::geteuid().as_raw() && user != unmapped => {
-            CallerAccount::Own
-        }
-        Some(user) if user != unmapped => CallerAccount::Other,
-        Some(_) | None => CallerAccount::Unknown,
+        Some(user) if Some(user) == unmapped => CallerAccount::Unknown,
+        Some(user) if user == rustix::process::geteuid().as_raw() => CallerAccount::Own,
+        Some(_) => CallerAccount::Other,
+        None => CallerAccount::Unknown,
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-fn classify(_: Option<u32>) -> CallerAccount {
+/// Returns whether a user is the one who runs this server.
+#[cfg(not(unix))]
+pub(super) fn classify_account(_: Option<u32>) -> CallerAccount {
     CallerAccount::Unknown
 }
 

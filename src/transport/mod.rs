@@ -3,6 +3,7 @@
 
 mod accept;
 mod caller_account;
+mod client_stream;
 mod connection;
 mod connection_limits;
 mod connection_loop;
@@ -10,6 +11,7 @@ mod credentials;
 mod event_stream;
 mod fragments;
 mod http;
+mod listener;
 mod monitoring;
 mod origin_check;
 mod query;
@@ -22,6 +24,7 @@ mod websocket;
 mod well_known;
 
 pub use connection::ConnectionCount;
+pub use listener::Listener;
 pub use routes::serve;
 pub use server_state::ServerState;
 pub use stdio::serve_stdio;

@@ -1,28 +1,34 @@
 //! HTTP server and its routes.
 
-use std::{io, net::TcpListener, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use actix_http::{HttpService, Protocol, error::DispatchError};
 use actix_service::{IntoServiceFactory as _, ServiceFactoryExt as _, map_config};
 use actix_web::{
     App, HttpResponse,
-    dev::{AppConfig, Extensions, Server, fn_service},
+    dev::{AppConfig, Extensions, Server, ServerHandle, fn_service},
     middleware::from_fn,
-    rt::{self, net::TcpStream},
+    rt::{
+        self,
+        net::{TcpStream, UnixStream},
+    },
     web,
 };
 use tokio::io::AsyncWriteExt as _;
 
 use super::{
     ServerState,
-    caller_account::find_account,
-    connection::{Connection, ConnectionTimeouts},
+    client_stream::{ClientStream, Peer},
+    connection::{Connection, ConnectionCount, ConnectionTimeouts},
     connection_limits::{self, ConnectionLimiter},
-    credentials, http, monitoring, origin_check, request_id,
+    credentials, http,
+    listener::Listener,
+    monitoring, origin_check, request_id,
     shutdown::ShutdownSignal,
     websocket, well_known,
 };
 use vademecum_core::auth::CallerAccount;
+use vademecum_mcp::Service;
 
 /// Worker threads. Requests are short, and SQLite runs on its own threads.
 const HTTP_WORKERS: usize = 2;
@@ -41,12 +47,12 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves HTTP and WebSocket until the process is asked to stop.
-pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io::Result<()> {
+pub async fn serve(server_state: ServerState, listener: Listener) -> io::Result<()> {
     let service = server_state.service.clone();
     let settings = server_state.server.clone();
     let drain = settings.drain_period();
     let stop = ShutdownSignal::install(drain + settings.grace_period())?;
-    let timeout = ConnectionTimeouts {
+    let timeouts = ConnectionTimeouts {
         write: settings.write_timeout(),
         // A long call sends nothing until it is done.
         idle: server_state.call_timeout + settings.write_timeout(),
@@ -61,71 +67,112 @@ pub async fn serve(server_state: ServerState, listener: TcpListener) -> std::io:
         .shutdown_timeout(settings.grace_seconds.into())
         .disable_signals();
     let stopping = builder.graceful_shutdown_signal();
-    let server = builder
-        .listen("http", listener, move || {
-            let (server_state, stopping) = (server_state.clone(), stopping.clone());
-            let (connections, limiter) = (server_state.connection_count.clone(), limiter.clone());
-            let http = HttpService::build()
-                .graceful_shutdown_signal(move || {
-                    let stopping = stopping.clone();
-                    async move { stopping.notified().await }
-                })
-                .client_request_timeout(settings.head_timeout())
-                .keep_alive(KEEP_ALIVE)
-                .client_disconnect_timeout(DISCONNECT_TIMEOUT)
-                // A client that closes its side no longer wants the response.
-                .h1_allow_half_closed(false)
-                .on_connect_ext(|connection: &Connection<TcpStream>, about: &mut Extensions| {
-                    about.insert(connection.outflow());
-                    about.insert(connection.account());
-                    about.insert(connection.activity());
-                })
-                .finish(map_config(
-                    App::new()
-                        .app_data(server_state.clone())
-                        .app_data(web::PayloadConfig::new(settings.max_body_bytes.get()))
-                        .wrap(origin_check::cors_policy(&server_state))
-                        .wrap(from_fn(origin_check::check_request))
-                        .wrap(from_fn(request_id::assign_request_id))
-                        .wrap(from_fn(connection_limits::track_request))
-                        .configure(configure_routes)
-                        .into_factory(),
-                    |()| AppConfig::default(),
-                ));
-            let finds_account = server_state.authenticator.recognises_accounts();
-            let open = move |mut stream: TcpStream| {
-                let (connections, limiter) = (connections.clone(), limiter.clone());
-                async move {
-                    let address = stream.peer_addr().ok();
-                    let Some(slot) = limiter.open(address.map(|address| address.ip())).await else {
-                        tracing::debug!("refused a connection beyond the limits");
-                        drop(stream.write_all(TOO_MANY_CONNECTIONS).await);
-                        return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
-                    };
-                    let account = match (address, stream.local_addr()) {
-                        (Some(peer), Ok(local)) if finds_account => {
-                            web::block(move || find_account(peer, local)).await.unwrap_or_default()
-                        }
-                        _ => CallerAccount::Unknown,
-                    };
-                    let connection =
-                        Connection::new(stream, timeout, connections, slot).with_account(account);
-                    Ok::<_, DispatchError>((connection, Protocol::Http1, address))
-                }
-            };
-            fn_service(open).and_then(http)
-        })?
-        .run();
-    let handle = server.handle();
-    rt::spawn(async move {
-        stop.wait_for_signal().await;
-        // Otherwise streams would keep the server alive.
-        service.begin_shutdown();
-        // Load balancers see `/health/ready` fail and route requests elsewhere.
-        rt::time::sleep(drain).await;
-        handle.stop(true).await;
-    });
-    server.await
+    let http = move || {
+        let (server_state, stopping) = (server_state.clone(), stopping.clone());
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .client_request_timeout(settings.head_timeout())
+            .keep_alive(KEEP_ALIVE)
+            .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+            // A client that closes its side no longer wants the response.
+            .h1_allow_half_closed(false)
+            .on_connect_ext(|connection: &Connection<ClientStream>, about: &mut Extensions| {
+                about.insert(connection.outflow());
+                about.insert(connection.account());
+                about.insert(connection.activity());
+            })
+            .finish(map_config(
+                App::new()
+                    .app_data(server_state.clone())
+                    .app_data(web::PayloadConfig::new(settings.max_body_bytes.get()))
+                    .wrap(origin_check::cors_policy(&server_state))
+                    .wrap(from_fn(origin_check::check_request))
+                    .wrap(from_fn(request_id::assign_request_id))
+                    .wrap(from_fn(connection_limits::track_request))
+                    .configure(configure_routes)
+                    .into_factory(),
+                |()| AppConfig::default(),
+            ));
+        let gate = ConnectionGate {
+            limiter: limiter.clone(),
+            connections: server_state.connection_count.clone(),
+            timeouts,
+            finds_account: server_state.authenticator.recognises_accounts(),
+        };
+        let open = move |(stream, peer)| gate.clone().open(stream, peer);
+        fn_service(open).and_then(http)
+    };
+    #[cfg(unix)]
+    let mut socket_file = None;
+    let server = match listener {
+        Listener::Tcp(listener) => builder.listen("http", listener, move || {
+            fn_service(|stream: TcpStream| async { Ok(Peer::of_tcp(stream)) }).and_then(http())
+        })?,
+        #[cfg(unix)]
+        Listener::Unix(listener, file) => {
+            socket_file = Some(file);
+            builder.listen_uds("http", listener, move || {
+                fn_service(|stream: UnixStream| async { Ok(Peer::of_unix(stream)) })
+                    .and_then(http())
+            })?
+        }
+    };
+    let server = server.run();
+    rt::spawn(stop_on_signal(stop, service, drain, server.handle()));
+    let served = server.await;
+    #[cfg(unix)]
+    drop(socket_file);
+    served
+}
+
+/// Stops the server when the process is asked to stop.
+async fn stop_on_signal(
+    stop: ShutdownSignal,
+    service: Service,
+    drain: Duration,
+    server: ServerHandle,
+) {
+    stop.wait_for_signal().await;
+    // Otherwise streams would keep the server alive.
+    service.begin_shutdown();
+    // Load balancers see `/health/ready` fail and route requests elsewhere.
+    rt::time::sleep(drain).await;
+    server.stop(true).await;
+}
+
+/// Accepts connections within the limits.
+#[derive(Clone, Debug)]
+struct ConnectionGate {
+    limiter: ConnectionLimiter,
+    connections: ConnectionCount,
+    timeouts: ConnectionTimeouts,
+    /// Whether callers are recognised by the account that opened their connection.
+    finds_account: bool,
+}
+
+impl ConnectionGate {
+    async fn open(
+        self,
+        mut stream: ClientStream,
+        peer: Peer,
+    ) -> Result<(Connection<ClientStream>, Protocol, Option<SocketAddr>), DispatchError> {
+        let address = peer.address;
+        let Some(slot) = self.limiter.open(address.map(|address| address.ip())).await else {
+            tracing::debug!("refused a connection beyond the limits");
+            drop(stream.write_all(TOO_MANY_CONNECTIONS).await);
+            return Err(DispatchError::Io(io::ErrorKind::ConnectionRefused.into()));
+        };
+        let account = if self.finds_account {
+            web::block(move || peer.account()).await.unwrap_or_default()
+        } else {
+            CallerAccount::Unknown
+        };
+        let connection = Connection::new(stream, self.timeouts, self.connections, slot);
+        Ok((connection.with_account(account), Protocol::Http1, address))
+    }
 }
 
 fn configure_routes(app: &mut web::ServiceConfig) {

@@ -1,11 +1,17 @@
 //! Servers for a single user: other accounts of the machine are refused, and the token in the data
 //! folder opens the server to whoever can read it.
 
-use std::{fs, process::Command};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    os::unix::{fs::PermissionsExt as _, net::UnixStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::support::{Library, McpClient, Server, json_rpc_request};
+use crate::support::{Library, McpClient, Server, json_rpc_request, terminate, vademecum_command};
 
 /// An account that owns nothing on this machine.
 const OTHER_ACCOUNT: &str = "54321";
@@ -97,4 +103,69 @@ fn connect_writes_required_token() {
         assert!(written.contains(&format!("Bearer {}", read_token(&library))), "{written}");
         fs::remove_file(&file).unwrap();
     }
+}
+
+/// Sends a request to a Unix socket and returns the response.
+fn request_over_socket(path: &Path, message: &Value) -> std::io::Result<String> {
+    let mut stream = UnixStream::connect(path)?;
+    let body = message.to_string();
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    Ok(response)
+}
+
+/// Starts a server on a Unix socket and waits until it listens.
+fn serve_on_socket(library: &Library, path: &Path) -> KilledChild {
+    let listen = format!("unix:{}", path.display());
+    let mut child = vademecum_command()
+        .args(["serve", "--listen", &listen, "--data"])
+        .arg(library.data_folder())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with(&format!("listening on {listen}")), "{line}");
+    KilledChild(child)
+}
+
+/// A process that is killed with this value.
+struct KilledChild(Child);
+
+impl Drop for KilledChild {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn unix_socket_serves_its_owner_only() {
+    let library = Library::with_lanterns();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vademecum.sock");
+    let search = json_rpc_request(
+        "tools/call",
+        &json!({ "name": "knowledge.search", "arguments": { "query": "lantern" } }),
+    );
+    // A killed server leaves its socket, which the next one replaces.
+    drop(serve_on_socket(&library, &path));
+    assert!(path.exists());
+    let mut server = serve_on_socket(&library, &path);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let response = request_over_socket(&path, &search).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200") && response.contains("lantern"), "{response}");
+    let listen = format!("unix:{}", path.display());
+    let second = library.run(&["serve", "--listen", &listen]);
+    assert!(second.code == 1 && second.stderr.contains("cannot listen on unix:"), "{second:?}");
+    terminate(server.0.id());
+    assert!(server.0.wait().unwrap().success());
+    assert!(!path.exists());
 }

@@ -54,6 +54,12 @@ impl Connect {
         let link = match &self.http {
             None => ServerEndpoint::Stdio(ourselves.launch_command.clone()),
             Some(asked) => {
+                if asked.is_none() && common.load_settings()?.server.listen.tcp().is_none() {
+                    bail!(
+                        "the server of the settings listens on a Unix socket, which clients cannot \
+                         use; name a URL after --http, or leave --http out"
+                    );
+                }
                 let variable = self.key_env.clone().map(HttpCredential::Variable);
                 let credential = match variable {
                     None if asked.is_none() => local_token(common)?.map(HttpCredential::LocalToken),

@@ -14,6 +14,7 @@ use super::{
     layout::SettingsLayout,
 };
 use crate::cli::{common::CommonOptions, output::print_line};
+use vademecum_core::config::ListenAddress;
 
 /// Options that select a client and an entry in its settings.
 #[derive(Debug, clap::Args)]
@@ -112,8 +113,11 @@ impl OwnIdentity {
     /// default the server of the settings.
     pub(super) fn from_options(common: &CommonOptions, url: Option<&ServerUrl>) -> Result<Self> {
         let settings = common.load_settings()?;
-        let server =
-            url.cloned().unwrap_or_else(|| ServerUrl::from_listen_address(settings.server.listen));
+        // Clients cannot name a Unix socket, so that their entries never do.
+        let listen = settings.server.listen.tcp();
+        let listen = listen.or_else(|| ListenAddress::default().tcp());
+        let server = url.cloned().or_else(|| listen.map(ServerUrl::from_listen_address));
+        let server = server.context("the server has no address")?;
         Ok(Self { launch_command: LaunchCommand::from_options(common)?, server_url: server })
     }
 }

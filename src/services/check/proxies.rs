@@ -9,18 +9,12 @@ use super::findings::CheckFindings;
 /// addresses.
 pub(super) fn check_proxies(settings: &Settings, findings: &mut CheckFindings) {
     let (auth, server) = (&settings.auth, &settings.server);
-    if auth.mode == AuthMode::Multi
-        && server.listen.ip().is_loopback()
-        && auth.trusted_proxies.is_empty()
-    {
+    if auth.mode == AuthMode::Multi && server.listen.is_local() && auth.trusted_proxies.is_empty() {
         findings.add_warning(
             "auth.trusted_proxies",
             "clients come through a proxy on this machine, and all have its address: failed logins \
              of one delay those of the others",
-            &format!(
-                "let the proxy send X-Forwarded-For and set trusted_proxies = [\"{}\"]",
-                server.listen.ip()
-            ),
+            "let the proxy send X-Forwarded-For, and set trusted_proxies = [\"127.0.0.1\"]",
         );
     }
 }

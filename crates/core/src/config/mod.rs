@@ -13,6 +13,7 @@ mod environment;
 mod import;
 mod keyring;
 mod limits;
+mod listen_address;
 mod log;
 mod mcp;
 mod profiles;
@@ -38,6 +39,7 @@ pub use environment::{
 pub use import::Import;
 pub use keyring::KeyringError;
 pub use limits::Limits;
+pub use listen_address::{ListenAddress, ListenAddressError};
 pub use log::{Log, LogFormat};
 pub use mcp::{Mcp, Transport};
 pub use profiles::{

@@ -1,21 +1,20 @@
 //! `[server]`: addresses, sizes and timeouts of the HTTP server.
 
 use std::{
-    net::{Ipv4Addr, SocketAddr},
     num::{NonZeroU32, NonZeroUsize},
     time::Duration,
 };
 
 use serde::Deserialize;
 
-use super::ConfigError;
+use super::{ConfigError, ListenAddress};
 
 /// Addresses, sizes and timeouts of the HTTP server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Server {
     /// Address to listen on. Must be a loopback address unless `auth.mode` is `multi`.
-    pub listen: SocketAddr,
+    pub listen: ListenAddress,
     /// Accepted names in the `Host` header, in addition to `localhost`, `127.0.0.1` and `[::1]`.
     pub allowed_hosts: Vec<String>,
     /// Web origins whose pages may connect, such as `https://app.example`, in addition to the
@@ -54,7 +53,7 @@ pub struct Server {
 impl Default for Server {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 7744)),
+            listen: ListenAddress::default(),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             max_body_bytes: NonZeroUsize::MIN.saturating_add((1 << 20) - 1),
@@ -103,12 +102,12 @@ impl Server {
         Duration::from_secs(self.drain_seconds.into())
     }
 
-    /// Returns the address to listen on. Fails unless it is a loopback address.
-    pub fn loopback_address(&self) -> Result<SocketAddr, ConfigError> {
-        if self.listen.ip().is_loopback() {
-            Ok(self.listen)
+    /// Returns the address to listen on. Fails if other machines can reach it.
+    pub fn local_address(&self) -> Result<&ListenAddress, ConfigError> {
+        if self.listen.is_local() {
+            Ok(&self.listen)
         } else {
-            Err(ConfigError::UnauthenticatedNetwork(self.listen))
+            Err(ConfigError::UnauthenticatedNetwork(self.listen.clone()))
         }
     }
 }

@@ -9,8 +9,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Auth, AuthMode, Collection, Embeddings, Import, Limits, Log, Mcp, Profile, ProfileName,
-    Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
+    Auth, AuthMode, Collection, Embeddings, Import, Limits, ListenAddress, Log, Mcp, Profile,
+    ProfileName, Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
 };
 
 /// All settings: one field for each section of the file.
@@ -74,7 +74,7 @@ pub enum ConfigError {
         "{0} can be reached from other machines, but in single-user mode clients are not asked \
          for a key; listen on 127.0.0.1 or [::1], or set auth.mode to \"multi\""
     )]
-    UnauthenticatedNetwork(std::net::SocketAddr),
+    UnauthenticatedNetwork(ListenAddress),
     /// `mcp.enabled` is false.
     #[error("mcp.enabled is false; set it to true to serve clients")]
     McpDisabled,
@@ -131,10 +131,10 @@ impl Settings {
     }
 
     /// Returns the address to listen on. Fails in single-user mode unless it is a loopback address.
-    pub fn listen_address(&self) -> Result<std::net::SocketAddr, ConfigError> {
+    pub fn listen_address(&self) -> Result<&ListenAddress, ConfigError> {
         match self.auth.mode {
-            AuthMode::Single => self.server.loopback_address(),
-            AuthMode::Multi => Ok(self.server.listen),
+            AuthMode::Single => self.server.local_address(),
+            AuthMode::Multi => Ok(&self.server.listen),
         }
     }
 
@@ -204,8 +204,16 @@ mod tests {
             toml::from_str::<crate::config::Jwt>(&lines.copied().collect::<Vec<_>>().join("\n"))
         };
         let needed = ["algorithms", "issuer", "jwks_url"];
-        let rest =
-            ["jwks_pause_seconds", "audiences", "leeway_seconds", "user_claim", "tags_claim"];
+        let rest = [
+            "jwks_pause_seconds",
+            "audiences",
+            "leeway_seconds",
+            "user_claim",
+            "tags_claim",
+            "allowed_subjects",
+            "allowed_groups",
+            "groups_claim",
+        ];
         assert_eq!(written.len(), needed.len() + rest.len() + ["key_file", "jwks_file"].len());
         assert_eq!(only(&[&needed[..], &rest].concat()).unwrap(), only(&needed).unwrap());
     }
@@ -292,7 +300,8 @@ mod tests {
             settings("single").listen_address(),
             Err(ConfigError::UnauthenticatedNetwork(_))
         ));
-        assert_eq!(settings("multi").listen_address().unwrap().port(), 7_744);
+        let multi = settings("multi");
+        assert_eq!(multi.listen_address().unwrap().to_string(), "0.0.0.0:7744");
     }
 
     #[test]
