@@ -1,8 +1,8 @@
 //! Limits of open connections: for each address and in all.
 //!
 //! At a limit, the connection that has been idle for longest is closed in favour of the new one, so
-//! that connections that are only kept open shut nobody out. A connection is idle while no request
-//! of it is in progress; streams and `WebSocket`s are requests.
+//! that connections that are only kept open lock out no other client. A connection is idle while
+//! none of its requests is in progress; streams and `WebSocket`s are requests.
 
 use std::{
     collections::HashMap,

@@ -103,6 +103,24 @@ fn hidden_characters_are_absent_from_all_outputs() {
 }
 
 #[test]
+fn hidden_characters_are_absent_from_database_rows() {
+    let library = Library::new();
+    let file = library.write_file("shop.db", "");
+    #[expect(clippy::disallowed_methods, reason = "the file belongs to another program")]
+    let database = rusqlite::Connection::open(&file).unwrap();
+    database.execute_batch("CREATE TABLE lamp (name TEXT, details TEXT)").unwrap();
+    let texts = [spoiled("Lantern"), json!({ "tags": [spoiled("Lantern")] }).to_string()];
+    database.execute("INSERT INTO lamp VALUES (?1, ?2)", texts).unwrap();
+    let settings = format!("[profiles.shop]\nengine = \"sqlite\"\npath = \"{}\"\n", file.display());
+    let server = library.serve_with_settings(&settings);
+    for (tool, sql) in [("query", "sql"), ("query_database", "query")] {
+        let arguments = json!({ "profile": "shop", sql: "SELECT name, details FROM lamp" });
+        let call = json!({ "name": tool, "arguments": arguments });
+        assert_clean(&exchange(&server.client(), "tools/call", &call));
+    }
+}
+
+#[test]
 fn hidden_characters_are_shown_on_request() {
     let library = spoiled_library();
     let server = library.serve();
