@@ -15,7 +15,6 @@ use vademecum_kit::{
     },
     search::{FtsQuery, SimilarWord},
     source::SourceError,
-    store::StoreError,
 };
 
 use super::{
@@ -427,18 +426,10 @@ async fn within_deadline<T>(
         Ok(Err(_)) | Err(_) if deadline.is_cancelled() => "was cancelled",
         Ok(Err(error)) => {
             tracing::warn!(source = whom(), error = %error_chain(&error), "source failed");
-            match error {
-                SourceError::Store(StoreError::DeadlineExceeded) => "took too long",
-                SourceError::Store(StoreError::Damaged { .. }) => {
-                    "its database is damaged; run `vademecum check` on the server"
-                }
-                SourceError::Store(_) => "its database cannot be read",
-                SourceError::NotFound { .. } => "does not support this query",
-                // These errors carry a message for the caller.
-                SourceError::Refused(reason) | SourceError::Unavailable(reason) => {
-                    return Err(wanted.to_failure(reason));
-                }
-            }
+            return Err(wanted.to_failure(match &error {
+                SourceError::NotFound { .. } => "does not support this query".into(),
+                error => error.public_reason(),
+            }));
         }
         Err(_) => {
             tracing::warn!(source = whom(), "source timed out");

@@ -100,7 +100,7 @@ impl VectorQuery {
             Ok(Err(error)) => {
                 tracing::warn!(error = %error_chain(&error), "vector search failed");
                 MergedResults {
-                    vectors_skipped_reason: Some(error.to_string()),
+                    vectors_skipped_reason: Some(error.public_reason().into_owned()),
                     ..MergedResults::default()
                 }
             }

@@ -129,7 +129,7 @@ struct SyncStatus {
     was_in_sync: bool,
     /// Items read in this round, and their total.
     progress: (usize, usize),
-    /// Reason why the last round failed.
+    /// Reason why the last round failed, for callers.
     failure: Option<String>,
 }
 
@@ -219,14 +219,15 @@ impl Replica {
         drop(state);
         self.status.send_modify(|status| {
             status.completed_rounds += 1;
-            let failed = match done {
+            let failed = match &done {
                 Ok(_) => None,
                 // The file changed while it was read. It is read again soon; until then the stored
                 // data remain valid.
                 Err(TldwError::ModifiedDuringRead { .. }) if status.was_in_sync => None,
-                Err(error) => Some(error_chain(&error)),
+                Err(error) => Some(error.public_message()),
             };
-            if let Some(reason) = failed.as_ref().filter(|_| status.failure != failed) {
+            if let (Err(error), true) = (&done, failed.is_some() && status.failure != failed) {
+                let reason = error_chain(error);
                 tracing::warn!(user.id = %self.user_id, reason, "tldw database could not be synchronized");
             }
             status.was_in_sync |= failed.is_none();
@@ -281,12 +282,10 @@ impl Replica {
     }
 
     /// Returns the error for changes to a replica.
-    pub(crate) fn read_only_error(&self) -> SourceError {
-        SourceError::Refused(format!(
-            "this library is served from the tldw databases in {}, which are only read; change \
-             it in tldw, or copy it with `vademecum import tldw` and serve the copy",
-            self.tldw.folder.display()
-        ))
+    pub(crate) fn read_only_error() -> SourceError {
+        let reason = "this library is served from tldw databases, which are only read; change it \
+                      in tldw, or copy it with `vademecum import tldw` and serve the copy";
+        SourceError::Refused(reason.to_owned())
     }
 }
 

@@ -69,7 +69,7 @@ impl SourceHandle {
 
     /// Returns an error if the source is read-only.
     pub fn check_writable(&self) -> Result<(), SourceError> {
-        self.replica.as_ref().map_or(Ok(()), |replica| Err(replica.read_only_error()))
+        self.replica.as_ref().map_or(Ok(()), |_| Err(Replica::read_only_error()))
     }
 
     /// Copies the data of a tldw user and returns a summary. `progress` receives the number of

@@ -46,14 +46,17 @@ pub enum CollectionError {
     },
     /// A rebuild is impossible because a folder is missing.
     #[error(
-        "the collection `{name}` stays as it was: {reason}; make the folder readable, or build \
-         the collection from the others"
+        "the collection `{name}` stays as it was: {} {problem}; make the folder readable, or build \
+         the collection from the others",
+        path.display()
     )]
     MissingFolder {
         /// Name of the collection.
         name: String,
-        /// Description of the problem with the folder.
-        reason: String,
+        /// Path of the folder.
+        path: PathBuf,
+        /// Description of the problem with the folder, without its path.
+        problem: &'static str,
     },
     /// The rows of the table cannot be read or converted to documents.
     #[error("the collection `{name}` stays as it was: {reason}")]
@@ -80,4 +83,31 @@ pub enum CollectionError {
     /// An operation inside the collection failed.
     #[error(transparent)]
     Source(#[from] SourceError),
+}
+
+impl CollectionError {
+    /// Returns the message for callers. It names no path of the server.
+    pub fn public_message(&self) -> String {
+        match self {
+            Self::MissingFolder { name, path, problem } => {
+                let path = path.file_name().unwrap_or_default().into();
+                Self::MissingFolder { name: name.clone(), path, problem }.to_string()
+            }
+            Self::NoDocuments { name, .. } => {
+                format!("the collection `{name}` would have no documents")
+            }
+            Self::Files { source, .. } => {
+                format!("a file of the collection cannot be used: {}", source.kind())
+            }
+            Self::Store(error) => error.public_reason().to_owned(),
+            Self::Source(error) => error.public_reason().into_owned(),
+            Self::Unknown(_)
+            | Self::NameTaken(_)
+            | Self::InvalidName(_)
+            | Self::InvalidSettings { .. }
+            | Self::UnreadablePlan { .. }
+            | Self::Rows { .. }
+            | Self::Busy(_) => self.to_string(),
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! Documents from folders: listing the files and converting each to documents.
 
-use std::{collections::HashSet, path::Path};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Map, Value, json};
 use vademecum_collections::Document;
@@ -41,8 +44,9 @@ pub(super) struct CandidateFile<'p> {
 pub(super) struct MissingFolder {
     /// Prefix of the identifiers of its documents.
     prefix: String,
-    /// Description of the problem.
-    pub(super) reason: String,
+    pub(super) path: PathBuf,
+    /// Description of the problem, without the path.
+    pub(super) problem: &'static str,
 }
 
 /// The result of reading a file.
@@ -71,6 +75,17 @@ impl MissingFolder {
     pub(super) fn owns_document(&self, doc_id: &str) -> bool {
         doc_id.starts_with(&self.prefix)
     }
+
+    /// Returns the path of the folder and the problem.
+    pub(super) fn reason(&self) -> String {
+        format!("{} {}", self.path.display(), self.problem)
+    }
+
+    /// Returns the name of the folder, without its path, and the problem.
+    pub(super) fn public_reason(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        format!("{} {}", name.to_string_lossy(), self.problem)
+    }
 }
 
 /// Lists the files in the folders of a plan. Identifiers are `name:path` for a single folder, and
@@ -98,18 +113,17 @@ fn folder_label(path: &Path, taken: &mut HashSet<String>) -> String {
 
 impl<'p> FolderScan<'p> {
     fn scan_folder(&mut self, folder: &'p Folder, prefix: String) {
-        let shown = folder.path.display();
+        let missing =
+            |prefix, problem| MissingFolder { prefix, path: folder.path.clone(), problem };
         if !folder.path.is_dir() {
-            let reason = format!("{shown} is not a folder that can be read");
-            self.missing.push(MissingFolder { prefix, reason });
+            self.missing.push(missing(prefix, "is not a folder that can be read"));
             return;
         }
         let listing = import::walk_files(std::slice::from_ref(&folder.path));
         self.skipped.extend(listing.skipped);
         if listing.files.is_empty() {
             // The folder is most likely not mounted.
-            let reason = format!("{shown} holds no files");
-            self.missing.push(MissingFolder { prefix, reason });
+            self.missing.push(missing(prefix, "holds no files"));
             return;
         }
         for found in listing.files {
@@ -245,7 +259,7 @@ impl FileReader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::PathBuf};
+    use std::fs;
 
     use vademecum_import::ReaderLimits;
 
@@ -342,7 +356,7 @@ mod tests {
         );
         let missing = &survey.missing[0];
         assert!(missing.owns_document("kb:none/x.md") && !missing.owns_document("kb:other/x.md"));
-        assert!(survey.missing[0].reason.contains("none is not a folder"));
+        assert!(survey.missing[0].reason().contains("none is not a folder"));
     }
 
     #[test]

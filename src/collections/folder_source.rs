@@ -75,8 +75,8 @@ impl DocumentSource for FolderSource<'_> {
     }
 
     fn unusable_reason(&self) -> Option<String> {
-        let reasons: Vec<&str> =
-            self.missing_folders().iter().map(|it| it.reason.as_str()).collect();
+        let reasons: Vec<String> =
+            self.missing_folders().iter().map(MissingFolder::reason).collect();
         self.scan.files.is_empty().then(|| reasons.join("; "))
     }
 

@@ -25,6 +25,7 @@ use super::{
     chunking::ChunkingMode,
     collection_files::{self, CollectionLock},
     document_source::{Batch, DocumentSource, KnownHashes, SyncPass},
+    folder_scan::MissingFolder,
     folder_source::FolderSource,
     table_source::TableSource,
 };
@@ -189,7 +190,7 @@ impl Ingest<'_> {
             return;
         }
         let collection = self.catalogue.open(&record.file);
-        let state = SyncState { last_error: Some(error.to_string()), ..SyncState::default() };
+        let state = SyncState { last_error: Some(error.public_message()), ..SyncState::default() };
         let written = collection.write(Durability::Bulk, |writer| {
             collection.put_sync_state(writer, record.source_id, &state)
         });
@@ -215,7 +216,7 @@ impl IngestJob<'_> {
 
     fn run(mut self) -> Result<SyncReport, CollectionError> {
         for missing in self.document_source.missing_folders() {
-            self.report.add_skipped(String::new(), missing.reason.clone());
+            self.report.add_skipped(String::new(), missing.reason());
         }
         let before = self.report.clone();
         if before.rebuilt || !self.sync_incremental()? {
@@ -340,12 +341,14 @@ impl IngestJob<'_> {
     /// Rebuilds the collection in a new file, which then replaces the old one. Fails if a missing
     /// folder would lose documents.
     fn rebuild(&mut self) -> Result<(), CollectionError> {
-        let lost = |missing: &&super::folder_scan::MissingFolder| {
-            self.known_hashes.keys().any(|id| missing.owns_document(id))
-        };
+        let lost =
+            |missing: &&MissingFolder| self.known_hashes.keys().any(|id| missing.owns_document(id));
         if let Some(missing) = self.document_source.missing_folders().iter().find(lost) {
-            let (name, reason) = (self.record.name.clone(), missing.reason.clone());
-            return Err(CollectionError::MissingFolder { name, reason });
+            return Err(CollectionError::MissingFolder {
+                name: self.record.name.clone(),
+                path: missing.path.clone(),
+                problem: missing.problem,
+            });
         }
         let catalogue = self.ingest.catalogue;
         self.document_source.begin_pass(SyncPass::Full)?;
@@ -435,7 +438,8 @@ impl IngestJob<'_> {
 
 /// Returns the state to be recorded after a successful run.
 fn sync_state(origin: &dyn DocumentSource, vectors: &ChunkEmbedder<'_>) -> SyncState {
-    let missing: Vec<&str> = origin.missing_folders().iter().map(|it| it.reason.as_str()).collect();
+    let missing: Vec<String> =
+        origin.missing_folders().iter().map(MissingFolder::public_reason).collect();
     let complete = missing.is_empty();
     let problem =
         if complete { vectors.problem().map(str::to_owned) } else { Some(missing.join("; ")) };

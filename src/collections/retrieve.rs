@@ -11,7 +11,6 @@ use vademecum_kit::{
     model::{CorpusStatistics, Deadline, RankRequest, RankedMatch, Ranking},
     search::{FtsQuery, Fusion, ReciprocalRank, vector::DistanceMetric},
     source::SourceError,
-    store::StoreError,
 };
 
 use super::VisibleCollection;
@@ -355,17 +354,10 @@ pub fn load_passages(
 }
 
 fn failed_collection(one: &VisibleCollection, error: &SourceError) -> FailedCollection {
-    let reason = match error {
-        // These reasons are worded for the caller.
-        SourceError::Refused(reason) | SourceError::Unavailable(reason) => reason.clone(),
-        SourceError::Store(StoreError::DeadlineExceeded) => "took too long".to_owned(),
-        SourceError::Store(_) | SourceError::NotFound { .. } => {
-            tracing::warn!(
-                collection = %one.record.name, %error, "search in collection `{}` failed",
-                one.record.name
-            );
-            "its database cannot be read".to_owned()
-        }
-    };
+    if let SourceError::Store(_) | SourceError::NotFound { .. } = error {
+        let name = &one.record.name;
+        tracing::warn!(collection = %name, %error, "search in collection `{name}` failed");
+    }
+    let reason = error.public_reason().into_owned();
     FailedCollection { name: one.record.name.clone(), reason }
 }

@@ -57,6 +57,7 @@ mod plain_sqlite;
 mod profiles;
 mod progress;
 mod prompts;
+mod public_errors;
 mod query;
 mod query_cli;
 mod query_syntax;

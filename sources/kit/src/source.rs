@@ -3,7 +3,7 @@
 //! A source is synchronous and offline. It does not rank across sources, paginate, keep session
 //! state or check permissions. It receives the database of one user and cannot reach any other.
 
-use std::fmt::Debug;
+use std::{borrow::Cow, fmt::Debug};
 
 use rusqlite::named_params;
 
@@ -255,6 +255,16 @@ pub enum SourceError {
 }
 
 impl SourceError {
+    /// Returns the reason for callers. It names no file of the server and no other user.
+    pub fn public_reason(&self) -> Cow<'_, str> {
+        match self {
+            Self::NotFound { .. } => self.to_string().into(),
+            // These reasons are worded for callers.
+            Self::Refused(reason) | Self::Unavailable(reason) => reason.into(),
+            Self::Store(error) => error.public_reason().into(),
+        }
+    }
+
     /// Returns the error for a missing item of the kind `what`.
     pub fn not_found(what: &'static str, id: impl std::fmt::Display) -> Self {
         Self::NotFound { what, id: id.to_string() }

@@ -1,6 +1,6 @@
 //! Errors of reading tldw databases.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use vademecum_kit::{source::SourceError, store::StoreError};
 
@@ -106,6 +106,51 @@ pub enum TldwError {
     /// The replica could not be written.
     #[error("cannot write the replica")]
     Store(#[from] SourceError),
+}
+
+impl TldwError {
+    /// Returns the message for callers: files by their name alone, and no other users.
+    pub fn public_message(&self) -> String {
+        let file = |path: &Path| {
+            let name = path.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        // The text of a cause may repeat the path, the text of its code does not.
+        let code = |error: &rusqlite::Error| {
+            let code = error.sqlite_error();
+            code.map_or_else(String::new, |code| format!(": {code}"))
+        };
+        match self {
+            Self::UnreadableFolder { .. } | Self::NoUsers { .. } => {
+                "the tldw folder of this server cannot be read".to_owned()
+            }
+            Self::UnknownUser { user, .. } => format!("tldw has no user `{user}`"),
+            Self::AmbiguousUser { .. } => {
+                "tldw has several users, and none was selected on the server".to_owned()
+            }
+            Self::NotCheckpointed { path } => {
+                let error = Self::NotCheckpointed { path: file(path).into() };
+                error.to_string()
+            }
+            Self::MissingDatabase { .. } => "its tldw database was deleted or moved".to_owned(),
+            Self::OpenFailed { path, source } => {
+                format!("cannot open {}{}", file(path), code(source))
+            }
+            Self::MissingColumn { path, table, column } => {
+                Self::MissingColumn { path: file(path).into(), table, column }.to_string()
+            }
+            Self::ReadFailed { path, source } => {
+                format!("cannot read {}{}", file(path), code(source))
+            }
+            Self::ModifiedDuringRead { path } => {
+                Self::ModifiedDuringRead { path: file(path).into() }.to_string()
+            }
+            Self::ReaderPanicked { .. } => {
+                "reading its tldw database failed unexpectedly; see the server log".to_owned()
+            }
+            Self::Store(_) => "its replica cannot be written".to_owned(),
+        }
+    }
 }
 
 impl From<StoreError> for TldwError {

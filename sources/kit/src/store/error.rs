@@ -123,6 +123,23 @@ impl StoreError {
         }
     }
 
+    /// Returns the reason for callers. It names no file of the server.
+    pub fn public_reason(&self) -> &'static str {
+        match self {
+            Self::DeadlineExceeded => "took too long",
+            Self::Damaged { .. } => "its database is damaged; run `vademecum check` on the server",
+            Self::Folder { .. }
+            | Self::Open { .. }
+            | Self::Foreign { .. }
+            | Self::Newer { .. }
+            | Self::Busy(_)
+            | Self::Full { .. }
+            | Self::ReadOnly { .. }
+            | Self::Statement(_)
+            | Self::Poisoned => "its database cannot be read",
+        }
+    }
+
     /// Returns whether another process held the write lock too long.
     pub fn is_locked(&self) -> bool {
         matches!(self, Self::Statement(error)
