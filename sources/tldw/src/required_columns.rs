@@ -118,7 +118,8 @@ pub(crate) fn find_missing_column(
         | Database::Index
         | Database::Collection
         | Database::Embeddings
-        | Database::Server => &[],
+        | Database::Server
+        | Database::Audit => &[],
     };
     let mut statement = connection.prepare(sql!("columns"))?;
     for (table, wanted) in tables {

@@ -40,7 +40,8 @@ fn database_file_names(database: Database) -> &'static [&'static str] {
         | Database::Index
         | Database::Collection
         | Database::Embeddings
-        | Database::Server => &[],
+        | Database::Server
+        | Database::Audit => &[],
     }
 }
 

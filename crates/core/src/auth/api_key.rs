@@ -1,6 +1,6 @@
 //! API keys: generation, parsing and the stored digest.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use secrecy::{ExposeSecret as _, SecretString};
@@ -12,7 +12,7 @@ const KEY_PREFIX: &str = "vdm_";
 
 /// Public identifier of a key: 64 random bits as 16 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct KeyId(String);
+pub struct KeyId(Arc<str>);
 
 /// Error for a text that is not a key id.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,11 @@ pub struct KeyIdError;
 
 impl KeyId {
     const LENGTH: usize = 16;
+
+    /// Returns the id in an API key, valid or not; `None` if the token is not an API key.
+    pub fn of_token(token: &SecretString) -> Option<Self> {
+        ApiKey::parse(token).map(|key| key.id)
+    }
 
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
@@ -40,7 +45,7 @@ impl FromStr for KeyId {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if text.len() == Self::LENGTH && text.bytes().all(is_hex) {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text.into()))
         } else {
             Err(KeyIdError)
         }
@@ -63,7 +68,7 @@ impl ApiKey {
         let (mut id, mut secret) = ([0; KeyId::LENGTH / 2], [0; 32]);
         getrandom::fill(&mut id)?;
         getrandom::fill(&mut secret)?;
-        let id = KeyId(format!("{:016x}", u64::from_be_bytes(id)));
+        let id = KeyId(format!("{:016x}", u64::from_be_bytes(id)).into());
         let text = format!("{KEY_PREFIX}{id}_{}", BASE64_URL_SAFE_NO_PAD.encode(secret));
         Ok(Self { id, text: text.into() })
     }

@@ -158,7 +158,8 @@ impl MultiUserAuth {
         }
         if !record.delegating {
             reject_delegation(credentials)?;
-            return Ok(Principal::new(record.user, record.rights, AccessTags::default()));
+            let principal = Principal::new(record.user, record.rights, AccessTags::default());
+            return Ok(principal.with_key(record.id));
         }
         self.resolve_delegation(record, credentials).await
     }
@@ -181,7 +182,7 @@ impl MultiUserAuth {
         };
         let tags = credentials.tags.as_deref().map(AccessTag::parse_json).transpose()?;
         let tags = tags.unwrap_or_default();
-        Ok(Principal::new(user, key.rights, tags).into_delegated())
+        Ok(Principal::new(user, key.rights, tags).with_key(key.id).into_delegated())
     }
 
     /// Runs a query against the account database on the blocking pool of tokio.

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use super::{AccessTags, Right, Rights};
+use super::{AccessTags, KeyId, Right, Rights};
 
 /// User name, which is also the name of the user's folder.
 ///
@@ -58,17 +58,28 @@ pub struct Principal {
     tags: AccessTags,
     sees_everything: bool,
     is_delegated: bool,
+    key: Option<KeyId>,
 }
 
 impl Principal {
     /// Creates a principal. Callers must have verified a credential.
     pub(super) fn new(user: UserId, rights: Rights, tags: AccessTags) -> Self {
-        Self { user, rights, tags, sees_everything: false, is_delegated: false }
+        Self { user, rights, tags, sees_everything: false, is_delegated: false, key: None }
     }
 
     /// Marks the principal as authenticated through a delegating key.
     pub(super) fn into_delegated(self) -> Self {
         Self { is_delegated: true, ..self }
+    }
+
+    /// Records the API key that authenticated the principal.
+    pub(super) fn with_key(self, key: KeyId) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
+    /// Returns the API key that authenticated the principal; `None` for tokens and the local user.
+    pub fn key(&self) -> Option<&KeyId> {
+        self.key.as_ref()
     }
 
     /// Returns true if a delegating key names this user: a service that acts for many users.

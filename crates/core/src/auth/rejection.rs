@@ -76,6 +76,25 @@ pub enum AuthRejection {
 }
 
 impl AuthRejection {
+    /// Returns the machine-readable reason in the audit log and in the log line of a failed login.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Malformed(_) => "malformed",
+            Self::InvalidUserId(_) => "invalid_user_id",
+            Self::InvalidTags(_) => "invalid_tags",
+            Self::Invalid => "invalid",
+            Self::Expired => "expired",
+            Self::NotYetValid => "not_yet_valid",
+            Self::WrongAudience => "wrong_audience",
+            Self::NoUser => "no_user",
+            Self::NotDelegating(_) => "not_delegating",
+            Self::UnknownUser(_) => "unknown_user",
+            Self::TooManyAttempts { .. } => "too_many_attempts",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
     /// Returns true if the rejection counts towards the throttling of its address.
     pub(super) fn counts_as_failure(&self) -> bool {
         match self {

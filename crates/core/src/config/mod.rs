@@ -3,6 +3,7 @@
 //! The command line takes precedence over the settings file, and the file over the defaults. Only
 //! this module reads the environment.
 
+mod audit;
 mod auth;
 mod collections;
 mod dsn;
@@ -27,6 +28,7 @@ mod telemetry;
 mod tls;
 mod tools;
 
+pub use audit::Audit;
 pub use auth::{Auth, AuthMode, Jwt, JwtAlgorithm, KeySource, LocalAccess, ResourceUrl};
 pub use collections::{Chunking, Collection, EmbeddingOptions, Folder};
 pub use dsn::DsnParts;

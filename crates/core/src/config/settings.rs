@@ -9,8 +9,8 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Auth, AuthMode, Collection, Embeddings, Import, Limits, ListenAddress, Log, Mcp, Profile,
-    ProfileName, Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
+    Audit, Auth, AuthMode, Collection, Embeddings, Import, Limits, ListenAddress, Log, Mcp,
+    Profile, ProfileName, Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
 };
 
 /// All settings: one field for each section of the file.
@@ -35,6 +35,8 @@ pub struct Settings {
     pub sessions: Sessions,
     /// Logging.
     pub log: Log,
+    /// Audit log.
+    pub audit: Audit,
     /// Export of telemetry.
     pub telemetry: Telemetry,
     /// Embedding provider.

@@ -19,6 +19,8 @@ pub enum Database {
     Embeddings,
     /// Users and their API keys. Belongs to no library.
     Server,
+    /// Calls, failed logins and administrative commands. Belongs to no library.
+    Audit,
 }
 
 impl Database {
@@ -39,6 +41,7 @@ impl Database {
             Self::Collection => "collection.db",
             Self::Embeddings => "embeddings.db",
             Self::Server => "server.db",
+            Self::Audit => "audit.db",
         }
     }
 
@@ -75,6 +78,7 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/server/0001_accounts.sql"),
                 include_str!("../../../../schemas/sqlite/server/0002_collections.sql"),
             ],
+            Self::Audit => &[include_str!("../../../../schemas/sqlite/audit/0001_entries.sql")],
         }
     }
 }

@@ -390,6 +390,7 @@ mod tests {
             Database::Collection,
             Database::Embeddings,
             Database::Server,
+            Database::Audit,
         ]) {
             let store = Store::new(database, folder.path());
             assert_eq!(store.check_integrity().unwrap().problems, []);

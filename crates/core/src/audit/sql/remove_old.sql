@@ -1,0 +1,2 @@
+-- Removes the entries before :before.
+DELETE FROM entry WHERE at < :before;
