@@ -20,26 +20,21 @@ use std::{
 use actix_web::{App, HttpResponse, HttpServer, web};
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use futures_util::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, json, value::RawValue};
-use tokio::sync::watch;
 use vademecum::{
     actors::{LibraryConfig, UserRegistry},
     registry,
     transport::{ConnectionCount, ServerState, serve, serve_stdio},
 };
-use vademecum_benches::{ClientConnection, HttpClient, Process, WebSocketClient};
+use vademecum_benches::{
+    CannedTool, ClientConnection, HttpClient, Process, WebSocketClient, call_message,
+};
 use vademecum_core::{
-    auth::{Authenticator, Principal, Right, local_principal},
+    auth::{Authenticator, local_principal},
     config,
     telemetry::Monitor,
 };
-use vademecum_mcp::{
-    CallToolResult, Completion, CompletionRequest, Failure, GetPromptResult, Outbound, Peer,
-    Prompt, PromptArguments, ProtocolSessions, RequestContext, Resource, ResourceContents,
-    ResourceTemplate, Scope, ServerHandler, Service, ServiceOptions, SessionId, ToolCatalog,
-    ToolEffect, ToolEntry, ToolSchemas, Toolset,
-};
+use vademecum_mcp::{Outbound, Peer, ProtocolSessions, Scope, Service, ServiceOptions, SessionId};
 
 /// Number of requests per measurement.
 const REQUESTS: usize = 20_000;
@@ -70,125 +65,13 @@ fn main() -> Result<()> {
     }
 }
 
-/// Returns the request to measure.
-fn call_message() -> String {
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-        "name": "canned", "arguments": { "query": "when does rye bread rise", "limit": 10,
-            "sources": ["notes", "media"], "filters": { "media": { "media_types": ["pdf"] } } },
-    }})
-    .to_string()
-}
-
-/// Returns the result: ten hits of a search.
-fn canned_result() -> String {
-    let hits: Vec<Value> = (0..10)
-        .map(|number| {
-            json!({
-                "id": format!("{number}"), "source": "notes", "title": "Rye bread",
-                "snippet": "It rises for as long as it takes; on a cold day that is longer.",
-                "uri": format!("notes://{number}"), "score": 0.5, "score_type": "fts",
-                "last_modified": "2026-01-01T00:00:00Z",
-            })
-        })
-        .collect();
-    json!({ "results": hits, "has_more": false, "next_offset": null }).to_string()
-}
-
-/// A tool that answers from memory.
-struct CannedTool {
-    catalog: ToolCatalog,
-    answer: String,
-}
-
-impl CannedTool {
-    fn new() -> Self {
-        let input = json!({ "type": "object", "properties": {} });
-        let entry = ToolEntry {
-            name: "canned",
-            title: "Canned",
-            description: "Answers from memory.",
-            toolset: Toolset::Knowledge,
-            right: Right::Read,
-            effect: ToolEffect::Reads,
-            schemas: ToolSchemas { input, output: None },
-        };
-        Self { catalog: ToolCatalog::new(vec![entry]), answer: canned_result() }
-    }
-}
-
-impl ServerHandler for CannedTool {
-    fn tools(&self) -> &ToolCatalog {
-        &self.catalog
-    }
-
-    fn call_tool<'a>(
-        &'a self,
-        _: &'a str,
-        arguments: &'a RawValue,
-        _: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>> {
-        async move {
-            let _read: Value = serde_json::from_str(arguments.get())
-                .map_err(|error| Failure::invalid_params(error.to_string()))?;
-            Ok(CallToolResult::from_json(self.answer.clone(), None))
-        }
-        .boxed_local()
-    }
-
-    fn list_resources(&self, _: &Principal) -> Vec<Resource> {
-        Vec::new()
-    }
-
-    fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        Vec::new()
-    }
-
-    fn read_resource<'a>(
-        &'a self,
-        uri: &'a str,
-        _: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<ResourceContents, Failure>> {
-        std::future::ready(Err(Failure::resource_not_found(uri))).boxed_local()
-    }
-
-    fn list_prompts<'a>(
-        &'a self,
-        _: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<Vec<Prompt>, Failure>> {
-        std::future::ready(Ok(Vec::new())).boxed_local()
-    }
-
-    fn get_prompt<'a>(
-        &'a self,
-        name: &'a str,
-        _: &'a PromptArguments,
-        _: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<GetPromptResult, Failure>> {
-        std::future::ready(Err(Failure::invalid_params(name))).boxed_local()
-    }
-
-    fn complete_argument<'a>(
-        &'a self,
-        _: &'a CompletionRequest,
-        _: &'a RequestContext,
-    ) -> LocalBoxFuture<'a, Result<Completion, Failure>> {
-        std::future::ready(Ok(Completion::default())).boxed_local()
-    }
-
-    fn subscribe_changes(&self, _: &Principal) -> watch::Receiver<u64> {
-        watch::Sender::new(0).subscribe()
-    }
-
-    fn forget_scope(&self, _: &Principal, _: &Scope) {}
-}
-
 fn non_zero(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn canned_service() -> Service {
     let sessions = ProtocolSessions::new(Duration::from_hours(1), non_zero(1_000_000));
-    Service::new(Arc::new(CannedTool::new()), Arc::new(sessions), ServiceOptions::default())
+    Service::new(Arc::new(CannedTool::default()), Arc::new(sessions), ServiceOptions::default())
 }
 
 /// Serves until killed. Prints the address.
@@ -398,6 +281,7 @@ fn measure_sessions() -> Result<()> {
             name_style: None,
             headers: None,
             call_permits: None,
+            connection: None,
         };
         let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": { "sampling": {}, "roots": {} },

@@ -19,6 +19,7 @@ use crate::{
     transport::{self, ConnectionCount, Listener, ServerState},
 };
 use vademecum_core::{
+    audit::AuditLog,
     auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, local_principal},
     config::{AuthMode, ConfigError, Import, Settings, ToolNames, Tools},
     telemetry::{ExporterError, Metrics, MetricsError, Monitor, SpanExporter},
@@ -183,7 +184,8 @@ impl App {
             RateLimits::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
         let exporter =
             settings.telemetry.otlp_endpoint.as_ref().map(SpanExporter::start).transpose()?;
-        let observer = RequestObserver { metrics, exporter };
+        let audit = AuditLog::new(&settings.audit, &folder);
+        let observer = RequestObserver { metrics, exporter, audit };
         let service =
             Service::new(Arc::new(toolbox), Arc::new(sessions), protocol_options(&settings.tools))
                 .with_rates(rates)
@@ -258,6 +260,7 @@ impl App {
             name_style: None,
             headers: None,
             call_permits: None,
+            connection: None,
         };
         self.service.handle(&peer, message, &Outbound::default()).await.message
     }
@@ -299,9 +302,15 @@ impl App {
         Ok(served?)
     }
 
+    /// Returns the audit log.
+    pub fn audit_log(&self) -> &AuditLog {
+        self.service.audit_log()
+    }
+
     /// Closes the databases. After a timeout the rest is left open; interrupted writes are rolled
-    /// back on the next start, as after a crash.
+    /// back on the next start, as after a crash. Writes the queued entries of the audit log.
     async fn close_libraries(&self) {
+        self.audit_log().flush();
         let registry = Arc::clone(&self.user_registry);
         let closed = tokio::task::spawn_blocking(move || registry.close_all());
         if !matches!(tokio::time::timeout(CLOSE_TIMEOUT, closed).await, Ok(Ok(()))) {

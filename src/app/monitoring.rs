@@ -35,6 +35,7 @@ pub(super) fn metric_labels(tools: &[RegisteredTool]) -> MetricLabels {
 pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredComponents) -> Monitor {
     let MonitoredComponents { registry, service, connections, databases, catalogue } = watched;
     let (folder, exporter) = (catalogue.data_folder().to_owned(), observer.exporter.clone());
+    let audit = observer.audit.clone();
     Monitor::new(observer.metrics.clone())
         .with_gauges(move || {
             [activity_gauges(&service, &connections), registry.read_gauges(), databases.gauges()]
@@ -43,6 +44,7 @@ pub(super) fn build_monitor(observer: &RequestObserver, watched: MonitoredCompon
         .with_gauges(move || {
             exporter.iter().map(vademecum_core::telemetry::SpanExporter::dropped_gauge).collect()
         })
+        .with_gauges(move || audit.lost_gauge().into_iter().collect())
         .with_readiness_check("storage", move || is_writable(&folder))
         .with_readiness_check("accounts", move || catalogue.list_records().is_ok())
 }

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use super::{
-    backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain, export,
-    get, import, key, mcp, output, profile, query, restore, schema, search, serve, sources, user,
+    audit, backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain,
+    export, get, import, key, mcp, output, profile, query, restore, schema, search, serve, sources,
+    user,
 };
 use vademecum_core::{config::child_program, telemetry};
 use vademecum_import::set_reader_program;
@@ -79,6 +80,8 @@ enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// Print the audit log: calls, failed logins and administrative commands
+    Audit(audit::Audit),
     /// Measure search quality on a judged collection
     Eval(eval::Eval),
     /// Parse files for the process that started this one
@@ -122,6 +125,7 @@ pub fn main() -> ExitCode {
             Command::Check(command) => command.run(&line.common).await,
             Command::User(command) => command.run(&line.common),
             Command::Key(command) => command.run(&line.common),
+            Command::Audit(command) => command.run(&line.common),
             Command::Eval(command) => command.run(&line.common).await,
             Command::Reader => Ok(run_reader()),
         }

@@ -8,9 +8,11 @@ use secrecy::ExposeSecret as _;
 use vademecum_kit::model::Timestamp;
 
 use super::{
+    audit::record_command,
     common::CommonOptions,
     output::{print_error, print_line},
 };
+use crate::app::App;
 use vademecum_core::auth::{Accounts, KeyId, KeyRecord, KeyRequest, Right, UserId};
 
 /// Create, list and revoke API keys
@@ -52,12 +54,17 @@ pub(super) struct CreateKey {
 
 impl KeyCommand {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
-        let accounts = common.create_app()?.accounts()?;
+        let app = common.create_app()?;
+        let accounts = app.accounts()?;
         match self {
-            Self::Create(create) => create.run(&accounts, common)?,
+            Self::Create(create) => create.run(&app, &accounts, common)?,
             Self::List => accounts.list_keys()?.iter().for_each(|key| print_line(&format_key(key))),
             Self::Revoke { id } => {
-                accounts.revoke_key(&id)?;
+                let keys = accounts.list_keys()?;
+                let user = keys.iter().find(|key| key.id == id).map(|key| &key.user);
+                let revoked = accounts.revoke_key(&id);
+                record_command(&app, "key.revoke", user, Some(&id), revoked.is_ok());
+                revoked?;
                 print_line(&format!("revoked {id}"));
             }
         }
@@ -66,7 +73,7 @@ impl KeyCommand {
 }
 
 impl CreateKey {
-    fn run(self, accounts: &Accounts, common: &CommonOptions) -> Result<()> {
+    fn run(self, app: &App, accounts: &Accounts, common: &CommonOptions) -> Result<()> {
         let user =
             common.user.as_deref().context("a key needs a user; name one with --user NAME")?;
         let user: UserId = user.parse()?;
@@ -77,7 +84,10 @@ impl CreateKey {
             delegating: self.delegating,
             expires_at: self.expires.map(expiry_from_now).transpose()?,
         };
-        let (id, key) = accounts.create_key(&request)?;
+        let created = accounts.create_key(&request);
+        let id = created.as_ref().ok().map(|(id, _)| id);
+        record_command(app, "key.create", Some(&request.user), id, created.is_ok());
+        let (id, key) = created?;
         print_error(&format!("key {id} of {}; it is shown only once:", request.user));
         print_line(key.expose_secret());
         Ok(())

@@ -1,5 +1,6 @@
 //! The command line. Each command is a file; a large command is a folder.
 
+mod audit;
 mod backup;
 mod bundle;
 mod check;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Subcommand;
 
-use super::{common::CommonOptions, output::print_line};
+use super::{audit::record_command, common::CommonOptions, output::print_line};
 use crate::services::text::format_count;
 use vademecum_core::auth::UserId;
 
@@ -27,10 +27,13 @@ pub(super) enum UserCommand {
 
 impl UserCommand {
     pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
-        let accounts = common.create_app()?.accounts()?;
+        let app = common.create_app()?;
+        let accounts = app.accounts()?;
         match self {
             Self::Add { name } => {
-                accounts.add_user(&name)?;
+                let added = accounts.add_user(&name);
+                record_command(&app, "user.add", Some(&name), None, added.is_ok());
+                added?;
                 print_line(&format!("added {name}"));
             }
             Self::List => {

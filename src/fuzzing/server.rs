@@ -79,6 +79,7 @@ impl FuzzedServer {
             name_style: None,
             headers: replica,
             call_permits: None,
+            connection: None,
         };
         let link = Outbound::default();
         let reply = self.runner.block_on(self.service.handle(&peer, text, &link));

@@ -52,7 +52,7 @@ impl Tool for DeepResearchSearch {
             vector_query: None,
         };
         let page = toolbox.search_session(call, call.scope.as_ref(), search).await?;
-        let replied = page_output(page, None);
+        let replied = page_output(call, page, None);
         let results = replied.output.results.into_iter().map(CompactHit::from).collect();
         // The deep-research contract requires the text to be the same JSON.
         Ok(ToolOutput { output: SearchOutput { results }, text: None, meta: replied.meta })

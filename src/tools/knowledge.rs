@@ -103,7 +103,7 @@ impl Tool for KnowledgeSearch {
             Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
         };
         let shape = self.shape.or(call.defaults.shape).unwrap_or_default();
-        let replied = page_output(page, session);
+        let replied = page_output(call, page, session);
         Ok(match shape {
             Shape::Full => {
                 let told = replied.with_text(toolbox, call, &self.query).await?;

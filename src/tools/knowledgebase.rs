@@ -148,6 +148,7 @@ impl Tool for SearchKnowledgebase {
             search_collections(opened, &asked, vector, &wanted, top, deadline)
         });
         let results = found.await?;
+        call.items.record(results.iter().map(|chunk| &chunk.chunk_id));
         let text = toolbox.text(|| render_results(&query, &filter, &results));
         let output = SearchKnowledgebaseOutput {
             results: Some(results),

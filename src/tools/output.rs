@@ -154,12 +154,14 @@ impl<R> SearchResponse<R> {
     }
 }
 
-/// Converts a page to a tool output. Its notes are part of the output, for the model, and of
+/// Converts a page to a tool output and records its items for the audit log. Its notes are part of the output, for the model, and of
 /// `_meta`, for the client.
 pub(crate) fn page_output(
+    call: &RequestContext,
     page: SearchPage,
     session: Option<String>,
 ) -> ToolOutput<SearchResponse<Vec<Hit>>> {
+    call.items.record(page.hits.iter().map(|hit| &hit.uri));
     let about = PageNotes {
         already_shown: (page.skipped > 0 && !page.restarted).then_some(page.skipped),
         failed_sources: page.failed,

@@ -91,6 +91,7 @@ pub(crate) async fn prompt_messages(
 ) -> Result<GetPromptResult, Failure> {
     let stored = stored_prompts(toolbox, call).await?;
     if let Some(prompt) = stored.iter().find(|prompt| prompt.name == name) {
+        call.items.record([format_args!("prompt:{name}")]);
         return fill_prompt(prompt, arguments);
     }
     let Some(own) = BUILT_IN_PROMPTS.iter().find(|own| own.name == name) else {

@@ -89,7 +89,7 @@ impl Tool for KnowledgeRelated {
         page.hits.truncate(limit);
         page.next_offset = None;
         let title = format!("like {uri}");
-        page_output(page, None).with_text(toolbox, call, &title).await
+        page_output(call, page, None).with_text(toolbox, call, &title).await
     }
 }
 

@@ -53,7 +53,7 @@ async fn search_source(
         vector_query: None,
     };
     let page = toolbox.search_session(call, call.scope.as_ref(), search).await?;
-    page_output(page, None).with_text(toolbox, call, &query).await
+    page_output(call, page, None).with_text(toolbox, call, &query).await
 }
 
 /// Defines the search tool of one source: its name, title and description, the documentation and

@@ -254,12 +254,15 @@ impl ToolRegistry {
         scope: Option<&Scope>,
         read: actors::ReadRequest,
     ) -> Result<Item, CallError> {
-        if read.source == SourceName::Collections {
-            return documents::read_document(self, call, read).await;
-        }
-        let session = self.registry.open_session(&call.principal, scope)?;
-        let read = WithContext { request: read, context: CallContext::from_request(call) };
-        session.send(read).await.unwrap_or(Err(CallError::Unavailable))
+        let item = if read.source == SourceName::Collections {
+            documents::read_document(self, call, read).await?
+        } else {
+            let session = self.registry.open_session(&call.principal, scope)?;
+            let read = WithContext { request: read, context: CallContext::from_request(call) };
+            session.send(read).await.unwrap_or(Err(CallError::Unavailable))?
+        };
+        call.items.record([&item.meta.uri]);
+        Ok(item)
     }
 
     /// Reads an item and converts it to a tool output.

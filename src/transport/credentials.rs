@@ -18,7 +18,8 @@ use serde::Deserialize;
 
 use super::ServerState;
 use vademecum_core::{
-    auth::{AuthRejection, CallerAccount, Credentials, Principal, Right},
+    audit::{AuditEntry, AuditOutcome},
+    auth::{AuthRejection, CallerAccount, Credentials, KeyId, Principal, Right},
     config::Auth,
 };
 use vademecum_mcp::{ReplyStatus, Service};
@@ -40,12 +41,18 @@ const TOKEN_SUBPROTOCOL_PREFIX: &str = "bearer.";
 pub(crate) struct AuthenticatedCaller {
     principal: Principal,
     credentials: Credentials,
+    address: Option<IpAddr>,
 }
 
 impl AuthenticatedCaller {
     /// Returns the principal.
     pub(crate) fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// Returns the address of the client.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.address
     }
 
     /// Authenticates the credentials again, for connections that may outlive them. Fails if they
@@ -71,7 +78,7 @@ pub(crate) async fn authenticate_request(
             Ok(next.call(request).await?.map_into_boxed_body())
         }
         Err(refusal) => {
-            tracing::info!(reason = %refusal, "authentication required");
+            record_rejection(&request, &server_state, &refusal);
             let answer = rejection_response(&refusal, &server_state.auth);
             Ok(request.into_response(answer).map_into_boxed_body())
         }
@@ -86,7 +93,34 @@ async fn authenticate_caller(
     let principal = server_state.authenticator.authenticate(&credentials).await?;
     // The address is dropped: failed logins of others from there must not lock out an authenticated
     // caller.
-    Ok(AuthenticatedCaller { principal, credentials: Credentials { address: None, ..credentials } })
+    let address = credentials.address;
+    let credentials = Credentials { address: None, ..credentials };
+    Ok(AuthenticatedCaller { principal, credentials, address })
+}
+
+/// Records a failed login in the log and in the audit log. A request without any credential is how
+/// clients discover that one is required, so it is not a failed login.
+fn record_rejection(
+    request: &ServiceRequest,
+    server_state: &ServerState,
+    rejection: &AuthRejection,
+) {
+    let reason = rejection.code();
+    if matches!(rejection, AuthRejection::Missing | AuthRejection::Unavailable) {
+        tracing::info!(reason, "authentication required");
+        return;
+    }
+    let address = request_address(request, &server_state.auth);
+    // docs/audit.md promises this line to programs that block addresses.
+    let shown = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
+    tracing::warn!(address = %shown, reason, "login failed");
+    let token = read_token(request, &server_state.auth).ok().flatten();
+    server_state.service.audit_log().record(AuditEntry {
+        key: token.as_ref().and_then(KeyId::of_token),
+        address,
+        reason: Some(reason),
+        ..AuditEntry::new("login", "http", AuditOutcome::Denied)
+    });
 }
 
 /// Reads the credentials of a request.
@@ -106,8 +140,7 @@ fn read_credentials(
     } else {
         None
     };
-    let address =
-        request.peer_addr().map(|peer| client_address(peer.ip(), headers, &server_state.auth));
+    let address = request_address(request, &server_state.auth);
     Ok(Credentials { token, user, tags, address, account })
 }
 
@@ -178,6 +211,11 @@ fn query_token(request: &ServiceRequest, settings: &Auth) -> Result<Option<Strin
         )),
         token => Ok(token),
     }
+}
+
+/// Returns the address of the client that sent a request.
+fn request_address(request: &ServiceRequest, settings: &Auth) -> Option<IpAddr> {
+    request.peer_addr().map(|peer| client_address(peer.ip(), request.headers(), settings))
 }
 
 /// Returns the client's address: the last forwarded address that is not a trusted proxy.

@@ -29,7 +29,7 @@ pub(crate) async fn post_message(
     let Ok(text) = String::from_utf8(body.into()) else {
         return error_response(StatusCode::BAD_REQUEST, "the body is not UTF-8");
     };
-    let peer = match read_peer(&request) {
+    let peer = match read_peer(&request, "http") {
         Ok(peer) => peer,
         Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
     };
@@ -124,7 +124,7 @@ pub(crate) async fn open_stream(
     request: HttpRequest,
     server_state: web::Data<ServerState>,
 ) -> HttpResponse {
-    let peer = match read_peer(&request) {
+    let peer = match read_peer(&request, "http") {
         Ok(peer) => peer,
         Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
     };
@@ -183,7 +183,7 @@ pub(crate) async fn delete_session(
     request: HttpRequest,
     server_state: web::Data<ServerState>,
 ) -> HttpResponse {
-    let peer = match read_peer(&request) {
+    let peer = match read_peer(&request, "http") {
         Ok(peer) => peer,
         Err(problem) => return error_response(StatusCode::BAD_REQUEST, &problem),
     };

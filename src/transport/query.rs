@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::credentials::AuthenticatedCaller;
 use vademecum_core::telemetry::TraceContext;
-use vademecum_mcp::{MessageHeaders, NameStyle, Peer, RequestDefaults, SessionId};
+use vademecum_mcp::{MessageHeaders, NameStyle, Peer, PeerConnection, RequestDefaults, SessionId};
 
 /// Header with the session id.
 pub(crate) const SESSION_HEADER: &str = "mcp-session-id";
@@ -18,8 +18,9 @@ struct QueryParams {
     session: Option<String>,
 }
 
-/// Reads the peer from query string, headers and authentication.
-pub(crate) fn read_peer(request: &HttpRequest) -> Result<Peer, String> {
+/// Reads the peer from query string, headers and authentication. `transport` is its name in the
+/// audit log.
+pub(crate) fn read_peer(request: &HttpRequest, transport: &'static str) -> Result<Peer, String> {
     let address = web::Query::<QueryParams>::from_query(request.query_string())
         .map_err(|error| format!("invalid query string: {error}"))?
         .into_inner();
@@ -48,9 +49,8 @@ pub(crate) fn read_peer(request: &HttpRequest) -> Result<Peer, String> {
     let admitted = request
         .extensions()
         .get::<AuthenticatedCaller>()
-        .map(AuthenticatedCaller::principal)
-        .cloned();
-    let principal = admitted.ok_or("the request is not authenticated")?;
+        .map(|caller| (caller.principal().clone(), caller.address()));
+    let (principal, address) = admitted.ok_or("the request is not authenticated")?;
     let replica = Some(read_headers(request));
     Ok(Peer {
         principal,
@@ -59,6 +59,7 @@ pub(crate) fn read_peer(request: &HttpRequest) -> Result<Peer, String> {
         name_style: names,
         headers: replica,
         call_permits: None,
+        connection: Some(PeerConnection { transport, address }),
     })
 }
 

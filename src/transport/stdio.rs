@@ -12,7 +12,7 @@ use tokio::{io::AsyncWriteExt, sync::mpsc};
 
 use super::{ServerState, connection_loop::ConnectionLoop, shutdown::ShutdownSignal};
 use vademecum_core::auth::Principal;
-use vademecum_mcp::{Peer, RequestDefaults, Service};
+use vademecum_mcp::{Peer, PeerConnection, RequestDefaults, Service};
 
 /// Time for the client to read the last replies after pending calls were cancelled.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -30,6 +30,7 @@ pub async fn serve_stdio(server_state: &ServerState, principal: Principal) -> io
         name_style: names,
         headers: replica,
         call_permits: turns,
+        connection: Some(PeerConnection { transport: "stdio", address: None }),
     };
     let Some((mut talk, out)) = ConnectionLoop::start(server_state, peer) else { return Ok(()) };
     let grace = server_state.server.grace_period();

@@ -35,7 +35,7 @@ pub(crate) async fn open_websocket(
     if names.peek().is_some() && !names.any(|name| name == SUBPROTOCOL) {
         return Err(actix_web::error::ErrorBadRequest("unsupported subprotocol; expected `mcp`"));
     }
-    let peer = read_peer(&request).map_err(actix_web::error::ErrorBadRequest)?;
+    let peer = read_peer(&request, "websocket").map_err(actix_web::error::ErrorBadRequest)?;
     let admitted = request.extensions().get::<AuthenticatedCaller>().cloned();
     let admitted = admitted
         .ok_or_else(|| actix_web::error::ErrorUnauthorized("the request is not authenticated"))?;

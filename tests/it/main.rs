@@ -11,6 +11,7 @@ mod support;
 
 mod architecture;
 mod argument_coercion;
+mod audit;
 mod awkward_input;
 mod backup;
 mod bundle;

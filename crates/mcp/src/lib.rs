@@ -5,6 +5,7 @@
 //! then `methods`; differences between protocol revisions are confined to `revision`.
 
 mod admission;
+mod audit_trail;
 mod capability;
 mod catalog;
 mod client;
@@ -37,6 +38,7 @@ mod subscription;
 mod suggestion;
 
 pub use admission::{AdmissionLimits, ConnectionPermit, MessageCost};
+pub use audit_trail::{ItemTrail, PeerConnection};
 pub use capability::ClientCapabilities;
 pub use catalog::{
     DisableToolError, NameStyle, ToolCatalog, ToolEffect, ToolEntry, ToolListing, ToolSchemas,

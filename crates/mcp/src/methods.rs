@@ -259,6 +259,7 @@ impl Service {
     ) -> Result<MethodResult, Failure> {
         let ResourceParams { uri } = parse_params(params)?;
         let call = self.request_context(context, params, "resources/read", &uri)?;
+        call.items.record([&uri]);
         let contents =
             self.handler.read_resource(&uri, &call).await.map_err(|failure| match failure.kind {
                 FailureKind::ResourceNotFound => {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use vademecum_kit::model::CancelFlag;
 
 use super::{
-    ClientCapabilities, Failure, InputRequired, LogLevel, Outbound, ProgressReporter,
+    ClientCapabilities, Failure, InputRequired, ItemTrail, LogLevel, Outbound, ProgressReporter,
     RequestDefaults, Scope, jsonrpc, session_channel::SessionChannel,
 };
 use vademecum_core::auth::Principal;
@@ -26,6 +26,8 @@ pub struct RequestContext {
     pub input: Input,
     /// Capabilities that the client declared.
     pub capabilities: ClientCapabilities,
+    /// Items that the request shows or changes, for the audit log.
+    pub items: ItemTrail,
     pub(crate) client_channel: ClientChannel,
 }
 
@@ -67,11 +69,12 @@ impl RequestContext {
         }
     }
 
-    /// Returns a copy of this context for background work: it cannot be cancelled and sends no
-    /// messages to the client.
+    /// Returns a copy of this context for background work: it cannot be cancelled, sends no
+    /// messages to the client and is not audited.
     pub(crate) fn detached(&self) -> Self {
         Self {
             cancel: CancelFlag::default(),
+            items: ItemTrail::default(),
             client_channel: ClientChannel::default(),
             ..self.clone()
         }

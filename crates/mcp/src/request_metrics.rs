@@ -1,8 +1,10 @@
-//! Observability of requests: metrics, one log line and one trace span per request. Arguments and
-//! results are never recorded.
+//! Observability of requests: metrics, one log line, one trace span and one audit entry per
+//! request. Arguments are recorded only in the audit log, if its settings ask for them; results
+//! never are.
 
 use std::{
-    cell::{Cell, OnceCell},
+    cell::{Cell, OnceCell, RefCell},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -11,9 +13,13 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 use tracing::{Instrument as _, Span, field::Empty};
 
-use super::{Outbound, Peer, Reply, ReplyStatus, Service, SessionId, jsonrpc::Request};
-use vademecum_core::telemetry::{
-    CallOutcome, CallTimer, FinishedRequest, Metrics, SpanExporter, TraceContext,
+use super::{
+    Client, FailureKind, ItemTrail, Outbound, Peer, Reply, ReplyStatus, Service, SessionId,
+    jsonrpc::Request,
+};
+use vademecum_core::{
+    audit::{AuditEntry, AuditLog, AuditOutcome},
+    telemetry::{CallOutcome, CallTimer, FinishedRequest, Metrics, SpanExporter, TraceContext},
 };
 
 /// Method names used as metric and log labels; all other methods are recorded as [`OTHER_METHOD`].
@@ -39,6 +45,21 @@ const METHOD_LABELS: [&str; 16] = [
 /// Label of unknown methods, because callers can invent any number of names.
 const OTHER_METHOD: &str = "other";
 
+/// Methods with an entry in the audit log: those that show or change a library.
+const AUDITED_METHODS: [&str; 8] = [
+    "tools/call",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+];
+
+/// Maximum length of the parameters in the audit log, in bytes.
+const MAX_AUDITED_ARGUMENT_BYTES: usize = 4 * 1_024;
+
 /// Receivers of request observations. The default records nothing.
 #[derive(Clone, Debug, Default)]
 pub struct RequestObserver {
@@ -46,6 +67,8 @@ pub struct RequestObserver {
     pub metrics: Metrics,
     /// Exports one span per request to an OpenTelemetry collector.
     pub exporter: Option<SpanExporter>,
+    /// Records who called.
+    pub audit: AuditLog,
 }
 
 impl RequestObserver {
@@ -64,6 +87,9 @@ pub(super) struct RequestMetrics<'a> {
     started_at: SystemTime,
     trace: Option<TraceContext>,
     span: Span,
+    /// Entry for the audit log; `None` if the request is not audited.
+    audit_entry: RefCell<Option<AuditEntry>>,
+    items: ItemTrail,
 }
 
 impl<'a> RequestMetrics<'a> {
@@ -72,6 +98,7 @@ impl<'a> RequestMetrics<'a> {
             .into_iter()
             .find(|known| *known == request.method)
             .unwrap_or(OTHER_METHOD);
+        let audit_entry = begin_audit(observer, peer, method, request.params);
         let in_header = || peer.headers.as_ref().and_then(|replica| replica.trace);
         let said = trace_from_meta(request.params).or_else(in_header);
         let trace = said.or_else(|| observer.exporter.as_ref().map(|_| TraceContext::new_root()));
@@ -91,6 +118,24 @@ impl<'a> RequestMetrics<'a> {
             started_at: SystemTime::now(),
             trace,
             span,
+            items: if audit_entry.is_some() {
+                ItemTrail::recording()
+            } else {
+                ItemTrail::default()
+            },
+            audit_entry: RefCell::new(audit_entry),
+        }
+    }
+
+    /// Returns the list of items that the request shows or changes.
+    pub(super) fn items(&self) -> &ItemTrail {
+        &self.items
+    }
+
+    /// Records the client program.
+    pub(super) fn record_client(&self, client: &Client) {
+        if let Some(entry) = &mut *self.audit_entry.borrow_mut() {
+            entry.client = Arc::clone(&client.name);
         }
     }
 
@@ -99,6 +144,9 @@ impl<'a> RequestMetrics<'a> {
         self.tool_timer
             .get_or_init(|| (tool, CallTimer::start(self.observer.metrics.tool_meter(tool))));
         self.span.record("tool", tool);
+        if let Some(entry) = &mut *self.audit_entry.borrow_mut() {
+            entry.tool = Some(tool);
+        }
     }
 
     /// Records that the reply is a tool error (`isError: true`).
@@ -107,8 +155,26 @@ impl<'a> RequestMetrics<'a> {
     }
 
     /// Records that the reply is a JSON-RPC error.
-    pub(super) fn record_failure(&self) {
+    pub(super) fn record_failure(&self, code: i32, kind: &FailureKind) {
         self.outcome.set(CallOutcome::Failed);
+        if let Some(entry) = &mut *self.audit_entry.borrow_mut() {
+            entry.code = Some(code);
+            entry.outcome = match kind {
+                FailureKind::Forbidden(_) => AuditOutcome::Denied,
+                FailureKind::TooMany(_) | FailureKind::Busy(_) => AuditOutcome::Limited,
+                FailureKind::ParseError
+                | FailureKind::InvalidRequest
+                | FailureKind::MethodNotFound
+                | FailureKind::InvalidParams
+                | FailureKind::InvalidMeta
+                | FailureKind::InternalError
+                | FailureKind::ResourceNotFound
+                | FailureKind::HeaderMismatch
+                | FailureKind::MissingCapability
+                | FailureKind::UnsupportedVersion
+                | FailureKind::InputRequired(_) => AuditOutcome::Error,
+            };
+        }
     }
 
     /// Records that processing finished with this reply.
@@ -127,13 +193,58 @@ impl<'a> RequestMetrics<'a> {
             | ReplyStatus::Busy(_) => CallOutcome::Failed,
         };
         self.outcome.set(outcome);
+        if let Some(entry) = &mut *self.audit_entry.borrow_mut() {
+            entry.bytes = reply.message.as_ref().map_or(0, String::len);
+        }
     }
+
+    /// Queues the entry for the audit log, if the request is audited.
+    fn finish_audit(&self, duration: Duration) {
+        let Some(mut entry) = self.audit_entry.take() else { return };
+        entry.items = self.items.take();
+        entry.duration = duration;
+        entry.outcome = match (self.outcome.get(), entry.outcome) {
+            (CallOutcome::Ok, _) => AuditOutcome::Ok,
+            (CallOutcome::Refused, _) => AuditOutcome::ToolError,
+            // The kind of failure is known if the reply is a JSON-RPC error.
+            (CallOutcome::Failed | CallOutcome::Late, AuditOutcome::Ok) => AuditOutcome::Error,
+            (CallOutcome::Failed | CallOutcome::Late, recorded) => recorded,
+            (CallOutcome::Cancelled, _) => AuditOutcome::Cancelled,
+        };
+        self.observer.audit.record(entry);
+    }
+}
+
+/// Returns the entry for a request that begins, if it is audited.
+fn begin_audit(
+    observer: &RequestObserver,
+    peer: &Peer,
+    method: &'static str,
+    params: Option<&RawValue>,
+) -> Option<AuditEntry> {
+    let connection = peer.connection.filter(|_| observer.audit.is_enabled())?;
+    if !AUDITED_METHODS.contains(&method) {
+        return None;
+    }
+    let arguments = params.filter(|_| observer.audit.records_arguments()).map(|params| {
+        let text = params.get();
+        let end = text.floor_char_boundary(MAX_AUDITED_ARGUMENT_BYTES);
+        text.get(..end).unwrap_or_default().to_owned()
+    });
+    Some(AuditEntry {
+        user: Some(peer.principal.user().clone()),
+        key: peer.principal.key().cloned(),
+        address: connection.address,
+        arguments,
+        ..AuditEntry::new(method, connection.transport, AuditOutcome::Ok)
+    })
 }
 
 impl Drop for RequestMetrics<'_> {
     fn drop(&mut self) {
         let outcome = self.outcome.get();
         let took = self.method_timer.elapsed();
+        self.finish_audit(took);
         self.method_timer.set_outcome(outcome);
         let tool = self.tool_timer.get_mut().map(|(tool, running)| {
             running.set_outcome(outcome);
@@ -164,6 +275,11 @@ impl Drop for RequestMetrics<'_> {
 }
 
 impl Service {
+    /// Returns the audit log.
+    pub fn audit_log(&self) -> &AuditLog {
+        &self.observer.audit
+    }
+
     /// Sets the observer of requests.
     #[must_use]
     pub fn with_observer(mut self, observer: RequestObserver) -> Self {

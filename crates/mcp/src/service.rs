@@ -9,8 +9,8 @@ use tokio::sync::{Semaphore, watch};
 
 use super::{
     AdmissionLimits, Client, ClientCapabilities, ConnectionPermit, Failure, MessageCost,
-    MessageHeaders, NameStyle, Outbound, ProtocolSessions, ProtocolVersion, RateLimits, Reply,
-    ReplyStatus, RequestDefaults, Scope, ServerHandler, SessionId, Toolset,
+    MessageHeaders, NameStyle, Outbound, PeerConnection, ProtocolSessions, ProtocolVersion,
+    RateLimits, Reply, ReplyStatus, RequestDefaults, Scope, ServerHandler, SessionId, Toolset,
     admission::{AdmissionControl, CallPermit},
     jsonrpc::{self, Message, ParsedInput, Request},
     method_context::{CancelOnDrop, MethodContext},
@@ -51,6 +51,8 @@ pub struct Peer {
     pub headers: Option<MessageHeaders>,
     /// Limits concurrent calls on a persistent connection.
     pub call_permits: Option<Arc<Semaphore>>,
+    /// Connection of the peer; `None` for calls of the program itself, which are not audited.
+    pub connection: Option<PeerConnection>,
 }
 
 /// MCP protocol service for one [`ServerHandler`]. Cloning is cheap.
@@ -61,7 +63,7 @@ pub struct Service {
     pub(super) options: ServiceOptions,
     pub(super) state_signer: StateSigner,
     pub(super) rates: Arc<RateLimits>,
-    admission: Arc<AdmissionControl>,
+    pub(super) admission: Arc<AdmissionControl>,
     pub(super) observer: RequestObserver,
     shutdown: Arc<watch::Sender<bool>>,
 }
@@ -303,13 +305,10 @@ impl Service {
     ) -> Reply {
         let Request { id, method, params } = request;
         let fail = |(revision, failure): (ProtocolVersion, Failure)| {
-            observed.record_failure();
+            let code = revision.error_code(&failure.kind);
+            observed.record_failure(code, &failure.kind);
             Reply {
-                message: Some(jsonrpc::error_response(
-                    Some(id),
-                    revision.error_code(&failure.kind),
-                    &failure,
-                )),
+                message: Some(jsonrpc::error_response(Some(id), code, &failure)),
                 status: revision.reply_status(&failure.kind),
                 opened_session: None,
             }
@@ -339,6 +338,7 @@ impl Service {
         let Some(context) = self.build_context(peer, id, era, meta, link, observed) else {
             return Reply::no_session(Some(id));
         };
+        observed.record_client(&context.client);
         let revision = context.revision;
         let live = context.session_channel.clone();
         let work = self.run_admitted(context, &method, params);
@@ -555,6 +555,7 @@ mod tests {
             name_style: None,
             headers: None,
             call_permits: None,
+            connection: None,
         };
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let reply = service.handle(&peer, &message.to_string(), &Outbound::default()).await;

@@ -96,6 +96,7 @@ impl Tool for RagGetChunks {
             read_chunks(opened, chunk_ids, shown, deadline)
         });
         let mut output = read.await?;
+        call.items.record(output.chunks.iter().map(|chunk| &chunk.chunk_id));
         output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }

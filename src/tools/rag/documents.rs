@@ -90,6 +90,7 @@ impl Tool for RagGetDocs {
             read_documents(opened, doc_ids, shown, deadline)
         });
         let mut output = read.await?;
+        call.items.record(output.docs.iter().map(|document| &document.doc_id));
         output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }

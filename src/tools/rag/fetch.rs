@@ -159,6 +159,8 @@ impl Tool for RagFetchFromSource {
             left -= bytes;
             output.rows.push(row);
         }
+        let read = output.rows.iter().filter(|row| row.row.is_some());
+        call.items.record(read.map(|row| &row.doc_id));
         output.stats.ms = elapsed_ms(begun);
         Ok(output.into())
     }

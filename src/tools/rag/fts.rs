@@ -68,6 +68,6 @@ impl Tool for RagSearchFts {
                 shown.read_response(opened, &list, deadline)
             });
         let asked = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
-        Ok(response.await?.fail_if_all_failed()?.with_timing(asked, begun).into())
+        Ok(response.await?.fail_if_all_failed()?.finish(call, asked, begun).into())
     }
 }

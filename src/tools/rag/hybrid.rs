@@ -188,7 +188,7 @@ impl Tool for RagSearchHybrid {
                     .read_response(opened, &list, deadline)
             });
         let asked = self.k.unwrap_or_else(|| i64::try_from(DEFAULT_K).unwrap_or(0));
-        let mut response = found.await?.fail_if_all_failed()?.with_timing(asked, begun);
+        let mut response = found.await?.fail_if_all_failed()?.finish(call, asked, begun);
         response.stats.degraded = degraded;
         response.stats.mode = Some(match self.mode {
             HybridMode::Fuse => "fuse",

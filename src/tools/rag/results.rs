@@ -20,6 +20,7 @@ use crate::{
         retrieve::{self, ChunkHit, FailedCollection, HitList},
     },
 };
+use vademecum_mcp::RequestContext;
 
 /// Length of a snippet, in characters.
 const SNIPPET_CHARS: usize = 300;
@@ -206,8 +207,15 @@ impl ResultPage {
 }
 
 impl RagSearchResponse {
-    /// Sets the requested number of results and the duration.
-    pub(super) fn with_timing(mut self, k_requested: i64, begun: Instant) -> Self {
+    /// Records the chunks for the audit log, and sets the requested number of results and the
+    /// duration.
+    pub(super) fn finish(
+        mut self,
+        call: &RequestContext,
+        k_requested: i64,
+        begun: Instant,
+    ) -> Self {
+        call.items.record(self.results.iter().map(|chunk| &chunk.chunk_id));
         self.stats.k_requested = k_requested;
         self.stats.ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self

@@ -121,7 +121,7 @@ impl Tool for RagSearchVector {
             }
             error => error,
         })?;
-        Ok(response.with_timing(asked, begun).into())
+        Ok(response.finish(call, asked, begun).into())
     }
 }
 

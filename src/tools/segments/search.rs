@@ -321,6 +321,7 @@ async fn read_segments(
             SegmentCandidate::Chunk(found) => {
                 let passage = passages.remove(&(found.collection_index, found.key)).flatten();
                 let Some(passage) = passage else { continue };
+                call.items.record([passage.id()]);
                 segment_from_passage(passage)
             }
             SegmentCandidate::Item(hit) => match segment_from_hit(toolbox, call, *hit).await {

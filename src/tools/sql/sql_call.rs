@@ -17,7 +17,9 @@ pub(super) async fn connect_profile(
     profile: Option<&str>,
 ) -> Result<ProfileConnection, CallError> {
     let connecting = toolbox.databases().connect(&call.principal, profile);
-    run_until_cancelled(call, connecting).await
+    let connection = run_until_cancelled(call, connecting).await?;
+    call.items.record([format_args!("profile:{}", connection.profile().name())]);
+    Ok(connection)
 }
 
 /// Runs database work until it completes or the call is cancelled. Dropping the work also cancels

@@ -16,6 +16,7 @@ pub(super) async fn apply_change(
     let library = toolbox.registry().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
     let written = source.apply_change(change, toolbox.deadline(call)).await?;
+    call.items.record([&written.uri]);
     library.start_indexing();
     Ok(written.into())
 }

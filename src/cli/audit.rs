@@ -1,0 +1,136 @@
+//! `vademecum audit`, and the entries of administrative commands.
+
+use std::{process::ExitCode, time::Duration};
+
+use anyhow::{Context, Result};
+use vademecum_kit::model::Timestamp;
+
+use super::{
+    common::CommonOptions,
+    output::{print_error, print_line},
+};
+use crate::{
+    app::App,
+    services::text::{format_bytes, sanitize},
+};
+use vademecum_core::{
+    audit::{AuditEntry, AuditFilter, AuditOutcome, AuditRow, AuditStore},
+    auth::{KeyId, UserId},
+};
+
+/// Print the audit log: calls, failed logins and administrative commands
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  vademecum audit --since 7d
+  vademecum audit --user ada --tool knowledge.search
+  vademecum audit --tool login --since 2026-01-31
+  vademecum audit --json
+
+The columns are: time, user, key id, address or transport, client, tool or method,
+outcome, items shown or changed, size of the reply, duration. The newest entry is
+the last. With --user, only the entries of this user are printed.")]
+pub(super) struct Audit {
+    /// Print only calls of this tool or method, such as notes.get, resources/read or login
+    #[arg(long, value_name = "TOOL")]
+    tool: Option<String>,
+    /// Print only entries since this time: an age such as 12h or 7d, or a date
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
+    since: Option<Timestamp>,
+    /// Print all details as JSON, one entry a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Audit {
+    pub(super) fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let store = AuditStore::new(&common.load_settings()?.storage.data_folder()?);
+        let exists = store.path().exists();
+        if !exists {
+            print_error(&format!("no audit log yet: {} does not exist", store.path().display()));
+        }
+        let filter = AuditFilter { user: common.user.clone(), tool: self.tool, since: self.since };
+        if self.json {
+            let mut separator = "[";
+            if exists {
+                store.for_each(&filter, |row| {
+                    let json = serde_json::to_string(&row).unwrap_or_default();
+                    print_line(&format!("{separator}{}", sanitize(&json)));
+                    separator = ",";
+                })?;
+            }
+            print_line(if separator == "[" { "[]" } else { "]" });
+        } else if exists {
+            store.for_each(&filter, |row| print_line(&sanitize_columns(&format_row(&row))))?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Parses an age or a date.
+fn parse_since(text: &str) -> Result<Timestamp> {
+    match humantime::parse_duration(text) {
+        Ok(age) => time_before_now(age).context("is too long ago"),
+        Err(_) => Ok(Timestamp::parse(text)?),
+    }
+}
+
+fn time_before_now(age: Duration) -> Option<Timestamp> {
+    let now = Timestamp::now().as_unix_milliseconds() / 1_000.0;
+    Timestamp::from_unix_seconds(now - age.as_secs_f64())
+}
+
+/// Returns the columns of an entry.
+fn format_row(row: &AuditRow) -> [String; 10] {
+    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    let mut outcome = row.outcome.clone();
+    for detail in row.code.map(|code| code.to_string()).iter().chain(&row.reason) {
+        outcome = format!("{outcome} {detail}");
+    }
+    if row.count > 1 {
+        outcome = format!("{outcome} ×{}", row.count);
+    }
+    let shown = i64::try_from(row.items.len()).unwrap_or(i64::MAX);
+    let mut items = row.items.join(" ");
+    if row.item_count > shown {
+        items = format!("{items} +{}", row.item_count - shown);
+    }
+    if let Some(arguments) = &row.arguments {
+        items = format!("{items} {arguments}");
+    }
+    [
+        row.at.to_string(),
+        text(&row.user),
+        text(&row.key),
+        text(&row.address.clone().or_else(|| row.transport.clone())),
+        text(&row.client),
+        row.tool.clone().unwrap_or_else(|| row.method.clone()),
+        outcome,
+        if items.is_empty() { "-".to_owned() } else { items },
+        format_bytes(u64::try_from(row.bytes).unwrap_or(0)),
+        format!("{:.1} ms", row.ms),
+    ]
+}
+
+/// Joins the columns by tabs. Characters from elsewhere cannot control the terminal or add columns.
+fn sanitize_columns(columns: &[String]) -> String {
+    columns.iter().map(|column| sanitize(column)).collect::<Vec<_>>().join("\t")
+}
+
+/// Records an administrative command in the audit log.
+pub(super) fn record_command(
+    app: &App,
+    method: &'static str,
+    user: Option<&UserId>,
+    key: Option<&KeyId>,
+    succeeded: bool,
+) {
+    let outcome = if succeeded { AuditOutcome::Ok } else { AuditOutcome::Error };
+    app.audit_log().record(AuditEntry {
+        user: user.cloned(),
+        key: key.cloned(),
+        client: "vademecum".into(),
+        ..AuditEntry::new(method, "cli", outcome)
+    });
+    app.audit_log().flush();
+}
