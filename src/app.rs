@@ -101,6 +101,8 @@ fn call_capacity(settings: &Settings) -> AdmissionLimits {
         queue_timeout: limits.queue_timeout(),
         call_timeout: limits.call_timeout(),
         max_connections_per_user: count(settings.server.connections_per_user.get()),
+        max_subscriptions_per_session: count(limits.subscriptions_per_session.get()),
+        max_subscriptions_per_user: count(limits.subscriptions_per_user.get()),
     }
 }
 

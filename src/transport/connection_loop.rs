@@ -121,7 +121,7 @@ impl ConnectionLoop {
                 let place = self.subscription_slots.try_acquire_slot();
                 if place.is_none() {
                     if let Some(refusal) =
-                        Service::subscription_rejection(&message, MAX_SUBSCRIPTIONS)
+                        Service::subscription_rejection(&message, MAX_SUBSCRIPTIONS as usize)
                     {
                         self.send_message(refusal).await;
                     }

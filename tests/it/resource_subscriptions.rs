@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     EventStream, HttpClient, Library, McpClient, Server, StdioClient, WebSocketClient,
-    with_client_meta,
+    json_rpc_request, with_client_meta,
 };
 
 /// Reads messages that a server sends without a request.
@@ -193,6 +193,61 @@ fn shared_server_notifies_users_separately() {
     let server = library.serve_multi_user("");
     let session = |key: &str| server.client().with_bearer_token(key).initialize_session();
     assert_separate_notifications(&library, &session(&ada), &session(&eve));
+}
+
+#[test]
+fn session_subscriptions_are_limited_per_session_and_user() {
+    let library = numbered_documents(1);
+    let server = library
+        .serve_with_settings("[limits]\nsubscriptions_per_session = 3\nsubscriptions_per_user = 5");
+    let (one, other) = (server.open_session(), server.open_session());
+    for number in [1, 2, 3, 3, 1] {
+        assert_eq!(one.call_method("resources/subscribe", &uri_params(number)), json!({}));
+    }
+    let refusal = |session: &HttpClient<'_>, number| {
+        let request = json_rpc_request("resources/subscribe", &uri_params(number));
+        let response = session.send(&request);
+        assert_eq!(response.status, 429, "{response:?}");
+        response.json()["error"]["message"].as_str().unwrap().to_owned()
+    };
+    assert!(refusal(&one, 4).contains("a session has at most 3 subscriptions"));
+    for number in [1, 2] {
+        other.call_method("resources/subscribe", &uri_params(number));
+    }
+    assert!(refusal(&other, 3).contains("a user has at most 5 subscriptions"));
+    one.call_method("resources/unsubscribe", &uri_params(3));
+    other.call_method("resources/subscribe", &uri_params(3));
+    // The subscriptions of an ended session are free again.
+    assert_eq!(
+        server.request("DELETE", "/mcp").header("mcp-session-id", other.session_id()).send().status,
+        204
+    );
+    let third = server.open_session();
+    for number in [1, 2, 3] {
+        third.call_method("resources/subscribe", &uri_params(number));
+    }
+}
+
+#[test]
+fn listener_subscriptions_are_limited() {
+    let library = numbered_documents(1);
+    let server = library.serve_with_settings("[limits]\nsubscriptions_per_session = 3");
+    let request = with_client_meta(&listen_request("a", &[1, 2, 3, 4]));
+    let answer = server.open_websocket().exchange(&request);
+    let problem = answer["error"]["message"].as_str().unwrap();
+    assert!(problem.contains("a session has at most 3 subscriptions"), "{answer}");
+}
+
+#[test]
+fn other_users_limit_is_separate() {
+    let library = Library::new();
+    let (ada, eve) = (library.create_key("ada"), library.create_key("eve"));
+    let server = library.serve_multi_user("[limits]\nsubscriptions_per_user = 1");
+    let subscribe = |key: &str| {
+        let session = server.client().with_bearer_token(key).initialize_session();
+        session.send(&json_rpc_request("resources/subscribe", &uri_params(1))).status
+    };
+    assert_eq!([subscribe(&ada), subscribe(&ada), subscribe(&eve)], [200, 429, 200]);
 }
 
 /// Two users change a document that has the same URI for both; each is notified only of their own

@@ -7,11 +7,11 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use dashmap::DashMap;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
 use super::Failure;
 use vademecum_core::auth::UserId;
@@ -59,8 +59,12 @@ pub struct AdmissionLimits {
     pub queue_timeout: Duration,
     /// Maximum duration of a call, queueing included.
     pub call_timeout: Duration,
-    /// Maximum open connections and subscriptions per user.
+    /// Maximum open connections and subscription streams per user.
     pub max_connections_per_user: usize,
+    /// Maximum resources that one session or stream is subscribed to.
+    pub max_subscriptions_per_session: usize,
+    /// Maximum resources that all sessions and streams of a user are subscribed to.
+    pub max_subscriptions_per_user: usize,
 }
 
 impl Default for AdmissionLimits {
@@ -73,9 +77,19 @@ impl Default for AdmissionLimits {
             queue_timeout: Duration::from_secs(30),
             call_timeout: Duration::from_mins(2),
             max_connections_per_user: 1_024,
+            max_subscriptions_per_session: 100,
+            max_subscriptions_per_user: 1_000,
         }
     }
 }
+
+/// Pause after a check of subscribed resources, in multiples of its duration: subscriptions of one
+/// user take at most a tenth of a core.
+const CHECK_PAUSE_FACTOR: u32 = 9;
+/// Maximum duration of this pause.
+const MAX_CHECK_PAUSE: Duration = Duration::from_secs(30);
+/// Pause before another attempt if the user's queue of calls is full.
+const CHECK_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Semaphores and queue counters of the server and of each user.
 #[derive(Debug)]
@@ -91,6 +105,9 @@ struct UserSlots {
     running: Arc<Semaphore>,
     waiting: AtomicUsize,
     connections: Arc<Semaphore>,
+    subscriptions: Arc<Semaphore>,
+    /// Earliest time of the next check of subscribed resources.
+    next_check: Arc<Mutex<Instant>>,
 }
 
 /// Permission to run one call. Dropping it releases the permits.
@@ -103,11 +120,27 @@ pub(crate) struct CallPermit {
     _user_slots: Arc<UserSlots>,
 }
 
-/// Permission to keep a connection or subscription open. Dropping it releases the permit.
+/// Permission to keep a connection, stream or subscription open. Dropping it releases the permit.
 #[derive(Debug)]
 pub struct ConnectionPermit {
     _permit: OwnedSemaphorePermit,
     _user_slots: Arc<UserSlots>,
+}
+
+/// Permission to check the subscribed resources of one session. Dropping it starts the pause before
+/// the user's next check.
+#[derive(Debug)]
+pub(crate) struct CheckPermit {
+    begun: Instant,
+    next_check: OwnedMutexGuard<Instant>,
+    _call: CallPermit,
+}
+
+impl Drop for CheckPermit {
+    fn drop(&mut self) {
+        let pause = self.begun.elapsed() * CHECK_PAUSE_FACTOR;
+        *self.next_check = Instant::now() + pause.min(MAX_CHECK_PAUSE);
+    }
 }
 
 impl Default for AdmissionControl {
@@ -180,6 +213,38 @@ impl AdmissionControl {
         }
     }
 
+    /// Acquires a permit for one more subscribed resource. Fails when the user has reached the limit.
+    pub(crate) fn acquire_subscription_permit(
+        &self,
+        user: &UserId,
+    ) -> Result<ConnectionPermit, Failure> {
+        let known = self.user_slots(user);
+        let most = self.limits.max_subscriptions_per_user;
+        let permit = Arc::clone(&known.subscriptions).try_acquire_owned();
+        let permit = permit.map_err(|_| Failure::too_many_subscriptions("user", most))?;
+        Ok(ConnectionPermit { _permit: permit, _user_slots: known })
+    }
+
+    /// Returns the maximum number of resources that one session or stream is subscribed to.
+    pub(crate) fn max_subscriptions_per_session(&self) -> usize {
+        self.limits.max_subscriptions_per_session
+    }
+
+    /// Waits until subscribed resources of this user may be checked for changes. Checks of one user
+    /// run one after another, each as a call, with pauses that are proportional to their duration.
+    pub(crate) async fn acquire_check_permit(&self, user: &UserId) -> CheckPermit {
+        let next_check = Arc::clone(&self.user_slots(user).next_check).lock_owned().await;
+        if *next_check > Instant::now() {
+            tokio::time::sleep_until((*next_check).into()).await;
+        }
+        loop {
+            if let Ok(call) = self.acquire_call_permit(user, None).await {
+                return CheckPermit { begun: Instant::now(), next_check, _call: call };
+            }
+            tokio::time::sleep(CHECK_RETRY_INTERVAL).await;
+        }
+    }
+
     /// Removes users without calls or connections.
     pub(crate) fn remove_idle_users(&self) {
         // Every permit holds a reference to its user's entry.
@@ -236,6 +301,8 @@ impl UserSlots {
             running: turns(capacity.max_running_per_user),
             waiting: AtomicUsize::new(0),
             connections: turns(capacity.max_connections_per_user),
+            subscriptions: turns(capacity.max_subscriptions_per_user),
+            next_check: Arc::new(Mutex::new(Instant::now())),
         }
     }
 }
@@ -341,6 +408,36 @@ mod tests {
         assert!(admission.acquire_call_permit(&ada, None).now_or_never().is_some());
         drop(first);
         admission.acquire_call_permit(&ada, Some(&turns)).await.unwrap();
+    }
+
+    #[actix::test]
+    async fn checks_of_one_user_pause_in_proportion() {
+        let (ada, eve) = (user("ada"), user("eve"));
+        let admission = admission(AdmissionLimits::default());
+        let mut check = admission.acquire_check_permit(&ada).await;
+        assert_eq!(admission.running(), 1, "a check counts as a call");
+        assert!(admission.acquire_check_permit(&ada).now_or_never().is_none());
+        assert!(admission.acquire_check_permit(&eve).now_or_never().is_some());
+        // The check has taken two seconds.
+        check.begun -= Duration::from_secs(2);
+        drop(check);
+        assert_eq!(admission.running(), 0);
+        let wait = *admission.user_slots(&ada).next_check.lock().await - Instant::now();
+        assert!((17..=18).contains(&wait.as_secs()), "{wait:?}");
+        assert!(admission.acquire_check_permit(&ada).now_or_never().is_none());
+    }
+
+    #[actix::test]
+    async fn subscriptions_are_counted_per_user() {
+        let limits =
+            AdmissionLimits { max_subscriptions_per_user: 1, ..AdmissionLimits::default() };
+        let admission = admission(limits);
+        let held = admission.acquire_subscription_permit(&user("ada")).unwrap();
+        let refused = admission.acquire_subscription_permit(&user("ada")).unwrap_err();
+        assert!(refused.message.contains("at most 1 subscriptions"), "{refused:?}");
+        admission.acquire_subscription_permit(&user("eve")).unwrap();
+        drop(held);
+        admission.acquire_subscription_permit(&user("ada")).unwrap();
     }
 
     #[actix::test]

@@ -107,9 +107,9 @@ impl Failure {
         Self::new(FailureKind::TooMany(Duration::ZERO), message)
     }
 
-    /// Failure of a connection with too many subscriptions.
-    pub(crate) fn too_many_subscriptions(most: u32) -> Self {
-        let message = format!("a connection has at most {most} subscriptions: cancel one first");
+    /// Failure of a `owner`, such as a session, with too many subscriptions.
+    pub(crate) fn too_many_subscriptions(owner: &str, most: usize) -> Self {
+        let message = format!("a {owner} has at most {most} subscriptions: cancel one first");
         Self::new(FailureKind::TooMany(Duration::ZERO), message)
     }
 

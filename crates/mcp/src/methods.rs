@@ -16,7 +16,7 @@ use super::{
     service::Peer,
     session::HandshakeResult,
     signed_state::StateBinding,
-    subscription::{SubscriptionFilter, WatchedResources, spawn_watcher, updated_params},
+    subscription::{SubscriptionFilter, WatchedResources, updated_params},
 };
 use vademecum_core::auth::Right;
 
@@ -322,8 +322,8 @@ impl Service {
         let call = context.request_context(Input::default());
         // Watch for changes first, so that none is missed between reading the resource and watching
         // it.
-        spawn_watcher(live, std::sync::Arc::clone(&self.handler), call.detached());
-        live.watched_resources.watch_resource(&uri, &*self.handler, &call).await?;
+        self.spawn_watcher(live, call.detached());
+        live.watched_resources.watch_resource(&uri, self, &call).await?;
         Ok(MethodResult::empty())
     }
 
@@ -337,9 +337,11 @@ impl Service {
         let mut changes = self.handler.subscribe_changes(&context.peer.principal);
         let call = context.request_context(Input::default());
         let watched = WatchedResources::default();
+        let permit = self.admission.acquire_call_permit(call.principal.user(), None).await?;
         for uri in &wishes.resource_subscriptions {
-            watched.watch_resource(uri, &*self.handler, &call).await?;
+            watched.watch_resource(uri, self, &call).await?;
         }
+        drop(permit);
         let stream: Value = serde_json::from_str(context.id.get()).unwrap_or_default();
         let about = json!({ "io.modelcontextprotocol/subscriptionId": stream });
         let agreed = json!({ "notifications": wishes, "_meta": about });
@@ -350,8 +352,10 @@ impl Service {
             ));
         }
         let tell = async {
-            while changes.changed().await.is_ok() {
-                for uri in watched.take_changed(&*self.handler, &call).await {
+            while let Some(turn) = self.next_change(&mut changes, &call).await {
+                let changed = watched.take_changed(&*self.handler, &call).await;
+                drop(turn);
+                for uri in changed {
                     let mut news = updated_params(&uri);
                     if let Value::Object(fields) = &mut news {
                         fields.insert("_meta".to_owned(), about.clone());

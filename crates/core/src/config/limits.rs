@@ -30,6 +30,10 @@ pub struct Limits {
     pub requests_per_minute: u32,
     /// Maximum number of calls of one tool by one user in a minute; 0 is unlimited.
     pub calls_per_tool_per_minute: u32,
+    /// Maximum number of resources that one session or stream is subscribed to.
+    pub subscriptions_per_session: NonZeroU32,
+    /// Maximum number of resources that all sessions and streams of one user are subscribed to.
+    pub subscriptions_per_user: NonZeroU32,
 }
 
 impl Default for Limits {
@@ -45,6 +49,8 @@ impl Default for Limits {
             call_ms: NonZeroU32::MIN.saturating_add(119_999),
             requests_per_minute: 6_000,
             calls_per_tool_per_minute: 3_000,
+            subscriptions_per_session: NonZeroU32::MIN.saturating_add(99),
+            subscriptions_per_user: NonZeroU32::MIN.saturating_add(999),
         }
     }
 }
