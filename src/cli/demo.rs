@@ -63,6 +63,8 @@ impl Demo {
             Some(folder) => folder.clone(),
             None => temporary.path().to_owned(),
         };
+        // A log in a temporary folder would be removed before it could be read.
+        settings.audit.enabled &= settings.storage.data.is_some();
         settings.storage.data = Some(folder.clone());
         // The demo serves only the person who runs it, so authentication is off.
         settings.auth = Auth::default();
@@ -80,6 +82,7 @@ impl Demo {
         };
         search::print_results(&found);
         if self.once {
+            app.audit_log().flush();
             return Ok(ExitCode::SUCCESS);
         }
         print_connection_help(address, common.data.as_deref());

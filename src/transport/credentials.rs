@@ -16,7 +16,7 @@ use actix_web::{
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::ServerState;
+use super::{ServerState, websocket::WEBSOCKET_PATH};
 use vademecum_core::{
     audit::{AuditEntry, AuditOutcome},
     auth::{AuthRejection, CallerAccount, Credentials, KeyId, Principal, Right},
@@ -115,11 +115,12 @@ fn record_rejection(
     let shown = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
     tracing::warn!(address = %shown, reason, "login failed");
     let token = read_token(request, &server_state.auth).ok().flatten();
+    let transport = if request.path() == WEBSOCKET_PATH { "websocket" } else { "http" };
     server_state.service.audit_log().record(AuditEntry {
         key: token.as_ref().and_then(KeyId::of_token),
         address,
         reason: Some(reason),
-        ..AuditEntry::new("login", "http", AuditOutcome::Denied)
+        ..AuditEntry::new("login", transport, AuditOutcome::Denied)
     });
 }
 

@@ -185,7 +185,7 @@ fn configure_routes(app: &mut web::ServiceConfig) {
             .default_service(web::to(http::unsupported_method)),
     )
     .service(
-        web::resource("/mcp/ws")
+        web::resource(websocket::WEBSOCKET_PATH)
             .wrap(from_fn(credentials::authenticate_request))
             .route(web::get().to(websocket::open_websocket)),
     )

@@ -140,10 +140,16 @@ fn failed_login_is_audited_and_logged_with_address() {
     let altered = format!("{begin}{}", if last == "A" { "B" } else { "A" });
     let client = server.client().with_header("x-forwarded-for", "203.0.113.9");
     assert_eq!(client.clone().with_bearer_token(&altered).ping().status, 401);
+    let upgrade = server.request("GET", "/mcp/ws").upgrade().header("x-api-key", "unknown");
+    assert_eq!(upgrade.send().status, 401);
     // A client that sends no credential only asks which one is needed.
     assert_eq!(client.ping().status, 401);
-    let rows = wait_for_rows(&library, &["--tool", "login"], |rows| !rows.is_empty());
-    let login = only_row(&rows, "login");
+    let rows = wait_for_rows(&library, &["--tool", "login"], |rows| rows.len() == 2);
+    let [login, upgrade] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!(
+        (&upgrade["transport"], &upgrade["address"]),
+        (&json!("websocket"), &json!("127.0.0.1"))
+    );
     for (field, value) in [
         ("address", json!("203.0.113.9")),
         ("key", json!(key_id(&key))),
@@ -155,7 +161,7 @@ fn failed_login_is_audited_and_logged_with_address() {
     }
     let log = server.kill_and_read_log();
     let lines: Vec<_> = log.lines().filter(|line| line.contains("login failed")).collect();
-    let [line] = lines[..] else { panic!("{log}") };
+    let [line, _] = lines[..] else { panic!("{log}") };
     // The filter in docs/audit.md depends on this form.
     assert!(line.ends_with("login failed address=203.0.113.9 reason=\"invalid\""), "{line}");
     assert!(line.contains(" WARN ") && !log.contains(&altered), "{log}");

@@ -41,6 +41,8 @@ pub(super) enum DatabaseRole {
     Embeddings,
     /// Users, keys and the catalogue of collections.
     Server,
+    /// Audit log.
+    Audit,
     /// The collection of this name. It can be rebuilt from its sources.
     Collection(String),
 }
@@ -145,7 +147,8 @@ impl DatabaseFile {
             | DatabaseRole::Ledger
             | DatabaseRole::Vectors
             | DatabaseRole::Embeddings
-            | DatabaseRole::Server => {}
+            | DatabaseRole::Server
+            | DatabaseRole::Audit => {}
         }
     }
 
@@ -266,6 +269,7 @@ impl DatabaseFile {
             DatabaseRole::Library
             | DatabaseRole::Ledger
             | DatabaseRole::Server
+            | DatabaseRole::Audit
             | DatabaseRole::Collection(_) => false,
         }
     }
@@ -302,6 +306,9 @@ impl DatabaseFile {
             }
             DatabaseRole::Server => "restore a backup of all users with `vademecum restore`, or \
                              remove it and create users, keys and collections again"
+                .to_owned(),
+            DatabaseRole::Audit => "move it to another folder while no server runs: a new log is \
+                            begun, and the entries in this one may still be readable"
                 .to_owned(),
             DatabaseRole::Collection(name) => {
                 format!("rebuild it from its sources: `vademecum collection sync {name} --rebuild`")

@@ -111,6 +111,7 @@ impl ServerCheck<'_> {
     /// Checks the databases of the server and its collections.
     fn check_shared(&self, data: &Path, findings: &mut CheckFindings) {
         self.check_database(Database::Server, data, DatabaseRole::Server, findings);
+        self.check_database(Database::Audit, data, DatabaseRole::Audit, findings);
         self.check_database(Database::Embeddings, data, DatabaseRole::Embeddings, findings);
         // An error of the catalogue is reported by the check of its file.
         let Ok(records) = self.collections.list_records() else { return };
