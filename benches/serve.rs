@@ -20,14 +20,14 @@ use std::{
 use actix_web::{App, HttpResponse, HttpServer, web};
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, json};
 use vademecum::{
     actors::{LibraryConfig, UserRegistry},
     registry,
     transport::{ConnectionCount, ServerState, serve, serve_stdio},
 };
 use vademecum_benches::{
-    CannedTool, ClientConnection, HttpClient, Process, WebSocketClient, call_message,
+    CannedTool, ClientConnection, HttpClient, Process, WebSocketClient, call_message, canned_result,
 };
 use vademecum_core::{
     auth::{Authenticator, local_principal},
@@ -95,7 +95,7 @@ fn run_server(which: &str) -> Result<()> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         println!("{}", listener.local_addr()?);
         if which == "ours" {
-            return Ok(serve(server_state, listener).await?);
+            return Ok(serve(server_state, listener.into()).await?);
         }
         let text = serde_json::to_string(&canned_result())?;
         let canned = canned_result();

@@ -23,7 +23,7 @@ pub fn call_message() -> String {
 }
 
 /// Returns the result: ten hits of a search.
-fn canned_result() -> String {
+pub fn canned_result() -> String {
     let hits: Vec<Value> = (0..HITS)
         .map(|number| {
             json!({

@@ -22,7 +22,7 @@ mod text;
 mod vectors;
 
 pub use agreement::{Agreement, ScoredResult, compare_results};
-pub use canned_tool::{CannedTool, call_message};
+pub use canned_tool::{CannedTool, call_message, canned_result};
 pub use client::{ClientConnection, HttpClient, WebSocketClient};
 pub use clock::{Timing, measure_thread_cpu, median_and_p99};
 pub use combined_index::CombinedIndex;

@@ -90,6 +90,10 @@ impl AuthRejection {
             Self::NoUser => "no_user",
             Self::NotDelegating(_) => "not_delegating",
             Self::UnknownUser(_) => "unknown_user",
+            Self::NotAccessToken => "not_access_token",
+            Self::NotAdmitted => "not_admitted",
+            Self::OtherAccount => "other_account",
+            Self::NoLocalToken => "no_local_token",
             Self::TooManyAttempts { .. } => "too_many_attempts",
             Self::Unavailable => "unavailable",
         }
