@@ -30,6 +30,14 @@ const POSTINGS_FUNCTION: &CStr = c"vademecum_postings";
 /// Name of the tokenizer in `CREATE VIRTUAL TABLE`.
 const TOKENIZER_NAME: &CStr = c"vademecum";
 
+/// Returns the memory that SQLite has allocated in this process, in bytes.
+#[must_use]
+pub fn sqlite_heap_bytes() -> u64 {
+    // SAFETY: the function has no arguments and may be called from any thread.
+    let bytes = unsafe { ffi::sqlite3_memory_used() };
+    u64::try_from(bytes).unwrap_or(0)
+}
+
 /// Registers the tokenizer `vademecum` and the function `vademecum_postings` with a connection.
 ///
 /// # Errors

@@ -12,7 +12,7 @@ mod stems;
 mod tokens;
 mod words;
 
-pub use ffi::register;
+pub use ffi::{register, sqlite_heap_bytes};
 pub use postings::{Posting, Postings, PostingsCursor, SEGMENT_WORDS, collect_postings};
 pub use prepared::{PreparedText, with_prepared_texts};
 pub use stems::with_stem;

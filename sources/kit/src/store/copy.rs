@@ -4,7 +4,7 @@ use std::{fs::File, path::Path, time::Duration};
 
 use rusqlite::ErrorCode;
 
-use super::{Store, StoreError, file::open_connection};
+use super::{Store, StoreError, file::open_connection, private_files::make_private};
 
 impl Store {
     /// Writes a snapshot of the database to a file that must not exist yet. Concurrent readers and
@@ -19,6 +19,8 @@ impl Store {
         let copy = open_connection(path).map_err(failed)?;
         copy.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
         copy.close().map_err(|(_, source)| failed(source))?;
+        make_private(path)
+            .map_err(|source| StoreError::Folder { path: path.to_owned(), source })?;
         let synced = File::open(path).and_then(|file| file.sync_all());
         synced.map_err(|source| StoreError::Folder { path: path.to_owned(), source })
     }

@@ -12,7 +12,11 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
     Database, Durability, FtsTable, IndexCache, ReadOnlyFile, Reader, StoreError, Writer,
-    index_cache::IndexCaches, pool_wait::PoolWaits, sidecar_path, writer::TableChanges,
+    index_cache::IndexCaches,
+    pool_wait::PoolWaits,
+    private_files::{create_private_folder, prepare_database_file},
+    sidecar_path,
+    writer::TableChanges,
 };
 use crate::model::Deadline;
 
@@ -60,6 +64,11 @@ impl Store {
     /// Creates a store with an explicit path, for database kinds with several files.
     pub fn with_path(database: Database, path: PathBuf) -> Self {
         Self { database, path, open: Mutex::new(None), pool_waits: PoolWaits::default() }
+    }
+
+    /// Returns the kind of database.
+    pub(super) fn database(&self) -> Database {
+        self.database
     }
 
     /// Returns the path of the file.
@@ -210,6 +219,7 @@ impl Store {
         let failed = |source| self.open_error(source);
         let (mut writer, manager) = match unwritten {
             None => {
+                prepare_database_file(&self.path);
                 let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 let manager = SqliteConnectionManager::file(&self.path).with_flags(flags);
                 (open_connection(&self.path).map_err(failed)?, manager)
@@ -271,7 +281,7 @@ impl Store {
 
     /// Returns the number of migrations applied to the file. Returns an error if the file is not a
     /// Vademecum database or is newer than this program.
-    fn detect_schema(&self, connection: &Connection) -> Result<usize, StoreError> {
+    pub(super) fn detect_schema(&self, connection: &Connection) -> Result<usize, StoreError> {
         let failed = |source| self.open_error(source);
         let application: i32 = connection
             .pragma_query_value(None, "application_id", |row| row.get(0))
@@ -289,19 +299,6 @@ impl Store {
         }
         Ok(found)
     }
-}
-
-/// Creates a folder that only its owner can access.
-pub fn create_private_folder(folder: &Path) -> Result<(), StoreError> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let failed = |source| StoreError::Folder { path: folder.to_owned(), source };
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(failed)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
