@@ -2,7 +2,8 @@
 SELECT
     Prompts.id,
     concat_ws('|', Prompts.version, Prompts.last_modified, words.mark) AS mark,
-    octet_length(concat(details, system_prompt, user_prompt)) AS bytes
+    COALESCE(octet_length(details), 0) + COALESCE(octet_length(system_prompt), 0)
+    + COALESCE(octet_length(user_prompt), 0) AS bytes
 FROM Prompts
 LEFT JOIN (
     SELECT PromptKeywordLinks.prompt_id, group_concat(PromptKeywordsTable.keyword, '|') AS mark

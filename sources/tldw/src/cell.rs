@@ -3,6 +3,11 @@
 use rusqlite::{Row, types::ValueRef};
 use vademecum_kit::model::Timestamp;
 
+use crate::read_limits::too_big;
+
+/// Maximum length of a JSON text, in bytes; parsed, it needs many times as much memory.
+const MAX_JSON_BYTES: usize = 8 * 1024 * 1024;
+
 /// Returns a value of any type as text; `None` for NULL.
 pub(crate) fn text(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<String>> {
     Ok(match row.get_ref(column)? {
@@ -43,10 +48,15 @@ pub(crate) fn text_list(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<Str
     Ok(texts.filter(|text| !text.trim().is_empty()).collect())
 }
 
-/// Parses a cell as JSON; `None` if it is not JSON or does not match the type.
+/// Parses a cell as JSON; `None` if it is not JSON or does not match the type. Fails if it is longer
+/// than [`MAX_JSON_BYTES`].
 pub(crate) fn json<T: serde::de::DeserializeOwned>(
     row: &Row<'_>,
     column: &str,
 ) -> rusqlite::Result<Option<T>> {
-    Ok(text(row, column)?.and_then(|text| serde_json::from_str(&text).ok()))
+    let text = text(row, column)?;
+    if text.as_ref().is_some_and(|text| text.len() > MAX_JSON_BYTES) {
+        return Err(too_big(&format!("its {column} are larger than {MAX_JSON_BYTES} bytes")));
+    }
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }

@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use vademecum_kit::model::{ChatBranch, ChatDraft, DraftBody, MessageDraft};
 
-use crate::cell;
+use crate::{cell, read_limits::RowBudget};
 
 /// Lists the conversations with their change marks and sizes.
 pub(crate) const LIST_SQL: &str = sql!("chats");
@@ -23,8 +23,12 @@ pub(crate) fn read_conversation(
         statement.query_row(named_params! { ":id": id }, |row| conversation_from_row(row, origins));
     let Some(chat) = chat.optional()? else { return Ok(None) };
     let mut statement = connection.prepare_cached(sql!("messages"))?;
-    let messages = statement.query_map(named_params! { ":id": id }, message_from_row)?;
-    let messages: Vec<MessageDraft> = messages.collect::<rusqlite::Result<_>>()?;
+    let (mut messages, mut budget) = (Vec::new(), RowBudget::of_item());
+    for message in statement.query_map(named_params! { ":id": id }, message_from_row)? {
+        let message = message?;
+        budget.count(message.content.len())?;
+        messages.push(message);
+    }
     // An imported conversation has a creation time later than its messages.
     let first = messages.iter().filter_map(|message| message.sent_at).min();
     let created_at = first.into_iter().chain(chat.created_at).min();

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use vademecum_kit::{source::SourceError, store::StoreError};
 
+use crate::ReadLimit;
+
 /// The error of reading or synchronising a tldw folder.
 #[derive(Debug, thiserror::Error)]
 pub enum TldwError {
@@ -82,6 +84,50 @@ pub enum TldwError {
         table: &'static str,
         /// Name of the missing column.
         column: &'static str,
+    },
+    /// A table that is read is something else, such as a view.
+    #[error(
+        "{} was not read: `{table}` is a {kind}, not an ordinary table; it is not a supported tldw \
+         database",
+        path.display()
+    )]
+    NotATable {
+        /// Path of the database.
+        path: PathBuf,
+        /// Name of the table.
+        table: &'static str,
+        /// Kind of the object: `view`, `virtual table` or `shadow table`.
+        kind: String,
+    },
+    /// A table that is read computes a column by an expression.
+    #[error(
+        "{} was not read: the column `{column}` of the table `{table}` is computed; it is not a \
+         supported tldw database",
+        path.display()
+    )]
+    ComputedColumn {
+        /// Path of the database.
+        path: PathBuf,
+        /// Name of the table.
+        table: &'static str,
+        /// Name of the column.
+        column: String,
+    },
+    /// A query exceeded a limit.
+    #[error("reading {} was stopped: {limit}; the file is damaged or not from tldw", path.display())]
+    LimitExceeded {
+        /// Path of the database.
+        path: PathBuf,
+        /// The limit.
+        limit: ReadLimit,
+    },
+    /// The database lists too many items.
+    #[error("reading {} was stopped: it lists more than {max} items", path.display())]
+    TooManyItems {
+        /// Path of the database.
+        path: PathBuf,
+        /// Maximum number of items of one source.
+        max: usize,
     },
     /// The database cannot be read.
     #[error("cannot read {}", path.display())]

@@ -13,7 +13,11 @@ use std::{
 use rusqlite::Connection;
 use vademecum_kit::store::{Database, ReadOnlyFile, sidecar_path};
 
-use crate::{TldwError, required_columns};
+use crate::{
+    TldwError,
+    read_limits::{ReadLimits, ReadWatch},
+    required_columns::{SchemaDefect, find_schema_defect},
+};
 
 /// Maximum time for which a statement waits for a lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -41,6 +45,7 @@ struct FileFingerprint {
 #[derive(Debug)]
 pub struct TldwFile {
     connection: Connection,
+    watch: ReadWatch,
     identity: DatabaseFingerprint,
     access_mode: ReadOnlyFile,
 }
@@ -94,12 +99,12 @@ impl FileFingerprint {
 }
 
 impl TldwFile {
-    /// Opens a tldw database. Fails if it cannot be read without writing or lacks a required
-    /// column.
+    /// Opens a tldw database. Fails if it cannot be read without writing, lacks a required column,
+    /// or has a view or a virtual table in place of a required table.
     pub fn open(path: &Path, database: Database) -> Result<Self, TldwError> {
         let identity = DatabaseFingerprint::of(path)
             .map_err(|_| TldwError::MissingDatabase { path: path.to_owned() })?;
-        let access = identity.access_mode()?;
+        let access_mode = identity.access_mode()?;
         let open = |source| {
             let path = path.to_owned();
             if identity.has_changed() {
@@ -108,12 +113,29 @@ impl TldwFile {
                 TldwError::OpenFailed { path, source }
             }
         };
-        let connection = access.open(path).map_err(open)?;
+        let connection = access_mode.open(path).map_err(open)?;
+        let limits = ReadLimits::of_file(identity.file.bytes);
+        let watch = ReadWatch::install(&connection, limits).map_err(open)?;
         configure_connection(&connection).map_err(open)?;
-        match required_columns::find_missing_column(&connection, database).map_err(open)? {
-            None => Ok(Self { connection, identity, access_mode: access }),
-            Some((table, column)) => {
-                Err(TldwError::MissingColumn { path: path.to_owned(), table, column })
+        let defect =
+            watch.run(|| find_schema_defect(&connection, database)).map_err(
+                |source| match watch.exceeded() {
+                    Some(limit) => TldwError::LimitExceeded { path: path.to_owned(), limit },
+                    None => open(source),
+                },
+            )?;
+        let path = path.to_owned();
+        match defect {
+            None => Ok(Self { connection, watch, identity, access_mode }),
+            Some(SchemaDefect::MissingColumn(table, column)) => {
+                Err(TldwError::MissingColumn { path, table, column })
+            }
+            Some(SchemaDefect::NotATable(table, kind)) => {
+                let kind = if kind == "view" { kind } else { format!("{kind} table") };
+                Err(TldwError::NotATable { path, table, kind })
+            }
+            Some(SchemaDefect::ComputedColumn(table, column)) => {
+                Err(TldwError::ComputedColumn { path, table, column })
             }
         }
     }
@@ -128,8 +150,12 @@ impl TldwFile {
         &self.identity
     }
 
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
+    /// Runs the statements of one listing or of one item within the limits of the file.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.watch.run(|| read(&self.connection))
     }
 
     /// Fails if the file changed since it was opened, so that the data read may mix two states.
@@ -143,12 +169,15 @@ impl TldwFile {
         Ok(())
     }
 
-    /// Maps a read error: to [`TldwError::ModifiedDuringRead`] if the file changed, else to
+    /// Maps a read error: to [`TldwError::ModifiedDuringRead`] if the file changed, to
+    /// [`TldwError::LimitExceeded`] if a limit interrupted the statement, else to
     /// [`TldwError::ReadFailed`].
     pub(crate) fn read_error(&self, source: rusqlite::Error) -> TldwError {
         let path = self.path().to_owned();
         if self.identity.has_changed() {
             TldwError::ModifiedDuringRead { path }
+        } else if let Some(limit) = self.watch.exceeded() {
+            TldwError::LimitExceeded { path, limit }
         } else {
             TldwError::ReadFailed { path, source }
         }
@@ -157,10 +186,7 @@ impl TldwFile {
 
 fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.pragma_update(None, "query_only", true)?;
-    // A foreign schema must not call functions with side effects.
-    connection.pragma_update(None, "trusted_schema", false)?;
-    connection.pragma_update(None, "temp_store", "memory")
+    connection.pragma_update(None, "query_only", true)
 }
 
 #[cfg(test)]

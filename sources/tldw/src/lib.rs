@@ -16,11 +16,13 @@ mod file;
 mod media;
 mod notes;
 mod prompts;
+mod read_limits;
 mod required_columns;
 mod sync;
 mod user;
 
 pub use error::TldwError;
 pub use file::{DatabaseFingerprint, TldwFile};
+pub use read_limits::ReadLimit;
 pub use sync::{MissingItems, SkippedItem, SyncSummary, sync_source};
 pub use user::{TldwUser, find_user, find_users};

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use vademecum_kit::model::{DraftBody, GeneratedMediaData, MediaDraft, StoredChunk, Transcription};
 
-use crate::cell;
+use crate::{cell, read_limits::RowBudget};
 
 /// Lists the documents with their change marks and sizes.
 pub(crate) const LIST_SQL: &str = sql!("media");
@@ -47,7 +47,7 @@ fn read_chunks(
     let length = i64::try_from(content.chars().count()).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(sql!("chunks"))?;
     let mut rows = statement.query(named_params! { ":id": id })?;
-    let mut chunks = Vec::new();
+    let (mut chunks, mut budget) = (Vec::new(), RowBudget::of_item());
     while let Some(row) = rows.next()? {
         let (start, end) = (cell::integer(row, "start_char")?, cell::integer(row, "end_char")?);
         let is_inside =
@@ -55,13 +55,15 @@ fn read_chunks(
         if !is_inside {
             return Ok(Vec::new());
         }
-        chunks.push(StoredChunk {
+        let chunk = StoredChunk {
             text: cell::text(row, "chunk_text")?.unwrap_or_default(),
             start,
             end,
             kind: cell::non_blank_text(row, "chunk_type")?,
             metadata: cell::non_blank_text(row, "metadata")?,
-        });
+        };
+        budget.count(chunk.text.len() + chunk.metadata.as_ref().map_or(0, String::len))?;
+        chunks.push(chunk);
     }
     Ok(chunks)
 }

@@ -1,11 +1,12 @@
 //! The tables and columns that every supported tldw database has.
 //!
 //! The schema versions stored by the server and the chatbook are not comparable, so the columns
-//! themselves are checked.
+//! themselves are checked. Views, virtual tables and computed columns are refused: reading them
+//! would run expressions that the author of the file chose.
 
 use std::collections::HashSet;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use vademecum_kit::store::Database;
 
 /// The name of a table and its required columns.
@@ -105,12 +106,50 @@ const PROMPTS: &[RequiredTable] = &[
     ("PromptKeywordLinks", &["prompt_id", "keyword_id"]),
 ];
 
-/// Returns the first required table and column that the database lacks.
-pub(crate) fn find_missing_column(
+/// The first defect of a schema.
+#[derive(Debug)]
+pub(crate) enum SchemaDefect {
+    /// A required table lacks this column, or does not exist.
+    MissingColumn(&'static str, &'static str),
+    /// An object that is read is not an ordinary table: its name and its kind.
+    NotATable(&'static str, String),
+    /// A table that is read computes this column.
+    ComputedColumn(&'static str, String),
+}
+
+/// Returns the first defect of the tables that are read.
+pub(crate) fn find_schema_defect(
     connection: &Connection,
     database: Database,
-) -> rusqlite::Result<Option<(&'static str, &'static str)>> {
-    let tables = match database {
+) -> rusqlite::Result<Option<SchemaDefect>> {
+    let tables = required_tables(database);
+    // All kinds are checked first, because listing the columns of a view resolves its query.
+    let mut kinds = connection.prepare(sql!("table_kind"))?;
+    for (table, _) in tables {
+        let kind: Option<String> = kinds.query_row([table], |row| row.get("type")).optional()?;
+        if let Some(kind) = kind.filter(|kind| kind != "table") {
+            return Ok(Some(SchemaDefect::NotATable(table, kind)));
+        }
+    }
+    let mut columns = connection.prepare(sql!("columns"))?;
+    let mut computed = connection.prepare(sql!("computed_columns"))?;
+    for (table, wanted) in tables {
+        let names = columns.query_map([table], |row| row.get::<_, String>("name"))?;
+        let there: HashSet<String> = names.collect::<rusqlite::Result<_>>()?;
+        if let Some(column) = wanted.iter().find(|column| !there.contains(**column)) {
+            return Ok(Some(SchemaDefect::MissingColumn(table, column)));
+        }
+        let column: Option<String> =
+            computed.query_row([table], |row| row.get("name")).optional()?;
+        if let Some(column) = column {
+            return Ok(Some(SchemaDefect::ComputedColumn(table, column)));
+        }
+    }
+    Ok(None)
+}
+
+fn required_tables(database: Database) -> &'static [RequiredTable] {
+    match database {
         Database::Chacha => CHACHA,
         Database::Media => MEDIA,
         Database::Prompts => PROMPTS,
@@ -120,14 +159,67 @@ pub(crate) fn find_missing_column(
         | Database::Embeddings
         | Database::Server
         | Database::Audit => &[],
-    };
-    let mut statement = connection.prepare(sql!("columns"))?;
-    for (table, wanted) in tables {
-        let names = statement.query_map([table], |row| row.get::<_, String>("name"))?;
-        let there: HashSet<String> = names.collect::<rusqlite::Result<_>>()?;
-        if let Some(column) = wanted.iter().find(|column| !there.contains(**column)) {
-            return Ok(Some((table, column)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the defect of a media database whose tables have the required columns, after `sql`
+    /// changed it.
+    fn defect_after(sql: &str) -> Option<SchemaDefect> {
+        let connection = Connection::open_with_flags(":memory:", rusqlite::OpenFlags::default());
+        let connection = connection.unwrap();
+        for (table, columns) in MEDIA {
+            let sql = format!("CREATE TABLE {table} ({})", columns.join(", "));
+            connection.execute_batch(&sql).unwrap();
+        }
+        connection.execute_batch(sql).unwrap();
+        find_schema_defect(&connection, Database::Media).unwrap()
+    }
+
+    #[test]
+    fn schema_with_required_tables_has_no_defect() {
+        assert!(defect_after("CREATE VIEW mine AS SELECT id FROM Media").is_none());
+    }
+
+    #[test]
+    fn view_and_virtual_table_are_defects() {
+        for (sql, kind) in [
+            ("DROP TABLE Media; CREATE VIEW media AS SELECT 1 AS id", "view"),
+            ("DROP TABLE Media; CREATE VIRTUAL TABLE Media USING fts5 (id)", "virtual"),
+        ] {
+            let found = defect_after(sql);
+            assert!(
+                matches!(&found, Some(SchemaDefect::NotATable("Media", it)) if it == kind),
+                "{found:?}"
+            );
         }
     }
-    Ok(None)
+
+    #[test]
+    fn view_with_forged_type_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let open = || Connection::open_with_flags(&path, rusqlite::OpenFlags::default()).unwrap();
+        open()
+            .execute_batch(
+                "CREATE VIEW Media AS SELECT 1 AS id; PRAGMA writable_schema = on;
+                 UPDATE sqlite_schema SET type = 'table' WHERE name = 'Media'",
+            )
+            .unwrap();
+        let found = find_schema_defect(&open(), Database::Media);
+        assert!(
+            matches!(&found, Err(_) | Ok(Some(SchemaDefect::NotATable("Media", _)))),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn computed_column_is_a_defect() {
+        let sql = "ALTER TABLE Media ADD COLUMN more GENERATED ALWAYS AS (hex(zeroblob(9)))";
+        let found = defect_after(sql);
+        assert!(matches!(&found, Some(SchemaDefect::ComputedColumn("Media", _))), "{found:?}");
+    }
 }

@@ -23,6 +23,10 @@ const MAX_BYTES: i64 = 64 * 1024 * 1024;
 /// bytes.
 const BATCH_ITEMS: usize = 200;
 const BATCH_BYTES: i64 = 8 * 1024 * 1024;
+/// Maximum number of items of one source.
+const MAX_ITEMS: usize = 1_000_000;
+/// Maximum length of an identifier, in bytes.
+const MAX_ID_BYTES: usize = 1_024;
 /// Maximum number of problems reported individually.
 const MAX_PROBLEMS: usize = 1_000;
 
@@ -106,21 +110,38 @@ impl SourceSync<'_> {
     /// Returns the items to read and the origins of items that no longer exist.
     fn find_changes(&mut self) -> Result<(Vec<ChangedItem>, Vec<String>), TldwError> {
         let mut known = self.store.list_origins(self.source.name(), &self.origins)?;
-        let listed = self.list_changed_items(&mut known);
-        let changed = listed.map_err(|error| self.file.read_error(error))?;
+        let file = self.file;
+        let listed = file.read(|connection| self.list_changed_items(connection, &mut known));
+        let changed = listed.map_err(|error| file.read_error(error))?;
+        if changed.len() > MAX_ITEMS {
+            return Err(TldwError::TooManyItems { path: file.path().to_owned(), max: MAX_ITEMS });
+        }
         self.file.ensure_unchanged()?;
         Ok((changed, known.into_keys().collect()))
     }
 
+    /// Lists the items to read, at most one more than `MAX_ITEMS`.
     fn list_changed_items(
         &mut self,
+        connection: &Connection,
         known: &mut HashMap<String, String>,
     ) -> rusqlite::Result<Vec<ChangedItem>> {
         let mut changed = Vec::new();
-        let mut statement = self.file.connection().prepare(list_sql(self.source.name()))?;
+        let mut statement = connection.prepare(list_sql(self.source.name()))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
+            if changed.len() > MAX_ITEMS {
+                break;
+            }
             let Some(id) = cell::text(row, "id")?.filter(|id| !id.is_empty()) else { continue };
+            if id.len() > MAX_ID_BYTES {
+                let start: String = id.chars().take(40).collect();
+                self.record_problem(
+                    &start,
+                    format!("its identifier is longer than {MAX_ID_BYTES} bytes"),
+                );
+                continue;
+            }
             let bytes = cell::integer(row, "bytes")?.unwrap_or(0);
             if bytes > MAX_BYTES {
                 self.record_problem(&id, format!("it is larger than {MAX_BYTES} bytes"));
@@ -172,7 +193,9 @@ impl SourceSync<'_> {
 
     /// Reads an item; `None` if it has vanished since the listing or cannot be read.
     fn read_draft(&mut self, item: &ChangedItem) -> Result<Option<Draft>, TldwError> {
-        match read_body(self.file.connection(), self.source.name(), &item.id, &self.origins) {
+        let name = self.source.name();
+        let read = self.file.read(|it| read_body(it, name, &item.id, &self.origins));
+        match read {
             Ok(body) => Ok(body.map(|body| Draft {
                 origin: item.origin.clone(),
                 digest: item.digest.clone(),
@@ -276,6 +299,7 @@ fn is_file_error(error: &rusqlite::Error) -> bool {
                 | ErrorCode::SystemIoFailure
                 | ErrorCode::ReadOnly
                 | ErrorCode::NotADatabase
+                | ErrorCode::OperationInterrupted
         )
     )
 }
