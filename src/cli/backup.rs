@@ -4,7 +4,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
 
-use super::{common::CommonOptions, output::print_line};
+use super::{
+    common::CommonOptions,
+    output::{print_json, print_line},
+};
 use crate::{
     registry,
     services::{
@@ -44,7 +47,7 @@ impl Backup {
         let sources = registry::sources();
         let manifest = create_backup(&data, only_user.as_ref(), &sources, &self.folder)?;
         if self.json {
-            print_line(&serde_json::to_string_pretty(&manifest)?);
+            print_json(&manifest)?;
             return Ok(ExitCode::SUCCESS);
         }
         for (user, items) in &manifest.items {

@@ -4,8 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::{common::CommonOptions, output::print_line};
-use crate::{registry, services::check::ServerCheck};
+use super::{
+    common::CommonOptions,
+    output::{print_json, print_line},
+};
+use crate::{app::App, registry, services::check::ServerCheck};
 
 /// Check settings and databases; rebuild indexes
 #[derive(Debug, clap::Args)]
@@ -24,7 +27,7 @@ that are replaced as a whole must not be open in another program.
 
 Exit codes: 0 without errors, 1 with errors; warnings are not errors.")]
 pub(super) struct Check {
-    /// Rebuild derived data and remove unused files
+    /// Rebuild derived data, remove unused files and make the data folder private
     #[arg(long)]
     repair: bool,
     /// Print the findings as JSON
@@ -34,7 +37,8 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
-        let app = common.create_app()?;
+        // A check without --repair leaves the mode of the data folder as it is.
+        let app = App::new(common.load_settings()?)?;
         app.settings().listen_address()?;
         app.server_state()?;
         let check = ServerCheck {
@@ -49,7 +53,7 @@ impl Check {
         };
         let findings = check.run().await?;
         if self.json {
-            print_line(&serde_json::to_string_pretty(&findings)?);
+            print_json(&findings)?;
         } else {
             findings.format_lines().iter().for_each(|line| print_line(line));
         }

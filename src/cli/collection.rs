@@ -11,7 +11,7 @@ use vademecum_kit::model::{Deadline, Timestamp};
 
 use super::{
     common::CommonOptions,
-    output::{print_error, print_line},
+    output::{print_error, print_json, print_line},
     progress::progress_bar,
 };
 use crate::{
@@ -233,7 +233,7 @@ async fn sync_collection(app: &App, wanted: CollectionSpec, rebuild: bool) -> Re
 /// Prints sync reports as text, or `json` if given.
 fn print_report(reports: &[SyncReport], json: Option<&impl Serialize>) -> Result<()> {
     if let Some(json) = json {
-        print_line(&serde_json::to_string_pretty(json)?);
+        print_json(json)?;
         return Ok(());
     }
     for report in reports {
@@ -268,7 +268,7 @@ fn list_collections(app: &App, json: bool) -> Result<ExitCode> {
     let listed =
         records.iter().map(|record| collection_output(app, record)).collect::<Result<Vec<_>>>()?;
     if json {
-        print_line(&serde_json::to_string_pretty(&listed)?);
+        print_json(&listed)?;
         return Ok(ExitCode::SUCCESS);
     }
     for CollectionOutput {
@@ -293,7 +293,7 @@ fn show_collection(app: &App, name: &str, json: bool) -> Result<ExitCode> {
     };
     let listed = collection_output(app, &record)?;
     if json {
-        print_line(&serde_json::to_string_pretty(&listed)?);
+        print_json(&listed)?;
         return Ok(ExitCode::SUCCESS);
     }
     let line = |name: &str, said: String| print_line(&sanitize(&format!("{name}: {said}")));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     common::CommonOptions,
-    output::print_line,
+    output::print_json,
     profile::{ProfileAccess, report_failure},
 };
 use vademecum_sql::{Databases, ProfileConnection};
@@ -46,7 +46,7 @@ async fn connect(common: &CommonOptions, profile: Option<&str>) -> Result<Profil
 /// Prints `data` in the same JSON envelope as the tool `query`.
 pub(super) fn print_json_envelope(data: &Value) -> Result<()> {
     let answer = json!({ "ok": true, "schema_version": 1, "data": data });
-    print_line(&serde_json::to_string_pretty(&answer)?);
+    print_json(&answer)?;
     Ok(())
 }
 

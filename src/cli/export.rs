@@ -4,7 +4,11 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 
-use super::{common::CommonOptions, output::print_line, progress::progress_callback};
+use super::{
+    common::CommonOptions,
+    output::{print_json, print_line},
+    progress::progress_callback,
+};
 use crate::{
     registry,
     services::{export::export_library, text::format_item_count},
@@ -36,7 +40,7 @@ impl Export {
         let progress = progress_callback();
         let summary = export_library(&library, &registry::sources(), &self.folder, &progress)?;
         if self.json {
-            print_line(&serde_json::to_string_pretty(&summary)?);
+            print_json(&summary)?;
         } else {
             let counts: Vec<_> = summary
                 .items

@@ -6,7 +6,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use vademecum_kit::model::Uri;
 
-use super::{common::CommonOptions, output::print_line};
+use super::{
+    common::CommonOptions,
+    output::{print_exact, print_json, print_line},
+};
 use crate::app::App;
 
 /// Print an item of the library
@@ -15,7 +18,9 @@ use crate::app::App;
 Examples:
   vademecum get notes://6f9619ff-8b86-d011-b42d-00c04fc964ff
   vademecum get --mode snippet media://3
-  vademecum get --json prompts://7")]
+  vademecum get --json prompts://7
+
+Characters that control a terminal are shown as \u{fffd}; --raw and --json keep them.")]
 pub(super) struct Get {
     /// URI of the item, as in a search result
     uri: Uri,
@@ -31,6 +36,9 @@ pub(super) struct Get {
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
+    /// Print the text unchanged, also the characters that control a terminal
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
 }
 
 impl Get {
@@ -46,12 +54,13 @@ impl Get {
         });
         let item = call_tool(&common.create_app()?, "knowledge.get", &arguments).await?;
         if self.json {
-            print_line(&serde_json::to_string_pretty(&item)?);
+            print_json(&item)?;
             return Ok(ExitCode::SUCCESS);
         }
         match &item["content"] {
+            Value::String(text) if self.raw => print_exact(text),
             Value::String(text) => print_line(text),
-            object => print_line(&serde_json::to_string_pretty(object)?),
+            object => print_json(object)?,
         }
         if let Some(next) = item["range"]["next_offset"].as_u64() {
             print_line(&format!("… continue with --offset {next}"));

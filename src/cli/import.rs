@@ -9,7 +9,7 @@ use vademecum_tldw::TldwUser;
 
 use super::{
     common::CommonOptions,
-    output::{print_error, print_line},
+    output::{print_error, print_json, print_json_line, print_line},
     progress::{progress_bar, progress_callback},
 };
 use crate::{
@@ -142,13 +142,10 @@ impl Import {
     fn print_report(&self, summary: &ImportSummary) -> Result<()> {
         if self.json {
             // With --watch, each summary is one line of JSON.
-            let write =
-                if self.watch { serde_json::to_string } else { serde_json::to_string_pretty };
-            print_line(&write(summary)?);
-        } else {
-            summary.format_problems().iter().for_each(|line| print_error(line));
-            summary.format_report().iter().for_each(|line| print_line(line));
+            return if self.watch { print_json_line(summary) } else { print_json(summary) };
         }
+        summary.format_problems().iter().for_each(|line| print_error(line));
+        summary.format_report().iter().for_each(|line| print_line(line));
         Ok(())
     }
 

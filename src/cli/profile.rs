@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::{
     common::CommonOptions,
-    output::{print_error, print_line},
+    output::{print_error, print_json, print_line},
 };
 use crate::services::{
     atomic_write,
@@ -140,7 +140,7 @@ pub(super) fn report_failure(error: &anyhow::Error, json: bool) -> Result<ExitCo
     let code = known.map_or(ErrorCode::XsqlCfgInvalid, |error| error.code);
     if json {
         let error = json!({ "code": code, "message": format!("{error:#}") });
-        print_line(&serde_json::to_string_pretty(&json!({ "ok": false, "error": error }))?);
+        print_json(&json!({ "ok": false, "error": error }))?;
     }
     print_error(&sanitize(&format!("error: {error:#}")));
     if let Some(detail) = known.and_then(|it| it.detail.as_deref()) {
@@ -179,7 +179,7 @@ fn list_profiles(access: &ProfileAccess, json: bool) -> Result<ExitCode> {
         .map(|profile| profile.to_listed())
         .collect();
     if json {
-        print_line(&serde_json::to_string_pretty(&listed)?);
+        print_json(&listed)?;
         return Ok(ExitCode::SUCCESS);
     }
     if listed.is_empty() {
@@ -194,7 +194,7 @@ fn list_profiles(access: &ProfileAccess, json: bool) -> Result<ExitCode> {
 fn show_profile(access: &ProfileAccess, name: &str, json: bool) -> Result<ExitCode> {
     let shown = serde_json::to_value(access.find_profile(name)?.to_shown())?;
     if json {
-        print_line(&serde_json::to_string_pretty(&shown)?);
+        print_json(&shown)?;
         return Ok(ExitCode::SUCCESS);
     }
     for (key, value) in shown.as_object().into_iter().flatten() {
@@ -220,7 +220,7 @@ async fn test_profile(profile: Arc<Database>, json: bool) -> Result<ExitCode> {
     let (name, version) = (profile.name(), version.as_str());
     if json {
         let tested = ConnectionTest { ok: true, name, version, duration_ms };
-        print_line(&serde_json::to_string_pretty(&tested)?);
+        print_json(&tested)?;
     } else {
         print_line(&sanitize(&format!("{name}: {} {version}, {duration_ms} ms", profile.engine())));
     }
@@ -243,7 +243,7 @@ async fn diagnose_profiles(access: &ProfileAccess, names: &[&str], json: bool) -
     let code =
         diagnoses.iter().find_map(ProfileDiagnosis::first_error).map_or(0, ErrorCode::exit_code);
     if json {
-        print_line(&serde_json::to_string_pretty(&diagnoses)?);
+        print_json(&diagnoses)?;
         return Ok(ExitCode::from(code));
     }
     for ProfileDiagnosis { name, findings, .. } in &diagnoses {

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     common::CommonOptions,
     database::{print_json_envelope, read_statement, run_with_connection},
-    output::{print_error, print_line},
+    output::{print_data, print_error, print_line},
     table_format,
 };
 use vademecum_sql::{ErrorCode, ProfileConnection, Rows, SqlError};
@@ -19,6 +19,9 @@ use vademecum_sql::{ErrorCode, ProfileConnection, Rows, SqlError};
 Examples:
   vademecum query --config settings.toml --profile shop \"SELECT * FROM orders LIMIT 3\"
   vademecum query --config settings.toml --profile shop --format csv - < report.sql
+
+Characters that control a terminal are shown as \u{fffd} in a table; CSV and TSV keep them
+unless they are printed to a terminal, and JSON escapes them.
 
 Exit codes: 0 success, 2 invalid settings or secret, 3 connection to the database failed,
 4 statement not read-only, 5 statement rejected by the database or failed,
@@ -89,9 +92,9 @@ impl RowFormat {
             Self::Table | Self::Csv | Self::Tsv if names.is_empty() => {}
             Self::Table => print_line(&table_format::format_table(&names, &rows.rows)),
             Self::Csv => {
-                print_line(table_format::format_csv(&names, &rows.rows)?.trim_end_matches('\n'));
+                print_data(table_format::format_csv(&names, &rows.rows)?.trim_end_matches('\n'));
             }
-            Self::Tsv => print_line(&table_format::format_tsv(&names, &rows.rows)),
+            Self::Tsv => print_data(&table_format::format_tsv(&names, &rows.rows)),
         }
         if let Some(affected) = rows_affected {
             print_error(&format!("rows changed: {affected}"));

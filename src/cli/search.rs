@@ -5,7 +5,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{common::CommonOptions, get::call_tool, output::print_line};
+use super::{
+    common::CommonOptions,
+    get::call_tool,
+    output::{print_json, print_line},
+};
 
 /// Search the library
 #[derive(Debug, clap::Args)]
@@ -48,7 +52,7 @@ impl Search {
         }
         let found = call_tool(&common.create_app()?, "knowledge.search", &arguments).await?;
         if self.json {
-            print_line(&serde_json::to_string_pretty(&found)?);
+            print_json(&found)?;
         } else {
             print_results(&found);
         }

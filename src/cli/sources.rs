@@ -4,7 +4,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Context, Result};
 
-use super::{common::CommonOptions, output::print_line};
+use super::{
+    common::CommonOptions,
+    output::{print_json, print_line},
+};
 use crate::services::text::{format_count, sanitize};
 use vademecum_import::{ImportOutcome, LedgerEntry};
 
@@ -43,7 +46,7 @@ impl Sources {
         };
         files.retain(|file| self.only.is_none_or(|outcome| file.outcome == outcome));
         if self.json {
-            print_line(&serde_json::to_string_pretty(&files)?);
+            print_json(&files)?;
         } else {
             for file in &files {
                 print_line(&sanitize(&format_entry(file)));

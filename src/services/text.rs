@@ -24,11 +24,24 @@ pub(crate) fn format_item_count(number: usize, source: SourceName) -> String {
 /// Replaces control characters and bidirectional formatting characters by U+FFFD, so that text from
 /// elsewhere cannot control the terminal.
 pub(crate) fn sanitize(text: &str) -> String {
-    let is_harmful = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     text.replace(is_harmful, "\u{fffd}")
+}
+
+/// Like [`sanitize`], but keeps line breaks and tabs. A carriage return before a line break is
+/// removed.
+pub(crate) fn sanitize_lines(text: &str) -> String {
+    let is_harmful = |letter: char| !matches!(letter, '\n' | '\t') && is_harmful(letter);
+    text.replace("\r\n", "\n").replace(is_harmful, "\u{fffd}")
+}
+
+/// Returns `true` for a control character, which may be part of an escape sequence, and for a
+/// character that changes the direction of text.
+pub(crate) fn is_harmful(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
 }
 
 /// Formats a size with a decimal unit: `512 B`, `1.50 kB`.
@@ -71,5 +84,7 @@ mod tests {
     fn sanitize_replaces_control_and_bidirectional_characters() {
         assert_eq!(sanitize("a\u{202e}dm.exe\u{1b}[2J"), "a\u{fffd}dm.exe\u{fffd}[2J");
         assert_eq!(sanitize("größer/日本"), "größer/日本");
+        let text = "a\r\n\tb\u{1b}]52;c;aGk=\u{7}\u{9d}\rc";
+        assert_eq!(sanitize_lines(text), "a\n\tb\u{fffd}]52;c;aGk=\u{fffd}\u{fffd}\u{fffd}c");
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     cli::{
         common::CommonOptions,
         get::{parse_tool_reply, tool_call_message},
-        output::{print_error, print_line},
+        output::{print_error, print_json, print_line},
         progress::progress_bar,
     },
     tools::SearchModeInput,
@@ -66,12 +66,12 @@ impl Eval {
             reports.push((name, one.with_context(|| folder.display().to_string())?));
         }
         match reports.as_slice() {
-            [(_, report)] if self.json => print_line(&serde_json::to_string_pretty(report)?),
+            [(_, report)] if self.json => print_json(report)?,
             [_] => {}
             _ => {
                 let several = MultiEvalReport::from_reports(reports);
                 if self.json {
-                    print_line(&serde_json::to_string_pretty(&several)?);
+                    print_json(&several)?;
                 } else {
                     several.format_lines().iter().for_each(|line| print_line(line));
                 }
