@@ -91,6 +91,10 @@ enum Command {
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> ExitCode {
+    // Everything the program writes belongs to its user alone: databases, exports, backups and
+    // temporary files.
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let line = CommandLine::parse();
     if matches!(line.command, Command::Reader) {
         return run_reader();

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::app::App;
 use vademecum_core::config::Settings;
+use vademecum_kit::store::make_private;
 
 /// Options that every command accepts.
 #[derive(Clone, Debug, clap::Args)]
@@ -41,8 +42,14 @@ impl CommonOptions {
         Ok(settings)
     }
 
-    /// Creates the application from these settings.
+    /// Creates the application from these settings, and makes an existing data folder private.
     pub(super) fn create_app(&self) -> Result<App> {
-        Ok(App::new(self.load_settings()?)?)
+        let settings = self.load_settings()?;
+        let data = settings.storage.data_folder()?;
+        if data.is_dir() {
+            // A folder of another owner cannot be changed; `vademecum check` reports it.
+            make_private(&data).ok();
+        }
+        Ok(App::new(settings)?)
     }
 }

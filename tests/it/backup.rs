@@ -194,7 +194,7 @@ fn backup_of_all_users_includes_their_keys() {
     );
     assert_eq!(backup(&library, "all", &["--all-users"]).code, 0);
     let other = Library::new();
-    assert_eq!(restore(&other, &library.file_path("all"), &[]).code, 0);
+    assert_eq!(restore(&other, &library.file_path("all"), &["--with-keys"]).code, 0);
     let server = other.serve_multi_user("");
     for (key, word) in keys.iter().zip(["thimble", "anvil"]) {
         let client = server.client().with_bearer_token(key);

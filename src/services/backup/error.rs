@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use vademecum_core::auth::UserIdError;
 use vademecum_kit::{
     source::SourceError,
-    store::{StoreError, StoreProblem},
+    store::{SchemaDifference, StoreError, StoreProblem},
 };
 
 use crate::services::file_error::FileError;
+
+/// Maximum number of schema differences in a message.
+const MAX_DIFFERENCES: usize = 10;
 
 /// Error of a backup or its restore.
 #[derive(Debug, thiserror::Error)]
@@ -67,10 +70,35 @@ pub(crate) enum BackupError {
         /// The first problem that the check found.
         problem: StoreProblem,
     },
+    /// The schema of a database is not the one that this program creates.
+    #[error(
+        "{} was not made by this program: {}; nothing was restored",
+        path.display(),
+        list_differences(differences)
+    )]
+    ForeignSchema {
+        /// The database.
+        path: PathBuf,
+        /// The objects that differ.
+        differences: Vec<SchemaDifference>,
+    },
+    /// The backup holds no library.
+    #[error("{} holds only users and API keys; restore them with --with-keys", .0.display())]
+    OnlyKeys(PathBuf),
     /// A library to restore exists already.
     #[error("{} exists already; use --force to move it to another folder", .0.display())]
     LibraryExists(PathBuf),
     /// Another program has a database open.
     #[error("{} is in use; stop the server first", .0.display())]
     InUse(PathBuf),
+}
+
+/// Lists the first differences of a schema.
+fn list_differences(differences: &[SchemaDifference]) -> String {
+    let mut listed: Vec<String> =
+        differences.iter().take(MAX_DIFFERENCES).map(ToString::to_string).collect();
+    if differences.len() > MAX_DIFFERENCES {
+        listed.push(format!("and {} more", differences.len() - MAX_DIFFERENCES));
+    }
+    listed.join(", ")
 }

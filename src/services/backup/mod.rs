@@ -6,4 +6,4 @@ mod manifest;
 mod restore;
 
 pub(crate) use create::create_backup;
-pub(crate) use restore::restore_backup;
+pub(crate) use restore::{BackupKeys, restore_backup};

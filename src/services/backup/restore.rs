@@ -1,4 +1,7 @@
 //! Restores a backup: checks a copy of it, then moves the copy into place.
+//!
+//! A backup may come from elsewhere. Its databases must have our own schema, without triggers and
+//! views of others, and its users and API keys are restored only on request.
 
 use std::{
     collections::BTreeSet,
@@ -20,6 +23,15 @@ use crate::services::{atomic_write, file_error::FileError};
 /// Source and destination of a move.
 type FileMove = (PathBuf, PathBuf);
 
+/// Policy for the server's database of a backup: its users, API keys and collections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BackupKeys {
+    /// Leave it out: the server keeps its own, or has none.
+    Skip,
+    /// Replace the server's own.
+    Restore,
+}
+
 /// Result of a restore.
 #[derive(Debug)]
 pub(crate) struct RestoredBackup {
@@ -29,6 +41,8 @@ pub(crate) struct RestoredBackup {
     pub(crate) files: Vec<PathBuf>,
     /// Folder that keeps the replaced databases, if there were any.
     pub(crate) kept: Option<PathBuf>,
+    /// Set if the backup has users and API keys that were not restored.
+    pub(crate) skipped_keys: bool,
 }
 
 /// Restores the backup in a folder into the data folder. Existing databases are an error, unless
@@ -37,10 +51,17 @@ pub(crate) fn restore_backup(
     backup: &Path,
     data: &Path,
     replace: bool,
+    keys: BackupKeys,
 ) -> Result<RestoredBackup, BackupError> {
     let failed = || "cannot find the data folder";
     let data = std::path::absolute(data).map_err(FileError::with_message(failed))?;
-    let manifest = Manifest::read(backup)?;
+    let mut manifest = Manifest::read(backup)?;
+    let all_files = manifest.files.len();
+    manifest.files.retain(|file| file.user.is_some() || keys == BackupKeys::Restore);
+    let skipped_keys = manifest.files.len() < all_files;
+    if manifest.files.is_empty() && skipped_keys {
+        return Err(BackupError::OnlyKeys(backup.to_owned()));
+    }
     let targets: BTreeSet<PathBuf> = manifest.files.iter().map(restore_target).collect();
     let mut existing = targets.iter().map(|target| data.join(target));
     if !replace && let Some(path) = existing.find(|it| !atomic_write::is_absent_or_empty(it)) {
@@ -62,7 +83,7 @@ pub(crate) fn restore_backup(
         fs::remove_dir(&data).ok();
     }
     let files = manifest.files.iter().map(|file| file.path(&data)).collect();
-    Ok(RestoredBackup { files, kept: restored?, data })
+    Ok(RestoredBackup { files, kept: restored?, data, skipped_keys })
 }
 
 /// Copies and checks the backup, then moves it into place. Returns the folder that keeps the
@@ -79,6 +100,11 @@ fn restore_files(
         create_private_folder(&file.folder(ready.path()))?;
         file.copy_verified(backup, ready.path())?;
         let store = Store::new(file.database()?, &file.folder(ready.path()));
+        // Before anything else opens the file, because opening migrates it.
+        let differences = store.compare_schema()?;
+        if !differences.is_empty() {
+            return Err(BackupError::ForeignSchema { path: file.path(backup), differences });
+        }
         if let Some(problem) = store.check_integrity()?.problems.into_iter().next() {
             return Err(BackupError::DamagedDatabase { path: file.path(backup), problem });
         }

@@ -68,7 +68,7 @@ impl ServerCheck<'_> {
         findings.add_ok("settings", "valid");
         proxies::check_proxies(self.settings, &mut findings);
         disk::check_disk_space(&data, &mut findings);
-        permissions::check_permissions(&data, &mut findings);
+        permissions::check_permissions(&data, self.repair, &mut findings);
         for user in self.checked_users(&data)? {
             self.check_library(&user, &mut findings).await;
         }
