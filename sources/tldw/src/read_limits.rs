@@ -73,7 +73,8 @@ impl ReadLimits {
             total_time: minutes + Duration::from_secs(bytes >> 20),
             // An honest listing needs a few steps for each byte of the file.
             steps: 1_000_000_000 + bytes.saturating_mul(16),
-            heap_bytes: 256 << 20,
+            // A sort of an honest file needs at most its size.
+            heap_bytes: (256 << 20) + bytes.min(768 << 20),
         }
     }
 }
