@@ -38,6 +38,8 @@ mod guard_enforcement;
 mod handshake;
 mod highlights;
 #[cfg(unix)]
+mod hostile_databases;
+#[cfg(unix)]
 mod hostile_files;
 mod import;
 mod import_files;

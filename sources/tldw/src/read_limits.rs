@@ -13,8 +13,9 @@ use std::{
 use rusqlite::{Connection, config::DbConfig, ffi, limits::Limit};
 use vademecum_kit::store::sqlite_heap_bytes;
 
-/// Virtual machine steps between two checks: a fraction of a millisecond.
-const STEPS_PER_CHECK: u16 = 10_000;
+/// Virtual machine steps between two checks: about a microsecond. Few, because a row of a temporary
+/// table takes few steps and may have the size of the largest value.
+const STEPS_PER_CHECK: u16 = 50;
 /// Maximum size of a value, in bytes: that of an item and a margin.
 const MAX_VALUE_BYTES: i32 = 65 * 1024 * 1024;
 /// Maximum number of rows of one item, such as the messages of a conversation.
