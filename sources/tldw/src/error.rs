@@ -185,6 +185,20 @@ impl TldwError {
             Self::MissingColumn { path, table, column } => {
                 Self::MissingColumn { path: file(path).into(), table, column }.to_string()
             }
+            Self::NotATable { path, table, kind } => {
+                let (path, kind) = (file(path).into(), kind.clone());
+                Self::NotATable { path, table, kind }.to_string()
+            }
+            Self::ComputedColumn { path, table, column } => {
+                let (path, column) = (file(path).into(), column.clone());
+                Self::ComputedColumn { path, table, column }.to_string()
+            }
+            Self::LimitExceeded { path, limit } => {
+                Self::LimitExceeded { path: file(path).into(), limit: *limit }.to_string()
+            }
+            Self::TooManyItems { path, max } => {
+                Self::TooManyItems { path: file(path).into(), max: *max }.to_string()
+            }
             Self::ReadFailed { path, source } => {
                 format!("cannot read {}{}", file(path), code(source))
             }

@@ -41,7 +41,8 @@ pub fn make_private(path: &Path) -> io::Result<bool> {
 
     let about = fs::symlink_metadata(path)?;
     let mode = about.permissions().mode();
-    if about.is_symlink() || mode & 0o077 == 0 || mode & 0o1000 != 0 {
+    let (is_open, is_sticky) = (mode & 0o077 > 0, mode & 0o1000 > 0);
+    if about.is_symlink() || !is_open || is_sticky {
         return Ok(false);
     }
     fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700))?;
@@ -54,7 +55,8 @@ pub fn make_private(path: &Path) -> io::Result<bool> {
     fs::symlink_metadata(path).map(|_| false)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
