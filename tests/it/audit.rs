@@ -82,6 +82,16 @@ fn call_is_audited_with_caller_items_and_outcome() {
 }
 
 #[test]
+fn session_belongs_to_key_that_opened_it() {
+    let library = two_libraries();
+    let (one, other) = (library.create_key("ada"), library.create_key("ada"));
+    let server = library.serve_multi_user("");
+    let session = server.client().with_bearer_token(&one).initialize_session();
+    let stranger = server.client().with_bearer_token(&other).in_session(session.session_id());
+    assert_eq!([session.ping().status, stranger.ping().status], [200, 404]);
+}
+
+#[test]
 fn changed_items_prompts_completions_subscriptions_are_audited() {
     let library = Library::with_lanterns();
     let server = library.serve_with_settings("[tools]\nwrite = true");
@@ -90,6 +100,7 @@ fn changed_items_prompts_completions_subscriptions_are_audited() {
         client.call_tool("notes.create", &json!({ "title": "Opal", "content": "An opal." }));
     let uri = created["uri"].as_str().unwrap();
     client.call_method("resources/subscribe", &json!({ "uri": uri }));
+    client.call_method("resources/unsubscribe", &json!({ "uri": uri }));
     let prompts = client.call_method("prompts/list", &json!({}));
     // The prompts of the library follow the built-in ones.
     let name = &prompts["prompts"].as_array().unwrap().last().unwrap()["name"];
@@ -106,6 +117,7 @@ fn changed_items_prompts_completions_subscriptions_are_audited() {
     });
     assert_eq!(only_row(&rows, "notes.create")["items"], json!([uri]));
     assert_eq!(only_row(&rows, "resources/subscribe")["items"], json!([uri]));
+    assert_eq!(only_row(&rows, "resources/unsubscribe")["items"], json!([uri]));
     assert_eq!(only_row(&rows, "prompts/get")["sources"], json!(["prompts"]));
     assert_eq!(only_row(&rows, "completion/complete")["user"], "local");
     // A request that shows nothing of a library is not audited.

@@ -194,6 +194,7 @@ impl Service {
             "resources/subscribe" => self.subscribe_resource(context, params).await,
             "resources/unsubscribe" => {
                 let ResourceParams { uri } = parse_params(params)?;
+                context.request_metrics.items().record([&uri]);
                 if let Some(live) = &context.session_channel {
                     live.watched_resources.unwatch_resource(&uri);
                 }
