@@ -75,6 +75,7 @@ impl Source for Chats {
             table,
             columns: &columns,
             filter: filtered.then_some((sql!("passes"), filters)),
+            hidden: &self.hidden_rows(reader)?,
             identify_sql: match by {
                 ChatMatchScope::Both | ChatMatchScope::Title => sql!("identify"),
                 ChatMatchScope::Message => sql!("identify_message"),

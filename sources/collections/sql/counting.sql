@@ -1,6 +1,7 @@
 -- Selects the documents in scope: not deleted, in an enabled source, matching the filters and
--- visible with the access tags :access (NULL sees everything). A prefix for other statements, which
--- read from `counting`.
+-- visible with the access tags :access (NULL sees everything) and by the rules :allowed_tags,
+-- :denied_tags and :denied_folders (NULL hides nothing). A prefix for other statements, which read
+-- from `counting`.
 WITH counting AS (
     SELECT
         rag_documents.id, rag_documents.doc_id, rag_documents.source_id,
@@ -60,6 +61,42 @@ WITH counting AS (
               FROM rag_document_access
               WHERE rag_document_access.document = rag_documents.id
                 AND rag_document_access.tag NOT IN (SELECT value FROM json_each(:access))
+          )
+      )
+      AND (
+          :allowed_tags IS NULL
+          OR EXISTS (
+              SELECT 1
+              FROM json_each(:allowed_tags) AS rule
+              JOIN rag_document_tags AS tagged ON tagged.tag LIKE rule.value ESCAPE '\'
+              WHERE tagged.document = rag_documents.id
+              UNION ALL
+              SELECT 1
+              FROM json_each(:allowed_tags) AS rule
+              JOIN rag_document_access AS tagged ON tagged.tag LIKE rule.value ESCAPE '\'
+              WHERE tagged.document = rag_documents.id
+          )
+      )
+      AND (
+          :denied_tags IS NULL
+          OR NOT EXISTS (
+              SELECT 1
+              FROM json_each(:denied_tags) AS rule
+              JOIN rag_document_tags AS tagged ON tagged.tag LIKE rule.value ESCAPE '\'
+              WHERE tagged.document = rag_documents.id
+              UNION ALL
+              SELECT 1
+              FROM json_each(:denied_tags) AS rule
+              JOIN rag_document_access AS tagged ON tagged.tag LIKE rule.value ESCAPE '\'
+              WHERE tagged.document = rag_documents.id
+          )
+      )
+      AND (
+          :denied_folders IS NULL
+          OR NOT EXISTS (
+              SELECT 1
+              FROM json_each(:denied_folders) AS folder
+              WHERE substr(rag_documents.doc_id, 1, length(folder.value)) = folder.value
           )
       )
 )

@@ -35,15 +35,37 @@ impl Collection {
     ) -> Result<Ranking, SourceError> {
         let bound = scope.to_parameters();
         let parameters = bound.parameters();
+        // Deleted documents and those with other access tags count in the statistics; documents that a
+        // rule hides do not.
+        let hidden = match scope.access.item_rules() {
+            Some(_) => self.hidden_chunks(reader, &scope.access)?,
+            None => Vec::new(),
+        };
         let filtered = bound.is_filtered || has_hidden_documents(reader, &parameters)?;
         let plan = RankPlan {
             table: &FULL_TEXT_TABLE,
             columns: &[],
             filter: filtered.then_some((of_counting!("../sql/passes.sql"), &parameters[..])),
+            hidden: &hidden,
             identify_sql: sql!("identify"),
             read_uri: &uri,
         };
         Ok(rank_table(reader, request, &plan)?)
+    }
+
+    /// Returns the chunks that a caller may not see, in ascending order.
+    pub fn hidden_chunks(
+        &self,
+        reader: &Reader<'_>,
+        access: &Access,
+    ) -> Result<Vec<i64>, SourceError> {
+        let bound = Scope::of(access.clone()).to_parameters();
+        let parameters = bound.parameters();
+        if !bound.is_filtered && !has_hidden_documents(reader, &parameters)? {
+            return Ok(Vec::new());
+        }
+        let statement = of_counting!("../sql/hidden.sql");
+        Ok(reader.query_all(statement, &parameters, |row| row.get("key"))?)
     }
 
     /// Suggests documents whose identifier starts with `typed`, or whose title or headings have

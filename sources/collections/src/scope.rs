@@ -1,8 +1,10 @@
 //! The scope of a search: the filters of a caller and the documents that the caller may see.
 
+use std::sync::Arc;
+
 use rusqlite::ToSql;
 use serde_json::json;
-use vademecum_kit::model::Timestamp;
+use vademecum_kit::model::{SourceAccess, Timestamp, pattern_to_like};
 
 /// A statement over the common table expression `counting`, which selects the documents in scope.
 /// It is the only way to exclude documents, and takes [`ScopeParameters::parameters`].
@@ -48,6 +50,32 @@ pub enum Access {
     Everything,
     /// Documents whose access tags are all among these.
     Tags(Vec<String>),
+    /// Documents that the rules for items permit as well.
+    Restricted {
+        /// Access tags of the caller; `None` sees documents with any tags.
+        tags: Option<Vec<String>>,
+        /// Rules by tag and folder. They apply to the tags and the access tags of a document.
+        items: Arc<SourceAccess>,
+    },
+}
+
+impl Access {
+    /// Returns the access tags of the caller; `None` sees documents with any tags.
+    fn tags(&self) -> Option<&[String]> {
+        match self {
+            Self::Everything => None,
+            Self::Tags(tags) => Some(tags),
+            Self::Restricted { tags, .. } => tags.as_deref(),
+        }
+    }
+
+    /// Returns the rules for items, if there are any.
+    pub(crate) fn item_rules(&self) -> Option<&SourceAccess> {
+        match self {
+            Self::Everything | Self::Tags(_) => None,
+            Self::Restricted { items, .. } => Some(items),
+        }
+    }
 }
 
 /// The documents of a search: filtered by the caller and restricted by access tags.
@@ -69,9 +97,14 @@ impl Scope {
     pub(crate) fn to_parameters(&self) -> ScopeParameters {
         let filter = &self.filter;
         let texts = |list: &Option<Vec<String>>| list.as_ref().map(|list| json!(list).to_string());
+        let rules = self.access.item_rules();
+        let patterns = |list: &Vec<String>| {
+            let like: Vec<String> = list.iter().map(|pattern| pattern_to_like(pattern)).collect();
+            json!(like).to_string()
+        };
         let numbers = |list: &Option<Vec<i64>>| list.as_ref().map(|list| json!(list).to_string());
         ScopeParameters {
-            is_filtered: *filter != DocumentFilter::default(),
+            is_filtered: *filter != DocumentFilter::default() || rules.is_some(),
             source_ids: numbers(&filter.source_ids),
             source_names: texts(&filter.source_names),
             doc_ids: texts(&filter.doc_ids),
@@ -83,10 +116,10 @@ impl Scope {
             created_before: filter.created_before,
             project_names: texts(&filter.project_names),
             project_versions: texts(&filter.project_versions),
-            access: match &self.access {
-                Access::Everything => None,
-                Access::Tags(tags) => Some(json!(tags).to_string()),
-            },
+            access: self.access.tags().map(|tags| json!(tags).to_string()),
+            allowed_tags: rules.and_then(|rules| rules.allowed_tags.as_ref()).map(patterns),
+            denied_tags: rules.map(|rules| patterns(&rules.denied_tags)),
+            denied_folders: rules.map(|rules| json!(rules.denied_folders).to_string()),
         }
     }
 }
@@ -94,7 +127,7 @@ impl Scope {
 /// A scope as statement parameters; lists are JSON.
 #[derive(Debug)]
 pub(crate) struct ScopeParameters {
-    /// The caller set at least one filter.
+    /// A filter of the caller or a rule may exclude documents.
     pub(crate) is_filtered: bool,
     source_ids: Option<String>,
     source_names: Option<String>,
@@ -108,6 +141,9 @@ pub(crate) struct ScopeParameters {
     project_names: Option<String>,
     project_versions: Option<String>,
     access: Option<String>,
+    allowed_tags: Option<String>,
+    denied_tags: Option<String>,
+    denied_folders: Option<String>,
 }
 
 impl ScopeParameters {
@@ -125,6 +161,9 @@ impl ScopeParameters {
             (":project_names", &self.project_names),
             (":project_versions", &self.project_versions),
             (":access", &self.access),
+            (":allowed_tags", &self.allowed_tags),
+            (":denied_tags", &self.denied_tags),
+            (":denied_folders", &self.denied_folders),
         ]
     }
 }

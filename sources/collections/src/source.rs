@@ -1,5 +1,7 @@
 //! The sources of a collection: their definitions, sizes and synchronisation state.
 
+use std::collections::HashMap;
+
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
     model::Timestamp,
@@ -96,6 +98,34 @@ impl Collection {
                 last_error: row.get("last_error")?,
             })
         })?)
+    }
+
+    /// Counts the documents, chunks and vectors of each source like
+    /// [`count_by_source`](Self::count_by_source). If rules hide documents, only visible ones are
+    /// counted, and vectors not at all.
+    pub fn count_visible(
+        &self,
+        reader: &Reader<'_>,
+        access: &crate::Access,
+    ) -> Result<Vec<SourceCounts>, SourceError> {
+        let mut sources = self.count_by_source(reader)?;
+        if access.item_rules().is_none() {
+            return Ok(sources);
+        }
+        let bound = crate::Scope::of(access.clone()).to_parameters();
+        let read = |row: &Row<'_>| {
+            let count = |name| row.get::<_, i64>(name).map(|n| u64::try_from(n).unwrap_or(0));
+            Ok((row.get::<_, i64>("source_id")?, (count("documents")?, count("chunks")?)))
+        };
+        let statement = of_counting!("../sql/visible_counts.sql");
+        let visible: HashMap<i64, (u64, u64)> =
+            reader.query_all(statement, &bound.parameters(), read)?.into_iter().collect();
+        for source in &mut sources {
+            (source.documents, source.chunks) =
+                visible.get(&source.source_id).copied().unwrap_or_default();
+            source.vectors = 0;
+        }
+        Ok(sources)
     }
 
     /// Lists projects and versions with their numbers of chunks in scope, by name.

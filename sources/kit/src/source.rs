@@ -31,6 +31,9 @@ pub struct ItemStatements {
     pub suggest_sql: &'static str,
     /// Lists the versions of all items, as described at [`Reader::query_item_versions`].
     pub versions_sql: &'static str,
+    /// Lists the full-text rows that a restricted reader may not see, as described at
+    /// [`Reader::hidden_rows`].
+    pub hidden_sql: &'static str,
     /// Counts the items, as described at [`Reader::query_source_stats`].
     pub stats_sql: &'static str,
     /// Marks the item `:id` as deleted and returns its full-text rowid as `row`.
@@ -64,6 +67,12 @@ pub trait Source: Debug + Send + Sync + 'static {
         self.item_statements().map(|statements| statements.derived_fts_table)
     }
 
+    /// Returns the full-text rows that do not exist for the caller, in ascending order.
+    fn hidden_rows(&self, reader: &Reader<'_>) -> Result<Vec<i64>, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(Vec::new()) };
+        Ok(reader.hidden_rows(statements.hidden_sql)?)
+    }
+
     /// Ranks the matches without loading their content.
     ///
     /// The order is total and does not depend on the limit. Relevance order sorts by score, then
@@ -71,10 +80,12 @@ pub trait Source: Debug + Send + Sync + 'static {
     fn rank_matches(&self, reader: &Reader<'_>, ask: &RankRequest) -> Result<Ranking, SourceError> {
         let Some(statements) = self.item_statements() else { return Ok(Ranking::default()) };
         let (table, columns) = self.searched_table(&ask.filters);
+        let hidden = self.hidden_rows(reader)?;
         let plan = RankPlan {
             table,
             columns: &columns,
             filter: None,
+            hidden: &hidden,
             identify_sql: statements.identify_sql,
             read_uri: &|row| statements.id_type.read_uri(self.name(), row),
         };
@@ -99,7 +110,9 @@ pub trait Source: Debug + Send + Sync + 'static {
         reader: &Reader<'_>,
         words: &[String],
     ) -> Result<Vec<SimilarWord>, SourceError> {
-        Ok(search::find_similar_words(reader, self.searched_table(&Filters::default()).0, words)?)
+        let table = self.searched_table(&Filters::default()).0;
+        let hidden = self.hidden_rows(reader)?;
+        Ok(search::find_similar_words(reader, table, words, &hidden)?)
     }
 
     /// Loads matches for a result list, in the given order. Items deleted since ranking are

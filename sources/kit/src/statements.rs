@@ -45,6 +45,7 @@ macro_rules! item_statements {
             identify_sql: $crate::sql!("identify"),
             suggest_sql: $crate::sql!("suggest"),
             versions_sql: $crate::sql!("versions"),
+            hidden_sql: $crate::sql!("hidden"),
             stats_sql: $crate::sql!("stats"),
             remove_sql: $crate::sql!("remove"),
             unindex_sql: $crate::sql!("unindex"),

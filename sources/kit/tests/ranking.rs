@@ -149,6 +149,7 @@ impl TestTable {
             table: self.table,
             columns,
             filter: None,
+            hidden: &[],
             identify_sql: "SELECT :key AS key, NULL AS last_modified",
             read_uri: &|row| Ok(Uri::item(SourceName::Notes, row.get::<_, i64>(0)?.to_string())),
         };

@@ -74,6 +74,7 @@ impl Source for Media {
             table: &FULL_TEXT_TABLE,
             columns: &[],
             filter: filtered.then_some((sql!("passes"), filters)),
+            hidden: &self.hidden_rows(reader)?,
             identify_sql: sql!("identify"),
             read_uri: &|row| IdType::Numbers.read_uri(self.name(), row),
         };

@@ -68,6 +68,7 @@ impl Source for Notes {
             table: &FULL_TEXT_TABLE,
             columns: &[],
             filter: filtered.then_some((sql!("passes"), filters)),
+            hidden: &self.hidden_rows(reader)?,
             identify_sql: sql!("identify"),
             read_uri: &|row| IdType::Texts.read_uri(self.name(), row),
         };

@@ -6,6 +6,7 @@ mod draft;
 mod field;
 mod hit;
 mod item;
+mod item_access;
 mod rank_request;
 mod retrieval;
 mod score_threshold;
@@ -25,6 +26,7 @@ pub use draft::{
 pub use field::Field;
 pub use hit::{ContentOrigin, Highlight, Hit, Loc, ScoreType};
 pub use item::{GetRequest, Item, PageRequest, Range};
+pub use item_access::{ItemAccess, SourceAccess, matches_pattern, pattern_to_like};
 pub use rank_request::{
     ChatMatchScope, Deadline, Filters, HitRequest, Order, PromptField, RankRequest, RankedMatch,
     Ranking,

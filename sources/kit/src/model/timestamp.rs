@@ -43,6 +43,17 @@ impl Timestamp {
         (self.0.unix_timestamp() * 1_000 + i64::from(self.0.millisecond())) as f64
     }
 
+    /// Returns the time `duration` earlier.
+    #[must_use]
+    pub fn minus(self, duration: std::time::Duration) -> Self {
+        Self(self.0.saturating_sub(duration.try_into().unwrap_or(Duration::MAX)))
+    }
+
+    /// Returns the time `duration` later; `None` after the year 9999.
+    pub fn plus(self, duration: std::time::Duration) -> Option<Self> {
+        Self::from_unix_seconds(self.as_unix_milliseconds() / 1_000.0 + duration.as_secs_f64())
+    }
+
     /// Parses a date or time, with or without `T`, fraction and offset. A time without an offset is
     /// in UTC.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {

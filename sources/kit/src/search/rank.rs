@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     model::{CorpusStatistics, Order, RankRequest, RankedMatch, Ranking, Timestamp, Uri},
-    store::{FtsIndex, FtsTable, IndexCache, Parameters, Reader, Store, StoreError},
+    store::{FtsIndex, FtsTable, IndexCache, Parameters, Reader, RowLengths, Store, StoreError},
 };
 
 /// Instructions for finding and identifying the matches of a source.
@@ -27,6 +27,9 @@ pub struct RankPlan<'a> {
     /// Statement that returns a row if the match `:key` passes the filters, and its other
     /// parameters. `None` accepts every match.
     pub filter: Option<(&'static str, &'a Parameters<'a>)>,
+    /// Rows that do not exist for this caller, in ascending order. They are neither returned nor
+    /// counted, and do not influence scores.
+    pub hidden: &'a [i64],
     /// Statement that returns `last_modified` and the URI columns of the match `:key`.
     pub identify_sql: &'static str,
     /// Reads the URI from a row of `identify_sql`.
@@ -47,7 +50,10 @@ pub fn rank_table(
     }
     let index = reader.open_index(plan.table)?;
     let phrases = load_postings(&index, request.query.phrases(), plan)?;
-    let own = compute_statistics(index.memory(), &phrases);
+    let mut own = compute_statistics(index.memory(), &phrases);
+    if !plan.hidden.is_empty() {
+        subtract_rows(&mut own, &*index.lengths()?, plan.hidden);
+    }
     if request.limit == 0 {
         return Ok(Ranking { statistics: own, ..Ranking::default() });
     }
@@ -123,10 +129,31 @@ fn load_postings<'p>(
 ) -> Result<Vec<Arc<Postings>>, StoreError> {
     phrases
         .map(|phrase| match phrase.expression_for_columns(plan.table.columns, plan.columns) {
-            Some(expression) => index.postings(&expression),
+            Some(expression) => visible_postings(index, &expression, plan.hidden),
             None => Ok(Arc::default()),
         })
         .collect()
+}
+
+/// Returns the postings of a phrase without the hidden rows.
+pub(crate) fn visible_postings(
+    index: &FtsIndex<'_>,
+    expression: &str,
+    hidden: &[i64],
+) -> Result<Arc<Postings>, StoreError> {
+    let postings = index.postings(expression)?;
+    if hidden.is_empty() {
+        return Ok(postings);
+    }
+    Ok(Arc::new(postings.with_rows_replaced(hidden, &Postings::default())))
+}
+
+/// Subtracts hidden rows from the size of a table.
+fn subtract_rows(statistics: &mut CorpusStatistics, lengths: &RowLengths, hidden: &[i64]) {
+    for length in hidden.iter().map(|row| lengths.words_in_row(*row)).filter(|words| *words > 0) {
+        statistics.rows = statistics.rows.saturating_sub(1);
+        statistics.tokens = statistics.tokens.saturating_sub(length.into());
+    }
 }
 
 /// Scores every match and keeps the first ones.

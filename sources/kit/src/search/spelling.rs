@@ -4,6 +4,7 @@ use rusqlite::named_params;
 use strsim::osa_distance;
 use vademecum_fts5::{EXACT_MARK, exact_token};
 
+use super::{phrase::Phrase, rank::visible_postings};
 use crate::store::{FtsTable, Reader, StoreError};
 
 /// Minimum length of a word that is corrected, in characters. Shorter words resemble too many
@@ -28,11 +29,13 @@ pub struct SimilarWord {
 }
 
 /// Finds the words of a table that resemble the words in `asked`. Only words with the same first
-/// letter are compared, because the first letter is rarely mistyped.
+/// letter are compared, because the first letter is rarely mistyped. Words that occur in `hidden`
+/// rows only are not found.
 pub(crate) fn find_similar_words(
     reader: &Reader<'_>,
-    table: &FtsTable,
+    table: &'static FtsTable,
     asked: &[String],
+    hidden: &[i64],
 ) -> Result<Vec<SimilarWord>, StoreError> {
     let mut found = Vec::new();
     for word in asked {
@@ -66,5 +69,18 @@ pub(crate) fn find_similar_words(
             },
         )?;
     }
-    Ok(found)
+    if hidden.is_empty() {
+        return Ok(found);
+    }
+    let index = reader.open_index(table)?;
+    let mut visible = Vec::with_capacity(found.len());
+    for word in found {
+        let phrase = Phrase::from_token(exact_token(&word.stored_word));
+        let Some(expression) = phrase.expression_for_columns(table.columns, &[]) else { continue };
+        let rows = visible_postings(&index, &expression, hidden)?.len();
+        if rows > 0 {
+            visible.push(SimilarWord { rows: u64::try_from(rows).unwrap_or(u64::MAX), ..word });
+        }
+    }
+    Ok(visible)
 }

@@ -12,13 +12,15 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
     Database, Durability, FtsTable, IndexCache, ReadOnlyFile, Reader, StoreError, Writer,
+    access::restrict_connection,
     index_cache::IndexCaches,
     pool_wait::PoolWaits,
     private_files::{create_private_folder, prepare_database_file},
+    reader::Visibility,
     sidecar_path,
     writer::TableChanges,
 };
-use crate::model::Deadline;
+use crate::model::{Deadline, ItemAccess};
 
 /// Maximum time a statement waits for a lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -44,6 +46,8 @@ const READER_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 pub struct Store {
     database: Database,
     path: PathBuf,
+    /// Items that readers may see; `None` if all are visible.
+    access: Option<Arc<ItemAccess>>,
     open: Mutex<Option<Arc<OpenDatabase>>>,
     pool_waits: PoolWaits,
 }
@@ -63,7 +67,15 @@ impl Store {
 
     /// Creates a store with an explicit path, for database kinds with several files.
     pub fn with_path(database: Database, path: PathBuf) -> Self {
-        Self { database, path, open: Mutex::new(None), pool_waits: PoolWaits::default() }
+        let (open, pool_waits) = (Mutex::new(None), PoolWaits::default());
+        Self { database, path, access: None, open, pool_waits }
+    }
+
+    /// Returns a store for the same file whose readers see only the items that `access` permits.
+    /// Writes are not restricted.
+    #[must_use]
+    pub fn restricted_to(&self, access: Arc<ItemAccess>) -> Self {
+        Self { access: Some(access), ..Self::with_path(self.database, self.path.clone()) }
     }
 
     /// Returns the kind of database.
@@ -96,7 +108,11 @@ impl Store {
         }
         let open = self.open()?;
         let connection = self.acquire_reader(&open)?;
-        Reader::run_in_snapshot(&connection, &open.indexes, deadline, work)
+        let visibility = match self.access {
+            None => Visibility::All,
+            Some(_) => Visibility::Restricted,
+        };
+        Reader::run_in_snapshot(&connection, (&open.indexes, visibility), deadline, work)
     }
 
     /// Returns an idle reader. If none is idle, the waiting time is recorded.
@@ -184,8 +200,12 @@ impl Store {
         finished.map_err(|error| StoreError::from_file(&self.path, error))
     }
 
-    /// Returns the cache of a full-text table, if the file is open.
+    /// Returns the cache of a full-text table, if the file is open. A restricted store returns `None`,
+    /// because the cache includes hidden rows.
     pub(crate) fn index_cache(&self, table: &FtsTable) -> Option<Arc<IndexCache>> {
+        if self.access.is_some() {
+            return None;
+        }
         lock(&self.open).as_ref()?.indexes.find_cache(table)
     }
 
@@ -232,8 +252,12 @@ impl Store {
             }
         };
         self.migrate(&mut writer)?;
-        let manager = manager.with_init(|connection| {
+        let (database, access) = (self.database, self.access.clone());
+        let manager = manager.with_init(move |connection| {
             configure_connection(connection)?;
+            if let Some(access) = &access {
+                restrict_connection(connection, database, access)?;
+            }
             connection.pragma_update(None, "query_only", true)
         });
         let readers = r2d2::Pool::builder()

@@ -1,5 +1,6 @@
 //! One SQLite database file: opened on first use, migrated once, with many readers and one writer.
 
+mod access;
 mod change_detector;
 mod copy;
 mod database;

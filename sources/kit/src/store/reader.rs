@@ -16,13 +16,23 @@ const INSTRUCTIONS_PER_CHECK: i32 = 1_000;
 pub struct Reader<'a> {
     connection: &'a Connection,
     indexes: &'a IndexCaches,
+    visibility: Visibility,
     deadline: Deadline,
+}
+
+/// Whether a reader sees all rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visibility {
+    /// All rows are visible.
+    All,
+    /// The tables of items are views of the visible rows.
+    Restricted,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn run_in_snapshot<T, E: From<StoreError>>(
         connection: &'a Connection,
-        indexes: &'a IndexCaches,
+        (indexes, visibility): (&'a IndexCaches, Visibility),
         deadline: Deadline,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -34,7 +44,7 @@ impl<'a> Reader<'a> {
         let failed = |error| StoreError::from_connection(connection, error);
         connection.progress_handler(INSTRUCTIONS_PER_CHECK, watch).map_err(failed)?;
         let _moment = ReadTransaction::begin(connection)?;
-        work(&Self { connection, indexes, deadline })
+        work(&Self { connection, indexes, visibility, deadline })
     }
 
     /// Returns a cached prepared statement. Returns an error if the deadline has passed.
@@ -52,6 +62,15 @@ impl<'a> Reader<'a> {
     /// Opens a full-text table in this snapshot.
     pub(crate) fn open_index(&self, table: &'static FtsTable) -> Result<FtsIndex<'_>, StoreError> {
         FtsIndex::open(self, self.indexes, table)
+    }
+
+    /// Returns the hidden rows of a full-text table in ascending order; `hidden_sql` lists them as
+    /// `key`. Empty for an unrestricted reader.
+    pub fn hidden_rows(&self, hidden_sql: &str) -> Result<Vec<i64>, StoreError> {
+        match self.visibility {
+            Visibility::All => Ok(Vec::new()),
+            Visibility::Restricted => self.query_all(hidden_sql, &[], |row| row.get("key")),
+        }
     }
 
     /// Yields the thread if the work is long, and returns an error if the deadline has passed.

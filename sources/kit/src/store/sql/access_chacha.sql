@@ -1,0 +1,131 @@
+-- Views of the notes, characters and conversations that a restricted reader may see.
+
+CREATE TEMP VIEW notes AS
+SELECT *
+FROM main.notes
+WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'notes')
+  AND (
+    NOT EXISTS (SELECT 1 FROM temp.access_limited_sources WHERE source = 'notes')
+    OR EXISTS (
+        SELECT 1
+        FROM main.note_keywords AS link
+        JOIN main.keywords AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        JOIN temp.access_tags AS rule
+            ON rule.source = 'notes' AND rule.denied = 0
+            AND keyword.keyword LIKE rule.pattern ESCAPE '\'
+        WHERE link.note_id = notes.id
+    )
+  )
+  AND NOT EXISTS (
+        SELECT 1
+        FROM main.note_keywords AS link
+        JOIN main.keywords AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        JOIN temp.access_tags AS rule
+            ON rule.source = 'notes' AND rule.denied = 1
+            AND keyword.keyword LIKE rule.pattern ESCAPE '\'
+        WHERE link.note_id = notes.id
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.imported AS origin
+    JOIN temp.access_folders AS folder
+        ON folder.source = 'notes'
+        AND origin.origin >= folder.first AND origin.origin < folder.beyond
+    WHERE origin.source = 'notes' AND origin.item = notes.id
+  );
+
+CREATE TEMP VIEW character_cards AS
+SELECT *
+FROM main.character_cards
+WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'characters')
+  AND (
+    NOT EXISTS (SELECT 1 FROM temp.access_limited_sources WHERE source = 'characters')
+    OR EXISTS (
+        SELECT 1
+        FROM json_each(
+            CASE WHEN json_valid(character_cards.tags) THEN character_cards.tags END
+        ) AS keyword
+        JOIN temp.access_tags AS rule
+            ON rule.source = 'characters' AND rule.denied = 0
+            AND keyword.value LIKE rule.pattern ESCAPE '\'
+        WHERE keyword.type = 'text'
+    )
+  )
+  AND NOT EXISTS (
+        SELECT 1
+        FROM json_each(
+            CASE WHEN json_valid(character_cards.tags) THEN character_cards.tags END
+        ) AS keyword
+        JOIN temp.access_tags AS rule
+            ON rule.source = 'characters' AND rule.denied = 1
+            AND keyword.value LIKE rule.pattern ESCAPE '\'
+        WHERE keyword.type = 'text'
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.imported AS origin
+    JOIN temp.access_folders AS folder
+        ON folder.source = 'characters'
+        AND origin.origin >= folder.first AND origin.origin < folder.beyond
+    WHERE origin.source = 'characters' AND origin.item = CAST(character_cards.id AS TEXT)
+  );
+
+CREATE TEMP VIEW access_conversations AS
+SELECT *
+FROM main.conversations
+WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'chats')
+  AND (
+    NOT EXISTS (SELECT 1 FROM temp.access_limited_sources WHERE source = 'chats')
+    OR EXISTS (
+        SELECT 1
+        FROM main.conversation_keywords AS link
+        JOIN main.keywords AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        JOIN temp.access_tags AS rule
+            ON rule.source = 'chats' AND rule.denied = 0
+            AND keyword.keyword LIKE rule.pattern ESCAPE '\'
+        WHERE link.conversation_id = conversations.id
+    )
+  )
+  AND NOT EXISTS (
+        SELECT 1
+        FROM main.conversation_keywords AS link
+        JOIN main.keywords AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        JOIN temp.access_tags AS rule
+            ON rule.source = 'chats' AND rule.denied = 1
+            AND keyword.keyword LIKE rule.pattern ESCAPE '\'
+        WHERE link.conversation_id = conversations.id
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.imported AS origin
+    JOIN temp.access_folders AS folder
+        ON folder.source = 'chats'
+        AND origin.origin >= folder.first AND origin.origin < folder.beyond
+    WHERE origin.source = 'chats' AND origin.item = conversations.id
+  );
+
+-- A visible conversation does not name a hidden one that it was forked from, nor a hidden character.
+CREATE TEMP VIEW conversations AS
+SELECT
+    row, id, root_id,
+    CASE
+        WHEN parent_conversation_id IN (SELECT id FROM temp.access_conversations)
+        THEN forked_from_message_id
+    END AS forked_from_message_id,
+    CASE
+        WHEN parent_conversation_id IN (SELECT id FROM temp.access_conversations)
+        THEN parent_conversation_id
+    END AS parent_conversation_id,
+    CASE
+        WHEN character_id IN (SELECT id FROM temp.character_cards) THEN character_id
+    END AS character_id,
+    title, rating, source, external_ref, created_at, last_modified, deleted,
+    client_id, version
+FROM temp.access_conversations;
+
+CREATE TEMP VIEW messages AS
+SELECT *
+FROM main.messages
+WHERE EXISTS (
+    SELECT 1 FROM temp.access_conversations WHERE id = messages.conversation_id
+);

@@ -1,0 +1,2 @@
+-- Hides all items of a source.
+INSERT OR IGNORE INTO temp.access_hidden_sources (source) VALUES (:source);

@@ -1,0 +1,35 @@
+-- View of the prompts that a restricted reader may see.
+
+CREATE TEMP VIEW Prompts AS
+SELECT *
+FROM main.Prompts
+WHERE NOT EXISTS (SELECT 1 FROM temp.access_hidden_sources WHERE source = 'prompts')
+  AND (
+    NOT EXISTS (SELECT 1 FROM temp.access_limited_sources WHERE source = 'prompts')
+    OR EXISTS (
+        SELECT 1
+        FROM main.PromptKeywordLinks AS link
+        JOIN main.PromptKeywordsTable AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        JOIN temp.access_tags AS rule
+            ON rule.source = 'prompts' AND rule.denied = 0
+            AND keyword.keyword LIKE rule.pattern ESCAPE '\'
+        WHERE link.prompt_id = Prompts.id
+    )
+  )
+  AND NOT EXISTS (
+        SELECT 1
+        FROM main.PromptKeywordLinks AS link
+        JOIN main.PromptKeywordsTable AS keyword ON keyword.id = link.keyword_id AND keyword.deleted = 0
+        JOIN temp.access_tags AS rule
+            ON rule.source = 'prompts' AND rule.denied = 1
+            AND keyword.keyword LIKE rule.pattern ESCAPE '\'
+        WHERE link.prompt_id = Prompts.id
+  )
+  AND NOT EXISTS (
+    SELECT 1
+    FROM main.imported AS origin
+    JOIN temp.access_folders AS folder
+        ON folder.source = 'prompts'
+        AND origin.origin >= folder.first AND origin.origin < folder.beyond
+    WHERE origin.source = 'prompts' AND origin.item = CAST(Prompts.id AS TEXT)
+  );
