@@ -20,7 +20,10 @@ use crate::{
 };
 use vademecum_core::{
     audit::AuditLog,
-    auth::{Accounts, AuthError, Authenticator, Principal, UserIdError, local_principal},
+    auth::{
+        Accounts, AuthError, Authenticator, DenyRules, EndedUsers, Principal, UserIdError,
+        local_principal,
+    },
     config::{AuthMode, ConfigError, Import, Settings, ToolNames, Tools},
     telemetry::{ExporterError, Metrics, MetricsError, Monitor, SpanExporter},
 };
@@ -32,6 +35,8 @@ use vademecum_mcp::{
 };
 use vademecum_sql::{Databases, ProfileError, Profiles};
 
+/// Interval between checks for users who were suspended or removed.
+const ENDED_USERS_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between searches for idle sessions.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum time to close the databases at shutdown.
@@ -114,6 +119,31 @@ fn open_tldw(settings: &Settings, data: &Path) -> Result<Option<TldwDirectory>, 
         AuthMode::Multi => TldwDirectory::for_all_users(folder, data),
     };
     storage.tldw.as_ref().map(open).transpose()
+}
+
+/// Ends the sessions of users who are suspended or removed, and lets open connections check their
+/// credentials.
+async fn watch_ended_users(
+    mut ended_users: EndedUsers,
+    service: Service,
+    registry: Arc<UserRegistry>,
+) {
+    let mut rounds = tokio::time::interval(ENDED_USERS_INTERVAL);
+    loop {
+        rounds.tick().await;
+        let looked = tokio::task::spawn_blocking(move || (ended_users.take(), ended_users)).await;
+        let Ok((users, watch)) = looked else { return };
+        ended_users = watch;
+        match users {
+            Ok(users) => {
+                for user in &users {
+                    registry.remove_user(user);
+                    service.end_user_sessions(user);
+                }
+            }
+            Err(error) => tracing::warn!(%error, "ended sessions could not be read"),
+        }
+    }
 }
 
 /// Returns the protocol options of the settings: tool naming, toolsets and write access.
@@ -278,6 +308,7 @@ impl App {
         let folder = self.settings.storage.data_folder()?;
         let authenticator =
             Authenticator::open(&self.settings.auth, &folder, self.principal.clone())?;
+        let authenticator = authenticator.with_deny_rules(DenyRules::new(&self.settings.deny));
         Ok(self.server_state_with(authenticator))
     }
 
@@ -296,10 +327,16 @@ impl App {
                 registry.remove_idle();
             }
         });
+        let watcher = actix::spawn(watch_ended_users(
+            EndedUsers::watch(self.accounts()?),
+            self.service.clone(),
+            Arc::clone(&self.user_registry),
+        ));
         let syncs = self.syncs.clone();
         drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.remove_unused_files())));
         let served = transport::serve(server_state, listener).await;
         sweeper.abort();
+        watcher.abort();
         self.close_libraries().await;
         Ok(served?)
     }
@@ -322,8 +359,9 @@ impl App {
 
     /// Serves one client over standard input and output until it closes the connection.
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
-        let server_state = self.server_state_with(Authenticator::single(self.principal.clone()));
-        let served = transport::serve_stdio(&server_state, self.principal.clone()).await;
+        let principal = DenyRules::new(&self.settings.deny).restrict(self.principal.clone(), None);
+        let server_state = self.server_state_with(Authenticator::single(principal.clone()));
+        let served = transport::serve_stdio(&server_state, principal).await;
         self.close_libraries().await;
         Ok(served?)
     }

@@ -65,6 +65,8 @@ pub(crate) struct Aggregator {
     blocking_pool: Arc<BlockingPool>,
     timeout: Duration,
     metrics: Metrics,
+    /// Some items do not exist for the sources.
+    is_restricted: bool,
 }
 
 impl Aggregator {
@@ -74,7 +76,19 @@ impl Aggregator {
         pool: Arc<BlockingPool>,
         timeout: Duration,
     ) -> Self {
-        Self { sources, indexer, blocking_pool: pool, timeout, metrics: Metrics::default() }
+        Self {
+            sources,
+            indexer,
+            blocking_pool: pool,
+            timeout,
+            metrics: Metrics::default(),
+            is_restricted: false,
+        }
+    }
+
+    /// Checks every vector hit against the sources, because the index has all items.
+    pub(crate) fn restricted(self) -> Self {
+        Self { is_restricted: true, ..self }
     }
 
     /// Adds metrics of collection calls.
@@ -133,6 +147,7 @@ impl Handler<RankAll> for Aggregator {
         let asked: Vec<SourceQuery> = found.collect();
         let (indexer, timeout, pool) =
             (self.indexer.clone(), self.timeout, Arc::clone(&self.blocking_pool));
+        let visible_in = self.is_restricted.then(|| self.sources.clone());
         let span = message.context.span.clone();
         let ranked = async move {
             let (Some(indexer), Some(vectors)) = (indexer, message.vectors.clone()) else {
@@ -140,7 +155,8 @@ impl Handler<RankAll> for Aggregator {
             };
             let take = message.take;
             let deadline = Deadline::after(timeout).with_cancellation(&message.context.cancel);
-            let spaces = VectorIndexes::for_sources(indexer, &message.selections, deadline);
+            let spaces = VectorIndexes::for_sources(indexer, &message.selections, deadline)
+                .visible_in(visible_in);
             let merged = match vectors.full_text_depth(take) {
                 0 => MergedResults::default(),
                 depth => rank_all(asked, RankAll { take: depth, ..message }, timeout).await,

@@ -272,13 +272,14 @@ impl VectorIndexer {
     }
 
     /// Returns the items nearest to a vector, best first, from these sources with these filters.
-    /// Blocks.
+    /// Items that `is_visible` rejects are left out. Blocks.
     pub(crate) fn nearest_items(
         &self,
         vector: &[f32],
         wanted: &[(SourceName, Filters)],
         take: usize,
         deadline: &Deadline,
+        is_visible: &dyn Fn(&Uri, i64) -> Result<bool, SourceError>,
     ) -> Result<Vec<VectorHit>, SourceError> {
         if !self.collection.store().path().exists() {
             return Ok(Vec::new());
@@ -301,7 +302,7 @@ impl VectorIndexer {
                     .collect();
                 Ok((found, nearest.has_more))
             })?;
-            let items = self.chunks_to_items(passages, wanted, deadline)?;
+            let items = self.chunks_to_items(passages, wanted, deadline, is_visible)?;
             if items.len() >= take || !more {
                 return Ok(items.into_iter().take(take).collect());
             }
@@ -316,6 +317,7 @@ impl VectorIndexer {
         passages: Vec<(Passage, f32)>,
         wanted: &[(SourceName, Filters)],
         deadline: &Deadline,
+        is_visible: &dyn Fn(&Uri, i64) -> Result<bool, SourceError>,
     ) -> Result<Vec<VectorHit>, SourceError> {
         let mut known = HashSet::new();
         let mut items = Vec::new();
@@ -328,6 +330,9 @@ impl VectorIndexer {
             if *filters != Filters::default()
                 && !self.matches_filters(&uri, filters, key, deadline)?
             {
+                continue;
+            }
+            if !is_visible(&uri, key)? {
                 continue;
             }
             let score = crate::collections::retrieve::cosine_score(similarity);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 use actix::prelude::*;
 use tokio::sync::watch;
 use vademecum_kit::{
-    model::SourceName,
+    model::{ItemAccess, SourceName},
     source::{Source, SourceError},
     store::{Database, Store},
 };
@@ -37,6 +37,7 @@ pub struct Library {
     change_notifier: Arc<ChangeNotifier>,
     ledger: Ledger,
     indexer: Option<Arc<VectorIndexer>>,
+    is_restricted: bool,
 }
 
 impl Library {
@@ -96,7 +97,47 @@ impl Library {
             change_notifier: changes,
             ledger,
             indexer,
+            is_restricted: false,
         }
+    }
+
+    /// Starts actors on the same files for which only the items exist that `access` permits. The
+    /// actors run on the event loop of the caller.
+    pub(crate) fn restricted_to(
+        &self,
+        access: &Arc<ItemAccess>,
+        source_timeout: Duration,
+        metrics: &Metrics,
+    ) -> Self {
+        let stores: Vec<Arc<Store>> = self
+            .stores
+            .iter()
+            .map(|store| Arc::new(store.restricted_to(Arc::clone(access))))
+            .collect();
+        let sources = self.sources.iter().filter_map(|source| {
+            let store = stores.iter().find(|store| store.path() == source.store_path())?;
+            let rules = access.source(source.name()).cloned().unwrap_or_default();
+            Some(source.restricted_to(rules, Arc::clone(store), Arc::clone(&self.blocking_pool)))
+        });
+        let indexer = self.indexer.clone();
+        let pool = Arc::clone(&self.blocking_pool);
+        let aggregator = Aggregator::new(sources.collect(), indexer, pool, source_timeout)
+            .with_metrics(metrics)
+            .restricted();
+        let sources = aggregator.sources().to_vec();
+        Self {
+            stores,
+            sources,
+            event_loop: Arbiter::current(),
+            aggregator: aggregator.start(),
+            is_restricted: true,
+            ..self.clone()
+        }
+    }
+
+    /// Returns `true` if some items of the files do not exist for this library.
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.is_restricted
     }
 
     /// Returns `true` while all actors run. A panic stops an actor.

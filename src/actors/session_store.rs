@@ -122,6 +122,11 @@ impl SessionStore {
         self.entries.remove(key);
     }
 
+    /// Drops all conversations of a user.
+    pub(super) fn remove_user(&self, user: &UserId) {
+        self.entries.retain(|(principal, _), _| principal.user() != user);
+    }
+
     /// Drops conversations that are idle for the idle timeout, and asks the actors of those without
     /// a request for [`REST_AFTER`] to stop.
     pub(super) fn remove_idle(&self) {

@@ -5,14 +5,18 @@
 
 mod write_messages;
 
-use std::sync::Arc;
+use std::{
+    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
+    path::Path,
+    sync::Arc,
+};
 
 use actix::prelude::*;
 use vademecum_kit::{
     model::{
-        Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest, Hit,
-        HitRequest, Item, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, StoredPrompt,
-        Suggestions,
+        Change, ChangedItem, CorpusStatistics, Deadline, Draft, DraftBody, Filters, GetRequest,
+        Hit, HitRequest, Item, ItemId, RankRequest, Ranking, SaveOutcome, SourceAccess, SourceName,
+        SourceStats, StoredPrompt, Suggestions,
     },
     search::{FtsQuery, SimilarWord},
     source::{Source, SourceError},
@@ -39,6 +43,17 @@ pub struct SourceHandle {
     replica: Option<Arc<Replica>>,
     /// Metrics of calls to this source.
     meter: Option<Arc<Meter>>,
+    /// Restriction to some of the items, with the actor that writes.
+    restriction: Option<Arc<Restriction>>,
+}
+
+/// Restriction of a handle to the items that a principal may see. The actor of the handle reads a
+/// restricted store, and changes go to the actor of the whole source.
+#[derive(Debug)]
+struct Restriction {
+    access: SourceAccess,
+    /// Handle of the whole source.
+    whole: SourceHandle,
 }
 
 impl SourceHandle {
@@ -54,7 +69,43 @@ impl SourceHandle {
             store: Arc::clone(&store),
             blocking_pool: pool,
         };
-        Self { source, store, address: actor.start(), replica: None, meter: None }
+        let address = actor.start();
+        Self { source, store, address, replica: None, meter: None, restriction: None }
+    }
+
+    /// Starts an actor for the same source on a restricted store. Items that `access` hides do not
+    /// exist for the returned handle.
+    pub(crate) fn restricted_to(
+        &self,
+        access: SourceAccess,
+        store: Arc<Store>,
+        pool: Arc<BlockingPool>,
+    ) -> Self {
+        let restriction = Arc::new(Restriction { access, whole: self.clone() });
+        Self {
+            replica: self.replica.clone(),
+            meter: self.meter.clone(),
+            restriction: Some(restriction),
+            ..Self::start(Arc::clone(&self.source), store, pool)
+        }
+    }
+
+    /// Returns true if no item exists for this handle. Then no file is opened.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.restriction.as_ref().is_some_and(|it| it.access.is_hidden)
+    }
+
+    /// Returns the error for an item of a hidden source, the same as for one that does not exist.
+    fn hidden_item(&self, id: &ItemId) -> SourceError {
+        let what = match self.name() {
+            SourceName::Notes => "note",
+            SourceName::Media => "media",
+            SourceName::Chats => "conversation",
+            SourceName::Characters => "character",
+            SourceName::Prompts => "prompt",
+            SourceName::Collections => "document",
+        };
+        SourceError::not_found(what, id)
     }
 
     /// Adds metrics of calls.
@@ -92,9 +143,28 @@ impl SourceHandle {
         copied.unwrap_or_else(|_| Err(actor_stopped(self.name()).into()))
     }
 
+    /// Returns `true` if the item with this row exists for this handle. Blocks.
+    pub(crate) fn is_visible(&self, key: i64, deadline: &Deadline) -> Result<bool, SourceError> {
+        if self.is_hidden() {
+            return Ok(false);
+        }
+        let (Some(_), Some(statements)) = (&self.restriction, self.source.item_statements()) else {
+            return Ok(true);
+        };
+        let found = self.store.read(deadline.clone(), |reader| {
+            reader.query_each_key(statements.identify_sql, [(key, ())], |_, (), _| Ok(()))
+        })?;
+        Ok(!found.is_empty())
+    }
+
     /// Returns `true` while the actor runs.
     pub(crate) fn is_running(&self) -> bool {
         self.address.connected()
+    }
+
+    /// Returns the path of the store.
+    pub(crate) fn store_path(&self) -> &Path {
+        self.store.path()
     }
 
     /// Returns the name of the source.
@@ -108,6 +178,9 @@ impl SourceHandle {
         query: &FtsQuery,
         filters: &Filters,
     ) -> Option<CorpusStatistics> {
+        if self.is_hidden() {
+            return Some(CorpusStatistics::default());
+        }
         self.source.cached_statistics(&self.store, query, filters)
     }
 
@@ -117,6 +190,9 @@ impl SourceHandle {
         request: RankRequest,
         deadline: Deadline,
     ) -> Result<Ranking, SourceError> {
+        if self.is_hidden() {
+            return Ok(Ranking::default());
+        }
         self.send_message(Some(&deadline.clone()), RankMatches { request, deadline }).await
     }
 
@@ -126,6 +202,9 @@ impl SourceHandle {
         words: Vec<String>,
         deadline: Deadline,
     ) -> Result<Vec<SimilarWord>, SourceError> {
+        if self.is_hidden() {
+            return Ok(Vec::new());
+        }
         self.send_message(Some(&deadline.clone()), FindSimilarWords { words, deadline }).await
     }
 
@@ -135,6 +214,9 @@ impl SourceHandle {
         view: HitRequest,
         deadline: Deadline,
     ) -> Result<Vec<Hit>, SourceError> {
+        if self.is_hidden() {
+            return Ok(Vec::new());
+        }
         self.send_message(Some(&deadline.clone()), LoadHits { view, deadline }).await
     }
 
@@ -144,6 +226,9 @@ impl SourceHandle {
         get: GetRequest,
         deadline: Deadline,
     ) -> Result<Item, SourceError> {
+        if self.is_hidden() {
+            return Err(self.hidden_item(&get.id));
+        }
         self.send_message(Some(&deadline.clone()), ReadItem { get, deadline }).await
     }
 
@@ -152,6 +237,9 @@ impl SourceHandle {
         &self,
         deadline: Deadline,
     ) -> Result<Vec<(String, usize)>, SourceError> {
+        if self.is_hidden() {
+            return Ok(Vec::new());
+        }
         self.send_message(Some(&deadline.clone()), ListKinds { deadline }).await
     }
 
@@ -163,6 +251,9 @@ impl SourceHandle {
         most: usize,
         deadline: Deadline,
     ) -> Result<Suggestions, SourceError> {
+        if self.is_hidden() {
+            return Ok(Suggestions::default());
+        }
         self.send_message(
             Some(&deadline.clone()),
             SuggestCompletions { kind: wish, typed, most, deadline },
@@ -172,11 +263,17 @@ impl SourceHandle {
 
     /// Returns the stored prompts that have a template.
     pub async fn list_prompts(&self, deadline: Deadline) -> Result<Vec<StoredPrompt>, SourceError> {
+        if self.is_hidden() {
+            return Ok(Vec::new());
+        }
         self.send_message(Some(&deadline.clone()), ListPrompts { deadline }).await
     }
 
     /// Returns the size of the source.
     pub async fn stats(&self, deadline: Deadline) -> Result<SourceStats, SourceError> {
+        if self.is_hidden() {
+            return Ok(SourceStats::default());
+        }
         self.send_message(Some(&deadline.clone()), ReadStats { deadline }).await
     }
 
@@ -219,7 +316,23 @@ impl SourceHandle {
         deadline: Deadline,
     ) -> Result<ChangedItem, SourceError> {
         self.check_writable()?;
-        self.send_message(Some(&deadline.clone()), ApplyChange { change, deadline }).await
+        let Some(restriction) = self.restriction.clone() else {
+            return self
+                .send_message(Some(&deadline.clone()), ApplyChange { change, deadline })
+                .await;
+        };
+        let change = match change {
+            Change::Add(draft) => Change::Add(Box::new(restriction.check_new_item(*draft)?)),
+            Change::Tag { ref id, .. } | Change::Edit { ref id, .. } => {
+                if self.is_hidden() {
+                    return Err(self.hidden_item(id));
+                }
+                let (id, deadline) = (id.to_string(), deadline.clone());
+                self.send_message(Some(&deadline.clone()), CheckItem { id, deadline }).await?;
+                change
+            }
+        };
+        Box::pin(restriction.whole.apply_change(change, deadline)).await
     }
 
     /// Sends a message to the actor and records its outcome. The deadline bounds the result's
@@ -242,6 +355,34 @@ impl SourceHandle {
             send(&self.address, message).await.unwrap_or_else(|_| Err(actor_stopped(self.name())))
         };
         asked.finish(answer.await)
+    }
+}
+
+impl Restriction {
+    /// Returns an error if the item would not be visible to its author. The digest becomes that of
+    /// this restriction, so that an identical item that is hidden is not found.
+    fn check_new_item(&self, draft: Draft) -> Result<Draft, SourceError> {
+        let tags = match &draft.body {
+            DraftBody::Note(note) => &note.tags[..],
+            DraftBody::Media(media) => &media.tags,
+            DraftBody::Prompt(prompt) => &prompt.keywords,
+            DraftBody::Chat(_) | DraftBody::Character(_) => &[],
+        };
+        if !self.access.permits_tags(tags) {
+            return Err(SourceError::Refused(
+                "this key sees only items with certain tags, and not this one: add a tag that it \
+                 sees, or leave out one that it does not see"
+                    .to_owned(),
+            ));
+        }
+        let digest = match draft.digest.as_str() {
+            "" => String::new(),
+            digest => format!(
+                "{digest} {:016x}",
+                BuildHasherDefault::<DefaultHasher>::default().hash_one(&self.access)
+            ),
+        };
+        Ok(Draft { digest, ..draft })
     }
 }
 
@@ -374,6 +515,28 @@ impl Handler<ReadItem> for SourceActor {
                 set_content_origins(reader, [&mut item.meta])?;
                 Ok(item)
             })
+        })
+    }
+}
+
+/// Returns an error if an item does not exist.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(), SourceError>")]
+struct CheckItem {
+    id: String,
+    deadline: Deadline,
+}
+
+impl Handler<CheckItem> for SourceActor {
+    type Result = ResponseFuture<Result<(), SourceError>>;
+
+    fn handle(
+        &mut self,
+        CheckItem { id, deadline }: CheckItem,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.load_draft(reader, &id).map(drop))
         })
     }
 }

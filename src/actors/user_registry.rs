@@ -11,9 +11,9 @@ use std::{
 };
 
 use actix::prelude::*;
-use dashmap::DashMap;
+use dashmap::{DashMap, Entry};
 use uuid::Uuid;
-use vademecum_kit::source::Source;
+use vademecum_kit::{model::ItemAccess, source::Source};
 
 use super::{CallError, Library, Session, TldwDirectory, session_store::SessionStore};
 use vademecum_core::{
@@ -47,9 +47,13 @@ pub struct LibraryConfig {
 pub struct UserRegistry {
     config: LibraryConfig,
     metrics: Metrics,
-    libraries: DashMap<UserId, OpenLibrary>,
+    libraries: DashMap<LibraryKey, OpenLibrary>,
     sessions: Arc<SessionStore>,
 }
+
+/// User, and the items that a principal may see; `None` sees all. Principals with the same access share
+/// a library.
+type LibraryKey = (UserId, Option<Arc<ItemAccess>>);
 
 /// Open library. Dropping it closes its files once running work is done.
 struct OpenLibrary {
@@ -82,22 +86,40 @@ impl UserRegistry {
 
     /// Returns the principal's library. Its actors run on the event loop that opened it first.
     pub fn library(&self, principal: &Principal) -> Library {
-        let user = principal.user();
-        if let Some(mut open) = self.libraries.get_mut(user) {
+        let access = principal.access().item_access().map(Arc::new);
+        self.open_library(&(principal.user().clone(), access))
+    }
+
+    fn open_library(&self, key: &LibraryKey) -> Library {
+        if let Some(mut open) = self.libraries.get_mut(key) {
             open.last_used = Instant::now();
             if open.library.is_running() {
                 return open.library.clone();
             }
-            tracing::error!(user.id = %user, "library actor panicked and is restarted");
-            open.library = self.start_library(user);
-            return open.library.clone();
         }
+        // A restricted library uses the whole one, which must not be looked up while this map is
+        // locked.
+        let started = match &key.1 {
+            None => self.start_library(&key.0),
+            Some(access) => {
+                let (timeout, whole) = (self.config.limits.source_timeout(), (key.0.clone(), None));
+                self.open_library(&whole).restricted_to(access, timeout, &self.metrics)
+            }
+        };
         if self.libraries.len() >= self.config.max_open_libraries.get() {
             self.evict_library();
         }
+        let opened = OpenLibrary { library: started, last_used: Instant::now() };
+        let mut entry = match self.libraries.entry(key.clone()) {
+            Entry::Vacant(entry) => return entry.insert(opened).library.clone(),
+            Entry::Occupied(entry) => entry,
+        };
         // Another event loop may have opened it in between.
-        let start = || OpenLibrary { library: self.start_library(user), last_used: Instant::now() };
-        self.libraries.entry(user.clone()).or_insert_with(start).library.clone()
+        if !entry.get().library.is_running() {
+            tracing::error!(user.id = %key.0, "library actor panicked and is restarted");
+            entry.insert(opened);
+        }
+        entry.get().library.clone()
     }
 
     fn start_library(&self, user: &UserId) -> Library {
@@ -160,6 +182,12 @@ impl UserRegistry {
         self.sessions.remove(&(principal.clone(), scope.clone()));
     }
 
+    /// Drops all conversations of a user and closes the library.
+    pub fn remove_user(&self, user: &UserId) {
+        self.sessions.remove_user(user);
+        self.libraries.retain(|(owner, _), _| owner != user);
+    }
+
     /// Drops idle conversations, puts those without recent requests to rest, and closes idle
     /// libraries.
     pub fn remove_idle(&self) {
@@ -179,8 +207,8 @@ impl UserRegistry {
             .iter()
             .min_by_key(|entry| entry.value().last_used)
             .map(|entry| entry.key().clone());
-        if let Some(user) = longest_unused {
-            self.libraries.remove(&user);
+        if let Some(key) = longest_unused {
+            self.libraries.remove(&key);
         }
     }
 }
@@ -270,7 +298,7 @@ mod tests {
 
     fn users(registry: &UserRegistry) -> Vec<String> {
         let mut users: Vec<_> =
-            registry.libraries.iter().map(|entry| entry.key().as_str().to_owned()).collect();
+            registry.libraries.iter().map(|entry| entry.key().0.as_str().to_owned()).collect();
         users.sort();
         users
     }

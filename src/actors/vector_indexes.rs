@@ -9,7 +9,7 @@ use vademecum_kit::{
     source::SourceError,
 };
 
-use super::{SourceFailure, SourceSelection, indexer::VectorIndexer};
+use super::{SourceFailure, SourceHandle, SourceSelection, indexer::VectorIndexer};
 use crate::collections::{VisibleCollection, retrieve};
 
 /// Item near a query vector; for collections, a chunk.
@@ -31,6 +31,8 @@ pub(crate) struct VectorIndexes {
     sources: Vec<(SourceName, Filters)>,
     /// Selected collections.
     collections: Vec<SourceSelection>,
+    /// Sources in which an item must exist; `None` if all indexed items exist.
+    visible_in: Option<Vec<SourceHandle>>,
     deadline: Deadline,
 }
 
@@ -45,13 +47,33 @@ impl VectorIndexes {
             wanted.iter().cloned().partition(|wanted| wanted.from_collection.is_some());
         let sources =
             sources.into_iter().map(|wanted| (wanted.from_source, wanted.filters)).collect();
-        Self { indexer, sources, collections, deadline }
+        Self { indexer, sources, collections, visible_in: None, deadline }
+    }
+
+    /// Returns only items that exist in these sources.
+    pub(crate) fn visible_in(mut self, sources: Option<Vec<SourceHandle>>) -> Self {
+        if let Some(sources) = &sources {
+            let is_visible = |name| sources.iter().any(|it| it.name() == name && !it.is_hidden());
+            self.sources.retain(|(name, _)| is_visible(*name));
+        }
+        Self { visible_in: sources, ..self }
+    }
+
+    fn is_visible(&self, uri: &Uri, key: i64) -> Result<bool, SourceError> {
+        let Some(sources) = &self.visible_in else { return Ok(true) };
+        let source = sources.iter().find(|source| source.name() == uri.source);
+        source.map_or(Ok(false), |source| source.is_visible(key, &self.deadline))
     }
 
     /// Updates the library's index and waits briefly for it. Returns the number of items still
     /// missing.
     pub(crate) async fn update_index(&self) -> usize {
-        if self.sources.is_empty() { 0 } else { self.indexer.sync_and_wait().await }
+        if self.sources.is_empty() {
+            return 0;
+        }
+        let missing = self.indexer.sync_and_wait().await;
+        // The number would include hidden items.
+        if self.visible_in.is_some() { 0 } else { missing }
     }
 
     /// Returns the items nearest to a vector, best first, and the collections that failed. Blocks.
@@ -63,7 +85,8 @@ impl VectorIndexes {
         let mut near = if self.sources.is_empty() {
             Vec::new()
         } else {
-            self.indexer.nearest_items(vector, &self.sources, take, &self.deadline)?
+            let is_visible = |uri: &Uri, key| self.is_visible(uri, key);
+            self.indexer.nearest_items(vector, &self.sources, take, &self.deadline, &is_visible)?
         };
         let opened: Vec<VisibleCollection> =
             self.collections.iter().filter_map(|wanted| wanted.from_collection.clone()).collect();

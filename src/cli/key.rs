@@ -1,6 +1,6 @@
 //! `vademecum key`.
 
-use std::{process::ExitCode, time::Duration};
+use std::{process::ExitCode, str::FromStr, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
@@ -13,20 +13,34 @@ use super::{
     output::{print_error, print_line},
 };
 use crate::app::App;
-use vademecum_core::auth::{Accounts, KeyId, KeyRecord, KeyRequest, Right, UserId};
+use vademecum_core::auth::{Accounts, KeyId, KeyRecord, KeyRequest, KeyScope, Right, UserId};
 
-/// Create, list and revoke API keys
+/// Lifetime of a key without `--expires`.
+const DEFAULT_LIFETIME: Duration = Duration::from_hours(365 * 24);
+
+/// Create, list, rotate and revoke API keys
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
   vademecum key create --user ada --name laptop --expires 90d
+  vademecum key create --user ada --tools notes.search,notes.get --tags work
+  vademecum key create --user gateway --delegating --users 'team-*' --tags 'department:*'
   vademecum key list
+  vademecum key rotate 0123456789abcdef --grace 1d
   vademecum key revoke 0123456789abcdef")]
 pub(super) enum KeyCommand {
     /// Create a key and print it once: only its hash is stored
-    Create(CreateKey),
-    /// List the keys: id, user, scopes, validity, creation time, name
+    Create(Box<CreateKey>),
+    /// List the keys: id, user, scopes, validity, creation time, last use, name, further scope
     List,
+    /// Replace the secret of a key and print the new key once
+    Rotate {
+        /// Key id, as shown by `key list`
+        id: KeyId,
+        /// Time for which the old secret is still accepted, such as 1h or 1d
+        #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+        grace: Duration,
+    },
     /// Revoke a key; a running server rejects it from the next request on
     Revoke {
         /// Key id, as shown by `key list`
@@ -40,16 +54,65 @@ pub(super) struct CreateKey {
     /// Scope of the key: read, write (includes read) or admin (includes all); can be repeated
     #[arg(long, value_name = "SCOPE", default_value = "read")]
     scope: Vec<Right>,
-    /// Lifetime of the key, such as 12h, 90d or 1y [default: until it is revoked]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    expires: Option<Duration>,
+    /// Lifetime of the key, such as 12h, 90d or 1y, or `never` [default: 365d]
+    #[arg(long, value_name = "TIME")]
+    expires: Option<Lifetime>,
     /// Name of the key, to tell keys apart
     #[arg(long, default_value = "")]
     name: String,
-    /// Let the key act for any user (header x-user-id) and add access tags (header x-session-tags):
-    /// for a program that authenticates its users itself
+    /// Let the key act for other users (header x-user-id) and add access tags (header
+    /// x-session-tags): for a program that authenticates its users itself
     #[arg(long)]
     delegating: bool,
+    /// Tools that the key may call, such as notes.search,rag.*; `resources`, `prompts` and
+    /// `completion` stand for those methods [default: all]
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    tools: Option<Vec<String>>,
+    /// Sources that exist for the key: notes, media, chats, characters, prompts, collections,
+    /// databases [default: all]
+    #[arg(long, value_name = "SOURCES", value_delimiter = ',')]
+    sources: Option<Vec<String>>,
+    /// Collections that exist for the key [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    collections: Option<Vec<String>>,
+    /// Only items with one of these tags exist for the key. With --delegating: access tags that it
+    /// may pass on [default: all]
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    tags: Option<Vec<String>>,
+    /// With --delegating: users that the key may act for, such as 'team-*' [default: all]
+    #[arg(long, value_name = "USERS", value_delimiter = ',', requires = "delegating")]
+    users: Option<Vec<String>>,
+}
+
+/// Lifetime of a key.
+#[derive(Clone, Copy, Debug)]
+enum Lifetime {
+    Never,
+    For(Duration),
+}
+
+impl FromStr for Lifetime {
+    type Err = humantime::DurationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "never" => Ok(Self::Never),
+            time => humantime::parse_duration(time).map(Self::For),
+        }
+    }
+}
+
+impl Lifetime {
+    /// Returns the end of a lifetime that begins now.
+    fn end(self) -> Result<Option<Timestamp>> {
+        match self {
+            Self::Never => Ok(None),
+            Self::For(time) => {
+                let end = Timestamp::now().plus(time);
+                Ok(Some(end.context("--expires is too far in the future")?))
+            }
+        }
+    }
 }
 
 impl KeyCommand {
@@ -59,6 +122,17 @@ impl KeyCommand {
         match self {
             Self::Create(create) => create.run(&app, &accounts, common)?,
             Self::List => accounts.list_keys()?.iter().for_each(|key| print_line(&format_key(key))),
+            Self::Rotate { id, grace } => {
+                let until = Timestamp::now().plus(grace).context("--grace is too long")?;
+                let key = accounts.rotate_key(&id, until)?;
+                let old = if grace.is_zero() {
+                    "not valid any more".to_owned()
+                } else {
+                    format!("valid until {until}")
+                };
+                print_error(&format!("new key {id}, shown only once; the old one is {old}:"));
+                print_line(key.expose_secret());
+            }
             Self::Revoke { id } => {
                 let keys = accounts.list_keys()?;
                 let user = keys.iter().find(|key| key.id == id).map(|key| &key.user);
@@ -77,12 +151,24 @@ impl CreateKey {
         let user =
             common.user.as_deref().context("a key needs a user; name one with --user NAME")?;
         let user: UserId = user.parse()?;
+        let (tags, session_tags) =
+            if self.delegating { (None, self.tags) } else { (self.tags, None) };
+        let scope = KeyScope {
+            tools: self.tools,
+            sources: self.sources,
+            collections: self.collections,
+            tags,
+            users: self.users,
+            session_tags,
+        };
+        scope.check().context("--sources")?;
         let request = KeyRequest {
             user,
             name: self.name,
             rights: self.scope.into_iter().collect(),
             delegating: self.delegating,
-            expires_at: self.expires.map(expiry_from_now).transpose()?,
+            scope,
+            expires_at: self.expires.unwrap_or(Lifetime::For(DEFAULT_LIFETIME)).end()?,
         };
         let created = accounts.create_key(&request);
         let id = created.as_ref().ok().map(|(id, _)| id);
@@ -94,11 +180,6 @@ impl CreateKey {
     }
 }
 
-fn expiry_from_now(time: Duration) -> Result<Timestamp> {
-    let end = Timestamp::now().as_unix_milliseconds() / 1_000.0 + time.as_secs_f64();
-    Timestamp::from_unix_seconds(end).context("--expires is too far in the future")
-}
-
 /// Formats a key as one line with tab-separated columns.
 fn format_key(key: &KeyRecord) -> String {
     let state = match (key.revoked_at, key.expires_at) {
@@ -108,8 +189,14 @@ fn format_key(key: &KeyRecord) -> String {
         (None, None) => "does not expire".to_owned(),
     };
     let delegating = if key.delegating { " delegating" } else { "" };
+    let used = key.last_used_at.map_or_else(|| "never used".to_owned(), |at| format!("used {at}"));
     format!(
-        "{}\t{}\t{}{delegating}\t{state}\t{}\t{}",
-        key.id, key.user, key.rights, key.created_at, key.name
+        "{}\t{}\t{}{delegating}\t{state}\t{}\t{used}\t{}\t{}",
+        key.id,
+        key.user,
+        key.rights,
+        key.created_at,
+        key.name,
+        key.scope.describe()
     )
 }

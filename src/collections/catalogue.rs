@@ -6,18 +6,19 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use rusqlite::{Row, named_params};
 use vademecum_collections::{Access, Collection, DocumentFilter, Scope};
 use vademecum_kit::{
-    model::{Deadline, SourceName, Timestamp},
+    model::{CorpusStatistics, Deadline, SourceAccess, SourceName, Timestamp},
+    search::FtsQuery,
     store::{Database, Durability, Store},
 };
 
-use super::{CollectionError, collection_files, sql};
+use super::{CollectionError, collection_files, folder_scan, sql};
 use vademecum_core::auth::{Principal, UserId};
 
 /// Timeout of reading the catalogue.
@@ -65,6 +66,15 @@ pub struct VisibleCollection {
 }
 
 impl VisibleCollection {
+    /// Returns the cached statistics of a query; `None` if they are not cached, or if rules hide
+    /// documents, which the cache includes.
+    pub fn cached_statistics(&self, query: &FtsQuery) -> Option<CorpusStatistics> {
+        match self.access {
+            Access::Everything | Access::Tags(_) => self.collection.cached_statistics(query),
+            Access::Restricted { .. } => None,
+        }
+    }
+
     /// Returns the search scope: the filter and the access rights.
     pub fn scope(&self, filter: &DocumentFilter) -> Scope {
         Scope { filter: filter.clone(), access: self.access.clone() }
@@ -119,12 +129,15 @@ impl Catalogue {
         let mine = |record: &CollectionRecord| {
             record.owner.as_ref().is_none_or(|owner| owner == principal.user().as_str())
         };
+        let rules = principal.access();
+        let documents = rules.document_access();
         let open = |record: CollectionRecord| VisibleCollection {
             collection: self.open(&record.file),
-            access: access_rights(principal),
+            access: access_rights(principal, documents.as_deref(), &record),
             record,
         };
-        Ok(records.into_iter().filter(mine).map(open).collect())
+        let in_scope = |record: &CollectionRecord| rules.permits_collection(&record.name);
+        Ok(records.into_iter().filter(mine).filter(in_scope).map(open).collect())
     }
 
     /// Returns whether there are any collections. The result is cached for one second.
@@ -224,11 +237,24 @@ impl Catalogue {
 }
 
 /// Returns the access rights of a principal to the documents of a collection.
-fn access_rights(principal: &Principal) -> Access {
-    if principal.sees_everything() {
-        return Access::Everything;
+fn access_rights(
+    principal: &Principal,
+    rules: Option<&SourceAccess>,
+    record: &CollectionRecord,
+) -> Access {
+    let tags = || principal.tags().iter().map(|tag| tag.as_str().to_owned()).collect();
+    let tags = (!principal.sees_everything()).then(tags);
+    match (rules, tags) {
+        (None, None) => Access::Everything,
+        (None, Some(tags)) => Access::Tags(tags),
+        (Some(rules), tags) => {
+            let folders = rules.denied_folders.iter();
+            let denied_folders =
+                folders.flat_map(|folder| folder_scan::document_prefixes(record, folder)).collect();
+            let items = Arc::new(SourceAccess { denied_folders, ..rules.clone() });
+            Access::Restricted { tags, items }
+        }
     }
-    Access::Tags(principal.tags().iter().map(|tag| tag.as_str().to_owned()).collect())
 }
 
 pub(super) fn check_name(name: &str) -> Result<(), CollectionError> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use vademecum_collections::Document;
 use vademecum_kit::model::{Draft, DraftBody, MediaDraft, SourceName};
 
-use super::{CollectionPlan, chunking::ChunkingMode, sections::cut_chunks};
+use super::{CollectionPlan, CollectionRecord, chunking::ChunkingMode, sections::cut_chunks};
 use vademecum_core::config::Folder;
 use vademecum_import::{self as import, FileEntry, Problem, ReaderPool, SourceFile, digest};
 
@@ -92,15 +92,43 @@ impl MissingFolder {
 /// `name:folder/path` for several.
 pub(super) fn scan_folders<'p>(name: &str, plan: &'p CollectionPlan) -> FolderScan<'p> {
     let mut survey = FolderScan::default();
+    for (folder, prefix) in folder_prefixes(name, plan) {
+        survey.scan_folder(folder, prefix);
+    }
+    survey
+}
+
+/// Returns the folders of a plan, each with the prefix of the identifiers of its documents.
+fn folder_prefixes<'p>(name: &str, plan: &'p CollectionPlan) -> Vec<(&'p Folder, String)> {
     let mut labels = HashSet::new();
-    for folder in &plan.folders {
+    let with_prefix = |folder: &'p Folder| {
         let prefix = match plan.folders.as_slice() {
             [_] => format!("{name}:"),
             _ => format!("{name}:{}/", folder_label(&folder.path, &mut labels)),
         };
-        survey.scan_folder(folder, prefix);
-    }
-    survey
+        (folder, prefix)
+    };
+    plan.folders.iter().map(with_prefix).collect()
+}
+
+/// Returns the prefixes of the identifiers of all documents from a folder. All documents are
+/// returned if the plan cannot be read.
+pub(super) fn document_prefixes(record: &CollectionRecord, denied: &str) -> Vec<String> {
+    let Ok(plan) = CollectionPlan::parse(&record.name, &record.plan) else {
+        return vec![String::new()];
+    };
+    let denied = Path::new(denied);
+    let prefixes =
+        folder_prefixes(&record.name, &plan).into_iter().filter_map(|(folder, prefix)| {
+            if folder.path.starts_with(denied) {
+                return Some(prefix);
+            }
+            let inside = denied.strip_prefix(&folder.path).ok()?;
+            let parts: Vec<_> =
+                inside.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+            Some(format!("{prefix}{}/", parts.join("/")))
+        });
+    prefixes.collect()
 }
 
 /// Returns the name of a folder, with a number appended if another folder has the same name.

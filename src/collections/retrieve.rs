@@ -80,7 +80,7 @@ pub fn search_full_text(
     let mut list = HitList::default();
     let mut asked = Vec::new();
     for (place, one) in opened.iter().enumerate() {
-        let known = match one.collection.cached_statistics(query) {
+        let known = match one.cached_statistics(query) {
             Some(known) => Ok(known),
             None => rank_collection(one, query, filter, 0, CorpusStatistics::default(), deadline)
                 .map(|ranking| ranking.statistics),

@@ -10,12 +10,12 @@ use vademecum_collections::{
 };
 use vademecum_kit::{
     model::{
-        Draft, Filters, GetRequest, Hit, HitRequest, Item, ItemId, Loc, RankRequest, Ranking,
-        Retrieval, RetrievalMode, SaveOutcome, SourceName, Suggestions,
+        CorpusStatistics, Draft, Filters, GetRequest, Hit, HitRequest, Item, ItemId, Loc,
+        RankRequest, Ranking, Retrieval, RetrievalMode, SaveOutcome, SourceName, Suggestions,
     },
-    search::{self, ChunkSpan, Highlighter},
+    search::{self, ChunkSpan, FtsQuery, Highlighter},
     source::{Source, SourceError},
-    store::{Database, FtsTable, Reader, Writer},
+    store::{Database, FtsTable, Reader, Store, Writer},
 };
 
 use super::VisibleCollection;
@@ -133,6 +133,19 @@ impl Source for CollectionSource {
         (&FULL_TEXT_TABLE, Vec::new())
     }
 
+    fn hidden_rows(&self, reader: &Reader<'_>) -> Result<Vec<i64>, SourceError> {
+        self.opened.collection.hidden_chunks(reader, &self.opened.access)
+    }
+
+    fn cached_statistics(
+        &self,
+        _: &Store,
+        query: &FtsQuery,
+        _: &Filters,
+    ) -> Option<CorpusStatistics> {
+        self.opened.cached_statistics(query)
+    }
+
     fn rank_matches(
         &self,
         reader: &Reader<'_>,
@@ -241,7 +254,6 @@ mod tests {
     use vademecum_collections::{Access, Collection, Document, NewChunk, NewSource};
     use vademecum_kit::{
         model::{Deadline, Order, Preferences, RetrievalOptions},
-        search::FtsQuery,
         store::Durability,
     };
 

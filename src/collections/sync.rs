@@ -234,8 +234,10 @@ impl SyncJobs {
         principal: &Principal,
         names: &[String],
     ) -> Result<Vec<CollectionSpec>, SyncError> {
-        let mine =
-            |wanted: &CollectionSpec| wanted.owner.as_ref().is_none_or(|it| it == principal.user());
+        let mine = |wanted: &CollectionSpec| {
+            wanted.owner.as_ref().is_none_or(|it| it == principal.user())
+                && principal.access().permits_collection(&wanted.name)
+        };
         let visible: Vec<CollectionSpec> = self.list_specs()?.into_iter().filter(mine).collect();
         if names.is_empty() {
             return if visible.is_empty() { Err(SyncError::Nothing) } else { Ok(visible) };

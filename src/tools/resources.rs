@@ -182,6 +182,10 @@ async fn read_stats(
 }
 
 fn database_stats(library: &Library) -> Vec<DatabaseStats> {
+    // The sizes would include hidden items.
+    if library.is_restricted() {
+        return Vec::new();
+    }
     let name = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
     let stores = library.stores().iter();
     stores

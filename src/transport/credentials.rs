@@ -270,7 +270,9 @@ fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse 
         AuthRejection::OtherAccount
         | AuthRejection::NotAdmitted
         | AuthRejection::NotDelegating(_)
-        | AuthRejection::UnknownUser(_) => StatusCode::FORBIDDEN,
+        | AuthRejection::UserOutOfScope(_)
+        | AuthRejection::TagOutOfScope(_)
+        | AuthRejection::Suspended => StatusCode::FORBIDDEN,
         AuthRejection::TooManyAttempts { .. } => StatusCode::TOO_MANY_REQUESTS,
         AuthRejection::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
@@ -289,12 +291,14 @@ fn rejection_response(refusal: &AuthRejection, settings: &Auth) -> HttpResponse 
             auth_challenge(error, Right::Read, settings),
         ));
     }
-    // Malformed tags or users are reported as invalid parameters of the message.
-    if status == StatusCode::BAD_REQUEST {
-        answer.content_type("application/json");
-        return answer.body(Service::parameter_rejection(&refusal.to_string()));
-    }
-    answer.json(serde_json::json!({ "error": refusal.to_string() }))
+    // Gateways for agents expect a JSON-RPC error. Malformed tags or users are reported as invalid
+    // parameters of the message.
+    let problem = refusal.to_string();
+    let body = match status {
+        StatusCode::BAD_REQUEST => Service::parameter_rejection(&problem),
+        _ => Service::caller_rejection(&problem),
+    };
+    answer.content_type("application/json").body(body)
 }
 
 /// Adds the headers that explain a status: `WWW-Authenticate` or `Retry-After`.

@@ -169,8 +169,13 @@ fn wait_for_revocation(
     let server_state = server_state.clone();
     async move {
         let Some(admitted) = admitted else { return };
+        let mut ended_users = server_state.service.ended_users();
         loop {
-            tokio::time::sleep(server_state.server.keep_alive_interval()).await;
+            let keep_alive = server_state.server.keep_alive_interval();
+            tokio::select! {
+                () = tokio::time::sleep(keep_alive) => {}
+                Ok(()) = ended_users.changed() => {}
+            }
             if admitted.revalidate(&server_state).await.is_err() {
                 return;
             }

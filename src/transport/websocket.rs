@@ -109,6 +109,7 @@ async fn run_connection(
     signs.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut fragments = FragmentBuffer::new(server_state.server.max_message_bytes.get());
     let mut unanswered = 0;
+    let mut ended_users = server_state.service.ended_users();
     loop {
         let message = tokio::select! {
             message = stream.next() => message?,
@@ -116,6 +117,12 @@ async fn run_connection(
                 // Pending requests are completed within the grace period.
                 drop(timeout(server_state.server.grace_period(), talk.wait_until_idle()).await);
                 return Some((CloseCode::Away, "the server is stopping").into());
+            }
+            Ok(()) = ended_users.changed() => {
+                if let Err(refusal) = admitted.revalidate(server_state).await {
+                    return Some((CloseCode::Policy, refusal.to_string()).into());
+                }
+                continue;
             }
             _ = signs.tick() => {
                 if unanswered >= MAX_UNANSWERED_PINGS {

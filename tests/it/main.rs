@@ -9,6 +9,7 @@
 
 mod support;
 
+mod access_rules;
 mod architecture;
 mod argument_coercion;
 mod audit;

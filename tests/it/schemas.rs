@@ -25,6 +25,7 @@ fn expected_files() -> BTreeMap<String, String> {
         toolsets: Toolset::ALL.to_vec(),
         include_write: true,
         include_admin: true,
+        access: None,
     };
     let listed = catalog.list_tools(&listing).into_iter();
     listed

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::{Failure, closest_name, did_you_mean, schema_compaction::SchemaCompactor};
-use vademecum_core::auth::Right;
+use vademecum_core::auth::{Principal, Right};
 
 /// One tool of the catalog.
 #[derive(Clone, Debug)]
@@ -102,6 +102,8 @@ pub struct ToolListing {
     pub include_write: bool,
     /// List tools that need the right `admin`.
     pub include_admin: bool,
+    /// List only tools in the scope of this principal, if given.
+    pub access: Option<Principal>,
 }
 
 /// All tools in listing order.
@@ -280,7 +282,9 @@ impl ToolCatalog {
                 entry.effect == ToolEffect::Reads || listing.include_write
             }
         };
-        toolset && right && !self.disabled.contains(&index)
+        let in_scope =
+            listing.access.as_ref().is_none_or(|it| it.access().permits_tool(entry.name));
+        toolset && right && in_scope && !self.disabled.contains(&index)
     }
 
     /// Rewrites tool names in a text to this style.

@@ -5,6 +5,9 @@ use super::{
     jsonrpc::{self, Message, ParsedInput},
 };
 
+/// Error code for a caller who is not admitted; the HTTP status says why.
+const CALLER_REJECTED: i32 = -32_001;
+
 impl Service {
     /// Returns an error response for an unreadable message.
     pub fn rejection(problem: &str) -> String {
@@ -22,6 +25,11 @@ impl Service {
         let failure = Failure::too_many_subscriptions("connection", most);
         let code = ProtocolVersion::NEWEST_WITH_SESSIONS.error_code(&failure.kind);
         Some(jsonrpc::error_response(Some(request.id), code, &failure))
+    }
+
+    /// Returns an error response for a caller who is not admitted.
+    pub fn caller_rejection(problem: &str) -> String {
+        jsonrpc::error_response(None, CALLER_REJECTED, &Failure::invalid_request(problem))
     }
 
     /// Returns an error response for invalid parameters outside the message, such as headers.

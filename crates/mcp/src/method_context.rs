@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
+use vademecum_core::auth::Principal;
 use vademecum_kit::model::CancelFlag;
 
 use super::{
@@ -14,6 +15,8 @@ use super::{
 /// Properties of a request other than its method and parameters.
 pub(super) struct MethodContext<'a> {
     pub(super) peer: &'a Peer,
+    /// Principal of the peer, restricted by the rules for its client.
+    pub(super) principal: Principal,
     pub(super) id: &'a RawValue,
     pub(super) revision: ProtocolVersion,
     pub(super) client: Client,
@@ -51,7 +54,7 @@ impl MethodContext<'_> {
             _ => self.meta.level,
         };
         RequestContext {
-            principal: self.peer.principal.clone(),
+            principal: self.principal.clone(),
             scope,
             defaults: self.defaults,
             cancel: self.cancel.0.clone(),

@@ -153,6 +153,9 @@ impl Service {
             return Err(Failure::method_not_found(method));
         }
         let context = &context;
+        if let Some(outcome) = out_of_scope(context, method) {
+            return outcome;
+        }
         match method {
             "ping" => Ok(MethodResult::empty()),
             "server/discover" => Ok(self.discover(context)),
@@ -160,7 +163,7 @@ impl Service {
                 let ListParams { cursor } = parse_params(params)?;
                 let listing = self.tool_listing(context);
                 // Tools that the principal's key may not call are not listed.
-                let principal = &context.peer.principal;
+                let principal = &context.principal;
                 let write = listing.include_write && principal.has_right(Right::Write);
                 let admin = listing.include_admin && principal.has_right(Right::Admin);
                 let mut tools = self.handler.tools().list_tools(&ToolListing {
@@ -177,7 +180,7 @@ impl Service {
             "tools/call" => self.call_tool(context, params).await,
             "resources/list" => {
                 let ListParams { cursor } = parse_params(params)?;
-                let resources = self.handler.list_resources(&context.peer.principal);
+                let resources = self.handler.list_resources(&context.principal);
                 Ok(MethodResult::new(list_page("resources", &resources, cursor.as_deref())?)
                     .with_cache_hint(STATIC_LIST_CACHE))
             }
@@ -229,7 +232,7 @@ impl Service {
         let CallToolParams { name, arguments } = parse_params(params)?;
         let tool = self.handler.tools().find_tool(&name, &self.tool_listing(context))?;
         context.request_metrics.record_tool(tool.name);
-        let principal = &context.peer.principal;
+        let principal = &context.principal;
         if !principal.has_right(tool.right) {
             return Err(Failure::forbidden(tool.right));
         }
@@ -335,7 +338,7 @@ impl Service {
         params: Option<&RawValue>,
     ) -> Result<MethodResult, Failure> {
         let ListenParams { notifications: wishes } = parse_params(params)?;
-        let mut changes = self.handler.subscribe_changes(&context.peer.principal);
+        let mut changes = self.handler.subscribe_changes(&context.principal);
         let call = context.request_context(Input::default());
         let watched = WatchedResources::default();
         let permit = self.admission.acquire_call_permit(call.principal.user(), None).await?;
@@ -382,7 +385,7 @@ impl Service {
             return Ok(context.request_context(Input::default()));
         }
         let RetryParams { responses, state } = parse_params(params)?;
-        let purpose = StateBinding { principal: &context.peer.principal, method, name };
+        let purpose = StateBinding { principal: &context.principal, method, name };
         let state = state.map(|sealed| self.state_signer.verify(&sealed, purpose)).transpose()?;
         Ok(context.request_context(Input { responses: responses.unwrap_or_default(), state }))
     }
@@ -402,7 +405,7 @@ impl Service {
         };
         let FailureKind::InputRequired(input) = failure.kind else { return Err(failure) };
         let InputRequired { requests, state } = *input;
-        let purpose = StateBinding { principal: &context.peer.principal, method, name };
+        let purpose = StateBinding { principal: &context.principal, method, name };
         let mut asked = Map::from_iter([("inputRequests".to_owned(), requests.into())]);
         if let Some(state) = state {
             asked.insert("requestState".to_owned(), self.state_signer.sign(state, purpose).into());
@@ -430,7 +433,7 @@ impl Service {
         let shown = |toolset: &Toolset| {
             let auto = || match toolset {
                 Toolset::DeepResearch => client.wants_deep_research(),
-                toolset => self.handler.has_toolset(*toolset, &context.peer.principal),
+                toolset => self.handler.has_toolset(*toolset, &context.principal),
             };
             options.toolsets.get(toolset).copied().unwrap_or_else(auto)
         };
@@ -439,8 +442,32 @@ impl Service {
             toolsets: Toolset::ALL.into_iter().filter(shown).collect(),
             include_write: options.list_write_tools,
             include_admin: true,
+            access: Some(context.principal.clone()),
         }
     }
+}
+
+/// Returns the outcome of a method that is not in the scope of the caller's key: lists are empty, and
+/// other methods do not exist.
+fn out_of_scope(
+    context: &MethodContext<'_>,
+    method: &str,
+) -> Option<Result<MethodResult, Failure>> {
+    let family = match method.split_once('/')?.0 {
+        "subscriptions" => "resources",
+        family @ ("resources" | "prompts" | "completion") => family,
+        _ => return None,
+    };
+    if context.principal.access().permits_methods(family) {
+        return None;
+    }
+    let list = match method {
+        "resources/list" => "resources",
+        "resources/templates/list" => "resourceTemplates",
+        "prompts/list" => "prompts",
+        _ => return Some(Err(Failure::method_not_found(method))),
+    };
+    Some(list_page::<Value>(list, &[], None).map(MethodResult::new))
 }
 
 /// Deserializes parameters. The error message names the path of the invalid value.

@@ -19,7 +19,7 @@ use super::{
     session::SessionRecord,
     signed_state::StateSigner,
 };
-use vademecum_core::auth::{Principal, Right};
+use vademecum_core::auth::{Principal, Right, UserId};
 
 /// Maximum number of messages in a batch.
 const MAX_BATCH_MESSAGES: usize = 100;
@@ -66,6 +66,7 @@ pub struct Service {
     pub(super) admission: Arc<AdmissionControl>,
     pub(super) observer: RequestObserver,
     shutdown: Arc<watch::Sender<bool>>,
+    ended_users: Arc<watch::Sender<u64>>,
 }
 
 impl fmt::Debug for Service {
@@ -93,6 +94,7 @@ impl Service {
             admission,
             observer,
             shutdown: closing,
+            ended_users: Arc::new(watch::Sender::new(0)),
         }
     }
 
@@ -182,6 +184,19 @@ impl Service {
     /// Returns the number of sessions.
     pub fn open_sessions(&self) -> usize {
         self.sessions.session_count()
+    }
+
+    /// Ends all sessions of a user. Open connections are told by
+    /// [`ended_users`](Self::ended_users).
+    pub fn end_user_sessions(&self, user: &UserId) {
+        self.sessions.end_user_sessions(user);
+        self.ended_users.send_modify(|count| *count += 1);
+    }
+
+    /// Returns a receiver that changes whenever the sessions of a user were ended, so that open
+    /// connections check their credentials.
+    pub fn ended_users(&self) -> watch::Receiver<u64> {
+        self.ended_users.subscribe()
     }
 
     /// Announces shutdown: ends all streams.
@@ -419,8 +434,12 @@ impl Service {
         link: &'a Outbound,
         observed: &'a RequestMetrics<'a>,
     ) -> Option<MethodContext<'a>> {
-        let context = |revision, client, capabilities, defaults, live| MethodContext {
+        let context = |revision, client: Client, capabilities, defaults, live| MethodContext {
             peer,
+            principal: peer
+                .principal
+                .for_client(&client.name)
+                .unwrap_or_else(|| peer.principal.clone()),
             id,
             revision,
             client,

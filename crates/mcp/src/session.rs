@@ -152,6 +152,11 @@ impl ProtocolSessions {
         self.records.remove_if(id, |_, record| record.owner == *principal).is_some()
     }
 
+    /// Ends all sessions of a user, including those of persistent connections.
+    pub fn end_user_sessions(&self, user: &UserId) {
+        self.records.retain(|_, record| record.owner.user() != user);
+    }
+
     /// Removes expired sessions and returns them.
     pub fn remove_expired(&self) -> Vec<(Principal, SessionId)> {
         let idle: Vec<_> = self

@@ -161,7 +161,8 @@ impl Profile {
     /// Returns true if `principal` may use the profile. The local user may use all, because that
     /// user can read the settings anyway; others must be listed.
     fn is_visible_to(&self, principal: &Principal) -> bool {
-        principal.sees_everything() || self.users.contains(principal.user())
+        principal.access().permits_databases()
+            && (principal.sees_everything() || self.users.contains(principal.user()))
     }
 
     /// Returns the name.

@@ -66,9 +66,9 @@ impl Tool for RagAdminStats {
         let begun = Instant::now();
         let count = with_collections(toolbox, call, READ_TIMEOUT, |opened, deadline| {
             let mut sources = Vec::new();
-            for VisibleCollection { collection, .. } in opened {
+            for VisibleCollection { collection, access, .. } in opened {
                 let counts = collection
-                    .read(deadline.clone(), |reader| collection.count_by_source(reader))?;
+                    .read(deadline.clone(), |reader| collection.count_visible(reader, access))?;
                 sources.extend(counts.into_iter().map(RagSourceStats::from));
             }
             Ok(sources)

@@ -4,23 +4,26 @@ use std::{path::Path, time::Duration};
 
 use rusqlite::{Row, types::Type};
 use secrecy::SecretString;
+use serde::de::DeserializeOwned;
 use vademecum_kit::{
     model::{Deadline, Timestamp},
     store::{Database, Durability, Store, StoreError},
 };
 
 use super::{
-    AccountError, KeyId, Rights, UserId,
+    AccountError, KeyId, KeyScope, Rights, UserId,
     api_key::{ApiKey, KeyDigest},
 };
 
 /// Maximum duration of one read of the account database.
-const READ_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// Minimum time between two records of the use of a key.
+pub(super) const LAST_USE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Store of users and their API keys.
 #[derive(Debug)]
 pub struct Accounts {
-    store: Store,
+    pub(super) store: Store,
 }
 
 /// User account.
@@ -30,6 +33,8 @@ pub struct UserRecord {
     pub name: UserId,
     /// Time of creation.
     pub created_at: Timestamp,
+    /// Time since which the user is suspended, if so.
+    pub suspended_at: Option<Timestamp>,
     /// Number of keys that are neither revoked nor expired.
     pub active_keys: i64,
 }
@@ -45,6 +50,8 @@ pub struct KeyRequest {
     pub rights: Rights,
     /// True if the key may act for other users.
     pub delegating: bool,
+    /// Scope beyond the rights.
+    pub scope: KeyScope,
     /// Time of expiry; `None` means never.
     pub expires_at: Option<Timestamp>,
 }
@@ -62,12 +69,24 @@ pub struct KeyRecord {
     pub rights: Rights,
     /// True if the key may act for other users.
     pub delegating: bool,
+    /// Scope beyond the rights.
+    pub scope: KeyScope,
     /// Time of creation.
     pub created_at: Timestamp,
     /// Time of expiry; `None` means never.
     pub expires_at: Option<Timestamp>,
     /// Time of revocation, if revoked.
     pub revoked_at: Option<Timestamp>,
+    /// Time of the last use, to the minute; `None` if it was never used.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// Key whose secret was verified.
+#[derive(Debug)]
+pub(super) struct VerifiedKey {
+    pub(super) record: KeyRecord,
+    /// True if the owner of the key is suspended.
+    pub(super) is_suspended: bool,
 }
 
 impl Accounts {
@@ -82,7 +101,7 @@ impl Accounts {
         let added = self.store.write(Durability::Full, |writer| {
             writer.execute(
                 include_str!("sql/add_user.sql"),
-                &[(":name", &name.as_str()), (":now", &now)],
+                &[(":name", &name.as_str()), (":now", &now), (":folder", &name.as_str())],
             )
         });
         match added.map_err(store_error("add a user"))? {
@@ -98,6 +117,7 @@ impl Accounts {
             Ok(UserRecord {
                 name: parse_column(row, "name")?,
                 created_at: row.get("created_at")?,
+                suspended_at: row.get("suspended_at")?,
                 active_keys: row.get("keys")?,
             })
         };
@@ -107,22 +127,14 @@ impl Accounts {
         found.map_err(store_error("list the users"))
     }
 
-    /// Returns true if a user of exactly this name exists; the comparison is case-sensitive.
-    pub fn user_exists(&self, name: &UserId) -> Result<bool, AccountError> {
-        let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
-            let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
-            reader.query_first(include_str!("sql/user.sql"), parameters, |_| Ok(()))
-        });
-        Ok(found.map_err(store_error("look up a user"))?.is_some())
-    }
-
     /// Creates a key and returns its id and full text. The text cannot be retrieved again.
     pub fn create_key(&self, request: &KeyRequest) -> Result<(KeyId, SecretString), AccountError> {
-        if !self.user_exists(&request.user)? {
+        if self.find_user(&request.user)?.is_none() {
             return Err(AccountError::UnknownUser(request.user.clone()));
         }
         let key = ApiKey::generate()?;
         let (now, digest, scopes) = (Timestamp::now(), key.digest(), request.rights.to_string());
+        let access = request.scope.to_json();
         let added = self.store.write(Durability::Full, |writer| {
             writer.execute(
                 include_str!("sql/add_key.sql"),
@@ -133,6 +145,7 @@ impl Accounts {
                     (":digest", digest.as_bytes()),
                     (":scopes", &scopes),
                     (":delegating", &request.delegating),
+                    (":access", &access),
                     (":now", &now),
                     (":expires_at", &request.expires_at),
                 ],
@@ -173,10 +186,50 @@ impl Accounts {
         }
     }
 
-    /// Returns the stored record of `key` if id and secret match.
-    pub(super) fn find_key(&self, key: &ApiKey) -> Result<Option<KeyRecord>, AccountError> {
+    /// Replaces the secret of a key and returns the new key. The old secret is accepted until
+    /// `until`. Fails with [`AccountError::UnknownKey`] if there is no such key or it is revoked.
+    pub fn rotate_key(&self, id: &KeyId, until: Timestamp) -> Result<SecretString, AccountError> {
+        let key = ApiKey::generate_for(id.clone())?;
+        let digest = key.digest();
+        let rotated = self.store.write(Durability::Full, |writer| {
+            writer.execute(
+                include_str!("sql/rotate.sql"),
+                &[(":id", &id.as_str()), (":digest", digest.as_bytes()), (":until", &until)],
+            )
+        });
+        match rotated.map_err(store_error("rotate a key"))? {
+            0 => Err(AccountError::UnknownKey(id.clone())),
+            _ => Ok(key.into_secret()),
+        }
+    }
+
+    /// Records the use of a key, at most once in [`LAST_USE_INTERVAL`].
+    pub(super) fn record_use(&self, id: &KeyId) -> Result<(), AccountError> {
+        let now = Timestamp::now();
+        let recent = now.minus(LAST_USE_INTERVAL);
+        let recorded = self.store.write(Durability::Bulk, |writer| {
+            writer.execute(
+                include_str!("sql/use_key.sql"),
+                &[(":id", &id.as_str()), (":now", &now), (":recent", &recent)],
+            )
+        });
+        recorded.map(|_| ()).map_err(store_error("record the use of a key"))
+    }
+
+    /// Returns the stored key if id and secret match.
+    pub(super) fn find_key(&self, key: &ApiKey) -> Result<Option<VerifiedKey>, AccountError> {
         let read = |row: &Row<'_>| {
-            Ok((KeyRecord::from_row(row)?, KeyDigest::from_bytes(row.get("digest")?)))
+            let previous: Option<[u8; 32]> = row.get("previous_digest")?;
+            let until: Option<Timestamp> = row.get("previous_until")?;
+            let previous = previous.filter(|_| until.is_some_and(|end| end > Timestamp::now()));
+            let digests: Vec<KeyDigest> = [Some(row.get("digest")?), previous]
+                .into_iter()
+                .flatten()
+                .map(KeyDigest::from_bytes)
+                .collect();
+            let suspended_at: Option<Timestamp> = row.get("suspended_at")?;
+            let record = KeyRecord::from_row(row)?;
+            Ok((VerifiedKey { record, is_suspended: suspended_at.is_some() }, digests))
         };
         let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
             let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":id", &key.id.as_str())];
@@ -184,8 +237,8 @@ impl Accounts {
         });
         let found = found.map_err(store_error("look up a key"))?;
         Ok(found
-            .filter(|(_, digest)| digest.constant_time_eq(&key.digest()))
-            .map(|(record, _)| record))
+            .filter(|(_, digests)| digests.iter().any(|it| it.constant_time_eq(&key.digest())))
+            .map(|(found, _)| found))
     }
 }
 
@@ -198,9 +251,11 @@ impl KeyRecord {
             name: row.get("name")?,
             rights: Rights::from_scopes(scopes.split(' ')),
             delegating: row.get("delegating")?,
+            scope: parse_json_column(row, "access")?,
             created_at: row.get("created_at")?,
             expires_at: row.get("expires_at")?,
             revoked_at: row.get("revoked_at")?,
+            last_used_at: row.get("last_used_at")?,
         })
     }
 
@@ -210,8 +265,15 @@ impl KeyRecord {
     }
 }
 
+/// Reads a JSON column. A scope that cannot be read makes the key unusable.
+fn parse_json_column<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error)))
+}
+
 /// Reads a text column and parses it.
-fn parse_column<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
+pub(super) fn parse_column<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
 where
     T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
@@ -220,7 +282,7 @@ where
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, Box::new(error)))
 }
 
-fn store_error(action: &'static str) -> impl Fn(StoreError) -> AccountError {
+pub(super) fn store_error(action: &'static str) -> impl Fn(StoreError) -> AccountError {
     move |source| AccountError::Store { action, source }
 }
 
@@ -234,6 +296,7 @@ mod tests {
             name: String::new(),
             rights: Rights::from_scopes(["read"]),
             delegating: false,
+            scope: KeyScope::default(),
             expires_at: None,
         }
     }
@@ -270,11 +333,44 @@ mod tests {
     }
 
     #[test]
+    fn rotated_key_replaces_secret_after_grace_time() {
+        use secrecy::ExposeSecret as _;
+        let (_folder, accounts) = accounts_with_ada();
+        let (id, old) = accounts.create_key(&key_request("ada")).unwrap();
+        let accepts = |text: &SecretString| {
+            accounts.find_key(&ApiKey::parse(text).unwrap()).unwrap().is_some()
+        };
+        let hour = Timestamp::now().plus(Duration::from_hours(1)).unwrap();
+        let new = accounts.rotate_key(&id, hour).unwrap();
+        assert_ne!(old.expose_secret(), new.expose_secret());
+        assert!(accepts(&old) && accepts(&new));
+        let newest = accounts.rotate_key(&id, Timestamp::now()).unwrap();
+        assert!(!accepts(&old) && !accepts(&new) && accepts(&newest));
+        accounts.revoke_key(&id).unwrap();
+        assert!(matches!(
+            accounts.rotate_key(&id, Timestamp::now()),
+            Err(AccountError::UnknownKey(_))
+        ));
+    }
+
+    #[test]
+    fn key_use_is_recorded_once_a_minute() {
+        let (_folder, accounts) = accounts_with_ada();
+        let (id, _) = accounts.create_key(&key_request("ada")).unwrap();
+        let last_use = || accounts.list_keys().unwrap()[0].last_used_at;
+        assert_eq!(last_use(), None);
+        accounts.record_use(&id).unwrap();
+        let first = last_use();
+        accounts.record_use(&id).unwrap();
+        assert!(first.is_some() && last_use() == first);
+    }
+
+    #[test]
     fn user_name_case_variant_is_refused() {
         let (_folder, accounts) = accounts_with_ada();
         let shouted: UserId = "ADA".parse().unwrap();
         assert!(matches!(accounts.add_user(&shouted), Err(AccountError::UserExists(_))));
-        assert!(!accounts.user_exists(&shouted).unwrap());
+        assert!(accounts.find_user(&shouted).unwrap().is_none());
         assert!(matches!(
             accounts.create_key(&key_request("ADA")),
             Err(AccountError::UnknownUser(_))

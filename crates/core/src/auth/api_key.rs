@@ -65,10 +65,15 @@ impl ApiKey {
 
     /// Generates a key from the random bits of the operating system.
     pub(super) fn generate() -> Result<Self, getrandom::Error> {
-        let (mut id, mut secret) = ([0; KeyId::LENGTH / 2], [0; 32]);
+        let mut id = [0; KeyId::LENGTH / 2];
         getrandom::fill(&mut id)?;
+        Self::generate_for(KeyId(format!("{:016x}", u64::from_be_bytes(id)).into()))
+    }
+
+    /// Generates a key with this identifier.
+    pub(super) fn generate_for(id: KeyId) -> Result<Self, getrandom::Error> {
+        let mut secret = [0; 32];
         getrandom::fill(&mut secret)?;
-        let id = KeyId(format!("{:016x}", u64::from_be_bytes(id)).into());
         let text = format!("{KEY_PREFIX}{id}_{}", BASE64_URL_SAFE_NO_PAD.encode(secret));
         Ok(Self { id, text: text.into() })
     }

@@ -3,12 +3,16 @@
 use std::{path::Path, sync::Arc, time::Instant};
 
 use secrecy::SecretString;
-use vademecum_kit::model::Timestamp;
+use vademecum_kit::model::{Timestamp, matches_pattern};
 
 use super::{
-    AccessTag, AccessTags, AccountError, Accounts, AuthError, AuthRejection, CallerAccount,
-    Credentials, KeyRecord, Principal, UserId, api_key::ApiKey, local::LocalAuth,
-    login_throttle::LoginThrottle, token::TokenVerifier,
+    AccessRules, AccessTag, AccessTags, AccountError, Accounts, AuthError, AuthRejection,
+    CallerAccount, Credentials, DenyRules, KeyRecord, KeyScope, Principal, Right, Rights, UserId,
+    accounts::{LAST_USE_INTERVAL, VerifiedKey},
+    api_key::ApiKey,
+    local::LocalAuth,
+    login_throttle::LoginThrottle,
+    token::TokenVerifier,
 };
 use crate::config::{Auth, AuthMode};
 
@@ -19,10 +23,9 @@ pub struct Authenticator(AuthMethod);
 /// Authentication method.
 #[derive(Debug)]
 enum AuthMethod {
-    /// Single user: every caller is this principal.
-    Single(Principal),
-    /// Single user: callers have the account of the server, or its token.
-    Local(LocalAuth),
+    /// Single user: every caller that `local` accepts is this principal, or a user without a library
+    /// if `delegates` is true and the caller names one.
+    Single { principal: Principal, local: Option<LocalAuth>, delegates: bool, deny: DenyRules },
     /// Multiple users: callers present a credential.
     Multi(Box<MultiUserAuth>),
 }
@@ -30,6 +33,7 @@ enum AuthMethod {
 #[derive(Debug)]
 struct MultiUserAuth {
     accounts: Arc<Accounts>,
+    deny: DenyRules,
     tokens: Option<TokenVerifier>,
     throttle: LoginThrottle,
 }
@@ -40,7 +44,10 @@ impl Authenticator {
     pub fn open(settings: &Auth, folder: &Path, local: Principal) -> Result<Self, AuthError> {
         match (settings.mode, &settings.jwt) {
             (AuthMode::Single, None) => {
-                Ok(Self(AuthMethod::Local(LocalAuth::new(settings.local, folder, local))))
+                let (principal, deny) = (local, DenyRules::default());
+                let local = Some(LocalAuth::new(settings.local, folder));
+                let delegates = settings.delegate_local;
+                Ok(Self(AuthMethod::Single { principal, local, delegates, deny }))
             }
             (AuthMode::Single, Some(_)) => Err(AuthError::JwtInSingleMode),
             (AuthMode::Multi, jwt) => {
@@ -52,6 +59,7 @@ impl Authenticator {
                 let tokens = jwt.as_ref().map(|jwt| TokenVerifier::open(jwt, resource));
                 Ok(Self(AuthMethod::Multi(Box::new(MultiUserAuth {
                     accounts: Arc::new(accounts),
+                    deny: DenyRules::default(),
                     tokens: tokens.transpose()?,
                     throttle: LoginThrottle::new(settings.free_attempts),
                 }))))
@@ -59,15 +67,30 @@ impl Authenticator {
         }
     }
 
+    /// Sets the rules that restrict principals.
+    #[must_use]
+    pub fn with_deny_rules(self, rules: DenyRules) -> Self {
+        Self(match self.0 {
+            AuthMethod::Single { principal, local, delegates, .. } => {
+                let principal = rules.restrict(principal, None);
+                AuthMethod::Single { principal, local, delegates, deny: rules }
+            }
+            AuthMethod::Multi(multi) => {
+                AuthMethod::Multi(Box::new(MultiUserAuth { deny: rules, ..*multi }))
+            }
+        })
+    }
+
     /// Authenticates every caller as `principal`.
     pub fn single(principal: Principal) -> Self {
-        Self(AuthMethod::Single(principal))
+        let deny = DenyRules::default();
+        Self(AuthMethod::Single { principal, local: None, delegates: false, deny })
     }
 
     /// Returns true if callers must present a credential.
     pub fn requires_credentials(&self) -> bool {
         match self.0 {
-            AuthMethod::Single(_) | AuthMethod::Local(_) => false,
+            AuthMethod::Single { .. } => false,
             AuthMethod::Multi(_) => true,
         }
     }
@@ -78,14 +101,13 @@ impl Authenticator {
         credentials: &Credentials,
     ) -> Result<Principal, AuthRejection> {
         match &self.0 {
-            AuthMethod::Single(principal) => {
+            AuthMethod::Single { principal, local, delegates, deny } => {
+                local.as_ref().map_or(Ok(()), |local| local.check(credentials))?;
+                if *delegates {
+                    return delegate_local(principal, deny, credentials);
+                }
                 reject_delegation(credentials)?;
                 Ok(principal.clone())
-            }
-            AuthMethod::Local(local) => {
-                let principal = local.authenticate(credentials)?;
-                reject_delegation(credentials)?;
-                Ok(principal)
             }
             AuthMethod::Multi(multi) => multi.authenticate(credentials).await,
         }
@@ -94,16 +116,19 @@ impl Authenticator {
     /// Returns true if callers are recognised by the account that opened their connection.
     pub fn recognises_accounts(&self) -> bool {
         match &self.0 {
-            AuthMethod::Local(local) => local.recognises_accounts(),
-            AuthMethod::Single(_) | AuthMethod::Multi(_) => false,
+            AuthMethod::Single { local, .. } => {
+                local.as_ref().is_some_and(LocalAuth::recognises_accounts)
+            }
+            AuthMethod::Multi(_) => false,
         }
     }
 
     /// Returns true if a caller with this account needs a token.
     pub fn needs_token(&self, account: CallerAccount) -> bool {
         match &self.0 {
-            AuthMethod::Single(_) => false,
-            AuthMethod::Local(local) => !local.accepts_account(account),
+            AuthMethod::Single { local, .. } => {
+                local.as_ref().is_some_and(|local| !local.accepts_account(account))
+            }
             AuthMethod::Multi(_) => true,
         }
     }
@@ -142,7 +167,12 @@ impl MultiUserAuth {
         let tokens = self.tokens.as_ref().ok_or(AuthRejection::Invalid)?;
         let principal = tokens.verify(token).await?;
         reject_delegation(credentials)?;
-        Ok(principal)
+        let user = principal.user().clone();
+        let status = self.query_accounts(move |accounts| accounts.find_user(&user)).await?;
+        if status.is_some_and(|status| status.suspended_at.is_some()) {
+            return Err(AuthRejection::Suspended);
+        }
+        Ok(self.deny.restrict(principal, None))
     }
 
     /// Resolves an API key to its owner or, for a delegating key, to the user it acts for.
@@ -152,16 +182,25 @@ impl MultiUserAuth {
         credentials: &Credentials,
     ) -> Result<Principal, AuthRejection> {
         let found = self.query_accounts(move |accounts| accounts.find_key(&key)).await?;
-        let record = found.filter(|key| key.revoked_at.is_none()).ok_or(AuthRejection::Invalid)?;
+        let found = found.filter(|key| key.record.revoked_at.is_none());
+        let VerifiedKey { record, is_suspended } = found.ok_or(AuthRejection::Invalid)?;
         if record.has_expired(Timestamp::now()) {
             return Err(AuthRejection::Expired);
         }
-        if !record.delegating {
-            reject_delegation(credentials)?;
-            let principal = Principal::new(record.user, record.rights, AccessTags::default());
-            return Ok(principal.with_key(record.id));
+        if is_suspended {
+            return Err(AuthRejection::Suspended);
         }
-        self.resolve_delegation(record, credentials).await
+        self.record_use(&record);
+        let (id, name) = (record.id.clone(), record.name.clone());
+        let principal = if record.delegating {
+            self.resolve_delegation(record, credentials).await?
+        } else {
+            reject_delegation(credentials)?;
+            let access = AccessRules::for_scope(record.scope);
+            Principal::new(record.user, record.rights, AccessTags::default()).with_access(access)
+        };
+        let principal = principal.with_key(id.clone());
+        Ok(self.deny.restrict(principal, Some((&id, &name))))
     }
 
     async fn resolve_delegation(
@@ -169,20 +208,45 @@ impl MultiUserAuth {
         key: KeyRecord,
         credentials: &Credentials,
     ) -> Result<Principal, AuthRejection> {
-        let user = match &credentials.user {
-            None => key.user,
+        let permits = |user: &UserId| match &key.scope.users {
+            None => true,
+            Some(patterns) => patterns.iter().any(|it| matches_pattern(it, user.as_str())),
+        };
+        let tags = delegated_tags(&key.scope, credentials)?;
+        let (user, has_library) = match &credentials.user {
+            // Without a user, the key acts for its owner, if that is in its scope.
+            None => (key.user.clone(), permits(&key.user)),
             Some(name) => {
                 let user: UserId = name.parse()?;
-                let asked = user.clone();
-                if !self.query_accounts(move |accounts| accounts.user_exists(&asked)).await? {
-                    return Err(AuthRejection::UnknownUser(user));
+                if !permits(&user) {
+                    return Err(AuthRejection::UserOutOfScope(user));
                 }
-                user
+                let asked = user.clone();
+                let status =
+                    self.query_accounts(move |accounts| accounts.find_user(&asked)).await?;
+                if status.as_ref().is_some_and(|status| status.suspended_at.is_some()) {
+                    return Err(AuthRejection::Suspended);
+                }
+                (user, status.is_some())
             }
         };
-        let tags = credentials.tags.as_deref().map(AccessTag::parse_json).transpose()?;
-        let tags = tags.unwrap_or_default();
-        Ok(Principal::new(user, key.rights, tags).with_key(key.id).into_delegated())
+        let access = AccessRules::for_scope(key.scope);
+        let access = if has_library { access } else { access.without_library() };
+        Ok(Principal::new(user, key.rights, tags).with_access(access).into_delegated())
+    }
+
+    /// Records the use of a key in the background, at most once in [`LAST_USE_INTERVAL`].
+    fn record_use(&self, key: &KeyRecord) {
+        let recent = Timestamp::now().minus(LAST_USE_INTERVAL);
+        if key.last_used_at.is_some_and(|last| last >= recent) {
+            return;
+        }
+        let (accounts, id) = (Arc::clone(&self.accounts), key.id.clone());
+        drop(tokio::task::spawn_blocking(move || {
+            if let Err(error) = accounts.record_use(&id) {
+                tracing::debug!(%error, "the use of a key was not recorded");
+            }
+        }));
     }
 
     /// Runs a query against the account database on the blocking pool of tokio.
@@ -204,6 +268,45 @@ impl MultiUserAuth {
             }
         }
     }
+}
+
+/// Returns the principal of a request to the server of a single user that permits delegation. Only
+/// the local user has a library.
+fn delegate_local(
+    local: &Principal,
+    deny: &DenyRules,
+    credentials: &Credentials,
+) -> Result<Principal, AuthRejection> {
+    if credentials.user.is_none() && credentials.tags.is_none() {
+        return Ok(local.clone());
+    }
+    let user: Option<UserId> = credentials.user.as_deref().map(str::parse).transpose()?;
+    let user = user.unwrap_or_else(|| local.user().clone());
+    let tags = delegated_tags(&KeyScope::default(), credentials)?;
+    let mut access = AccessRules::default();
+    if user != *local.user() {
+        access = access.without_library();
+    }
+    let rights = Rights::from_scopes([Right::Read.as_str()]);
+    let principal = Principal::new(user, rights, tags).with_access(access).into_delegated();
+    Ok(deny.restrict(principal, None))
+}
+
+/// Parses the access tags that a delegating caller passes on. Fails if its scope excludes one.
+fn delegated_tags(
+    scope: &KeyScope,
+    credentials: &Credentials,
+) -> Result<AccessTags, AuthRejection> {
+    let tags = credentials.tags.as_deref().map(AccessTag::parse_json).transpose()?;
+    let tags = tags.unwrap_or_default();
+    if let Some(patterns) = &scope.session_tags {
+        let is_foreign =
+            |tag: &&AccessTag| !patterns.iter().any(|it| matches_pattern(it, tag.as_str()));
+        if let Some(tag) = tags.iter().find(is_foreign) {
+            return Err(AuthRejection::TagOutOfScope(tag.clone()));
+        }
+    }
+    Ok(tags)
 }
 
 /// Rejects delegation headers from callers that may not delegate, so that they are never ignored

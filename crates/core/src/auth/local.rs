@@ -10,7 +10,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
-use super::{AuthRejection, Credentials, Principal, private_file::read_or_create};
+use super::{AuthRejection, Credentials, private_file::read_or_create};
 use crate::config::LocalAccess;
 
 /// File name of the token, in the data folder.
@@ -75,7 +75,6 @@ impl LocalToken {
 /// Authentication of the callers of a server for a single user.
 #[derive(Debug)]
 pub(super) struct LocalAuth {
-    principal: Principal,
     access: LocalAccess,
     /// The data folder.
     folder: PathBuf,
@@ -84,8 +83,8 @@ pub(super) struct LocalAuth {
 }
 
 impl LocalAuth {
-    pub(super) fn new(access: LocalAccess, folder: &Path, principal: Principal) -> Self {
-        Self { principal, access, folder: folder.to_owned(), token: Mutex::default() }
+    pub(super) fn new(access: LocalAccess, folder: &Path) -> Self {
+        Self { access, folder: folder.to_owned(), token: Mutex::default() }
     }
 
     /// Returns the token, and creates it on first use.
@@ -117,15 +116,12 @@ impl LocalAuth {
         }
     }
 
-    /// Returns the principal if the caller has the account of this server or its token.
-    pub(super) fn authenticate(
-        &self,
-        credentials: &Credentials,
-    ) -> Result<Principal, AuthRejection> {
+    /// Fails unless the caller has the account of this server or its token.
+    pub(super) fn check(&self, credentials: &Credentials) -> Result<(), AuthRejection> {
         let has_token =
             |own: &LocalToken| credentials.token.as_ref().is_some_and(|it| own.matches(it));
         if self.accepts_account(credentials.account) || has_token(&self.token()?) {
-            return Ok(self.principal.clone());
+            return Ok(());
         }
         match (self.access, credentials.account) {
             (LocalAccess::Account, CallerAccount::Other) => Err(AuthRejection::OtherAccount),
@@ -140,7 +136,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::auth::local_principal;
 
     fn is_accepted(
         access: LocalAccess,
@@ -148,9 +143,9 @@ mod tests {
         token: Option<&str>,
         folder: &Path,
     ) -> bool {
-        let auth = LocalAuth::new(access, folder, local_principal("local".parse().unwrap()));
+        let auth = LocalAuth::new(access, folder);
         let token = token.map(Into::into);
-        auth.authenticate(&Credentials { token, account, ..Credentials::default() }).is_ok()
+        auth.check(&Credentials { token, account, ..Credentials::default() }).is_ok()
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! Start reading at [`Authenticator`]: it turns [`Credentials`] into a principal or an
 //! [`AuthRejection`].
 
+mod access_rules;
 mod accounts;
 mod api_key;
 mod authenticator;
@@ -20,7 +21,9 @@ mod server_key;
 mod signature;
 mod tag;
 mod token;
+mod user_status;
 
+pub use access_rules::{AccessRules, DenyRules, KeyScope, KeyScopeError};
 pub use accounts::{Accounts, KeyRecord, KeyRequest, UserRecord};
 pub use api_key::KeyId;
 pub use authenticator::Authenticator;
@@ -32,3 +35,4 @@ pub use rejection::AuthRejection;
 pub use right::{Right, RightError, Rights};
 pub use server_key::ServerKey;
 pub use tag::{AccessTag, AccessTags, TagError};
+pub use user_status::{EndedUsers, UserStatus};

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-use super::{AccessTags, KeyId, Right, Rights};
+use super::{AccessRules, AccessTags, KeyId, Right, Rights};
 
 /// User name, which is also the name of the user's folder.
 ///
@@ -56,6 +56,7 @@ pub struct Principal {
     user: UserId,
     rights: Rights,
     tags: AccessTags,
+    access: Arc<AccessRules>,
     sees_everything: bool,
     is_delegated: bool,
     key: Option<KeyId>,
@@ -64,7 +65,25 @@ pub struct Principal {
 impl Principal {
     /// Creates a principal. Callers must have verified a credential.
     pub(super) fn new(user: UserId, rights: Rights, tags: AccessTags) -> Self {
-        Self { user, rights, tags, sees_everything: false, is_delegated: false, key: None }
+        let access = Arc::default();
+        Self { user, rights, tags, access, sees_everything: false, is_delegated: false, key: None }
+    }
+
+    /// Replaces the restrictions.
+    pub(super) fn with_access(self, access: AccessRules) -> Self {
+        Self { access: Arc::new(access), ..self }
+    }
+
+    /// Returns the principal as seen by a client of this name, to which deny rules may apply.
+    #[must_use]
+    pub fn for_client(&self, name: &str) -> Option<Self> {
+        let access = self.access.for_client(name)?;
+        Some(self.clone().with_access(access))
+    }
+
+    /// Returns the restrictions of the principal.
+    pub fn access(&self) -> &AccessRules {
+        &self.access
     }
 
     /// Marks the principal as authenticated through a delegating key.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{TagError, UserId, UserIdError};
+use super::{AccessTag, TagError, UserId, UserIdError};
 
 /// Reason for a rejected authentication. Messages help the caller and disclose nothing.
 #[derive(Debug, thiserror::Error)]
@@ -49,9 +49,15 @@ pub enum AuthRejection {
     /// The header is reserved for delegating keys.
     #[error("only a delegating key may send `{0}`: leave it out")]
     NotDelegating(&'static str),
-    /// The named user does not exist.
-    #[error("x-user-id: no user `{0}`; create it with `vademecum user add`")]
-    UnknownUser(UserId),
+    /// The key may not act for this user.
+    #[error("x-user-id: this key may not act for `{0}`; its scope names other users")]
+    UserOutOfScope(UserId),
+    /// The key may not pass on this tag.
+    #[error("x-session-tags: this key may not pass on the tag `{0}`; leave it out")]
+    TagOutOfScope(AccessTag),
+    /// The user is suspended.
+    #[error("this user is suspended: ask the operator of the server")]
+    Suspended,
     /// The address has too many failed attempts.
     #[error("too many failed attempts from this address: wait {} seconds", seconds(*wait))]
     TooManyAttempts {
@@ -89,7 +95,9 @@ impl AuthRejection {
             Self::WrongAudience => "wrong_audience",
             Self::NoUser => "no_user",
             Self::NotDelegating(_) => "not_delegating",
-            Self::UnknownUser(_) => "unknown_user",
+            Self::UserOutOfScope(_) => "user_out_of_scope",
+            Self::TagOutOfScope(_) => "tag_out_of_scope",
+            Self::Suspended => "suspended",
             Self::NotAccessToken => "not_access_token",
             Self::NotAdmitted => "not_admitted",
             Self::OtherAccount => "other_account",
@@ -114,9 +122,11 @@ impl AuthRejection {
             | Self::InvalidTags(_)
             | Self::NotAdmitted
             | Self::NotDelegating(_)
-            | Self::UnknownUser(_)
             | Self::OtherAccount
             | Self::NoLocalToken
+            | Self::UserOutOfScope(_)
+            | Self::TagOutOfScope(_)
+            | Self::Suspended
             | Self::TooManyAttempts { .. }
             | Self::Unavailable => false,
         }

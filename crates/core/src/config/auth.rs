@@ -24,6 +24,9 @@ pub struct Auth {
     pub free_attempts: u32,
     /// Reverse proxies whose `X-Forwarded-For` header is trusted.
     pub trusted_proxies: Vec<IpAddr>,
+    /// Whether callers of a single-user server may name another user and access tags. Such a user
+    /// has no library.
+    pub delegate_local: bool,
     /// Access tokens of an identity provider, if they are accepted.
     pub jwt: Option<Jwt>,
 }
@@ -63,6 +66,7 @@ impl Default for Auth {
             query_tokens: false,
             free_attempts: 10,
             trusted_proxies: Vec::new(),
+            delegate_local: false,
             jwt: None,
         }
     }

@@ -6,6 +6,7 @@
 mod audit;
 mod auth;
 mod collections;
+mod deny;
 mod dsn;
 mod embeddings;
 mod encrypted_file;
@@ -31,6 +32,7 @@ mod tools;
 pub use audit::Audit;
 pub use auth::{Auth, AuthMode, Jwt, JwtAlgorithm, KeySource, LocalAccess, ResourceUrl};
 pub use collections::{Chunking, Collection, EmbeddingOptions, Folder};
+pub use deny::Deny;
 pub use dsn::DsnParts;
 pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};
 pub use encrypted_file::{EncryptedFileError, encrypt_secret};

@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Audit, Auth, AuthMode, Collection, Embeddings, Import, Limits, ListenAddress, Log, Mcp,
+    Audit, Auth, AuthMode, Collection, Deny, Embeddings, Import, Limits, ListenAddress, Log, Mcp,
     Profile, ProfileName, Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
 };
 
@@ -23,6 +23,8 @@ pub struct Settings {
     pub mcp: Mcp,
     /// Authentication.
     pub auth: Auth,
+    /// Items that do not exist for some callers.
+    pub deny: Vec<Deny>,
     /// Tools that are offered to clients.
     pub tools: Tools,
     /// Location of the data.
@@ -180,8 +182,8 @@ mod tests {
         let debug = format!("{:#?}", Settings::default());
         let known = debug.lines().filter(|line| !line.ends_with('{'));
         let known = known.filter_map(|line| Some(line.trim().split_once(": ")?.0));
-        for name in
-            known.filter(|name| !["jwt", "collections", "profiles", "unlock"].contains(name))
+        for name in known
+            .filter(|name| !["jwt", "deny", "collections", "profiles", "unlock"].contains(name))
         {
             // A setting without a default is a comment in the example.
             let written =
@@ -234,6 +236,17 @@ mod tests {
         assert_eq!(collection.chunking, Some(crate::config::Chunking::default()));
         assert_eq!(collection.embedding, crate::config::EmbeddingOptions::default());
         assert_eq!((collection.folders.len(), written.len()), (2, 6));
+    }
+
+    #[test]
+    fn deny_example_names_every_setting() {
+        let example = include_str!("../../../../config.example.toml");
+        let (_, section) = example.split_once("# [[deny]]\n").unwrap();
+        let section = section.split("\n\n").next().unwrap();
+        let lines = section.lines().filter_map(|line| line.strip_prefix("# "));
+        let written: Vec<&str> = lines.filter(|line| line.contains(" = ")).collect();
+        let settings = Settings::parse(&format!("[[deny]]\n{}", written.join("\n"))).unwrap();
+        assert_eq!((settings.deny.len(), written.len()), (1, 6));
     }
 
     #[test]

@@ -77,6 +77,7 @@ impl Database {
             Self::Server => &[
                 include_str!("../../../../schemas/sqlite/server/0001_accounts.sql"),
                 include_str!("../../../../schemas/sqlite/server/0002_collections.sql"),
+                include_str!("../../../../schemas/sqlite/server/0003_tenants.sql"),
             ],
             Self::Audit => &[include_str!("../../../../schemas/sqlite/audit/0001_entries.sql")],
         }

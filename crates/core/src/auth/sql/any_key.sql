@@ -1,7 +1,9 @@
--- `found` is true if at least one key is valid.
+-- `found` is true if at least one key of a user who is not suspended is valid.
 SELECT EXISTS (
     SELECT 1
     FROM api_keys
-    WHERE revoked_at IS NULL
-        AND (expires_at IS NULL OR expires_at > :now)
+    JOIN users ON users.name = api_keys.user
+    WHERE api_keys.revoked_at IS NULL
+        AND users.suspended_at IS NULL
+        AND (api_keys.expires_at IS NULL OR api_keys.expires_at > :now)
 ) AS found;

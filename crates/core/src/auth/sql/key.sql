@@ -1,4 +1,9 @@
--- Reads the key :id with its digest.
-SELECT id, user, name, scopes, delegating, created_at, expires_at, revoked_at, digest
+-- Reads the key :id with its digests and the state of its user.
+SELECT
+    api_keys.id, api_keys.user, api_keys.name, api_keys.scopes, api_keys.delegating,
+    api_keys.access, api_keys.created_at, api_keys.expires_at, api_keys.revoked_at,
+    api_keys.last_used_at, api_keys.digest, api_keys.previous_digest, api_keys.previous_until,
+    users.suspended_at
 FROM api_keys
-WHERE id = :id;
+JOIN users ON users.name = api_keys.user
+WHERE api_keys.id = :id;

@@ -1,4 +1,5 @@
 -- Lists all keys by user, oldest first.
-SELECT id, user, name, scopes, delegating, created_at, expires_at, revoked_at
+SELECT
+    id, user, name, scopes, delegating, access, created_at, expires_at, revoked_at, last_used_at
 FROM api_keys
 ORDER BY user, created_at, id;

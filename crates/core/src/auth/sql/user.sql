@@ -1,5 +1,5 @@
--- Returns a row if a user has exactly this name, in the same letter case.
-SELECT 1 AS known
+-- Reads the user of exactly this name, in the same letter case.
+SELECT name, folder, suspended_at, max_bytes, max_items, max_sessions
 FROM users
 WHERE name = :name
     AND name = :name COLLATE BINARY;

@@ -2,6 +2,7 @@
 SELECT
     users.name,
     users.created_at,
+    users.suspended_at,
     count(api_keys.id) AS keys
 FROM users
 LEFT JOIN api_keys

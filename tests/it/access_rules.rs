@@ -1,0 +1,504 @@
+//! End-to-end tests of key scopes and deny rules: what they hide is as absent as another user's.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    HttpClient, Library, McpClient, Server, character_card, claude_conversation,
+    collection_fixtures::{chunked_document, insert_collection},
+};
+
+/// The word that only hidden items contain, and a word that is one edit away from it.
+const SECRET: &str = "amethyst";
+const NEARLY_SECRET: &str = "amethist";
+
+/// Writes the items of a library that everybody may see.
+fn import_public(library: &Library) {
+    for (name, text) in
+        [("Rye", "bread of rye"), ("Oven", "bread and oven and stone"), ("Salt", "salt")]
+    {
+        let note = format!("---\ntags: [work]\ndate: 2026-01-01\n---\n{text}");
+        library.import_file("notes", &format!("public/{name}.md"), note);
+        let document =
+            format!("---\ntags: [work]\ndate: 2026-01-01\n---\n# {name}\n{text} deep down");
+        library.import_file("media", &format!("public/{name} book.md"), document);
+    }
+    let chat = claude_conversation("Bread talk", [("human", "bread?"), ("assistant", "of rye")]);
+    library.import_file("chats", "public/chat.json", chat.to_string());
+    let card = character_card("Baker", "A baker of bread.");
+    library.import_file("characters", "public/card.json", card);
+    let prompts = "act,prompt,tags\n\"Baking\",\"Bake bread of ${grain}.\",\"work\"\n";
+    library.import_file("prompts", "public/prompts.csv", prompts);
+}
+
+/// Writes items that contain the secret word, with the tag `private` where the source has tags.
+/// They are imported last, so that all others have the same numbers without them.
+fn import_private(library: &Library) {
+    for number in 0..12 {
+        let text = format!("bread {SECRET} number {number} oven oven salt");
+        let note = format!("---\ntags: [Private, work]\ndate: 2026-01-02\n---\n{text}");
+        library.import_file("notes", &format!("diary/{SECRET} {number}.md"), note);
+        let document = format!("---\ntags: [private]\n---\n# {SECRET} {number}\n{text}");
+        library.import_file("media", &format!("diary/{SECRET} {number} book.md"), document);
+    }
+    let prompts =
+        format!("act,prompt,tags\n\"The {SECRET}\",\"Polish bread {SECRET}.\",\"private\"\n");
+    library.import_file("prompts", "diary/prompts.csv", prompts);
+}
+
+/// Writes items of the secret word in the sources that have no tags on import.
+fn import_untagged(library: &Library) {
+    let text = format!("bread {SECRET}");
+    let chat = claude_conversation(SECRET, [("human", text.as_str()), ("assistant", SECRET)]);
+    library.import_file("chats", "diary/chat.json", chat.to_string());
+    library.import_file("characters", "diary/card.json", character_card(SECRET, &text));
+}
+
+/// A request for the item with a URI.
+type ItemRequest = fn(&str) -> (&'static str, Value);
+
+/// Returns requests that show search results, counts, lists and suggestions.
+fn browsing_requests() -> Vec<(&'static str, Value)> {
+    let call = |name: &str, arguments: Value| {
+        ("tools/call", json!({ "name": name, "arguments": arguments }))
+    };
+    let complete = |uri: &str, typed: &str| {
+        let argument = json!({ "name": "id", "value": typed });
+        let reference = json!({ "type": "ref/resource", "uri": uri });
+        ("completion/complete", json!({ "ref": reference, "argument": argument }))
+    };
+    let keyword = |typed: &str| {
+        let argument = json!({ "name": "keyword", "value": typed });
+        let reference = json!({ "type": "ref/prompt", "name": "research" });
+        ("completion/complete", json!({ "ref": reference, "argument": argument }))
+    };
+    let mut requests = vec![
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({ "uri": "media://types" })),
+        ("prompts/list", json!({})),
+        ("prompts/get", json!({ "name": format!("The {SECRET}x") })),
+        keyword(""),
+        keyword("p"),
+    ];
+    for query in ["bread", "oven salt", SECRET, NEARLY_SECRET, "stone oven rye", "\"of rye\""] {
+        for tool in ["knowledge.search", "notes.search", "media.search", "prompts.search", "search"]
+        {
+            requests.push(call(tool, json!({ "query": query })));
+        }
+        for (limit, offset) in [(1, 0), (2, 1), (5, 0)] {
+            let page = json!({ "query": query, "limit": limit, "offset": offset });
+            requests.push(call("knowledge.search", page));
+        }
+        let newest = json!({ "query": query, "order_by": "recent", "highlight": true });
+        requests.push(call("knowledge.search", newest));
+    }
+    for source in ["notes", "media", "prompts"] {
+        let template = format!("{source}://{{id}}");
+        // The identifiers of notes are random.
+        let prefix = if source == "notes" { "o" } else { "1" };
+        requests.extend(["", prefix, SECRET, "rye"].map(|typed| complete(&template, typed)));
+    }
+    requests
+}
+
+/// Removes what differs between two libraries with the same items: identifiers and times.
+fn blank_identity(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let differs = [
+                "id",
+                "uri",
+                "url",
+                "created_at",
+                "last_modified",
+                "conversation_id",
+                "message_id",
+                "loc",
+            ];
+            fields.retain(|name, _| !differs.contains(&name.as_str()));
+            fields.values_mut().for_each(blank_identity);
+        }
+        Value::Array(values) => values.iter_mut().for_each(blank_identity),
+        _ => {}
+    }
+}
+
+/// Returns what a client is told, without identifiers and times.
+fn answer(client: &impl McpClient, method: &str, params: &Value) -> Value {
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let mut answer = client.exchange(&request);
+    let result = &mut answer["result"];
+    if result.get("structuredContent").is_some() {
+        result.as_object_mut().unwrap().remove("content");
+    }
+    if let Some(values) = result.pointer_mut("/completion/values") {
+        // The identifiers of notes are random.
+        *values = json!(values.as_array().unwrap().len());
+    }
+    blank_identity(&mut answer);
+    answer
+}
+
+fn tool_names(client: &impl McpClient) -> Vec<String> {
+    let listed = client.call_method("tools/list", &json!({}));
+    let tools = listed["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn search(client: &impl McpClient, query: &str) -> Vec<String> {
+    client.search_uris("knowledge.search", &json!({ "query": query, "limit": 50 }))
+}
+
+/// Asserts that a client is told the same by both servers.
+fn assert_same_answers(hiding: &impl McpClient, without: &impl McpClient) {
+    for (method, params) in browsing_requests() {
+        let (told, expected) = (answer(hiding, method, &params), answer(without, method, &params));
+        assert_eq!(told, expected, "{method} {params}");
+        let shown = told["result"].to_string().replace(NEARLY_SECRET, "");
+        let quoted = params.to_string().contains(SECRET);
+        assert!(quoted || !shown.contains(SECRET), "{method} {params}: {shown}");
+    }
+}
+
+#[test]
+fn denied_tag_leaves_no_trace_in_answers() {
+    let (with, without) = (Library::new(), Library::new());
+    import_public(&with);
+    import_public(&without);
+    import_private(&with);
+    let hiding = with.serve_with_settings("[[deny]]\ntags = [\"private\"]");
+    let plain = without.serve();
+    assert_same_answers(&hiding.client(), &plain.client());
+    assert!(search(&hiding.client(), SECRET).is_empty());
+    let owner = with.run(&["search", SECRET]);
+    assert!(owner.stdout.contains(SECRET), "the owner's own commands see all: {owner:?}");
+}
+
+#[test]
+fn denied_folder_leaves_no_trace_in_answers() {
+    let (with, without) = (Library::new(), Library::new());
+    import_public(&with);
+    import_public(&without);
+    import_private(&with);
+    let folder = with.file_path("diary");
+    let rule = format!("[[deny]]\nfolders = ['{}/']", folder.display());
+    // Prompts come from a file with many items, which have origins of their own.
+    let settings = format!("{rule}\n[[deny]]\nsources = [\"prompts\"]\ntags = [\"private\"]");
+    let hiding = with.serve_with_settings(&settings);
+    assert_same_answers(&hiding.client(), &without.serve().client());
+}
+
+#[test]
+fn denied_item_reads_like_an_unknown_one() {
+    let library = Library::new();
+    import_public(&library);
+    import_private(&library);
+    import_untagged(&library);
+    let rules = "[[deny]]\ntags = [\"private\"]\n[[deny]]\nsources = [\"chats\", \"characters\"]";
+    let (open, closed) =
+        (library.serve(), library.serve_with_settings(&format!("{rules}\n[tools]\nwrite = true")));
+    let (owner, caller) = (open.client(), closed.client());
+    let hidden = search(&owner, SECRET);
+    assert!(hidden.len() >= 27, "{hidden:?}");
+    for uri in hidden {
+        let (source, id) = uri.split_once("://").unwrap();
+        let is_number = id.parse::<i64>().is_ok();
+        let unknown_id = if is_number { "999999" } else { "no-such-item" };
+        let (id, part) =
+            id.split_once('#').map_or((id, String::new()), |(id, part)| (id, format!("#{part}")));
+        let unknown = format!("{source}://{unknown_id}{part}");
+        let told = |uri: &str, id: &str, method: &str, params: Value| {
+            let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+            let answer = caller.exchange(&request).to_string();
+            assert!(
+                answer.contains("\"error\"") || answer.contains("\"isError\":true"),
+                "{answer}"
+            );
+            answer.replace(uri, "URI").replace(&format!("`{id}`"), "ID")
+        };
+        let requests: [ItemRequest; 6] = [
+            |uri| ("resources/read", json!({ "uri": uri })),
+            |uri| ("tools/call", json!({ "name": "fetch", "arguments": { "id": uri } })),
+            |uri| ("tools/call", json!({ "name": "knowledge.get", "arguments": { "id": uri } })),
+            |uri| {
+                ("tools/call", json!({ "name": "knowledge.related", "arguments": { "uri": uri } }))
+            },
+            |uri| {
+                (
+                    "tools/call",
+                    json!({ "name": "knowledge.tag", "arguments": { "uri": uri, "add": ["x"] } }),
+                )
+            },
+            |uri| {
+                (
+                    "tools/call",
+                    json!({ "name": "verify_document_access", "arguments": { "segment_uid": uri } }),
+                )
+            },
+        ];
+        for request in requests {
+            let ((method, denied), (_, missing)) = (request(&uri), request(&unknown));
+            if denied["name"] == "knowledge.tag" && ["chats", "characters"].contains(&source) {
+                continue;
+            }
+            let (denied, missing) =
+                (told(&uri, id, method, denied), told(&unknown, unknown_id, method, missing));
+            assert_eq!(denied, missing, "{uri}");
+            assert!(!denied.contains(SECRET), "{denied}");
+        }
+    }
+    let listed = tool_names(&caller);
+    assert!(!listed.iter().any(|name| name.starts_with("chats.")), "{listed:?}");
+    let (_, problem) = caller.expect_error("tools/call", &json!({ "name": "chats.search" }));
+    assert!(problem.contains("unknown tool") && !problem.contains("chats.get"), "{problem}");
+}
+
+#[test]
+fn denied_note_cannot_be_changed_or_detected_by_writing() {
+    let library = Library::new();
+    import_public(&library);
+    import_private(&library);
+    let rules = "[[deny]]\ntags = [\"private\"]\n[tools]\nwrite = true";
+    let (open, closed) = (library.serve(), library.serve_with_settings(rules));
+    let (owner, caller) = (open.client(), closed.client());
+    let note = &owner.call_tool("notes.search", &json!({ "query": SECRET }))["results"][0];
+    for (tool, arguments) in [
+        ("notes.append", json!({ "note_id": note["id"], "content": "x" })),
+        ("notes.delete", json!({ "note_id": note["id"] })),
+        ("knowledge.tag", json!({ "uri": note["uri"], "remove": ["private"] })),
+    ] {
+        let problem = caller.expect_tool_error(tool, &arguments);
+        assert!(problem.contains("not found"), "{tool}: {problem}");
+    }
+    assert!(search(&caller, SECRET).is_empty());
+    let tagged = json!({ "title": "New", "content": "quartz", "tags": ["private"] });
+    let problem = caller.expect_tool_error("notes.create", &tagged);
+    assert!(problem.contains("tags"), "{problem}");
+    let added = caller.call_tool("notes.create", &json!({ "title": "New", "content": "quartz" }));
+    assert_eq!(search(&caller, "quartz"), [added["uri"].as_str().unwrap()]);
+    // A document that is identical to a hidden one is added, not found.
+    let text = json!({ "title": "Twin", "content": "feldspar", "tags": ["private"] });
+    let settings = library.write_file("writing.toml", "[tools]\nwrite = true");
+    let pipe = library.open_stdio_with(&["--config", settings.to_str().unwrap()]);
+    let hidden = pipe.call_tool("media.add", &text);
+    let twin = json!({ "title": "Twin", "content": "feldspar" });
+    let visible = caller.call_tool("media.add", &twin);
+    assert_ne!(hidden["uri"], visible["uri"]);
+    assert_eq!(caller.call_tool("media.add", &twin)["uri"], visible["uri"]);
+}
+
+#[test]
+fn subscription_to_denied_note_stays_silent() {
+    let library = Library::new();
+    import_public(&library);
+    import_private(&library);
+    let rules = "[[deny]]\ntags = [\"private\"]";
+    let (open, closed) =
+        (library.serve_with_settings("tools.write = true"), library.serve_with_settings(rules));
+    let owner = open.client();
+    let note = owner.call_tool("notes.search", &json!({ "query": SECRET }))["results"][0].clone();
+    let public = owner.call_tool("notes.search", &json!({ "query": "rye" }))["results"][0].clone();
+    let session = closed.open_session();
+    for item in [&note, &public] {
+        session.call_method("resources/subscribe", &json!({ "uri": item["uri"] }));
+    }
+    let mut stream = session.open_notification_stream();
+    for item in [&note, &public] {
+        let change = json!({ "note_id": item["id"], "content": "changed" });
+        owner.call_tool("notes.append", &change);
+    }
+    let news = stream.expect_message();
+    assert_eq!(news["params"]["uri"], public["uri"], "{news}");
+}
+
+#[test]
+fn key_scope_of_tools_hides_other_tools() {
+    let library = Library::new();
+    import_public(&library);
+    let key = library.create_key_with("local", &["--tools", "notes.search,knowledge_search"]);
+    let server = library.serve_multi_user("");
+    let client = server.client().with_bearer_token(&key);
+    assert_eq!(tool_names(&client), ["knowledge.search", "notes.search"]);
+    assert_eq!(client.search_uris("notes.search", &json!({ "query": "rye" })).len(), 1);
+    let get = json!({ "name": "notes.get", "arguments": { "note_id": "x" } });
+    let known = client.expect_error("tools/call", &get);
+    let unknown =
+        client.expect_error("tools/call", &json!({ "name": "notes.gat", "arguments": {} }));
+    assert_eq!(known, (unknown.0, unknown.1.replace("notes.gat", "notes.get")));
+    assert_eq!(client.call_method("resources/list", &json!({}))["resources"], json!([]));
+    assert_eq!(client.call_method("prompts/list", &json!({}))["prompts"], json!([]));
+    for (method, params) in [
+        ("resources/read", json!({ "uri": "knowledge://stats" })),
+        ("resources/subscribe", json!({ "uri": "knowledge://stats" })),
+        ("prompts/get", json!({ "name": "Baking", "arguments": { "grain": "rye" } })),
+        ("completion/complete", json!({})),
+    ] {
+        assert_eq!(client.expect_error(method, &params).0, -32_601, "{method}");
+    }
+    let listed = library.run(&["key", "list"]).stdout;
+    assert!(listed.contains("tools: notes.search, knowledge_search"), "{listed}");
+}
+
+#[test]
+fn key_scope_of_sources_and_tags_hides_others() {
+    let library = Library::new();
+    import_public(&library);
+    import_private(&library);
+    let notes = library.create_key_with("local", &["--sources", "notes"]);
+    let private =
+        library.create_key_with("local", &["--tags", "priv*", "--sources", "notes,media"]);
+    let none = library.create_key_with("local", &["--tags", "nothing"]);
+    let server = library.serve_multi_user("");
+    let client = |key: &str| server.client().with_bearer_token(key);
+    let found = search(&client(&notes), "bread");
+    assert!(found.len() == 14 && found.iter().all(|uri| uri.starts_with("notes://")), "{found:?}");
+    assert!(!tool_names(&client(&notes)).contains(&"media.search".to_owned()));
+    let found = search(&client(&private), "bread rye");
+    assert_eq!(found.len(), 24, "{found:?}");
+    assert!(search(&client(&none), "bread").is_empty());
+    let stats = client(&none).call_method("resources/read", &json!({ "uri": "knowledge://stats" }));
+    let stats: Value =
+        serde_json::from_str(stats["contents"][0]["text"].as_str().unwrap()).unwrap();
+    let items: Vec<&Value> =
+        stats["sources"].as_array().unwrap().iter().map(|it| &it["items"]).collect();
+    assert_eq!(items, [0, 0, 0, 0, 0]);
+    let refused = library.run(&["key", "create", "--user", "local", "--sources", "notes,recipes"]);
+    assert!(refused.code == 1 && refused.stderr.contains("`recipes`"), "{refused:?}");
+}
+
+#[test]
+fn keys_of_one_user_share_no_session() {
+    let library = Library::new();
+    import_public(&library);
+    let (all, some) =
+        (library.create_key("local"), library.create_key_with("local", &["--sources", "notes"]));
+    let server = library.serve_multi_user("");
+    let begun = server
+        .client()
+        .with_bearer_token(&all)
+        .call_tool("knowledge.search", &json!({ "query": "bread", "session": "new" }));
+    let other = server.client().with_bearer_token(&some);
+    let reused = json!({ "query": "bread", "session": begun["_meta"]["session"] });
+    let problem = other.expect_tool_error("knowledge.search", &reused);
+    assert!(problem.contains("unknown session"), "{problem}");
+    let session = server.client().with_bearer_token(&all).initialize_session();
+    assert_eq!(other.in_session(session.session_id()).ping().status, 404);
+}
+
+#[test]
+fn deny_rule_applies_to_named_key_user_and_client() {
+    let library = Library::new();
+    import_public(&library);
+    import_private(&library);
+    let key = library.create_key_with("local", &["--name", "phone"]);
+    let other = library.create_key_with("local", &["--name", "laptop"]);
+    let rule = |who: &str| format!("[[deny]]\n{who}\ntags = [\"private\"]");
+    let finds = |server: &Server, key: &str| {
+        !search(&server.client().with_bearer_token(key), SECRET).is_empty()
+    };
+    let server = library.serve_multi_user(&rule("key = \"pho*\""));
+    assert!(!finds(&server, &key) && finds(&server, &other));
+    let server = library.serve_multi_user(&rule("user = \"loc*\""));
+    assert!(!finds(&server, &key) && !finds(&server, &other));
+    let server = library.serve_with_settings(&rule("client = \"cursor*\""));
+    let by_name = |name: &str| search(&server.open_session_named(name), SECRET).len();
+    assert_eq!(by_name("Cursor-vscode"), 0);
+    assert_eq!(by_name("claude-code"), 25);
+}
+
+/// Creates a server with a collection `handbook` of two documents and a collection `other`, and a
+/// key with these options.
+fn serve_collections(options: &[&str], settings: &str) -> (Library, Server, String) {
+    let library = Library::new();
+    let document = |id: &str, tag: &str, text: &str| {
+        chunked_document(id, id, &json!({ "Tags": format!("<{tag}>") }), &[text, "bread again"])
+    };
+    let (work, private) = (
+        document("handbook:ovens.md", "work", "bread from ovens"),
+        document("handbook:hr/pay.md", "private", "bread of amethyst"),
+    );
+    insert_collection(&library, "handbook", None, &[work, private]);
+    insert_collection(&library, "other", None, &[document("other:1", "work", "bread elsewhere")]);
+    let key = library.create_key_with("ada", options);
+    let server = library.serve_multi_user(settings);
+    (library, server, key)
+}
+
+/// Returns the documents that each way of searching and listing shows.
+fn shown_documents(client: &HttpClient<'_>) -> Vec<String> {
+    let from_rag = client.call_tool("rag.search_fts", &json!({ "query": "bread", "k": 50 }));
+    let mut documents: Vec<String> = from_rag["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["doc_id"].as_str().unwrap().to_owned())
+        .collect();
+    documents.sort();
+    documents.dedup();
+    for id in ["handbook:ovens.md", "handbook:hr/pay.md", "other:1"] {
+        let read = client.call_tool("rag.get_docs", &json!({ "doc_ids": [id] }));
+        let is_read = !read["docs"].as_array().unwrap().is_empty();
+        assert_eq!(is_read, documents.contains(&id.to_owned()), "{read}");
+    }
+    if documents.is_empty() {
+        return documents;
+    }
+    let found = client.call_tool(
+        "knowledge.search",
+        &json!({ "query": "bread", "sources": ["collections"], "limit": 50 }),
+    );
+    assert_eq!(found["total_estimated"], documents.len() * 2, "{found}");
+    let fuzzy = client.call_tool(
+        "knowledge.search",
+        &json!({ "query": NEARLY_SECRET, "sources": ["collections"] }),
+    );
+    let secret_visible = documents.iter().any(|id| id.contains("pay"));
+    assert_eq!(fuzzy["total_estimated"] != 0, secret_visible, "{fuzzy}");
+    documents
+}
+
+#[test]
+fn key_scope_of_collections_hides_others() {
+    let (_library, server, key) = serve_collections(&["--collections", "hand*"], "");
+    let client = server.client().with_bearer_token(&key);
+    assert_eq!(shown_documents(&client), ["handbook:hr/pay.md", "handbook:ovens.md"]);
+    let unknown = |name: &str| {
+        let problem = client
+            .expect_tool_error("knowledge.search", &json!({ "query": "bread", "sources": [name] }));
+        problem.replace(name, "NAME")
+    };
+    assert_eq!(unknown("other"), unknown("ather"));
+}
+
+#[test]
+fn rules_hide_documents_of_collections() {
+    let deny = "[[deny]]\nsources = [\"collections\"]\n";
+    for (options, rules, expected) in [
+        (&["--tags", "work"][..], String::new(), &["handbook:ovens.md", "other:1"][..]),
+        (&[], format!("{deny}tags = [\"PRIV*\"]"), &["handbook:ovens.md", "other:1"]),
+        (&["--collections", "other"], String::new(), &["other:1"]),
+        (&["--sources", "notes"], String::new(), &[]),
+        (&[], deny.to_owned(), &[]),
+    ] {
+        let (_library, server, key) = serve_collections(options, &rules);
+        let client = server.client().with_bearer_token(&key);
+        assert_eq!(shown_documents(&client), expected, "{options:?} {rules}");
+    }
+}
+
+#[test]
+fn denied_folder_hides_documents_of_collection() {
+    let library = Library::new();
+    library.write_file("docs/ovens.md", "bread from ovens");
+    library.write_file("docs/hr/pay.md", "bread of amethyst");
+    let docs = library.file_path("docs");
+    let built = library.run(&["collection", "build", "docs", docs.to_str().unwrap()]);
+    assert_eq!(built.code, 0, "{built:?}");
+    let found = |folder: &str| {
+        let rule = format!("[[deny]]\nfolders = ['{}']", docs.join(folder).display());
+        let server = library.serve_with_settings(&rule);
+        let query = json!({ "query": "bread", "sources": ["docs"] });
+        server.client().call_tool("knowledge.search", &query)["total_estimated"].clone()
+    };
+    assert_eq!((found("hr"), found("h"), found(".")), (json!(1), json!(2), json!(0)));
+}
