@@ -1,28 +1,53 @@
 //! `vademecum user`.
 
-use std::process::ExitCode;
+use std::{fs, path::Path, process::ExitCode};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use clap::Subcommand;
 
 use super::{audit::record_command, common::CommonOptions, output::print_line};
-use crate::services::text::format_count;
-use vademecum_core::auth::UserId;
+use crate::{app::App, services::text::format_count};
+use vademecum_core::auth::{UserId, UserRecord};
+use vademecum_kit::{model::Timestamp, store::create_private_folder};
 
-/// Add and list the users of a multi-user server
+/// Add, list, suspend and remove the users of a multi-user server
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
   vademecum user add ada
-  vademecum user list")]
+  vademecum user list
+  vademecum user suspend ada
+  vademecum user remove ada --yes")]
 pub(super) enum UserCommand {
     /// Add a user
     Add {
         /// Name of the user: letters, digits, `.`, `-` and `_`
         name: UserId,
     },
-    /// List the users, with the number of valid keys of each
+    /// List the users, with the number of valid keys and the state of each
     List,
+    /// Refuse the keys and tokens of a user and end the user's sessions; the library stays
+    Suspend {
+        /// Name of the user
+        name: UserId,
+    },
+    /// Accept the keys and tokens of a suspended user again
+    Resume {
+        /// Name of the user
+        name: UserId,
+    },
+    /// Remove a user with all keys, end the user's sessions, and move the library to `removed` in
+    /// the data folder
+    Remove {
+        /// Name of the user
+        name: UserId,
+        /// Confirm the removal; without this option nothing is changed
+        #[arg(long)]
+        yes: bool,
+        /// Delete the library instead of moving it
+        #[arg(long)]
+        delete_library: bool,
+    },
 }
 
 impl UserCommand {
@@ -37,12 +62,54 @@ impl UserCommand {
                 print_line(&format!("added {name}"));
             }
             Self::List => {
-                for user in accounts.list_users()? {
-                    let keys = format_count(usize::try_from(user.active_keys).unwrap_or(0), "key");
-                    print_line(&format!("{}\t{}\t{keys}", user.name, user.created_at));
-                }
+                accounts.list_users()?.iter().for_each(|user| print_line(&format_user(user)));
+            }
+            Self::Suspend { name } => {
+                accounts.suspend_user(&name)?;
+                print_line(&format!("suspended {name}"));
+            }
+            Self::Resume { name } => {
+                accounts.resume_user(&name)?;
+                print_line(&format!("resumed {name}"));
+            }
+            Self::Remove { name, yes: false, .. } => {
+                bail!("this removes {name} and all keys of {name}: run again with --yes")
+            }
+            Self::Remove { name, delete_library, .. } => {
+                let library = app.user_registry().library_folder(&name);
+                accounts.remove_user(&name)?;
+                let outcome = remove_library(&app, &library, delete_library)?;
+                print_line(&format!("removed {name}; {outcome}"));
             }
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Deletes the folder of a library, or moves it to the folder `removed`. Returns the outcome for the
+/// operator.
+fn remove_library(app: &App, library: &Path, delete: bool) -> Result<String> {
+    if !library.exists() {
+        return Ok("there was no library".to_owned());
+    }
+    let shown = library.display().to_string();
+    if delete {
+        fs::remove_dir_all(library).with_context(|| format!("cannot delete {shown}"))?;
+        return Ok(format!("deleted {shown}"));
+    }
+    let removed = app.settings().storage.data_folder()?.join("removed");
+    create_private_folder(&removed)?;
+    let name = library.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let now = Timestamp::now().to_string().replace(':', "-");
+    let target = removed.join(format!("{name} {now}"));
+    fs::rename(library, &target)
+        .with_context(|| format!("cannot move {shown} to {}", target.display()))?;
+    Ok(format!("moved the library to {}", target.display()))
+}
+
+/// Formats a user as one line with tab-separated columns.
+fn format_user(user: &UserRecord) -> String {
+    let keys = format_count(usize::try_from(user.active_keys).unwrap_or(0), "key");
+    let state = user.suspended_at.map(|since| format!("\tsuspended {since}")).unwrap_or_default();
+    format!("{}\t{}\t{keys}{state}", user.name, user.created_at)
 }

@@ -10,6 +10,7 @@
 mod support;
 
 mod access_rules;
+mod accounts;
 mod architecture;
 mod argument_coercion;
 mod audit;
@@ -28,6 +29,7 @@ mod contents_are_data;
 mod conversations;
 mod databases;
 mod deep_research;
+mod delegation;
 mod embeddings;
 mod errors;
 mod eval;
