@@ -10,10 +10,10 @@ use futures_util::future::join_all;
 use tracing::Instrument as _;
 use vademecum_kit::{
     model::{
-        CancelFlag, CorpusStatistics, Deadline, GetRequest, Hit, HitRequest, Item, Order,
-        RankRequest, RankedMatch, Ranking, ScoreThreshold, ScoreType, SourceName, Uri,
+        CorpusStatistics, Deadline, GetRequest, Hit, HitRequest, Item, Order, RankRequest,
+        RankedMatch, Ranking, ScoreThreshold, ScoreType, SourceName, Uri,
     },
-    search::{FtsQuery, SimilarWord},
+    search::FtsQuery,
     source::SourceError,
 };
 
@@ -63,7 +63,7 @@ pub(crate) struct Aggregator {
     indexer: Option<Arc<VectorIndexer>>,
     /// Pool for the blocking work of collections.
     blocking_pool: Arc<BlockingPool>,
-    timeout: Duration,
+    pub(super) timeout: Duration,
     metrics: Metrics,
     /// Some items do not exist for the sources.
     is_restricted: bool,
@@ -107,7 +107,7 @@ impl Aggregator {
 
     /// Returns the handle of a selected source. The visible part of a collection differs between
     /// calls, so its actor lives for one call.
-    fn selected_source(&self, wanted: &SourceSelection) -> Option<SourceHandle> {
+    pub(super) fn selected_source(&self, wanted: &SourceSelection) -> Option<SourceHandle> {
         let Some(opened) = &wanted.from_collection else {
             return self.source_by_name(wanted.from_source);
         };
@@ -292,57 +292,6 @@ impl SourceQuery {
     }
 }
 
-/// Finds stored words for words that are not stored.
-#[derive(Debug, Message)]
-#[rtype(result = "HashMap<String, String>")]
-pub(crate) struct CorrectWords {
-    pub(crate) words: Vec<String>,
-    pub(crate) selections: Vec<SourceSelection>,
-    pub(crate) cancel: CancelFlag,
-}
-
-impl Handler<CorrectWords> for Aggregator {
-    type Result = ResponseFuture<HashMap<String, String>>;
-
-    fn handle(&mut self, message: CorrectWords, _: &mut Self::Context) -> Self::Result {
-        let deadline = Deadline::after(self.timeout).with_cancellation(&message.cancel);
-        let found = message.selections.iter().filter_map(|wanted| self.selected_source(wanted));
-        let asked: Vec<_> = found
-            .map(|source| {
-                let (words, deadline) = (message.words.clone(), deadline.clone());
-                let at = deadline.expires_at.into();
-                let guess = async move { source.similar_words(words, deadline).await };
-                tokio::time::timeout_at(at, guess)
-            })
-            .collect();
-        Box::pin(async move {
-            // A source without suggestions, or with late ones, contributes nothing.
-            let guesses = join_all(asked).await.into_iter().flatten().flatten().flatten();
-            best_corrections(guesses.collect())
-        })
-    }
-}
-
-/// Returns for each word the closest stored word; among equally close ones, the one in the most
-/// passages.
-fn best_corrections(guesses: Vec<SimilarWord>) -> HashMap<String, String> {
-    let mut stored: HashMap<(String, String), (usize, u64)> = HashMap::new();
-    for guess in guesses {
-        let (_, rows) =
-            stored.entry((guess.query_word, guess.stored_word)).or_insert((guess.distance, 0));
-        *rows += guess.rows;
-    }
-    let mut best: HashMap<String, (std::cmp::Reverse<usize>, u64, String)> = HashMap::new();
-    for ((asked, stored), (distance, rows)) in stored {
-        let candidate = (std::cmp::Reverse(distance), rows, stored);
-        match best.get_mut(&asked) {
-            Some(known) => *known = candidate.max(known.clone()),
-            None => drop(best.insert(asked, candidate)),
-        }
-    }
-    best.into_iter().map(|(asked, (_, _, stored))| (asked, stored)).collect()
-}
-
 /// Loads matches of several sources as hits, in the given order.
 #[derive(Debug, Message)]
 #[rtype(result = "(Vec<Hit>, Vec<SourceFailure>)")]
@@ -501,7 +450,7 @@ fn compare_matches(order: Order, one: &RankedMatch, other: &RankedMatch) -> Orde
 #[cfg(test)]
 mod tests {
     use vademecum_kit::{
-        model::{Draft, Filters, SaveOutcome, Timestamp},
+        model::{CancelFlag, Draft, Filters, SaveOutcome, Timestamp},
         source::Source,
         store::{Database, FtsTable, Reader, Store, Writer},
     };

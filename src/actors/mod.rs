@@ -25,6 +25,7 @@ mod source_call;
 mod source_selection;
 mod user_registry;
 mod vector_indexes;
+mod word_correction;
 
 pub use call_context::{CallContext, WithContext};
 pub use error::{CallError, StoreFault, error_chain};

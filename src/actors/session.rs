@@ -20,12 +20,13 @@ use vademecum_kit::{
 
 use super::{
     CallContext, CallError, SourceFailure, SourceSelection, VectorQuery, WithContext,
-    aggregator::{Aggregator, CorrectWords, LoadAllHits, MergedResults, RankAll, ReadSourceItem},
+    aggregator::{Aggregator, LoadAllHits, MergedResults, RankAll, ReadSourceItem},
     hybrid::apply_vector_hit,
     mailbox::send,
     seen_uris::HasMore,
     session_state::{RankedPage, SessionState},
     session_store::{SessionKey, SessionStore},
+    word_correction::CorrectWords,
 };
 
 /// Maximum length of a query, in bytes. Longer texts are documents.

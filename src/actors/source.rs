@@ -3,28 +3,33 @@
 //! The actor is created with its user's database and nothing else, so messages carry no user and
 //! cannot reach the data of another one. Blocking work runs on the library's blocking pool.
 
+mod read_messages;
+mod restriction;
 mod write_messages;
 
-use std::{
-    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
-    path::Path,
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use actix::prelude::*;
 use vademecum_kit::{
     model::{
-        Change, ChangedItem, CorpusStatistics, Deadline, Draft, DraftBody, Filters, GetRequest,
-        Hit, HitRequest, Item, ItemId, RankRequest, Ranking, SaveOutcome, SourceAccess, SourceName,
-        SourceStats, StoredPrompt, Suggestions,
+        Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest, Hit,
+        HitRequest, Item, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats, StoredPrompt,
+        Suggestions,
     },
     search::{FtsQuery, SimilarWord},
     source::{Source, SourceError},
-    store::{Store, set_content_origins},
+    store::Store,
 };
 use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, sync_source};
 
-use self::write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts};
+use self::{
+    read_messages::{
+        CheckItem, FindSimilarWords, ListKinds, ListPrompts, LoadHits, RankMatches, ReadItem,
+        ReadStats, SuggestCompletions,
+    },
+    restriction::Restriction,
+    write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts},
+};
 use super::{
     blocking_pool::{BlockingPool, PoolError},
     mailbox::send,
@@ -47,15 +52,6 @@ pub struct SourceHandle {
     restriction: Option<Arc<Restriction>>,
 }
 
-/// Restriction of a handle to the items that a principal may see. The actor of the handle reads a
-/// restricted store, and changes go to the actor of the whole source.
-#[derive(Debug)]
-struct Restriction {
-    access: SourceAccess,
-    /// Handle of the whole source.
-    whole: SourceHandle,
-}
-
 impl SourceHandle {
     /// Starts the actor of a source on one user's store. Its blocking work runs on the library's
     /// pool.
@@ -71,41 +67,6 @@ impl SourceHandle {
         };
         let address = actor.start();
         Self { source, store, address, replica: None, meter: None, restriction: None }
-    }
-
-    /// Starts an actor for the same source on a restricted store. Items that `access` hides do not
-    /// exist for the returned handle.
-    pub(crate) fn restricted_to(
-        &self,
-        access: SourceAccess,
-        store: Arc<Store>,
-        pool: Arc<BlockingPool>,
-    ) -> Self {
-        let restriction = Arc::new(Restriction { access, whole: self.clone() });
-        Self {
-            replica: self.replica.clone(),
-            meter: self.meter.clone(),
-            restriction: Some(restriction),
-            ..Self::start(Arc::clone(&self.source), store, pool)
-        }
-    }
-
-    /// Returns true if no item exists for this handle. Then no file is opened.
-    pub(crate) fn is_hidden(&self) -> bool {
-        self.restriction.as_ref().is_some_and(|it| it.access.is_hidden)
-    }
-
-    /// Returns the error for an item of a hidden source, the same as for one that does not exist.
-    fn hidden_item(&self, id: &ItemId) -> SourceError {
-        let what = match self.name() {
-            SourceName::Notes => "note",
-            SourceName::Media => "media",
-            SourceName::Chats => "conversation",
-            SourceName::Characters => "character",
-            SourceName::Prompts => "prompt",
-            SourceName::Collections => "document",
-        };
-        SourceError::not_found(what, id)
     }
 
     /// Adds metrics of calls.
@@ -141,20 +102,6 @@ impl SourceHandle {
         };
         let copied = tokio::task::spawn_blocking(copy).await;
         copied.unwrap_or_else(|_| Err(actor_stopped(self.name()).into()))
-    }
-
-    /// Returns `true` if the item with this row exists for this handle. Blocks.
-    pub(crate) fn is_visible(&self, key: i64, deadline: &Deadline) -> Result<bool, SourceError> {
-        if self.is_hidden() {
-            return Ok(false);
-        }
-        let (Some(_), Some(statements)) = (&self.restriction, self.source.item_statements()) else {
-            return Ok(true);
-        };
-        let found = self.store.read(deadline.clone(), |reader| {
-            reader.query_each_key(statements.identify_sql, [(key, ())], |_, (), _| Ok(()))
-        })?;
-        Ok(!found.is_empty())
     }
 
     /// Returns `true` while the actor runs.
@@ -316,23 +263,10 @@ impl SourceHandle {
         deadline: Deadline,
     ) -> Result<ChangedItem, SourceError> {
         self.check_writable()?;
-        let Some(restriction) = self.restriction.clone() else {
-            return self
-                .send_message(Some(&deadline.clone()), ApplyChange { change, deadline })
-                .await;
-        };
-        let change = match change {
-            Change::Add(draft) => Change::Add(Box::new(restriction.check_new_item(*draft)?)),
-            Change::Tag { ref id, .. } | Change::Edit { ref id, .. } => {
-                if self.is_hidden() {
-                    return Err(self.hidden_item(id));
-                }
-                let (id, deadline) = (id.to_string(), deadline.clone());
-                self.send_message(Some(&deadline.clone()), CheckItem { id, deadline }).await?;
-                change
-            }
-        };
-        Box::pin(restriction.whole.apply_change(change, deadline)).await
+        if let Some(restriction) = self.restriction.clone() {
+            return Box::pin(self.apply_restricted(&restriction, change, deadline)).await;
+        }
+        self.send_message(Some(&deadline.clone()), ApplyChange { change, deadline }).await
     }
 
     /// Sends a message to the actor and records its outcome. The deadline bounds the result's
@@ -358,32 +292,13 @@ impl SourceHandle {
     }
 }
 
-impl Restriction {
-    /// Returns an error if the item would not be visible to its author. The digest becomes that of
-    /// this restriction, so that an identical item that is hidden is not found.
-    fn check_new_item(&self, draft: Draft) -> Result<Draft, SourceError> {
-        let tags = match &draft.body {
-            DraftBody::Note(note) => &note.tags[..],
-            DraftBody::Media(media) => &media.tags,
-            DraftBody::Prompt(prompt) => &prompt.keywords,
-            DraftBody::Chat(_) | DraftBody::Character(_) => &[],
-        };
-        if !self.access.permits_tags(tags) {
-            return Err(SourceError::Refused(
-                "this key sees only items with certain tags, and not this one: add a tag that it \
-                 sees, or leave out one that it does not see"
-                    .to_owned(),
-            ));
-        }
-        let digest = match draft.digest.as_str() {
-            "" => String::new(),
-            digest => format!(
-                "{digest} {:016x}",
-                BuildHasherDefault::<DefaultHasher>::default().hash_one(&self.access)
-            ),
-        };
-        Ok(Draft { digest, ..draft })
-    }
+/// Type of a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompletionKind {
+    /// Item id, or words of its title.
+    Id,
+    /// Keyword.
+    Keyword,
 }
 
 fn actor_stopped(name: SourceName) -> SourceError {
@@ -419,209 +334,6 @@ impl SourceActor {
                     )),
                 })
             })
-        })
-    }
-}
-
-/// Returns the best matches of a query.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Ranking, SourceError>")]
-struct RankMatches {
-    request: RankRequest,
-    deadline: Deadline,
-}
-
-impl Handler<RankMatches> for SourceActor {
-    type Result = ResponseFuture<Result<Ranking, SourceError>>;
-
-    fn handle(
-        &mut self,
-        RankMatches { request, deadline }: RankMatches,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.rank_matches(reader, &request))
-        })
-    }
-}
-
-/// Finds stored words that are similar to the given words.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<SimilarWord>, SourceError>")]
-struct FindSimilarWords {
-    words: Vec<String>,
-    deadline: Deadline,
-}
-
-impl Handler<FindSimilarWords> for SourceActor {
-    type Result = ResponseFuture<Result<Vec<SimilarWord>, SourceError>>;
-
-    fn handle(
-        &mut self,
-        FindSimilarWords { words, deadline }: FindSimilarWords,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.similar_words(reader, &words))
-        })
-    }
-}
-
-/// Loads matches as search hits.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<Hit>, SourceError>")]
-struct LoadHits {
-    view: HitRequest,
-    deadline: Deadline,
-}
-
-impl Handler<LoadHits> for SourceActor {
-    type Result = ResponseFuture<Result<Vec<Hit>, SourceError>>;
-
-    fn handle(
-        &mut self,
-        LoadHits { view, deadline }: LoadHits,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| {
-                let mut hits = source.load_hits(reader, &view)?;
-                set_content_origins(reader, &mut hits)?;
-                Ok(hits)
-            })
-        })
-    }
-}
-
-/// Reads one item.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Item, SourceError>")]
-struct ReadItem {
-    get: GetRequest,
-    deadline: Deadline,
-}
-
-impl Handler<ReadItem> for SourceActor {
-    type Result = ResponseFuture<Result<Item, SourceError>>;
-
-    fn handle(
-        &mut self,
-        ReadItem { get, deadline }: ReadItem,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| {
-                let mut item = source.load_item(reader, &get)?;
-                set_content_origins(reader, [&mut item.meta])?;
-                Ok(item)
-            })
-        })
-    }
-}
-
-/// Returns an error if an item does not exist.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<(), SourceError>")]
-struct CheckItem {
-    id: String,
-    deadline: Deadline,
-}
-
-impl Handler<CheckItem> for SourceActor {
-    type Result = ResponseFuture<Result<(), SourceError>>;
-
-    fn handle(
-        &mut self,
-        CheckItem { id, deadline }: CheckItem,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.load_draft(reader, &id).map(drop))
-        })
-    }
-}
-
-/// Returns the kinds of items.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<(String, usize)>, SourceError>")]
-struct ListKinds {
-    deadline: Deadline,
-}
-
-impl Handler<ListKinds> for SourceActor {
-    type Result = ResponseFuture<Result<Vec<(String, usize)>, SourceError>>;
-
-    fn handle(&mut self, ListKinds { deadline }: ListKinds, _: &mut Self::Context) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.item_kinds(reader))
-        })
-    }
-}
-
-/// Type of a completion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompletionKind {
-    /// Item id, or words of its title.
-    Id,
-    /// Keyword.
-    Keyword,
-}
-
-/// Returns completions of a partial argument.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Suggestions, SourceError>")]
-struct SuggestCompletions {
-    kind: CompletionKind,
-    typed: String,
-    most: usize,
-    deadline: Deadline,
-}
-
-impl Handler<SuggestCompletions> for SourceActor {
-    type Result = ResponseFuture<Result<Suggestions, SourceError>>;
-
-    fn handle(&mut self, suggest: SuggestCompletions, _: &mut Self::Context) -> Self::Result {
-        let SuggestCompletions { kind: wish, typed, most, deadline } = suggest;
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| match wish {
-                CompletionKind::Id => source.suggest_items(reader, &typed, most),
-                CompletionKind::Keyword => source.suggest_keywords(reader, &typed, most),
-            })
-        })
-    }
-}
-
-/// Lists the stored prompts that have a template.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<Vec<StoredPrompt>, SourceError>")]
-struct ListPrompts {
-    deadline: Deadline,
-}
-
-impl Handler<ListPrompts> for SourceActor {
-    type Result = ResponseFuture<Result<Vec<StoredPrompt>, SourceError>>;
-
-    fn handle(&mut self, list: ListPrompts, _: &mut Self::Context) -> Self::Result {
-        let ListPrompts { deadline } = list;
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.list_prompts(reader))
-        })
-    }
-}
-
-/// Returns the size of the source.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<SourceStats, SourceError>")]
-struct ReadStats {
-    deadline: Deadline,
-}
-
-impl Handler<ReadStats> for SourceActor {
-    type Result = ResponseFuture<Result<SourceStats, SourceError>>;
-
-    fn handle(&mut self, ReadStats { deadline }: ReadStats, _: &mut Self::Context) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.source_stats(reader))
         })
     }
 }

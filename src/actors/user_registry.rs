@@ -17,7 +17,7 @@ use vademecum_kit::{model::ItemAccess, source::Source};
 
 use super::{CallError, Library, Session, TldwDirectory, session_store::SessionStore};
 use vademecum_core::{
-    auth::{Principal, UserId},
+    auth::{Principal, UserFolders, UserId},
     config::{Limits, Sessions},
     telemetry::Metrics,
 };
@@ -152,7 +152,8 @@ impl UserRegistry {
     /// Returns the folder of a user's library.
     pub fn library_folder(&self, user: &UserId) -> PathBuf {
         let (id, tldw) = (user.as_str(), self.config.tldw.as_ref());
-        tldw.map_or_else(|| self.config.users.join(id), |tldw| tldw.replica_folder(id))
+        let own = || UserFolders::new(&self.config.users).path(user);
+        tldw.map_or_else(own, |tldw| tldw.replica_folder(id))
     }
 
     /// Returns the session actor of the principal's conversation. A handle must have been created

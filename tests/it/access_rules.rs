@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    HttpClient, Library, McpClient, Server, character_card, claude_conversation,
-    collection_fixtures::{chunked_document, insert_collection},
-};
+use crate::support::{Library, McpClient, Server, character_card, claude_conversation};
 
 /// The word that only hidden items contain, and a word that is one edit away from it.
 const SECRET: &str = "amethyst";
@@ -404,101 +401,4 @@ fn deny_rule_applies_to_named_key_user_and_client() {
     let by_name = |name: &str| search(&server.open_session_named(name), SECRET).len();
     assert_eq!(by_name("Cursor-vscode"), 0);
     assert_eq!(by_name("claude-code"), 25);
-}
-
-/// Creates a server with a collection `handbook` of two documents and a collection `other`, and a
-/// key with these options.
-fn serve_collections(options: &[&str], settings: &str) -> (Library, Server, String) {
-    let library = Library::new();
-    let document = |id: &str, tag: &str, text: &str| {
-        chunked_document(id, id, &json!({ "Tags": format!("<{tag}>") }), &[text, "bread again"])
-    };
-    let (work, private) = (
-        document("handbook:ovens.md", "work", "bread from ovens"),
-        document("handbook:hr/pay.md", "private", "bread of amethyst"),
-    );
-    insert_collection(&library, "handbook", None, &[work, private]);
-    insert_collection(&library, "other", None, &[document("other:1", "work", "bread elsewhere")]);
-    let key = library.create_key_with("ada", options);
-    let server = library.serve_multi_user(settings);
-    (library, server, key)
-}
-
-/// Returns the documents that each way of searching and listing shows.
-fn shown_documents(client: &HttpClient<'_>) -> Vec<String> {
-    let from_rag = client.call_tool("rag.search_fts", &json!({ "query": "bread", "k": 50 }));
-    let mut documents: Vec<String> = from_rag["results"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|hit| hit["doc_id"].as_str().unwrap().to_owned())
-        .collect();
-    documents.sort();
-    documents.dedup();
-    for id in ["handbook:ovens.md", "handbook:hr/pay.md", "other:1"] {
-        let read = client.call_tool("rag.get_docs", &json!({ "doc_ids": [id] }));
-        let is_read = !read["docs"].as_array().unwrap().is_empty();
-        assert_eq!(is_read, documents.contains(&id.to_owned()), "{read}");
-    }
-    if documents.is_empty() {
-        return documents;
-    }
-    let found = client.call_tool(
-        "knowledge.search",
-        &json!({ "query": "bread", "sources": ["collections"], "limit": 50 }),
-    );
-    assert_eq!(found["total_estimated"], documents.len() * 2, "{found}");
-    let fuzzy = client.call_tool(
-        "knowledge.search",
-        &json!({ "query": NEARLY_SECRET, "sources": ["collections"] }),
-    );
-    let secret_visible = documents.iter().any(|id| id.contains("pay"));
-    assert_eq!(fuzzy["total_estimated"] != 0, secret_visible, "{fuzzy}");
-    documents
-}
-
-#[test]
-fn key_scope_of_collections_hides_others() {
-    let (_library, server, key) = serve_collections(&["--collections", "hand*"], "");
-    let client = server.client().with_bearer_token(&key);
-    assert_eq!(shown_documents(&client), ["handbook:hr/pay.md", "handbook:ovens.md"]);
-    let unknown = |name: &str| {
-        let problem = client
-            .expect_tool_error("knowledge.search", &json!({ "query": "bread", "sources": [name] }));
-        problem.replace(name, "NAME")
-    };
-    assert_eq!(unknown("other"), unknown("ather"));
-}
-
-#[test]
-fn rules_hide_documents_of_collections() {
-    let deny = "[[deny]]\nsources = [\"collections\"]\n";
-    for (options, rules, expected) in [
-        (&["--tags", "work"][..], String::new(), &["handbook:ovens.md", "other:1"][..]),
-        (&[], format!("{deny}tags = [\"PRIV*\"]"), &["handbook:ovens.md", "other:1"]),
-        (&["--collections", "other"], String::new(), &["other:1"]),
-        (&["--sources", "notes"], String::new(), &[]),
-        (&[], deny.to_owned(), &[]),
-    ] {
-        let (_library, server, key) = serve_collections(options, &rules);
-        let client = server.client().with_bearer_token(&key);
-        assert_eq!(shown_documents(&client), expected, "{options:?} {rules}");
-    }
-}
-
-#[test]
-fn denied_folder_hides_documents_of_collection() {
-    let library = Library::new();
-    library.write_file("docs/ovens.md", "bread from ovens");
-    library.write_file("docs/hr/pay.md", "bread of amethyst");
-    let docs = library.file_path("docs");
-    let built = library.run(&["collection", "build", "docs", docs.to_str().unwrap()]);
-    assert_eq!(built.code, 0, "{built:?}");
-    let found = |folder: &str| {
-        let rule = format!("[[deny]]\nfolders = ['{}']", docs.join(folder).display());
-        let server = library.serve_with_settings(&rule);
-        let query = json!({ "query": "bread", "sources": ["docs"] });
-        server.client().call_tool("knowledge.search", &query)["total_estimated"].clone()
-    };
-    assert_eq!((found("hr"), found("h"), found(".")), (json!(1), json!(2), json!(0)));
 }

@@ -115,3 +115,52 @@ fn key_list_shows_last_use_and_expiry() {
     let is_recorded = || library.run(&["key", "list"]).stdout.contains("\tused 2");
     assert!((0..100).any(|_| is_recorded()));
 }
+
+#[test]
+fn users_that_differ_in_case_have_different_folders() {
+    let library = Library::new();
+    for (user, word) in [("ada", "amethyst"), ("ADA", "emerald"), ("Ada", "feldspar")] {
+        library.import_for_user(user, "notes", "note.md", word);
+    }
+    let users = || -> Vec<String> {
+        let entries = library.data_folder().join("users").read_dir().unwrap();
+        let mut names: Vec<String> =
+            entries.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(users(), ["ada", "ada~1", "ada~7"], "the names differ on a disk that ignores case");
+    for (user, word) in [("ada", "amethyst"), ("ADA", "emerald"), ("Ada", "feldspar")] {
+        let found = library.run(&["search", word, "--user", user]).stdout;
+        assert!(found.contains(word), "{user}: {found}");
+        let other = library.run(&["search", "stone amethyst emerald feldspar", "--user", user]);
+        assert_eq!(other.stdout.matches("notes://").count(), 1, "{other:?}");
+    }
+    let backup = library.file_path("backup");
+    let done = library.run(&["backup", backup.to_str().unwrap(), "--all-users"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let checked = library.run(&["check"]);
+    assert!(checked.stdout.contains("ada~7") && checked.code == 0, "{checked:?}");
+    std::fs::remove_dir_all(library.data_folder()).unwrap();
+    let restored = library.run(&["restore", backup.to_str().unwrap()]);
+    assert_eq!(restored.code, 0, "{restored:?}");
+    assert_eq!(users(), ["ada", "ada~1", "ada~7"]);
+    assert!(library.run(&["search", "emerald", "--user", "ADA"]).stdout.contains("emerald"));
+}
+
+#[test]
+fn library_from_before_keeps_its_folder() {
+    let library = Library::new();
+    library.import_for_user("ada", "notes", "note.md", "amethyst");
+    let users = library.data_folder().join("users");
+    std::fs::rename(users.join("ada"), users.join("Ada")).unwrap();
+    assert!(library.run(&["search", "amethyst", "--user", "Ada"]).stdout.contains("amethyst"));
+    let key = library.create_key("Ada");
+    let server = library.serve_multi_user("");
+    let client = server.client().with_bearer_token(&key);
+    let search = json!({ "query": "amethyst" });
+    assert_eq!(client.search_uris("knowledge.search", &search).len(), 1);
+    let other = library.run(&["search", "amethyst", "--user", "ada"]);
+    assert!(!other.stdout.contains("notes://"), "{other:?}");
+    assert!(!users.join("ada").exists(), "{other:?}");
+}

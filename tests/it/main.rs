@@ -19,6 +19,7 @@ mod backup;
 mod bundle;
 mod cancellation;
 mod cli;
+mod collection_access;
 mod collection_reading;
 mod collections;
 mod completion;

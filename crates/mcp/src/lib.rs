@@ -16,6 +16,7 @@ mod early_rejection;
 mod error;
 mod handler;
 mod jsonrpc;
+mod key_scope;
 mod method_context;
 mod methods;
 mod outbound;

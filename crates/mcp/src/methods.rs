@@ -9,6 +9,7 @@ use super::{
     ProtocolVersion, RequestContext, RequestDefaults, Service, SessionId, ToolListing, Toolset,
     error::FailureKind,
     jsonrpc,
+    key_scope::out_of_scope,
     method_context::MethodContext,
     pagination::list_page,
     revision::{CacheHint, MethodResult, check_parameter_headers},
@@ -445,29 +446,6 @@ impl Service {
             access: Some(context.principal.clone()),
         }
     }
-}
-
-/// Returns the outcome of a method that is not in the scope of the caller's key: lists are empty, and
-/// other methods do not exist.
-fn out_of_scope(
-    context: &MethodContext<'_>,
-    method: &str,
-) -> Option<Result<MethodResult, Failure>> {
-    let family = match method.split_once('/')?.0 {
-        "subscriptions" => "resources",
-        family @ ("resources" | "prompts" | "completion") => family,
-        _ => return None,
-    };
-    if context.principal.access().permits_methods(family) {
-        return None;
-    }
-    let list = match method {
-        "resources/list" => "resources",
-        "resources/templates/list" => "resourceTemplates",
-        "prompts/list" => "prompts",
-        _ => return Some(Err(Failure::method_not_found(method))),
-    };
-    Some(list_page::<Value>(list, &[], None).map(MethodResult::new))
 }
 
 /// Deserializes parameters. The error message names the path of the invalid value.

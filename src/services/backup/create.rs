@@ -60,8 +60,9 @@ fn back_up_library(
     folder: &Path,
     manifest: &mut Manifest,
 ) -> Result<(), BackupError> {
-    let place = data.join("users").join(user.as_str());
-    let to = folder.join("users").join(user.as_str());
+    let place = library_folders::library_folder(data, user);
+    let name = place.file_name().unwrap_or_default();
+    let to = folder.join("users").join(name);
     for database in Database::ALL {
         let copied = back_up_database(Some(user), &Store::new(database, &place), database, &to)?;
         if copied.is_none() {

@@ -17,7 +17,7 @@ use vademecum_kit::{
 
 use super::error::BackupError;
 use crate::services::file_error::FileError;
-use vademecum_core::auth::UserId;
+use vademecum_core::auth::{UserId, user_of_folder};
 
 /// Name of the manifest file in a backup.
 pub(super) const MANIFEST_FILE: &str = "manifest.json";
@@ -46,6 +46,9 @@ pub(crate) struct BackupFile {
     /// User who owns it; `None` for the server's database.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) user: Option<String>,
+    /// Folder of the user, if it is not named like the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
     file: String,
     bytes: u64,
     sha256: String,
@@ -88,7 +91,11 @@ impl BackupFile {
     pub(super) fn describe(user: Option<&UserId>, store: &Store) -> Result<Self, FileError> {
         let file = store.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (bytes, sha256) = copy_and_hash(store.path(), &mut std::io::sink())?;
-        Ok(Self { user: user.map(ToString::to_string), file, bytes, sha256 })
+        let folder = store.path().parent().and_then(Path::file_name).unwrap_or_default();
+        let user = user.map(ToString::to_string);
+        let folder = folder.to_string_lossy().into_owned();
+        let folder = user.as_ref().filter(|user| **user != folder).map(|_| folder);
+        Ok(Self { user, folder, file, bytes, sha256 })
     }
 
     /// Copies the database into `folder`. Fails if its size or checksum differs from the manifest.
@@ -111,9 +118,9 @@ impl BackupFile {
 
     /// Returns the folder of its path.
     pub(super) fn folder(&self, folder: &Path) -> PathBuf {
-        match &self.user {
-            Some(user) => folder.join("users").join(user),
-            None => folder.to_owned(),
+        match (&self.folder, &self.user) {
+            (Some(name), Some(_)) | (None, Some(name)) => folder.join("users").join(name),
+            (_, None) => folder.to_owned(),
         }
     }
 
@@ -122,7 +129,10 @@ impl BackupFile {
     pub(super) fn database(&self) -> Result<Database, BackupError> {
         let possible = match &self.user {
             Some(user) => {
-                user.parse::<UserId>().map_err(BackupError::InvalidUser)?;
+                let user = user.parse::<UserId>().map_err(BackupError::InvalidUser)?;
+                if self.folder.as_ref().is_some_and(|it| user_of_folder(it) != Some(user)) {
+                    return Err(BackupError::UnknownDatabase(self.file.clone()));
+                }
                 &Database::ALL[..]
             }
             None => &[Database::Server],
@@ -165,7 +175,8 @@ mod tests {
     fn database_name_outside_backup_is_rejected() {
         let refused = |user: Option<&str>, file: &str| {
             let user = user.map(str::to_owned);
-            let file = BackupFile { user, file: file.to_owned(), bytes: 0, sha256: String::new() };
+            let (file, sha256) = (file.to_owned(), String::new());
+            let file = BackupFile { user, folder: None, file, bytes: 0, sha256 };
             file.database().is_err()
         };
         assert!(!refused(Some("ada"), "chacha.db") && !refused(None, "server.db"));

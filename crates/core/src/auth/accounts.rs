@@ -11,7 +11,7 @@ use vademecum_kit::{
 };
 
 use super::{
-    AccountError, KeyId, KeyScope, Rights, UserId,
+    AccountError, KeyId, KeyScope, Rights, UserFolders, UserId,
     api_key::{ApiKey, KeyDigest},
 };
 
@@ -95,13 +95,15 @@ impl Accounts {
         Self { store: Store::new(Database::Server, folder) }
     }
 
-    /// Adds a user. Fails with [`AccountError::UserExists`] if a name differs at most in case.
+    /// Adds a user and records the folder of its library. Fails with [`AccountError::UserExists`] if a name differs at most in case.
     pub fn add_user(&self, name: &UserId) -> Result<(), AccountError> {
         let now = Timestamp::now();
+        let users = self.store.path().with_file_name("users");
+        let folder = UserFolders::new(&users).choose(name);
         let added = self.store.write(Durability::Full, |writer| {
             writer.execute(
                 include_str!("sql/add_user.sql"),
-                &[(":name", &name.as_str()), (":now", &now), (":folder", &name.as_str())],
+                &[(":name", &name.as_str()), (":now", &now), (":folder", &folder)],
             )
         });
         match added.map_err(store_error("add a user"))? {

@@ -21,6 +21,7 @@ mod server_key;
 mod signature;
 mod tag;
 mod token;
+mod user_folders;
 mod user_status;
 
 pub use access_rules::{AccessRules, DenyRules, KeyScope, KeyScopeError};
@@ -35,4 +36,5 @@ pub use rejection::AuthRejection;
 pub use right::{Right, RightError, Rights};
 pub use server_key::ServerKey;
 pub use tag::{AccessTag, AccessTags, TagError};
+pub use user_folders::{UserFolders, user_of_folder};
 pub use user_status::{EndedUsers, UserStatus};

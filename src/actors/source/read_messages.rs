@@ -1,0 +1,230 @@
+//! Messages that read from a source.
+
+use actix::prelude::*;
+use vademecum_kit::{
+    model::{
+        Deadline, GetRequest, Hit, HitRequest, Item, RankRequest, Ranking, SourceStats,
+        StoredPrompt, Suggestions,
+    },
+    search::SimilarWord,
+    source::SourceError,
+    store::set_content_origins,
+};
+
+use super::{CompletionKind, SourceActor};
+
+/// Returns the best matches of a query.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Ranking, SourceError>")]
+pub(super) struct RankMatches {
+    pub(super) request: RankRequest,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<RankMatches> for SourceActor {
+    type Result = ResponseFuture<Result<Ranking, SourceError>>;
+
+    fn handle(
+        &mut self,
+        RankMatches { request, deadline }: RankMatches,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.rank_matches(reader, &request))
+        })
+    }
+}
+
+/// Finds stored words that are similar to the given words.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<SimilarWord>, SourceError>")]
+pub(super) struct FindSimilarWords {
+    pub(super) words: Vec<String>,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<FindSimilarWords> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<SimilarWord>, SourceError>>;
+
+    fn handle(
+        &mut self,
+        FindSimilarWords { words, deadline }: FindSimilarWords,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.similar_words(reader, &words))
+        })
+    }
+}
+
+/// Loads matches as search hits.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<Hit>, SourceError>")]
+pub(super) struct LoadHits {
+    pub(super) view: HitRequest,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<LoadHits> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<Hit>, SourceError>>;
+
+    fn handle(
+        &mut self,
+        LoadHits { view, deadline }: LoadHits,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| {
+                let mut hits = source.load_hits(reader, &view)?;
+                set_content_origins(reader, &mut hits)?;
+                Ok(hits)
+            })
+        })
+    }
+}
+
+/// Reads one item.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Item, SourceError>")]
+pub(super) struct ReadItem {
+    pub(super) get: GetRequest,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ReadItem> for SourceActor {
+    type Result = ResponseFuture<Result<Item, SourceError>>;
+
+    fn handle(
+        &mut self,
+        ReadItem { get, deadline }: ReadItem,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| {
+                let mut item = source.load_item(reader, &get)?;
+                set_content_origins(reader, [&mut item.meta])?;
+                Ok(item)
+            })
+        })
+    }
+}
+
+/// Returns an error if an item does not exist.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(), SourceError>")]
+pub(super) struct CheckItem {
+    pub(super) id: String,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<CheckItem> for SourceActor {
+    type Result = ResponseFuture<Result<(), SourceError>>;
+
+    fn handle(
+        &mut self,
+        CheckItem { id, deadline }: CheckItem,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.load_draft(reader, &id).map(drop))
+        })
+    }
+}
+
+/// Returns an error if an item does not exist.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<(), SourceError>")]
+pub(super) struct CheckItem {
+    pub(super) id: String,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<CheckItem> for SourceActor {
+    type Result = ResponseFuture<Result<(), SourceError>>;
+
+    fn handle(
+        &mut self,
+        CheckItem { id, deadline }: CheckItem,
+        _: &mut Self::Context,
+    ) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.load_draft(reader, &id).map(drop))
+        })
+    }
+}
+
+/// Returns the kinds of items.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<(String, usize)>, SourceError>")]
+pub(super) struct ListKinds {
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ListKinds> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<(String, usize)>, SourceError>>;
+
+    fn handle(&mut self, ListKinds { deadline }: ListKinds, _: &mut Self::Context) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.item_kinds(reader))
+        })
+    }
+}
+
+/// Returns completions of a partial argument.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Suggestions, SourceError>")]
+pub(super) struct SuggestCompletions {
+    pub(super) kind: CompletionKind,
+    pub(super) typed: String,
+    pub(super) most: usize,
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<SuggestCompletions> for SourceActor {
+    type Result = ResponseFuture<Result<Suggestions, SourceError>>;
+
+    fn handle(&mut self, suggest: SuggestCompletions, _: &mut Self::Context) -> Self::Result {
+        let SuggestCompletions { kind: wish, typed, most, deadline } = suggest;
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| match wish {
+                CompletionKind::Id => source.suggest_items(reader, &typed, most),
+                CompletionKind::Keyword => source.suggest_keywords(reader, &typed, most),
+            })
+        })
+    }
+}
+
+/// Lists the stored prompts that have a template.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<StoredPrompt>, SourceError>")]
+pub(super) struct ListPrompts {
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ListPrompts> for SourceActor {
+    type Result = ResponseFuture<Result<Vec<StoredPrompt>, SourceError>>;
+
+    fn handle(&mut self, list: ListPrompts, _: &mut Self::Context) -> Self::Result {
+        let ListPrompts { deadline } = list;
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.list_prompts(reader))
+        })
+    }
+}
+
+/// Returns the size of the source.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<SourceStats, SourceError>")]
+pub(super) struct ReadStats {
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<ReadStats> for SourceActor {
+    type Result = ResponseFuture<Result<SourceStats, SourceError>>;
+
+    fn handle(&mut self, ReadStats { deadline }: ReadStats, _: &mut Self::Context) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.source_stats(reader))
+        })
+    }
+}
