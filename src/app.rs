@@ -187,7 +187,8 @@ impl App {
             limits: settings.limits.clone(),
             sessions: settings.sessions.clone(),
         });
-        let registry = Arc::new(registry.with_metrics(metrics.clone()));
+        let quotas = settings.quotas.for_mode(settings.auth.mode);
+        let registry = Arc::new(registry.with_metrics(metrics.clone()).with_quotas(quotas));
         let (timeout, tools) = (settings.limits.source_timeout(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
         let profiles =

@@ -88,6 +88,11 @@ impl VectorIndexer {
         self.missing.load(Ordering::Relaxed)
     }
 
+    /// Returns the size of the index on disk, in bytes.
+    pub(super) fn size_bytes(&self) -> u64 {
+        self.collection.store().size_bytes()
+    }
+
     /// Starts a round, or joins the current one.
     pub(super) fn start_sync(self: &Arc<Self>) -> watch::Receiver<()> {
         let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);

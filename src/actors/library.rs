@@ -213,6 +213,12 @@ impl Library {
         }
     }
 
+    /// Returns the size of the databases and the vector index on disk, in bytes.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        let index = self.indexer.as_ref().map_or(0, |indexer| indexer.size_bytes());
+        self.stores.iter().map(|store| store.size_bytes()).sum::<u64>() + index
+    }
+
     /// Returns the stores.
     pub fn stores(&self) -> &[Arc<Store>] {
         &self.stores

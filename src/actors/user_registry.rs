@@ -15,10 +15,12 @@ use dashmap::{DashMap, Entry};
 use uuid::Uuid;
 use vademecum_kit::{model::ItemAccess, source::Source};
 
-use super::{CallError, Library, Session, TldwDirectory, session_store::SessionStore};
+use super::{
+    CallError, Library, Session, TldwDirectory, quota::LibraryQuotas, session_store::SessionStore,
+};
 use vademecum_core::{
     auth::{Principal, UserFolders, UserId},
-    config::{Limits, Sessions},
+    config::{Limits, Quotas, Sessions},
     telemetry::Metrics,
 };
 use vademecum_embed::Embeddings;
@@ -49,6 +51,7 @@ pub struct UserRegistry {
     metrics: Metrics,
     libraries: DashMap<LibraryKey, OpenLibrary>,
     sessions: Arc<SessionStore>,
+    quotas: LibraryQuotas,
 }
 
 /// User, and the items that a principal may see; `None` sees all. Principals with the same access share
@@ -75,13 +78,36 @@ impl UserRegistry {
     /// Creates an empty registry.
     pub fn new(config: LibraryConfig) -> Self {
         let sessions = Arc::new(SessionStore::new(config.sessions.clone()));
-        Self { config, metrics: Metrics::default(), libraries: DashMap::new(), sessions }
+        let data = config.users.parent().unwrap_or(&config.users);
+        let quotas = LibraryQuotas::new(Quotas::default(), data);
+        Self { config, metrics: Metrics::default(), libraries: DashMap::new(), sessions, quotas }
     }
 
     /// Sets the metrics that sources are counted in.
     #[must_use]
     pub fn with_metrics(self, metrics: Metrics) -> Self {
         Self { metrics, ..self }
+    }
+
+    /// Sets the quotas of users for whom the account has no others.
+    #[must_use]
+    pub fn with_quotas(self, defaults: Quotas) -> Self {
+        let data = self.config.users.parent().unwrap_or(&self.config.users);
+        Self { quotas: LibraryQuotas::new(defaults, data), ..self }
+    }
+
+    /// Returns the quotas.
+    pub fn quotas(&self) -> &LibraryQuotas {
+        &self.quotas
+    }
+
+    /// Returns an error if the principal's library has reached a quota. Hidden items count.
+    pub(crate) async fn check_quota(&self, principal: &Principal) -> Result<(), CallError> {
+        if !principal.access().has_library() {
+            return Ok(());
+        }
+        let user = principal.user();
+        self.quotas.check(user, &self.open_library(&(user.clone(), None))).await
     }
 
     /// Returns the principal's library. Its actors run on the event loop that opened it first.

@@ -7,7 +7,10 @@ use clap::Subcommand;
 
 use super::{audit::record_command, common::CommonOptions, output::print_line};
 use crate::{app::App, services::text::format_count};
-use vademecum_core::auth::{UserId, UserRecord};
+use vademecum_core::{
+    auth::{UserId, UserRecord},
+    config::Quotas,
+};
 use vademecum_kit::{model::Timestamp, store::create_private_folder};
 
 /// Add, list, suspend and remove the users of a multi-user server
@@ -16,6 +19,7 @@ use vademecum_kit::{model::Timestamp, store::create_private_folder};
 Examples:
   vademecum user add ada
   vademecum user list
+  vademecum user quota ada --bytes 1000000000 --items 10000
   vademecum user suspend ada
   vademecum user remove ada --yes")]
 pub(super) enum UserCommand {
@@ -35,6 +39,17 @@ pub(super) enum UserCommand {
     Resume {
         /// Name of the user
         name: UserId,
+    },
+    /// Set the quotas of a user; without an option, those of the settings apply again
+    Quota {
+        /// Name of the user
+        name: UserId,
+        /// Maximum size of the library in bytes; 0 is unlimited
+        #[arg(long)]
+        bytes: Option<u64>,
+        /// Maximum number of items; 0 is unlimited
+        #[arg(long)]
+        items: Option<u64>,
     },
     /// Remove a user with all keys, end the user's sessions, and move the library to `removed` in
     /// the data folder
@@ -71,6 +86,11 @@ impl UserCommand {
             Self::Resume { name } => {
                 accounts.resume_user(&name)?;
                 print_line(&format!("resumed {name}"));
+            }
+            Self::Quota { name, bytes, items } => {
+                let quotas = Quotas { max_bytes: bytes, max_items: items };
+                accounts.set_quotas(&name, quotas)?;
+                print_line(&format!("set the quotas of {name}"));
             }
             Self::Remove { name, yes: false, .. } => {
                 bail!("this removes {name} and all keys of {name}: run again with --yes")

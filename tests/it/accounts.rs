@@ -164,3 +164,52 @@ fn library_from_before_keeps_its_folder() {
     assert!(!other.stdout.contains("notes://"), "{other:?}");
     assert!(!users.join("ada").exists(), "{other:?}");
 }
+
+#[test]
+fn writing_stops_at_quota_of_items() {
+    let library = Library::new();
+    let (key, other) = (
+        library.create_key_with("ada", &["--scope", "write"]),
+        library.create_key_with("eve", &["--scope", "write"]),
+    );
+    let server = library.serve_multi_user("[tools]\nwrite = true\n[quotas]\nmax_items = 3");
+    let client = server.client().with_bearer_token(&key);
+    let note = json!({ "title": "Note", "content": "amethyst" });
+    let added: Vec<_> = (0..3).map(|_| client.call_tool("notes.create", &note)).collect();
+    let problem = client.expect_tool_error("notes.create", &note);
+    assert!(problem.contains("3 of 3 items") && problem.contains("user quota"), "{problem}");
+    server.client().with_bearer_token(&other).call_tool("notes.create", &note);
+    let settings = library.file_path("settings.toml");
+    let checked = library.run(&["check", "--config", settings.to_str().unwrap()]);
+    assert!(checked.stdout.contains("warning: use of ada"), "{checked:?}");
+    assert!(checked.stdout.contains("3 of 3 items"), "{checked:?}");
+    client.call_tool("notes.delete", &json!({ "note_id": added[0]["id"] }));
+    let is_added = || client.tool_result("notes.create", &note)["isError"] == false;
+    assert!((0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        is_added()
+    }));
+    assert_eq!(library.run(&["user", "quota", "ada", "--items", "0"]).code, 0);
+    (0..3).for_each(|_| drop(client.call_tool("notes.create", &note)));
+}
+
+#[test]
+fn writing_stops_at_quota_of_bytes() {
+    let library = Library::new();
+    let key = library.create_key_with("ada", &["--scope", "write"]);
+    assert_eq!(library.run(&["user", "quota", "ada", "--bytes", "2000000"]).code, 0);
+    let server = library.serve_multi_user("[tools]\nwrite = true");
+    let client = server.client().with_bearer_token(&key);
+    let text = "amethyst ".repeat(20_000);
+    let write = |number: usize| {
+        let document = json!({ "title": format!("Book {number}"), "content": text });
+        client.tool_result("media.add", &document)
+    };
+    let results: Vec<_> = (0..40).map(write).collect();
+    let refused = results.last().unwrap();
+    assert_eq!(refused["isError"], true, "{refused}");
+    let problem = refused["content"][0]["text"].as_str().unwrap();
+    assert!(problem.contains("of 2000000 bytes"), "{problem}");
+    let added = results.iter().filter(|it| it["isError"] == false).count();
+    assert!((2..20).contains(&added), "{added}");
+}

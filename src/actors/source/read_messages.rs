@@ -131,28 +131,6 @@ impl Handler<CheckItem> for SourceActor {
     }
 }
 
-/// Returns an error if an item does not exist.
-#[derive(Debug, Message)]
-#[rtype(result = "Result<(), SourceError>")]
-pub(super) struct CheckItem {
-    pub(super) id: String,
-    pub(super) deadline: Deadline,
-}
-
-impl Handler<CheckItem> for SourceActor {
-    type Result = ResponseFuture<Result<(), SourceError>>;
-
-    fn handle(
-        &mut self,
-        CheckItem { id, deadline }: CheckItem,
-        _: &mut Self::Context,
-    ) -> Self::Result {
-        self.spawn_blocking(move |source, store| {
-            store.read(deadline, |reader| source.load_draft(reader, &id).map(drop))
-        })
-    }
-}
-
 /// Returns the kinds of items.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Vec<(String, usize)>, SourceError>")]

@@ -15,12 +15,12 @@ use super::{
     orphans, permissions, profiles, proxies, vectors,
 };
 use crate::{
-    actors::UserRegistry,
+    actors::{UserRegistry, library_use},
     collections::{Catalogue, CollectionRecord, SyncJobs},
-    services::{file_error::FileError, library_folders},
+    services::{file_error::FileError, library_folders, text::format_bytes},
 };
 use vademecum_core::{
-    auth::{Accounts, UserId, UserIdError},
+    auth::{Accounts, UserId, UserIdError, local_principal},
     config::{ConfigError, Settings},
 };
 use vademecum_sql::Profiles;
@@ -105,7 +105,39 @@ impl ServerCheck<'_> {
         self.check_database(Database::Imports, &folder, DatabaseRole::Ledger, findings);
         self.check_database(Database::Index, &folder, DatabaseRole::Vectors, findings);
         clock::check_library(&folder, self.sources, findings);
+        self.check_quota(user, findings).await;
         vectors::check_vectors(self.user_registry, user, &folder, self.repair, findings).await;
+    }
+
+    /// Shows the use of a library, and its quotas.
+    async fn check_quota(&self, user: &UserId, findings: &mut CheckFindings) {
+        // A check must not create a file.
+        if !self.user_registry.library_folder(user).exists() {
+            return;
+        }
+        let place = format!("use of {user}");
+        let library = self.user_registry.library(&local_principal(user.clone()));
+        let used = library_use(&library).await;
+        let (used, quotas) = match (used, self.user_registry.quotas().of_user(user)) {
+            (Ok(used), Ok(quotas)) => (used, quotas),
+            // A database that cannot be read is reported by the check of its file.
+            (Err(_), _) | (_, Err(_)) => return,
+        };
+        let of = |used: String, most: Option<String>| match most {
+            Some(most) => format!("{used} of {most}"),
+            None => used,
+        };
+        let bytes = of(format_bytes(used.bytes), quotas.byte_limit().map(format_bytes));
+        let items = of(used.items.to_string(), quotas.item_limit().map(|most| most.to_string()));
+        let what = format!("{bytes}, {items} items");
+        let is_full = quotas.byte_limit().is_some_and(|most| used.bytes >= most)
+            || quotas.item_limit().is_some_and(|most| used.items >= most);
+        if is_full {
+            let remedy = format!("raise the quota with `vademecum user quota {user}`");
+            findings.add_warning(&place, &format!("{what}: the quota is reached"), &remedy);
+        } else {
+            findings.add_ok(&place, &what);
+        }
     }
 
     /// Checks the databases of the server and its collections.

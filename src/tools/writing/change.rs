@@ -1,6 +1,6 @@
 //! Sends changes from the writing tools to the source that owns the item.
 
-use vademecum_kit::model::{Change, ChangedItem, Draft, DraftBody, SourceName};
+use vademecum_kit::model::{Change, ChangedItem, Draft, DraftBody, Edit, SourceName};
 
 use super::super::{ToolRegistry, ToolResult};
 use crate::actors::CallError;
@@ -15,6 +15,13 @@ pub(super) async fn apply_change(
 ) -> ToolResult<ChangedItem> {
     let library = toolbox.registry().library(&call.principal);
     let source = library.source(source).ok_or(CallError::Unavailable)?;
+    let grows = match &change {
+        Change::Add(_) | Change::Edit { edit: Edit::Append(_) | Edit::Replace(_), .. } => true,
+        Change::Tag { .. } | Change::Edit { edit: Edit::Delete, .. } => false,
+    };
+    if grows {
+        toolbox.registry().check_quota(&call.principal).await?;
+    }
     let written = source.apply_change(change, toolbox.deadline(call)).await?;
     call.items.record([&written.uri]);
     library.start_indexing();

@@ -10,6 +10,7 @@ use super::{
     AccountError, Accounts, UserId,
     accounts::{READ_TIMEOUT, parse_column, store_error},
 };
+use crate::config::Quotas;
 
 /// Stored properties of a user.
 #[derive(Clone, Debug)]
@@ -18,19 +19,53 @@ pub struct UserStatus {
     pub folder: Option<String>,
     /// Time since which the user is suspended, if so.
     pub suspended_at: Option<Timestamp>,
+    /// Quotas that override those of the settings.
+    pub quotas: Quotas,
 }
 
 impl Accounts {
     /// Returns the status of the user of exactly this name; the comparison is case-sensitive.
     pub fn find_user(&self, name: &UserId) -> Result<Option<UserStatus>, AccountError> {
         let read = |row: &Row<'_>| {
-            Ok(UserStatus { folder: row.get("folder")?, suspended_at: row.get("suspended_at")? })
+            Ok(UserStatus {
+                folder: row.get("folder")?,
+                suspended_at: row.get("suspended_at")?,
+                quotas: Quotas {
+                    max_bytes: read_limit(row, "max_bytes")?,
+                    max_items: read_limit(row, "max_items")?,
+                },
+            })
         };
         let found = self.store.read(Deadline::after(READ_TIMEOUT), |reader| {
             let parameters: &[(&str, &dyn rusqlite::ToSql)] = &[(":name", &name.as_str())];
             reader.query_first(include_str!("sql/user.sql"), parameters, read)
         });
         found.map_err(store_error("look up a user"))
+    }
+
+    /// Returns the quotas that override those of the settings for a user. Creates no database.
+    pub fn quotas(&self, name: &UserId) -> Result<Quotas, AccountError> {
+        if !self.store.path().exists() {
+            return Ok(Quotas::default());
+        }
+        Ok(self.find_user(name)?.map(|status| status.quotas).unwrap_or_default())
+    }
+
+    /// Replaces the quotas that override those of the settings for a user. Fails with
+    /// [`AccountError::UnknownUser`] if there is no such user.
+    pub fn set_quotas(&self, name: &UserId, quotas: Quotas) -> Result<(), AccountError> {
+        let number = |limit: Option<u64>| limit.map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+        let (bytes, items) = (number(quotas.max_bytes), number(quotas.max_items));
+        let changed = self.store.write(Durability::Full, |writer| {
+            writer.execute(
+                include_str!("sql/set_quotas.sql"),
+                &[(":name", &name.as_str()), (":max_bytes", &bytes), (":max_items", &items)],
+            )
+        });
+        match changed.map_err(store_error("set a quota"))? {
+            0 => Err(AccountError::UnknownUser(name.clone())),
+            _ => Ok(()),
+        }
     }
 
     /// Suspends a user: keys and tokens are refused and sessions end, until the user is resumed.
@@ -85,6 +120,11 @@ impl Accounts {
         });
         found.map_err(store_error("list the ended sessions"))
     }
+}
+
+fn read_limit(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+    let limit: Option<i64> = row.get(column)?;
+    Ok(limit.map(|limit| u64::try_from(limit).unwrap_or(0)))
 }
 
 fn end_sessions(writer: &Writer<'_>, name: &UserId) -> Result<(), StoreError> {

@@ -19,6 +19,7 @@ mod listen_address;
 mod log;
 mod mcp;
 mod profiles;
+mod quotas;
 mod secret;
 mod server;
 mod sessions;
@@ -49,6 +50,7 @@ pub use mcp::{Mcp, Transport};
 pub use profiles::{
     DatabaseLocation, DatabaseLocationError, DatabaseServer, Profile, ProfileName, Ssh,
 };
+pub use quotas::Quotas;
 pub use secret::{PassphraseSource, RedactedText, SecretError, SecretRef, Secrets};
 pub use server::Server;
 pub use sessions::Sessions;

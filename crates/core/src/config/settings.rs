@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{
     Audit, Auth, AuthMode, Collection, Deny, Embeddings, Import, Limits, ListenAddress, Log, Mcp,
-    Profile, ProfileName, Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
+    Profile, ProfileName, Quotas, Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
 };
 
 /// All settings: one field for each section of the file.
@@ -33,6 +33,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Limits of parsing files.
     pub import: Import,
+    /// Limits of the library of each user.
+    pub quotas: Quotas,
     /// Session state and its limits.
     pub sessions: Sessions,
     /// Logging.
