@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     actix::System::new().block_on(async {
         for rows in &options.rows {
             for engine in Engine::ALL {
-                engine.measure(*rows, &mut report).await?;
+                Box::pin(engine.measure(*rows, &mut report)).await?;
             }
         }
         report.write(&options)

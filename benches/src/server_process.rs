@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use secrecy::ExposeSecret;
 use serde_json::json;
-use vademecum_core::auth::{Accounts, KeyRequest, Rights};
+use vademecum_core::auth::{Accounts, KeyRequest, KeyScope, Rights};
 
 use super::Process;
 
@@ -100,6 +100,7 @@ pub fn create_users(data: &Path, names: &[String]) -> Result<Vec<String>> {
             name: String::new(),
             rights: Rights::from_scopes(["read", "write"]),
             delegating: false,
+            scope: KeyScope::default(),
             expires_at: None,
         })?;
         Ok(format!("authorization: Bearer {}\r\n", key.expose_secret()))

@@ -24,8 +24,8 @@ use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, s
 
 use self::{
     read_messages::{
-        CheckItem, FindSimilarWords, ListKinds, ListPrompts, LoadHits, RankMatches, ReadItem,
-        ReadStats, SuggestCompletions,
+        FindSimilarWords, ListKinds, ListPrompts, LoadHits, RankMatches, ReadItem, ReadStats,
+        SuggestCompletions,
     },
     restriction::Restriction,
     write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts},

@@ -118,10 +118,9 @@ impl ServerCheck<'_> {
         let place = format!("use of {user}");
         let library = self.user_registry.library(&local_principal(user.clone()));
         let used = library_use(&library).await;
-        let (used, quotas) = match (used, self.user_registry.quotas().of_user(user)) {
-            (Ok(used), Ok(quotas)) => (used, quotas),
-            // A database that cannot be read is reported by the check of its file.
-            (Err(_), _) | (_, Err(_)) => return,
+        // A database that cannot be read is reported by the check of its file.
+        let (Ok(used), Ok(quotas)) = (used, self.user_registry.quotas().of_user(user)) else {
+            return;
         };
         let of = |used: String, most: Option<String>| match most {
             Some(most) => format!("{used} of {most}"),

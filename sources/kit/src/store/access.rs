@@ -20,7 +20,12 @@ impl Database {
             Self::Chacha => include_str!("sql/access_chacha.sql"),
             Self::Media => include_str!("sql/access_media.sql"),
             Self::Prompts => include_str!("sql/access_prompts.sql"),
-            Self::Imports | Self::Index | Self::Collection | Self::Embeddings | Self::Server => "",
+            Self::Imports
+            | Self::Index
+            | Self::Collection
+            | Self::Embeddings
+            | Self::Server
+            | Self::Audit => "",
         }
     }
 }
