@@ -41,7 +41,7 @@ pub fn make_private(path: &Path) -> io::Result<bool> {
 
     let about = fs::symlink_metadata(path)?;
     let mode = about.permissions().mode();
-    let (is_open, is_sticky) = (mode & 0o077 > 0, mode & 0o1000 > 0);
+    let (is_open, is_sticky) = (mode & 0o077 != 0, mode & 0o1000 != 0);
     if about.is_symlink() || !is_open || is_sticky {
         return Ok(false);
     }
