@@ -110,7 +110,8 @@ pub(crate) struct Replica {
 #[derive(Debug, Default)]
 struct ReplicaState {
     user: Option<TldwUser>,
-    /// Identity of the file that the store is in sync with.
+    /// Identity of the file that the store is in sync with, or that exceeded a limit: neither is
+    /// read again until it changes.
     synced_identity: Option<DatabaseFingerprint>,
     /// Set if the file did not exist at the last round.
     was_absent: bool,
@@ -214,8 +215,14 @@ impl Replica {
         state.running_round = None;
         state.next_round_at = Some(Instant::now() + begun.elapsed() * PAUSE_FACTOR);
         state.was_absent = matches!(done, Ok(None));
-        state.synced_identity =
-            done.as_ref().ok().cloned().flatten().filter(DatabaseFingerprint::is_settled);
+        let identity = match &done {
+            Ok(identity) => identity.clone(),
+            Err(TldwError::LimitExceeded { path, .. } | TldwError::TooManyItems { path, .. }) => {
+                DatabaseFingerprint::of(path).ok()
+            }
+            Err(_) => None,
+        };
+        state.synced_identity = identity.filter(DatabaseFingerprint::is_settled);
         drop(state);
         self.status.send_modify(|status| {
             status.completed_rounds += 1;

@@ -41,8 +41,8 @@ fn execute_sql(path: &Path, sql: &str) {
     connection.execute_batch(sql).unwrap();
 }
 
-/// Waits until `media.get` fails with a message that contains `part`, and returns the message.
-fn wait_for_media_error(client: &impl McpClient, part: &str) -> String {
+/// Waits until the reply of `media.get` contains `part`, and returns the reply.
+fn wait_for_media_reply(client: &impl McpClient, part: &str) -> String {
     let begun = Instant::now();
     loop {
         let said = client.tool_result("media.get", &json!({ "media_id": 11 })).to_string();
@@ -59,7 +59,7 @@ fn tldw_view_for_table_is_refused() {
     tldw.execute_sql("1", 1, ENDLESS_VIEW);
     let server = library.serve_with(&["--tldw", tldw.path_str()]);
     let client = server.client();
-    let said = wait_for_media_error(&client, "is a view");
+    let said = wait_for_media_reply(&client, "is a view");
     assert!(said.contains("Media_DB_v2.db") && said.contains("`Media` is a view"), "{said}");
     assert_eq!(
         client.search_uris("knowledge.search", &json!({ "query": "quay" })),
@@ -87,9 +87,14 @@ fn tldw_listing_has_bounded_memory() {
     tldw.execute_sql("1", 1, HUGE_LISTING);
     let server = library.serve_with(&["--tldw", tldw.path_str()]);
     let client = server.client();
-    let said = wait_for_media_error(&client, "MB of memory");
+    let said = wait_for_media_reply(&client, "MB of memory");
     assert!(said.contains("Media_DB_v2.db") && said.contains("MB of memory"), "{said}");
     assert!(peak_mb(server.process()) < 900);
+    // The reason stays, and a repaired file is read again.
+    assert!(wait_for_media_reply(&client, "MB of memory").contains("Media_DB_v2.db"));
+    tldw.execute_sql("1", 1, "DELETE FROM MediaKeywords WHERE keyword_id = 9");
+    let said = wait_for_media_reply(&client, "Fresnel");
+    assert!(said.contains("Fresnel"), "{said}");
     assert_eq!(
         client.search_uris("knowledge.search", &json!({ "query": "quay" })),
         ["notes://n-1"]
