@@ -253,6 +253,15 @@ fn files_are_private_in_premade_open_folder() {
     let done = library.run(&["export", export.to_str().unwrap(), "--user", "ada"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert_private(&export);
+    // Databases of an earlier version, which a restore keeps in another folder.
+    for (name, mode) in [
+        ("users", 0o755),
+        ("users/ada", 0o755),
+        ("users/ada/chacha.db", 0o644),
+        ("server.db", 0o644),
+    ] {
+        set_mode(&library.data_folder().join(name), mode);
+    }
     let done = restore(&library, &backup, &["--force", "--with-keys"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert_private(&library.data_folder());

@@ -11,7 +11,7 @@ use std::{
 
 use vademecum_kit::{
     model::Timestamp,
-    store::{Store, create_private_folder, database_files},
+    store::{Store, create_private_folder, database_files, make_private},
 };
 
 use super::{
@@ -119,10 +119,21 @@ fn restore_files(
         let both = database_files(&existing).into_iter().zip(database_files(&kept));
         moves.extend(both.filter(|(from, _)| from.exists()));
     }
+    for (existing, _) in &moves {
+        make_tree_private(existing);
+    }
     let keeps = !moves.is_empty();
     moves.extend(targets.iter().map(|target| (ready.path().join(target), data.join(target))));
     move_all_or_none(&moves)?;
     Ok(keeps.then_some(kept))
+}
+
+/// Makes a database or a folder with all its files private. A failure is left to
+/// `vademecum check`.
+fn make_tree_private(path: &Path) {
+    for entry in walkdir::WalkDir::new(path).into_iter().filter_map(Result::ok) {
+        make_private(entry.path()).ok();
+    }
 }
 
 /// Returns the path below the data folder that is replaced as a whole: the folder of a user, or the
