@@ -124,7 +124,11 @@ impl KeyCommand {
             Self::List => accounts.list_keys()?.iter().for_each(|key| print_line(&format_key(key))),
             Self::Rotate { id, grace } => {
                 let until = Timestamp::now().plus(grace).context("--grace is too long")?;
-                let key = accounts.rotate_key(&id, until)?;
+                let keys = accounts.list_keys()?;
+                let user = keys.iter().find(|key| key.id == id).map(|key| &key.user);
+                let rotated = accounts.rotate_key(&id, until);
+                record_command(&app, "key.rotate", user, Some(&id), rotated.is_ok());
+                let key = rotated?;
                 let old = if grace.is_zero() {
                     "not valid any more".to_owned()
                 } else {

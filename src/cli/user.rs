@@ -80,16 +80,22 @@ impl UserCommand {
                 accounts.list_users()?.iter().for_each(|user| print_line(&format_user(user)));
             }
             Self::Suspend { name } => {
-                accounts.suspend_user(&name)?;
+                let suspended = accounts.suspend_user(&name);
+                record_command(&app, "user.suspend", Some(&name), None, suspended.is_ok());
+                suspended?;
                 print_line(&format!("suspended {name}"));
             }
             Self::Resume { name } => {
-                accounts.resume_user(&name)?;
+                let resumed = accounts.resume_user(&name);
+                record_command(&app, "user.resume", Some(&name), None, resumed.is_ok());
+                resumed?;
                 print_line(&format!("resumed {name}"));
             }
             Self::Quota { name, bytes, items } => {
                 let quotas = Quotas { max_bytes: bytes, max_items: items };
-                accounts.set_quotas(&name, quotas)?;
+                let set = accounts.set_quotas(&name, quotas);
+                record_command(&app, "user.quota", Some(&name), None, set.is_ok());
+                set?;
                 print_line(&format!("set the quotas of {name}"));
             }
             Self::Remove { name, yes: false, .. } => {
@@ -97,7 +103,9 @@ impl UserCommand {
             }
             Self::Remove { name, delete_library, .. } => {
                 let library = app.user_registry().library_folder(&name);
-                accounts.remove_user(&name)?;
+                let removed = accounts.remove_user(&name);
+                record_command(&app, "user.remove", Some(&name), None, removed.is_ok());
+                removed?;
                 let outcome = remove_library(&app, &library, delete_library)?;
                 print_line(&format!("removed {name}; {outcome}"));
             }

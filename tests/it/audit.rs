@@ -200,6 +200,11 @@ fn administrative_commands_are_audited() {
     let key = library.create_key("ada");
     assert_eq!(library.run(&["key", "revoke", key_id(&key)]).code, 0);
     assert_eq!(library.run(&["user", "add", "ada"]).code, 1);
+    assert_eq!(library.run(&["key", "rotate", key_id(&key)]).code, 1);
+    for command in ["suspend", "resume"] {
+        assert_eq!(library.run(&["user", command, "ada"]).code, 0);
+    }
+    assert_eq!(library.run(&["user", "remove", "ada", "--yes"]).code, 0);
     let rows = wait_for_rows(&library, &[], |_| true);
     let seen: Vec<[&str; 4]> = rows
         .iter()
@@ -214,6 +219,10 @@ fn administrative_commands_are_audited() {
             ["key.create", "ada", key_id(&key), "ok"],
             ["key.revoke", "ada", key_id(&key), "ok"],
             ["user.add", "ada", "-", "error"],
+            ["key.rotate", "ada", key_id(&key), "error"],
+            ["user.suspend", "ada", "-", "ok"],
+            ["user.resume", "ada", "-", "ok"],
+            ["user.remove", "ada", "-", "ok"],
         ]
     );
     assert!(rows.iter().all(|row| row["transport"] == "cli"), "{rows:?}");
