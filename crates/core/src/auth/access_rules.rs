@@ -1,7 +1,7 @@
 //! Restrictions of a principal: the scope of its key and the deny rules of the settings.
 //!
 //! The rules only take away. They say which tools a principal may call and which items exist for
-//! it; rights and access tags apply besides (`docs/adr/0022-access-rules.md`).
+//! it; rights and access tags apply besides (`docs/adr/0025-access-rules.md`).
 
 use std::{path::PathBuf, sync::Arc};
 
