@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 use vademecum_kit::{
     model::{
         Change, ChangedItem, CorpusStatistics, Deadline, Draft, Filters, GetRequest, Hit,
-        HitRequest, ItemId, Order, PageRequest, Preferences, RankRequest, RankedMatch, Ranking,
-        Retrieval, RetrievalMode, RetrievalOptions, SaveOutcome, SourceName, Suggestions,
-        TagChange,
+        HitRequest, ItemAccess, ItemId, Order, PageRequest, Preferences, RankRequest, RankedMatch,
+        Ranking, Retrieval, RetrievalMode, RetrievalOptions, SaveOutcome, SourceAccess, SourceName,
+        Suggestions, TagChange,
     },
     search::FtsQuery,
     source::{Source, SourceError},
@@ -46,7 +46,7 @@ pub struct SourceFixture<S> {
     /// The source under test.
     pub source: S,
     store: Store,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl<S: Source> SourceFixture<S> {
@@ -54,7 +54,7 @@ impl<S: Source> SourceFixture<S> {
     pub fn new(source: S) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = Store::new(source.database(), folder.path());
-        Self { source, store, _folder: folder }
+        Self { source, store, folder }
     }
 
     /// Creates a store for `source` and saves the given drafts.
@@ -189,6 +189,7 @@ pub fn check_source_contract<S: Source>(source: S, drafts: &[Draft], word: &str)
     check_suggestions(&bench, drafts);
     check_draft_round_trip(&bench);
     check_awkward_queries(&bench);
+    check_restriction(&bench, word);
     check_tagging(&bench, drafts);
     let missing = bench.load_item("no such thing", RetrievalOptions::default());
     assert!(
@@ -381,6 +382,74 @@ fn check_draft_round_trip<S: Source>(bench: &SourceFixture<S>) {
         assert!(matches!(saved, Ok(SaveOutcome::New(_))), "{saved:?}");
         assert_eq!(format!("{:?}", read(&other)), format!("{first:?}"));
     }
+}
+
+/// A restriction that matches no item changes nothing, and one that hides all items leaves none.
+fn check_restriction<S: Source>(bench: &SourceFixture<S>, word: &str) {
+    let (source, name) = (&bench.source, bench.source.name());
+    let restricted = |change: fn(&mut SourceAccess)| {
+        let mut access = ItemAccess::default();
+        change(access.source_mut(name));
+        bench.store.restricted_to(Arc::new(access))
+    };
+    let rank = |store: &Store, word: &str| {
+        let query = Arc::new(FtsQuery::parse(word));
+        let request = RankRequest { query, limit: 100, ..RankRequest::default() };
+        let found: Result<_, SourceError> =
+            store.read(five_minutes(), |reader| source.rank_matches(reader, &request));
+        found.expect("the source ranks")
+    };
+    let look = |store: &Store| {
+        let told: Result<_, SourceError> = store.read(five_minutes(), |reader| {
+            Ok((
+                source.source_stats(reader)?,
+                source.suggest_items(reader, "", 100)?,
+                source.suggest_keywords(reader, "", 100)?,
+                source.item_kinds(reader)?,
+                source.list_prompts(reader)?,
+                source.list_item_versions(reader)?,
+                source.similar_words(reader, &[format!("{word}x")])?,
+            ))
+        });
+        let ranking = rank(store, word);
+        format!("{:?} {ranking:?}", told.expect("the source answers"))
+    };
+    let ranked = rank(&bench.store, word).ranked;
+    let unmatched = restricted(|access| {
+        access.denied_tags = vec!["no such tag*".to_owned()];
+        access.denied_folders = vec!["/no/such/folder".to_owned()];
+    });
+    assert_eq!(look(&unmatched), look(&bench.store), "{name}");
+    let empty = Store::new(source.database(), bench.folder.path().join("empty").as_path());
+    for hiding in [
+        restricted(|access| access.is_hidden = true),
+        restricted(|access| access.allowed_tags = Some(vec!["no such tag".to_owned()])),
+        restricted(|access| access.denied_tags = vec!["*".to_owned()]),
+    ] {
+        let hides_all = rank(&hiding, word).total == 0;
+        // Items without tags are not hidden by a rule for tags.
+        if hides_all {
+            assert_eq!(look(&hiding), look(&empty), "{name}");
+            for found in &ranked {
+                let get = GetRequest {
+                    id: found.uri.id.as_str().into(),
+                    part: found.uri.part.clone(),
+                    retrieval: Retrieval::full(),
+                    page: None,
+                    recent_queries: Vec::new(),
+                };
+                let read: Result<_, SourceError> =
+                    hiding.read(five_minutes(), |reader| source.load_item(reader, &get));
+                assert!(matches!(read, Err(SourceError::NotFound { .. })), "{name}: {read:?}");
+            }
+        }
+    }
+    let is_hidden = restricted(|access| access.is_hidden = true);
+    assert_eq!(rank(&is_hidden, word).total, 0, "{name}");
+}
+
+fn five_minutes() -> Deadline {
+    Deadline::after(Duration::from_mins(5))
 }
 
 fn check_awkward_queries<S: Source>(bench: &SourceFixture<S>) {

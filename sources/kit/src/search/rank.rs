@@ -52,7 +52,7 @@ pub fn rank_table(
     let phrases = load_postings(&index, request.query.phrases(), plan)?;
     let mut own = compute_statistics(index.memory(), &phrases);
     if !plan.hidden.is_empty() {
-        subtract_rows(&mut own, &*index.lengths()?, plan.hidden);
+        count_visible_rows(&mut own, &*index.lengths()?, plan.hidden);
     }
     if request.limit == 0 {
         return Ok(Ranking { statistics: own, ..Ranking::default() });
@@ -148,8 +148,10 @@ pub(crate) fn visible_postings(
     Ok(Arc::new(postings.with_rows_replaced(hidden, &Postings::default())))
 }
 
-/// Subtracts hidden rows from the size of a table.
-fn subtract_rows(statistics: &mut CorpusStatistics, lengths: &RowLengths, hidden: &[i64]) {
+/// Replaces the size of a table by that of its visible rows. The totals that FTS5 keeps are not used,
+/// because they include earlier versions of changed rows.
+fn count_visible_rows(statistics: &mut CorpusStatistics, lengths: &RowLengths, hidden: &[i64]) {
+    (statistics.rows, statistics.tokens) = lengths.totals();
     for length in hidden.iter().map(|row| lengths.words_in_row(*row)).filter(|words| *words > 0) {
         statistics.rows = statistics.rows.saturating_sub(1);
         statistics.tokens = statistics.tokens.saturating_sub(length.into());

@@ -264,6 +264,17 @@ impl RowLengths {
         Self::new(all.into_iter().collect())
     }
 
+    /// Returns the number of rows with words, and the number of words in all of them.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        let add = |(rows, words): (u64, u64), length: u32| {
+            (rows + u64::from(length > 0), words + u64::from(length))
+        };
+        match self {
+            Self::Dense(rows) => rows.iter().copied().fold((0, 0), add),
+            Self::Sparse(rows) => rows.values().copied().fold((0, 0), add),
+        }
+    }
+
     /// Returns the number of words in a row, or 0 if the row does not exist.
     #[inline]
     pub(crate) fn words_in_row(&self, row: i64) -> u32 {
