@@ -51,6 +51,8 @@ impl Get {
             "source": self.uri.source,
             "id": self.uri.to_string(),
             "retrieval": retrieval,
+            // JSON escapes the characters that control a terminal.
+            "raw": self.raw || self.json,
         });
         let item = call_tool(&common.create_app()?, "knowledge.get", &arguments).await?;
         if self.json {

@@ -175,7 +175,8 @@ fn gateway_errors_are_json_rpc() {
     assert_json_rpc_error(&ask(&key, "../alice", "[]"), 400, -32_602, "x-user-id");
     assert_json_rpc_error(&ask(&plain, "alice", "[]"), 403, -32_001, "x-user-id");
     assert_json_rpc_error(&ask("wrong", "alice", "[]"), 401, -32_001, "not valid");
-    let unsigned = server.request("POST", "/mcp").header("x-user-id", "alice").body("{}").send();
+    let unsigned = server.request("POST", "/mcp").header("content-type", "application/json");
+    let unsigned = unsigned.header("x-user-id", "alice").body("{}").send();
     assert_json_rpc_error(&unsigned, 401, -32_001, "authentication required");
 }
 

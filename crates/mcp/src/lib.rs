@@ -18,6 +18,7 @@ mod handler;
 mod jsonrpc;
 mod key_scope;
 mod method_context;
+mod method_params;
 mod methods;
 mod outbound;
 mod pagination;

@@ -4,20 +4,24 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{
-    CallToolResult, Client, ClientCapabilities, Completion, CompletionReference, CompletionRequest,
-    Failure, Input, InputRequired, LogLevel, MAX_COMPLETIONS, NameStyle, PartialArgument,
-    ProtocolVersion, RequestContext, RequestDefaults, Service, SessionId, ToolListing, Toolset,
+    CallToolResult, Client, ClientCapabilities, Completion, CompletionRequest, Failure, Input,
+    InputRequired, MAX_COMPLETIONS, NameStyle, ProtocolVersion, RequestContext, RequestDefaults,
+    Service, SessionId, ToolListing, Toolset,
     error::FailureKind,
     jsonrpc,
     key_scope::out_of_scope,
     method_context::MethodContext,
+    method_params::{
+        CallToolParams, CompleteParams, GetPromptParams, InitializeParams, ListParams,
+        ListenParams, ResourceParams, RetryParams, SetLevelParams,
+    },
     pagination::list_page,
     revision::{CacheHint, MethodResult, check_parameter_headers},
     server_info,
     service::Peer,
     session::HandshakeResult,
     signed_state::StateBinding,
-    subscription::{SubscriptionFilter, WatchedResources, updated_params},
+    subscription::{WatchedResources, updated_params},
 };
 use vademecum_core::auth::Right;
 
@@ -31,83 +35,6 @@ const USER_LIST_CACHE: CacheHint = CacheHint { ttl_ms: 5_000, is_public: false }
 const PUBLIC_CACHE: CacheHint = CacheHint { ttl_ms: 300_000, is_public: true };
 /// Results that may change at any time.
 const NO_CACHE: CacheHint = CacheHint { ttl_ms: 0, is_public: false };
-
-#[derive(Deserialize)]
-struct InitializeParams {
-    #[serde(rename = "protocolVersion")]
-    protocol_version: String,
-    #[serde(default, rename = "clientInfo")]
-    client_info: Option<ClientInfo>,
-    #[serde(default)]
-    capabilities: Option<Value>,
-    #[serde(default)]
-    config: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct ClientInfo {
-    #[serde(default)]
-    name: String,
-}
-
-#[derive(Default, Deserialize)]
-struct ListParams {
-    #[serde(default)]
-    cursor: Option<String>,
-}
-
-/// Fields of a retried request.
-#[derive(Deserialize)]
-struct RetryParams {
-    #[serde(default, rename = "inputResponses")]
-    responses: Option<Map<String, Value>>,
-    #[serde(default, rename = "requestState")]
-    state: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct CallToolParams<'a> {
-    name: String,
-    #[serde(borrow, default)]
-    arguments: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct ResourceParams {
-    uri: String,
-}
-
-#[derive(Deserialize)]
-struct GetPromptParams {
-    name: String,
-    #[serde(default)]
-    arguments: Option<Map<String, Value>>,
-}
-
-#[derive(Deserialize)]
-struct CompleteParams {
-    #[serde(rename = "ref")]
-    reference: CompletionReference,
-    argument: PartialArgument,
-    #[serde(default)]
-    context: Option<CompletionContext>,
-}
-
-#[derive(Deserialize)]
-struct CompletionContext {
-    #[serde(default)]
-    arguments: Option<Map<String, Value>>,
-}
-
-#[derive(Deserialize)]
-struct SetLevelParams {
-    level: LogLevel,
-}
-
-#[derive(Deserialize)]
-struct ListenParams {
-    notifications: SubscriptionFilter,
-}
 
 impl Service {
     pub(super) fn initialize(
