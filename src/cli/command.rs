@@ -74,10 +74,10 @@ enum Command {
     /// Check settings and databases; rebuild indexes
     #[command(visible_alias = "doctor")]
     Check(check::Check),
-    /// Add and list the users of a multi-user server
+    /// Add, list, suspend and remove the users of a multi-user server
     #[command(subcommand)]
     User(user::UserCommand),
-    /// Create, list and revoke API keys
+    /// Create, list, rotate and revoke API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
     /// Print the audit log: calls, failed logins and administrative commands

@@ -402,3 +402,30 @@ fn deny_rule_applies_to_named_key_user_and_client() {
     assert_eq!(by_name("Cursor-vscode"), 0);
     assert_eq!(by_name("claude-code"), 25);
 }
+
+#[test]
+fn denied_items_take_no_place_in_vector_search() {
+    let library = Library::new();
+    import_public(&library);
+    import_private(&library);
+    let stub = "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
+    let rule = "[[deny]]\ntags = [\"private\"]\n";
+    let server = library.serve_with_settings(&format!("{stub}{rule}"));
+    let client = server.client();
+    for mode in ["vector", "hybrid"] {
+        let query = json!({ "query": format!("bread {SECRET} number"), "mode": mode, "limit": 3 });
+        let found = client.call_tool("knowledge.search", &query);
+        assert_eq!(found["results"].as_array().unwrap().len(), 3, "{mode}: a full page: {found}");
+        assert!(!found["results"].to_string().contains(SECRET), "{mode}: {found}");
+    }
+    let uri = &client.search_uris("notes.search", &json!({ "query": "rye" }))[0];
+    let near = client.call_tool("knowledge.related", &json!({ "uri": uri, "limit": 30 }));
+    assert!(!near["results"].as_array().unwrap().is_empty());
+    assert!(!near.to_string().contains(SECRET), "{near}");
+    let key = library.create_key_with("gateway", &["--delegating"]);
+    let server = library.serve_multi_user(&format!("\n{stub}"));
+    let guest = server.client().with_bearer_token(&key).with_header("x-user-id", "guest");
+    let query = json!({ "query": "bread", "mode": "vector" });
+    assert_eq!(guest.call_tool("knowledge.search", &query)["results"], json!([]));
+    assert!(!library.data_folder().join("users/guest").exists());
+}
