@@ -16,7 +16,7 @@ const STUB_EMBEDDINGS: &str =
     "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 32\n";
 
 /// Functions of SQLite 3.37 that the schemas use outside virtual tables.
-const KNOWN_FUNCTIONS: [&str; 8] = [
+const KNOWN_FUNCTIONS: [&str; 9] = [
     "char",
     "coalesce",
     "group_concat",
@@ -25,6 +25,7 @@ const KNOWN_FUNCTIONS: [&str; 8] = [
     "json_valid",
     "length",
     "nullif",
+    "RAISE",
 ];
 
 /// Syntax that SQLite 3.37 rejects, in upper case.
@@ -32,7 +33,8 @@ const NEWER_SYNTAX: [&str; 5] =
     ["->", " RIGHT JOIN ", " FULL ", " IS DISTINCT FROM ", " IS NOT DISTINCT FROM "];
 
 /// Tables with content in [`full_library`], by file.
-const FILLED_TABLES: [(&str, &[&str]); 8] = [
+const FILLED_TABLES: [(&str, &[&str]); 9] = [
+    ("audit.db", &["entry"]),
     ("server.db", &["users", "api_keys", "collections"]),
     ("embeddings.db", &["vectors"]),
     ("collections/kb.1.db", &["rag_documents", "rag_chunks", "rag_codes", "rag_vectors"]),
