@@ -34,7 +34,7 @@ const ARGUMENT_ALIASES: [(&str, &[&str]); 21] = [
     ("prompt_id_or_name", &["id", "uri", "name", "prompt", "promptid", "promptname"]),
 ];
 
-/// Aliases of `character_id`, for the one tool whose only argument it is; in other tools it is a
+/// Aliases of `character_id`, for the tool that returns a character; in other tools it is a
 /// filter.
 const CHARACTER_ID_ALIASES: (&str, &[&str]) = ("character_id", &["id", "uri", "character"]);
 
@@ -153,7 +153,8 @@ fn find_argument<'a>(known: &'a Map<String, Value>, name: &str) -> Option<(&'a S
     let meant = normalize_name(name);
     let same = |(real, _): &(&String, &Value)| normalize_name(real) == meant;
     known.get_key_value(name).or_else(|| known.iter().find(same)).or_else(|| {
-        let only = (known.len() == 1).then_some(CHARACTER_ID_ALIASES);
+        let gets_character = known.keys().all(|it| it == CHARACTER_ID_ALIASES.0 || it == "raw");
+        let only = gets_character.then_some(CHARACTER_ID_ALIASES);
         let mut aliases = ARGUMENT_ALIASES.into_iter().chain(only);
         aliases.find_map(|(real, others)| {
             others.contains(&meant.as_str()).then(|| known.get_key_value(real)).flatten()
