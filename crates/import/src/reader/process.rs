@@ -76,9 +76,13 @@ impl ReaderProcess {
         limits: ReaderLimits,
         folders: &[OsString],
     ) -> io::Result<Self> {
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        // Passwords may be in variables. Windows needs some of them to start a process.
+        if cfg!(unix) {
+            command.env_clear();
+        }
+        let mut child = command
             .arg("reader")
-            .env_clear()
             // Each further arena of the allocator would reserve address space.
             .env("MALLOC_ARENA_MAX", "1")
             .stdin(Stdio::piped())
