@@ -16,7 +16,7 @@ const RESERVED_BYTES: u64 = 128 * 1_024 * 1_024;
 /// Maximum number of open files.
 const MAX_OPEN_FILES: u64 = 64;
 /// Increment of the nice value: the parent process and other users go first.
-const NICE_INCREMENT: i32 = 5;
+const NICE_INCREMENT: i32 = 10;
 
 /// Restricts this process. It must have one thread only.
 pub(super) fn restrict(settings: &ReaderSettings) -> io::Result<()> {
