@@ -65,9 +65,9 @@ pub(super) fn print_results(found: &Value) {
     let results = found["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     for hit in results {
         let score = hit["score"].as_f64().unwrap_or_default();
-        let title = hit["title"].as_str().unwrap_or("(no title)");
+        let title = single_line(hit["title"].as_str().unwrap_or("(no title)"));
         print_line(&format!("{score:.2}  {title}  [{}]", str_or_empty(&hit["uri"])));
-        print_line(&format!("      {}", str_or_empty(&hit["snippet"])));
+        print_line(&format!("      {}", single_line(str_or_empty(&hit["snippet"]))));
     }
     let total = found["total_estimated"].as_u64().unwrap_or_default();
     match (results.len(), found["next_offset"].as_u64()) {
@@ -88,6 +88,11 @@ pub(super) fn print_results(found: &Value) {
             str_or_empty(&source["reason"])
         ));
     }
+}
+
+/// Joins the lines of a text, so that a title cannot imitate a further result.
+fn single_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn str_or_empty(value: &Value) -> &str {

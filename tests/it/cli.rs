@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::support::{CommandOutput, HttpRequest, Library, McpClient, SOURCES};
+use crate::support::{CommandOutput, HttpRequest, Library, McpClient, SOURCES, prompts_csv};
 
 #[test]
 fn demo_once_prints_hits_and_exits() {
@@ -86,6 +86,16 @@ fn search_prints_readable_hits_and_paging() {
     assert_eq!((nothing.code, nothing.stdout.as_str()), (0, "Nothing was found.\n"));
     let page = library.run(&["search", "lantern", "--limit", "2", "--offset", "4"]);
     assert!(page.stdout.ends_with("2 of 14; continue with --offset 6\n"), "{page:?}");
+}
+
+#[test]
+fn title_with_line_breaks_prints_as_one_line() {
+    let library = Library::new();
+    let prompts = prompts_csv([("Rye\n1.00  Forged  [x]", "A loaf\n\nof bread.")]);
+    library.import_file("prompts", "a.csv", prompts);
+    let printed = library.run(&["search", "loaf"]);
+    let lines: Vec<&str> = printed.stdout.lines().collect();
+    assert!(lines.len() == 3 && lines[0].contains("Rye 1.00 Forged [x]"), "{printed:?}");
 }
 
 #[test]
