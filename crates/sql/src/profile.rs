@@ -77,6 +77,9 @@ pub struct ShownProfile {
     pub database: Option<String>,
     /// Whether write statements are allowed.
     pub unsafe_allow_write: bool,
+    /// Functions that read statements may call although they cannot be proved harmless.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_functions: Vec<String>,
     /// Whether plain-text secrets are allowed.
     pub allow_plaintext: bool,
     /// `***` if the DSN is a secret.
@@ -238,6 +241,7 @@ impl Profile {
             user: None,
             database: None,
             unsafe_allow_write: settings.unsafe_allow_write,
+            allow_functions: settings.allow_functions.clone(),
             allow_plaintext: settings.allow_plaintext,
             dsn: None,
             password: None,
@@ -328,6 +332,7 @@ impl Profile {
             database: server.database,
             tls: server.tls,
             ca_file: server.ca_file,
+            allow_functions: self.settings.allow_functions.clone(),
         })
     }
 

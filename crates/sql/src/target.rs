@@ -34,6 +34,9 @@ pub struct ServerTarget {
     pub database: String,
     /// TLS mode.
     pub tls: TlsMode,
+    /// Functions that read-only statements may call although they cannot be proved harmless, as
+    /// `schema.name` or `name`.
+    pub allow_functions: Vec<String>,
     /// File of trusted CA certificates; `None` means those of the system.
     pub ca_file: Option<PathBuf>,
 }

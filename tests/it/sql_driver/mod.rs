@@ -5,6 +5,7 @@ mod connections;
 mod encryption;
 mod failures;
 mod privileges;
+mod resolution;
 mod session_reset;
 mod values;
 mod write_rejections;

@@ -7,7 +7,7 @@ use super::{SqliteFile, open_database, read};
 use crate::support::TestDatabase;
 
 #[tokio::test]
-async fn deleting_view_is_blocked_by_transaction() {
+async fn deleting_view_is_blocked() {
     let (postgres, mariadb) = (TestDatabase::postgres(), TestDatabase::mariadb());
     postgres.execute(
         "CREATE TABLE t AS SELECT 1 AS a;
@@ -24,7 +24,8 @@ async fn deleting_view_is_blocked_by_transaction() {
         for query in ["SELECT * FROM v_evil", "SELECT liar()"] {
             let error = read(&database, query).await.unwrap_err();
             assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{query}: {error:?}");
-            assert!(error.message.ends_with("statements of this profile may only read"));
+            let reasons = ["`public.evil` is not written in SQL", "profile may only read"];
+            assert!(reasons.iter().any(|it| error.message.contains(it)), "{error}");
         }
         assert_eq!(fresh.query_value("SELECT count(*) FROM t"), "1");
     }
@@ -53,10 +54,9 @@ async fn volatile_functions_blocked_except_harmless_builtins() {
         let error = read(&database, query).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{query}: {error:?}");
         let expected = format!(
-            "the function `{name}` is VOLATILE, so it may change something; \
-             leave it out, or have it declared STABLE if it only reads"
+            "the function `{name}` is VOLATILE, so it may change something; leave out what calls it"
         );
-        assert_eq!(error.message, expected, "{query}");
+        assert!(error.message.starts_with(&expected), "{query}: {error}");
     }
     for query in [
         "SELECT random(), clock_timestamp(), gen_random_uuid()",

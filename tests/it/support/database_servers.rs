@@ -117,6 +117,7 @@ fn parse_server_address(address: &str) -> ServerTarget {
             database: database.to_owned(),
             tls: TlsMode::Disable,
             ca_file: None,
+            allow_functions: Vec::new(),
         })
     };
     parts().unwrap_or_else(|| panic!("invalid server address: {address}"))

@@ -47,6 +47,9 @@ pub struct Profile {
     pub unsafe_allow_write: bool,
     /// Whether secrets may be written into the settings themselves.
     pub allow_plaintext: bool,
+    /// Functions that read-only statements may call although they cannot be proved harmless, as
+    /// `schema.name` or `name`.
+    pub allow_functions: Vec<String>,
     /// Users who may use the profile, in addition to the owner of the server.
     pub users: Vec<String>,
     /// Columns that may be read by key, by table.
@@ -139,6 +142,8 @@ struct RawProfile {
     pool: NonZeroUsize,
     #[serde(default)]
     unsafe_allow_write: bool,
+    #[serde(default)]
+    allow_functions: Vec<String>,
     #[serde(default)]
     allow_plaintext: bool,
     #[serde(default)]
@@ -359,6 +364,7 @@ impl TryFrom<RawProfile> for Profile {
             max_bytes: table.max_bytes,
             pool: table.pool,
             unsafe_allow_write: table.unsafe_allow_write,
+            allow_functions: table.allow_functions,
             allow_plaintext: table.allow_plaintext,
             users: table.users,
             columns: table.columns,

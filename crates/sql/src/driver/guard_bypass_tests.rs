@@ -32,6 +32,7 @@ fn test_server(variable: &str) -> ServerTarget {
         database: database.to_owned(),
         tls: TlsMode::Disable,
         ca_file: None,
+        allow_functions: Vec::new(),
     }
 }
 

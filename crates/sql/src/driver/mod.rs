@@ -13,10 +13,14 @@ mod missing;
 mod mysql;
 #[cfg(feature = "mysql")]
 mod mysql_value;
+#[cfg(feature = "postgres")]
+mod parse_tree;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod pool;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+mod postgres_guard;
 #[cfg(feature = "postgres")]
 mod postgres_rows;
 mod rights;

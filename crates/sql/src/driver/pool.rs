@@ -74,6 +74,9 @@ pub(super) trait PooledConnection: Send {
     /// Sets the clean flag. A closed connection never counts as clean.
     fn set_clean(&mut self, is_clean: bool);
 
+    /// Notes that the connection is to be closed when it is dropped, and runs no statement.
+    fn close(&mut self) {}
+
     /// Cancels the running statement and closes the connection in the background.
     fn abandon(&mut self);
 }
@@ -136,6 +139,11 @@ where
     pub(super) async fn release(&self, mut session: ConnectionLease<M>) {
         let reset = time::timeout(self.connect_timeout, session.reset_session()).await;
         session.set_clean(matches!(reset, Ok(true)));
+    }
+
+    /// Closes a connection that runs no statement.
+    pub(super) fn close(mut session: ConnectionLease<M>) {
+        session.close();
     }
 
     async fn acquire(&self, timeout: Duration) -> Result<ConnectionLease<M>, SqlError> {

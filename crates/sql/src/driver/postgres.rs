@@ -1,6 +1,11 @@
 //! `PostgreSQL` driver: connections, transactions and error mapping.
 
-use std::{error::Error as _, io, sync::OnceLock, time::Duration};
+use std::{
+    error::Error as _,
+    io,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use deadpool::managed::{Manager, Metrics, RecycleResult};
 use secrecy::ExposeSecret;
@@ -20,6 +25,7 @@ use crate::{
             CANCEL_GRACE, ConnectionPool, PooledConnection, TransactionOptions, await_reply,
             check_clean,
         },
+        postgres_guard::StatementCheck,
         postgres_rows, tls,
     },
     guard::{ReadOnlyQuery, WriteStatement},
@@ -45,7 +51,8 @@ impl Postgres {
         connections: usize,
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
-        let connector = Connector { server, tls: OnceLock::new() };
+        let allowed_functions = server.allow_functions.as_slice().into();
+        let connector = Connector { server, allowed_functions, tls: OnceLock::new() };
         Ok(Self { pool: ConnectionPool::new(connector, connections, connect_timeout)? })
     }
 
@@ -63,13 +70,17 @@ impl Postgres {
             self.pool.begin_transaction(TransactionOptions::read_only(caps.timeout)).await?;
         let answer = await_reply(
             caps.timeout,
-            postgres_rows::fetch_rows(&session.client, query, parameters, caps),
+            postgres_rows::fetch_rows(&session.client, &session.check, query, parameters, caps),
         );
         let answer = answer.await?;
-        if error::is_connection_idle(&answer) {
-            self.pool.release(session).await;
+        match &answer {
+            Ok(fetched) if fetched.keeps_state => ConnectionPool::close(session),
+            Ok(fetched) if fetched.has_unread_rows => {}
+            Ok(_) => self.pool.release(session).await,
+            Err(error) if error::is_statement_error(error) => self.pool.release(session).await,
+            Err(_) => {}
         }
-        answer.map(|(rows, _)| rows)
+        answer.map(|fetched| fetched.rows)
     }
 
     pub(super) async fn run_write(
@@ -86,8 +97,9 @@ impl Postgres {
             Ok(written)
         });
         let written = written.await?;
+        // The statement may have left anything in the session.
         if written.as_ref().err().is_none_or(error::is_statement_error) {
-            self.pool.release(session).await;
+            ConnectionPool::close(session);
         }
         written
     }
@@ -133,6 +145,7 @@ impl Postgres {
 /// Creates connections.
 struct Connector {
     server: ServerTarget,
+    allowed_functions: Arc<[String]>,
     tls: OnceLock<MakeRustlsConnect>,
 }
 
@@ -175,9 +188,10 @@ impl Manager for Connector {
         let tls = self.tls()?;
         let connected = self.connect_config().connect(tls.clone()).await;
         let (client, connection) = connected.map_err(|fault| connect_error(&fault))?;
-        // Callers see the end of the connection as an error of their own request.
-        let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
-        Ok(PostgresSession { client, task, tls, is_clean: true })
+        let allowed = Arc::clone(&self.allowed_functions);
+        let started = Box::pin(StatementCheck::start(&client, connection, allowed)).await;
+        let (check, task) = started.map_err(|fault| connect_error(&fault))?;
+        Ok(PostgresSession { client, task, tls, check, is_clean: true, is_closing: false })
     }
 
     async fn recycle(&self, session: &mut PostgresSession, _: &Metrics) -> RecycleResult<SqlError> {
@@ -190,7 +204,9 @@ struct PostgresSession {
     client: Client,
     task: AbortHandle,
     tls: MakeRustlsConnect,
+    check: StatementCheck,
     is_clean: bool,
+    is_closing: bool,
 }
 
 impl PooledConnection for PostgresSession {
@@ -206,7 +222,11 @@ impl PooledConnection for PostgresSession {
              SET LOCAL bytea_output = hex; SET LOCAL extra_float_digits = 1",
             milliseconds + CANCEL_GRACE.as_millis() * 2
         );
-        let begun = self.client.batch_execute(&statements).await;
+        let begun = if transaction.is_read_only {
+            Box::pin(self.check.begin(&self.client, &statements)).await
+        } else {
+            self.client.batch_execute(&statements).await
+        };
         begun.map_err(|fault| statement_error(&fault, transaction.timeout))
     }
 
@@ -222,8 +242,12 @@ impl PooledConnection for PostgresSession {
         self.is_clean = is_clean;
     }
 
+    fn close(&mut self) {
+        self.is_closing = true;
+    }
+
     fn abandon(&mut self) {
-        if self.client.is_closed() {
+        if self.is_closing || self.client.is_closed() {
             return;
         }
         let (token, tls, task) = (self.client.cancel_token(), self.tls.clone(), self.task.clone());

@@ -23,22 +23,32 @@ use crate::{
         error::{self, invalid_response},
         lossless_json::{self, ObjectMembers},
         postgres::statement_error,
+        postgres_guard::{CheckedStatement, StatementCheck},
         row_collector::{RowCollector, json_length},
     },
-    guard::{self, ReadOnlyQuery, StatementKind, WriteStatement},
+    guard::{ReadOnlyQuery, StatementKind, WriteStatement},
 };
 
-/// Runs a query in the open transaction. Returns the rows, and true if the server still has rows to
-/// send.
+/// Rows of a query, and the state in which it leaves the connection.
+pub(super) struct FetchedRows {
+    pub(super) rows: Rows,
+    /// True if the server still has rows to send.
+    pub(super) has_unread_rows: bool,
+    /// True if the statement may leave state in the session that a reset does not clear.
+    pub(super) keeps_state: bool,
+}
+
+/// Checks and runs a query in the open transaction.
 pub(super) async fn fetch_rows(
     client: &Client,
+    check: &StatementCheck,
     query: &ReadOnlyQuery,
     parameters: &[Parameter],
     caps: QueryCaps,
-) -> Result<(Rows, bool), SqlError> {
-    check_functions(client, query, caps).await?;
-    // Prepare the text alone first: only a single valid statement is wrapped.
-    let plain = prepare_statement(client, query.text(), caps).await?;
+) -> Result<FetchedRows, SqlError> {
+    // The text is prepared alone first: only a single valid statement is wrapped.
+    let CheckedStatement { plain, keeps_state } =
+        check.check_statement(client, query, caps).await?;
     if plain.params().len() != parameters.len() {
         return Err(error::parameter_mismatch(plain.params().len(), parameters.len()));
     }
@@ -57,8 +67,9 @@ pub(super) async fn fetch_rows(
     let counted = collect_rows(rows, shape, &plain, &mut gathered, caps).await?;
     let rows = gathered.into_rows();
     // For a wrapped query the server stops after one row more than needed.
-    let unread = rows.truncated && !(shape == RowFormat::Json && counted > caps.max_rows as u64);
-    Ok((rows, unread))
+    let has_unread_rows =
+        rows.truncated && !(shape == RowFormat::Json && counted > caps.max_rows as u64);
+    Ok(FetchedRows { rows, has_unread_rows, keeps_state })
 }
 
 /// Runs a statement that may write, in the open transaction.
@@ -85,40 +96,6 @@ pub(super) async fn execute_write(
     let mut gathered = RowCollector::new(describe_columns(&plain), caps);
     let rows_affected = collect_all_rows(rows, shape, &plain, &mut gathered, caps).await?;
     Ok(WriteResult { rows_affected, rows: gathered.into_rows() })
-}
-
-/// Rejects VOLATILE functions that are not known to be read-only. The server resolves the names.
-async fn check_functions(
-    client: &Client,
-    query: &ReadOnlyQuery,
-    caps: QueryCaps,
-) -> Result<(), SqlError> {
-    if query.functions().is_empty() && query.attributes().is_empty() {
-        return Ok(());
-    }
-    let schemas: Vec<_> = query.functions().iter().map(|it| it.schema.as_deref()).collect();
-    let names: Vec<_> = query.functions().iter().map(|it| it.name.as_str()).collect();
-    let called: [(&(dyn ToSql + Sync), Type); 3] = [
-        (&schemas, Type::TEXT_ARRAY),
-        (&names, Type::TEXT_ARRAY),
-        (&query.attributes(), Type::TEXT_ARRAY),
-    ];
-    let volatile = client.query_typed(include_str!("sql/postgres_volatile.sql"), &called).await;
-    for row in volatile.map_err(|fault| statement_error(&fault, caps.timeout))? {
-        let read = || -> Result<(String, String, bool), tokio_postgres::Error> {
-            Ok((row.try_get("schema")?, row.try_get("name")?, row.try_get("is_known")?))
-        };
-        let (schema, name, is_known) =
-            read().map_err(|fault| statement_error(&fault, caps.timeout))?;
-        if !is_known || !guard::may_be_volatile(&schema, &name) {
-            let message = format!(
-                "the function `{schema}.{name}` is VOLATILE, so it may change something; \
-                 leave it out, or have it declared STABLE if it only reads"
-            );
-            return Err(SqlError::new(ErrorCode::XsqlRoBlocked, message));
-        }
-    }
-    Ok(())
 }
 
 async fn prepare_statement(

@@ -294,6 +294,21 @@ static HARMLESS_VOLATILE_EXTENSIONS: &[&str] = &[
     "pg_buffercache_summary",
     "pg_stat_statements",
     "pg_stat_statements_info",
+    "pgp_pub_encrypt",
+    "pgp_pub_encrypt_bytea",
+    "pgp_sym_encrypt",
+    "pgp_sym_encrypt_bytea",
+    "pgrowlocks",
+    "pgstatginindex",
+    "pgstathashindex",
+    "pgstatindex",
+    "pgstattuple",
+    "pgstattuple_approx",
+    "pg_freespace",
+    "pg_relpages",
+    "pg_visibility",
+    "pg_visibility_map",
+    "pg_visibility_map_summary",
     "system_rows",
     "system_time",
     "uuid_generate_v1",
@@ -301,9 +316,8 @@ static HARMLESS_VOLATILE_EXTENSIONS: &[&str] = &[
     "uuid_generate_v4",
 ];
 
-/// Returns true if the function may be called although `PostgreSQL` declares it VOLATILE. The
-/// driver asks after it has resolved the called functions.
-pub fn may_be_volatile(schema: &str, name: &str) -> bool {
+/// Returns true if the function may be called although `PostgreSQL` declares it VOLATILE.
+pub(super) fn may_be_volatile(schema: &str, name: &str) -> bool {
     let list =
         if schema == "pg_catalog" { HARMLESS_VOLATILE } else { HARMLESS_VOLATILE_EXTENSIONS };
     list.iter().any(|pattern| matches_pattern(pattern, name))

@@ -93,18 +93,13 @@ pub(super) fn called_functions(
     Ok(functions)
 }
 
-/// Returns the names after a dot that are not calls, sorted, without duplicates.
-pub(super) fn attribute_names(tokens: &[Token]) -> Vec<String> {
-    let behind_dots = tokens.iter().enumerate().skip(1).filter(|(at, token)| {
-        token.is_name()
-            && symbol_at(tokens, at - 1, ".")
-            && !symbol_at(tokens, at + 1, "(")
-            && !symbol_at(tokens, at + 1, ".")
-    });
-    let mut attributes: Vec<String> = behind_dots.map(|(_, token)| token.text.clone()).collect();
-    attributes.sort_unstable();
-    attributes.dedup();
-    attributes
+/// Returns all words and quoted names in lower case, sorted, without duplicates.
+pub(super) fn identifiers(tokens: &[Token]) -> Vec<String> {
+    let names = tokens.iter().filter(|token| token.is_name());
+    let mut identifiers: Vec<String> = names.map(|token| token.text.to_lowercase()).collect();
+    identifiers.sort_unstable();
+    identifiers.dedup();
+    identifiers
 }
 
 fn qualifying_schema(tokens: &[Token], at: usize) -> Option<String> {

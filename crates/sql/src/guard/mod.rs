@@ -15,6 +15,7 @@ mod condition;
 mod function_policy;
 mod functions;
 mod lexer;
+mod postgres_functions;
 mod pragma;
 mod read;
 mod rejection;
@@ -26,8 +27,8 @@ mod tree;
 mod write;
 
 pub use condition::check_condition;
-pub use function_policy::may_be_volatile;
 pub use functions::FunctionName;
+pub use postgres_functions::{FunctionVerdict, PostgresFunction, is_allowed};
 pub use read::check_query;
 pub use statement::{Condition, ReadOnlyQuery, StatementKind, WriteStatement};
 pub use write::check_write;

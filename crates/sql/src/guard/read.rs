@@ -2,7 +2,7 @@
 
 use super::{
     classify::classify_statement,
-    functions::{attribute_names, called_functions},
+    functions::{called_functions, identifiers},
     lexer::{LexedStatement, tokenize},
     rejection::reject_at,
     relations, rules,
@@ -14,7 +14,7 @@ use crate::{Engine, SqlError};
 /// Checks that a statement only reads.
 ///
 /// The driver must run it as a prepared statement in a read-only transaction with a timeout and, in
-/// `PostgreSQL`, check the volatility of its functions.
+/// `PostgreSQL`, check what it calls by the server's own resolution.
 pub fn check_query(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError> {
     let lexed = single_statement(text, tokenize(engine, text)?)?;
     let form = classify_statement(engine, text, &lexed.tokens)?;
@@ -29,12 +29,15 @@ pub fn check_query(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError
             Err(TreeError::Unparsed) => rules::check_tokens_strictly(text, &lexed.tokens)?,
         }
     }
+    let blanks = lexed.without_comments.len() - lexed.without_comments.trim_start().len();
+    let query_start = form.query_start.and_then(|query| lexed.tokens.get(query));
     Ok(ReadOnlyQuery {
         engine,
         text: lexed.without_comments.trim().to_owned(),
         kind: form.kind,
         functions,
-        attributes: attribute_names(&lexed.tokens),
+        identifiers: identifiers(&lexed.tokens),
+        query_start: query_start.map_or(0, |token| token.offset - blanks),
     })
 }
 

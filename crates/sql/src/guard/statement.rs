@@ -21,7 +21,8 @@ pub struct ReadOnlyQuery {
     pub(super) text: String,
     pub(super) kind: StatementKind,
     pub(super) functions: Vec<FunctionName>,
-    pub(super) attributes: Vec<String>,
+    pub(super) identifiers: Vec<String>,
+    pub(super) query_start: usize,
 }
 
 impl ReadOnlyQuery {
@@ -46,17 +47,25 @@ impl ReadOnlyQuery {
         &self.functions
     }
 
-    /// Returns all names after a dot, without duplicates. `PostgreSQL` reads `t.f` as `f(t)` if the
-    /// table has no column `f` but a function of its row type exists.
-    pub fn attributes(&self) -> &[String] {
-        &self.attributes
+    /// Returns the query of the statement: the explained query of an EXPLAIN, or the whole
+    /// statement.
+    pub fn query_text(&self) -> &str {
+        self.text.get(self.query_start..).unwrap_or(&self.text)
+    }
+
+    /// Returns true if a name of the statement, or an operator in it, may be this one. The case of
+    /// letters does not count.
+    pub fn mentions(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        let is_operator = !name.is_empty() && !name.contains(char::is_alphanumeric);
+        self.identifiers.binary_search(&name).is_ok() || is_operator && self.text.contains(&name)
     }
 
     /// Creates an unchecked query, for tests of the protection without the guard.
     #[cfg(test)]
     pub(crate) fn unguarded(engine: Engine, text: &str, kind: StatementKind) -> Self {
-        let (functions, attributes) = (Vec::new(), Vec::new());
-        Self { engine, text: text.to_owned(), kind, functions, attributes }
+        let (functions, identifiers) = (Vec::new(), Vec::new());
+        Self { engine, text: text.to_owned(), kind, functions, identifiers, query_start: 0 }
     }
 }
 
