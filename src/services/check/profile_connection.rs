@@ -31,8 +31,8 @@ pub(crate) async fn excess_rights(
     database: &Database,
     profile: &Profile,
 ) -> Result<Vec<&'static str>, SqlError> {
-    let DatabaseRights { can_write, is_superuser, can_use_files, can_create, owns_tables } =
-        database.fetch_rights(profile.query_caps().timeout).await?;
+    let rights = database.fetch_rights(profile.query_caps().timeout).await?;
+    let DatabaseRights { can_write, is_superuser, can_use_files, can_create, .. } = rights;
     let warnings = [
         (is_superuser, "its user is a superuser; create a user with only CONNECT and SELECT"),
         (can_write, "its user can change rows; revoke INSERT, UPDATE and DELETE"),
@@ -42,7 +42,16 @@ pub(crate) async fn excess_rights(
              similar roles",
         ),
         (can_create, "its user can create tables; revoke CREATE"),
-        (owns_tables, "its user owns tables and has all rights on them; use another user"),
+        (
+            rights.can_administer,
+            "its user can act on the server (roles, databases, replication, sessions of others); use a \
+             user without these attributes and roles",
+        ),
+        (
+            rights.can_call_definers,
+            "its user can call SECURITY DEFINER functions that may change data; revoke EXECUTE on them",
+        ),
+        (rights.owns_tables, "its user owns tables and has all rights on them; use another user"),
     ];
     Ok(warnings.into_iter().filter_map(|(is_so, warning)| is_so.then_some(warning)).collect())
 }

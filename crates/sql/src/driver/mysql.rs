@@ -110,7 +110,7 @@ impl MySql {
             is_superuser,
             can_use_files,
             can_create,
-            owns_tables: false,
+            ..DatabaseRights::default()
         })
     }
 

@@ -115,6 +115,8 @@ impl Postgres {
                 is_superuser: row.try_get("is_superuser")?,
                 can_use_files: row.try_get("can_use_files")?,
                 can_create: row.try_get("can_create")?,
+                can_administer: row.try_get("can_administer")?,
+                can_call_definers: row.try_get("can_call_definers")?,
                 owns_tables: row.try_get("owns_tables")?,
             })
         };

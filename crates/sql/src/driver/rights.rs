@@ -14,6 +14,12 @@ pub struct DatabaseRights {
     pub can_use_files: bool,
     /// True if the user can create tables or schemas.
     pub can_create: bool,
+    /// True if the user can act on the server itself: roles, databases, replication, sessions of
+    /// others. `PostgreSQL` only.
+    pub can_administer: bool,
+    /// True if the user can call a function that changes data with the rights of its owner.
+    /// `PostgreSQL` only.
+    pub can_call_definers: bool,
     /// True if the user owns a table and therefore has all rights on it. `PostgreSQL` only.
     pub owns_tables: bool,
 }
