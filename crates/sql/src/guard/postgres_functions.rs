@@ -14,7 +14,7 @@ pub struct PostgresFunction {
     pub schema: String,
     /// Name.
     pub name: String,
-    /// Language of the body.
+    /// Language of the body: `internal`, `c`, `sql` or `other`.
     pub language: String,
     /// Body, or the symbol of a C function.
     pub source: String,

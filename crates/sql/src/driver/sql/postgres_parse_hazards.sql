@@ -37,10 +37,10 @@ SELECT DISTINCT
     format_type(called.type, NULL) AS type_name
 FROM called
 JOIN pg_proc AS proc ON proc.oid = called.function
-JOIN pg_language AS language ON language.oid = proc.prolang
 JOIN pg_namespace AS namespace ON namespace.oid = proc.pronamespace
 WHERE proc.provolatile = 'v'
-    OR language.lanname NOT IN ('internal', 'c')
+    -- Languages are told apart by identifier, since they can be renamed: 12 `internal`, 13 `c`.
+    OR proc.prolang NOT IN (12, 13)
     OR (
         proc.oid >= 16384 AND NOT EXISTS (
             SELECT FROM pg_depend

@@ -184,7 +184,9 @@ SELECT
     proc.oid,
     namespace.nspname::text AS schema,
     proc.proname::text AS name,
-    language.lanname::text AS language,
+    -- By identifier, since a language can be renamed.
+    CASE proc.prolang WHEN 12 THEN 'internal' WHEN 13 THEN 'c' WHEN 14 THEN 'sql' ELSE 'other' END
+        AS language,
     proc.prosrc AS source,
     proc.provolatile = 'v' AS is_volatile,
     proc.prokind = 'a' AS is_aggregate,
@@ -214,7 +216,6 @@ FROM reached
 -- The limit has each function read by its index, however many are estimated.
 CROSS JOIN LATERAL (SELECT * FROM pg_proc WHERE pg_proc.oid = reached.oid LIMIT 1) AS proc
 JOIN pg_namespace AS namespace ON namespace.oid = proc.pronamespace
-JOIN pg_language AS language ON language.oid = proc.prolang
 JOIN pg_roles AS owner ON owner.oid = proc.proowner
 WHERE reached.kind IN ('f', 'h', 'w', 'd')
 ORDER BY reached.kind, schema, name
