@@ -270,3 +270,51 @@ async fn allowed_function_runs_and_its_session_ends() {
     assert!(read(&database, "SELECT strike()").await.is_err() && !trap.was_hit());
     assert_eq!(read(&database, "SELECT * FROM parts").await.unwrap().rows.len(), 1);
 }
+
+const MARIADB_SETUP: &[&str] = &[
+    "CREATE TABLE words (w varchar(20)); INSERT INTO words VALUES ('a')",
+    "CREATE FUNCTION strike() RETURNS INT BEGIN SET @hit = 1; RETURN 1; END",
+    "CREATE FUNCTION by_return() RETURNS INT RETURN strike() + 1",
+    "CREATE FUNCTION waits() RETURNS INT RETURN SLEEP(1)",
+    "CREATE FUNCTION twice(n INT) RETURNS INT BEGIN RETURN n * 2; END",
+    "CREATE VIEW first_view AS SELECT strike() AS s",
+    "CREATE VIEW second_view AS SELECT s FROM first_view",
+    "CREATE SQL SECURITY DEFINER VIEW third_view AS SELECT s FROM second_view",
+    "CREATE VIEW calm_view AS SELECT w, twice(4) AS n FROM words",
+];
+
+#[tokio::test]
+async fn mariadb_hidden_calls_are_rejected_with_name() {
+    let fresh = TestDatabase::mariadb();
+    MARIADB_SETUP.iter().for_each(|statement| fresh.execute(statement));
+    let database = open_database(fresh.target(), 1);
+    let qualified = format!("SELECT * FROM `{}`.`third_view`", fresh.name());
+    for (statement, culprit) in [
+        ("SELECT strike()", "strike"),
+        ("SELECT `strike` ()", "strike"),
+        ("SELECT 1 FROM words WHERE strike() = 1", "strike"),
+        ("SELECT by_return()", "strike"),
+        ("SELECT waits()", "waits"),
+        ("SELECT * FROM first_view", "strike"),
+        ("SELECT * FROM words, third_view", "strike"),
+        ("EXPLAIN SELECT * FROM third_view", "strike"),
+        ("SELECT (SELECT s FROM second_view)", "strike"),
+        (&qualified, "strike"),
+        ("SHOW TABLES WHERE strike() = 1", "strike"),
+    ] {
+        let error = read(&database, statement).await.expect_err(statement);
+        assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{statement}: {error:?}");
+        assert!(error.message.contains(culprit), "{statement}: {error}");
+    }
+    let row = single_row(&database, "SELECT w, n, twice(n), /*!50000 1 */ FROM calm_view").await;
+    assert_eq!(row, [json!("a"), json!(8), json!(16), json!(1)]);
+}
+
+#[tokio::test]
+async fn mariadb_grants_hide_password_hashes() {
+    let fresh = TestDatabase::mariadb();
+    let grants = read(&open_database(fresh.target(), 1), "SHOW GRANTS").await.unwrap();
+    let text = format!("{:?}", grants.rows);
+    let shown = text.replace("'***'", "");
+    assert!(text.contains("PASSWORD '***'") && !shown.contains("'*"), "{text}");
+}

@@ -69,15 +69,6 @@ pub(super) fn pool_exhausted(connections: usize) -> SqlError {
     SqlError::new(ErrorCode::XsqlDbConnectFailed, message)
 }
 
-/// Returns true if the connection is idle after this result: no rows are pending. Pending rows
-/// would still be sent, so such a connection is closed.
-pub(super) fn is_connection_idle<T>(answer: &Result<(T, bool), SqlError>) -> bool {
-    match answer {
-        Ok((_, more_to_come)) => !more_to_come,
-        Err(error) => is_statement_error(error),
-    }
-}
-
 /// Returns true if the server rejected the statement and the connection is still usable.
 pub(super) fn is_statement_error(error: &SqlError) -> bool {
     !matches!(error.code, ErrorCode::XsqlDbConnectFailed | ErrorCode::XsqlInternal)

@@ -12,6 +12,8 @@ mod missing;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "mysql")]
+mod mysql_guard;
+#[cfg(feature = "mysql")]
 mod mysql_value;
 #[cfg(feature = "postgres")]
 mod parse_tree;

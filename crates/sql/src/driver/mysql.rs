@@ -12,9 +12,11 @@ use tokio::{runtime::Handle, time};
 use crate::{
     ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError, TlsMode,
     driver::{
-        DatabaseRights, PoolLoad, WriteResult, error, mysql_value,
+        DatabaseRights, PoolLoad, WriteResult, error,
+        mysql_guard::{self, LoadableFunctions},
+        mysql_value,
         pool::{ConnectionPool, PooledConnection, TransactionOptions, await_reply, check_clean},
-        row_collector::{RowCollector, json_length},
+        row_collector::{FetchedRows, RowCollector, json_length},
         tls,
     },
     guard::{ReadOnlyQuery, StatementKind, WriteStatement},
@@ -30,6 +32,7 @@ const SQL_MODE: &str = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE
 /// `MySQL` or `MariaDB` database.
 pub(super) struct MySql {
     pool: ConnectionPool<Connector>,
+    allowed_functions: Vec<String>,
 }
 
 impl MySql {
@@ -38,7 +41,9 @@ impl MySql {
         connections: usize,
         connect_timeout: Duration,
     ) -> Result<Self, SqlError> {
-        Ok(Self { pool: ConnectionPool::new(Connector { server }, connections, connect_timeout)? })
+        let allowed_functions = server.allow_functions.clone();
+        let pool = ConnectionPool::new(Connector { server }, connections, connect_timeout)?;
+        Ok(Self { pool, allowed_functions })
     }
 
     pub(super) fn pool_load(&self) -> PoolLoad {
@@ -65,13 +70,16 @@ impl MySql {
         let mut session = self.pool.begin_transaction(transaction).await?;
         let answer = await_reply(
             caps.timeout,
-            fetch_rows(&mut session.connection, query.text(), parameters, caps),
+            session.check_and_fetch_rows(&self.allowed_functions, query, parameters, caps),
         );
         let answer = answer.await?;
-        if error::is_connection_idle(&answer) {
-            self.pool.release(session).await;
+        match &answer {
+            Ok(fetched) if fetched.has_unread_rows || fetched.keeps_state => {}
+            Ok(_) => self.pool.release(session).await,
+            Err(error) if error::is_statement_error(error) => self.pool.release(session).await,
+            Err(_) => {}
         }
-        answer.map(|(rows, _)| rows)
+        answer.map(|fetched| fetched.rows)
     }
 
     pub(super) async fn run_write(
@@ -145,15 +153,21 @@ async fn fetch_rows(
     let mut answer =
         connection.exec_iter(statement, bind_parameters(parameters)).await.map_err(failed)?;
     let mut gathered = RowCollector::new(mysql_value::describe_columns(answer.columns_ref()), caps);
+    let mut has_unread_rows = false;
     while let Some(row) = answer.next().await.map_err(failed)? {
         if gathered.skip_row() {
             continue;
         }
         if !push_row(&mut gathered, row)? {
-            return Ok((gathered.into_rows(), true));
+            has_unread_rows = true;
+            break;
         }
     }
-    Ok((gathered.into_rows(), false))
+    let mut rows = gathered.into_rows();
+    if mysql_value::shows_passwords(text) {
+        mysql_value::hide_passwords(&mut rows.rows);
+    }
+    Ok((rows, has_unread_rows))
 }
 
 /// Runs a statement that may write, in the open transaction.
@@ -276,7 +290,8 @@ impl Manager for Connector {
         let version: Result<Option<String>, _> = connection.query_first("SELECT VERSION()").await;
         let version = version.map_err(|fault| connect_error(&fault))?.unwrap_or_default();
         let is_mariadb = version.contains("MariaDB");
-        Ok(MySqlSession { connection, options, is_mariadb, is_clean: true })
+        let loadable = LoadableFunctions::detect(&mut connection).await;
+        Ok(MySqlSession { connection, options, is_mariadb, loadable, is_clean: true })
     }
 
     async fn recycle(&self, session: &mut MySqlSession, _: &Metrics) -> RecycleResult<SqlError> {
@@ -289,10 +304,27 @@ struct MySqlSession {
     connection: Conn,
     options: Opts,
     is_mariadb: bool,
+    loadable: LoadableFunctions,
     is_clean: bool,
 }
 
 impl MySqlSession {
+    /// Checks and runs a query in the open transaction.
+    async fn check_and_fetch_rows(
+        &mut self,
+        allowed: &[String],
+        query: &ReadOnlyQuery,
+        parameters: &[Parameter],
+        caps: QueryCaps,
+    ) -> Result<FetchedRows, SqlError> {
+        let (connection, loadable) = (&mut self.connection, self.loadable);
+        let keeps_state =
+            mysql_guard::check_statement(connection, loadable, allowed, query, caps).await?;
+        let (rows, has_unread_rows) =
+            fetch_rows(connection, query.text(), parameters, caps).await?;
+        Ok(FetchedRows { rows, has_unread_rows, keeps_state })
+    }
+
     /// Returns the statements that set up the session and begin a transaction; a reset clears these
     /// settings.
     fn setup_statements(&self, transaction: TransactionOptions) -> String {
@@ -360,7 +392,7 @@ fn connect_error(fault: &Error) -> SqlError {
 }
 
 /// Maps a statement error.
-fn statement_error(fault: &Error, timeout: Duration) -> SqlError {
+pub(super) fn statement_error(fault: &Error, timeout: Duration) -> SqlError {
     match fault {
         Error::Server(said) => match said.code {
             // ER_QUERY_INTERRUPTED, ER_STATEMENT_TIMEOUT, ER_QUERY_TIMEOUT

@@ -137,11 +137,62 @@ fn type_name(column: &Described) -> String {
     }
 }
 
+/// Returns true if the rows of the statement may contain password hashes.
+pub(super) fn shows_passwords(statement: &str) -> bool {
+    let mut words = statement.split_whitespace().map(str::to_ascii_lowercase);
+    words.next().is_some_and(|word| word == "show")
+        && words.any(|word| ["grants", "user"].contains(&word.trim_matches(';')))
+}
+
+/// Replaces the password hashes in the rows of SHOW GRANTS or SHOW CREATE USER.
+pub(super) fn hide_passwords(rows: &mut [Vec<Value>]) {
+    for value in rows.iter_mut().flatten() {
+        if let Value::String(text) = value {
+            *text = mask_passwords(text);
+        }
+    }
+}
+
+/// Replaces each string after PASSWORD, USING, BY or AS by `'***'`.
+fn mask_passwords(grant: &str) -> String {
+    let (mut masked, mut rest) = (String::with_capacity(grant.len()), grant);
+    while let Some(at) = rest.find('\'') {
+        let (before, quoted) = rest.split_at(at);
+        let end = quoted[1..].find('\'').map_or(quoted.len(), |end| end + 2);
+        let last = before.split_whitespace().next_back().unwrap_or_default();
+        let is_secret = before.ends_with(' ')
+            && ["PASSWORD", "USING", "BY", "AS"].iter().any(|it| last.eq_ignore_ascii_case(it));
+        masked.push_str(before);
+        masked.push_str(if is_secret { "'***'" } else { &quoted[..end] });
+        rest = &quoted[end..];
+    }
+    masked + rest
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn password_hashes_of_grants_are_masked() {
+        for (grant, masked) in [
+            (
+                "GRANT ALL ON *.* TO `ann`@`%` IDENTIFIED BY PASSWORD '*6BB4837E' WITH GRANT OPTION",
+                "GRANT ALL ON *.* TO `ann`@`%` IDENTIFIED BY PASSWORD '***' WITH GRANT OPTION",
+            ),
+            (
+                "CREATE USER 'a'@'%' IDENTIFIED VIA ed25519 USING 'hash' OR x AS 'other'",
+                "CREATE USER 'a'@'%' IDENTIFIED VIA ed25519 USING '***' OR x AS '***'",
+            ),
+            ("GRANT SELECT ON `a`.* TO 'b'@'c'", "GRANT SELECT ON `a`.* TO 'b'@'c'"),
+            ("IDENTIFIED BY 'unclosed", "IDENTIFIED BY '***'"),
+        ] {
+            assert_eq!(mask_passwords(grant), masked);
+        }
+        assert!(shows_passwords("SHOW GRANTS FOR CURRENT_USER") && !shows_passwords("SELECT 1"));
+    }
 
     fn test_column(of: ColumnType, decimals: u8) -> Described {
         Described::new(of).with_decimals(decimals)

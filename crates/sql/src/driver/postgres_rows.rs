@@ -17,26 +17,17 @@ use tokio_postgres::{
 };
 
 use crate::{
-    Column, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
+    Column, ErrorCode, Parameter, QueryCaps, SqlError,
     driver::{
         WriteResult,
         error::{self, invalid_response},
         lossless_json::{self, ObjectMembers},
         postgres::statement_error,
         postgres_guard::{CheckedStatement, StatementCheck},
-        row_collector::{RowCollector, json_length},
+        row_collector::{FetchedRows, RowCollector, json_length},
     },
     guard::{ReadOnlyQuery, StatementKind, WriteStatement},
 };
-
-/// Rows of a query, and the state in which it leaves the connection.
-pub(super) struct FetchedRows {
-    pub(super) rows: Rows,
-    /// True if the server still has rows to send.
-    pub(super) has_unread_rows: bool,
-    /// True if the statement may leave state in the session that a reset does not clear.
-    pub(super) keeps_state: bool,
-}
 
 /// Checks and runs a query in the open transaction.
 pub(super) async fn fetch_rows(

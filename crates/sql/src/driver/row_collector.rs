@@ -4,6 +4,15 @@ use serde_json::Value;
 
 use crate::{Column, QueryCaps, Rows};
 
+/// Rows of a query, and the state in which it leaves the connection.
+pub(super) struct FetchedRows {
+    pub(super) rows: Rows,
+    /// True if the server still has rows to send.
+    pub(super) has_unread_rows: bool,
+    /// True if the statement may leave state in the session that a reset does not clear.
+    pub(super) keeps_state: bool,
+}
+
 /// Collected rows and remaining limits.
 pub(super) struct RowCollector {
     rows: Rows,

@@ -9,16 +9,16 @@ use super::{
 };
 use crate::{Engine, SqlError};
 
-/// Name of a function as the engine reads it: without quotes, unquoted names in lower case.
+/// Name as the engine reads it: without quotes, unquoted names in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FunctionName {
+pub struct QualifiedName {
     /// Schema or database, if qualified.
     pub schema: Option<String>,
-    /// Name of the function.
+    /// The name itself.
     pub name: String,
 }
 
-impl fmt::Display for FunctionName {
+impl fmt::Display for QualifiedName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.schema {
             Some(schema) => write!(out, "{schema}.{}", self.name),
@@ -69,7 +69,7 @@ pub(super) fn called_functions(
     engine: Engine,
     text: &str,
     tokens: &[Token],
-) -> Result<Vec<FunctionName>, SqlError> {
+) -> Result<Vec<QualifiedName>, SqlError> {
     let mut functions = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         if !token.is_name() || !symbol_at(tokens, at + 1, "(") {
@@ -82,7 +82,7 @@ pub(super) fn called_functions(
             return Err(reject_at(text, token.offset, &message));
         }
         let function =
-            FunctionName { schema: qualifying_schema(tokens, at), name: token.text.clone() };
+            QualifiedName { schema: qualifying_schema(tokens, at), name: token.text.clone() };
         let is_keyword = function.schema.is_none() && token.is_one_of(NON_FUNCTION_KEYWORDS);
         if !is_keyword {
             functions.push(function);
@@ -93,10 +93,15 @@ pub(super) fn called_functions(
     Ok(functions)
 }
 
-/// Returns all words and quoted names in lower case, sorted, without duplicates.
-pub(super) fn identifiers(tokens: &[Token]) -> Vec<String> {
-    let names = tokens.iter().filter(|token| token.is_name());
-    let mut identifiers: Vec<String> = names.map(|token| token.text.to_lowercase()).collect();
+/// Returns all words and quoted names, sorted, without duplicates.
+pub(super) fn identifiers(tokens: &[Token]) -> Vec<QualifiedName> {
+    let names = tokens.iter().enumerate().filter(|(_, token)| token.is_name());
+    let mut identifiers: Vec<QualifiedName> = names
+        .map(|(at, token)| QualifiedName {
+            schema: qualifying_schema(tokens, at),
+            name: token.text.clone(),
+        })
+        .collect();
     identifiers.sort_unstable();
     identifiers.dedup();
     identifiers

@@ -14,6 +14,9 @@ use crate::{Engine, SqlError};
 /// Maximum size of a statement, in bytes.
 const MAX_STATEMENT_BYTES: usize = 256 * 1_024;
 
+/// Last version for which all supported versions of `MySQL` and `MariaDB` run `/*!NNNNN` comments.
+const LAST_COMMON_VERSION: &str = "50699";
+
 /// Maximum nesting depth of brackets.
 const MAX_NESTING: usize = 100;
 
@@ -49,11 +52,15 @@ pub(super) fn tokenize(engine: Engine, text: &str) -> Result<LexedStatement, Sql
         text,
         offset: 0,
         open_brackets: Vec::new(),
+        executable_comment: None,
         escaped_string_end: None,
         lexed,
     };
     while lexer.offset < text.len() {
         lexer.read_token()?;
+    }
+    if let Some(at) = lexer.executable_comment {
+        return Err(reject_at(text, at, "this comment has no end; close it with */"));
     }
     match lexer.open_brackets.last() {
         Some((bracket, at)) => {
@@ -69,6 +76,8 @@ struct Lexer<'a> {
     text: &'a str,
     offset: usize,
     open_brackets: Vec<(char, usize)>,
+    /// Start of the `/*!` comment whose contents are being read.
+    executable_comment: Option<usize>,
     /// Number of tokens right after the last string with escapes; detects a string that directly
     /// follows it.
     escaped_string_end: Option<usize>,
@@ -89,6 +98,9 @@ impl<'a> Lexer<'a> {
         let rest = self.rest();
         let mut signs = rest.chars();
         let Some(first) = signs.next() else { return Ok(()) };
+        if self.read_executable_comment(rest)? {
+            return Ok(());
+        }
         if let Some(length) = self.comment_length(rest)? {
             self.blank_out(length);
             self.lexed.has_comments = true;
@@ -134,6 +146,38 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Reads the beginning or the end of a comment whose contents `MySQL` runs. They are read like
+    /// any other text, and are part of the text that is run, without the comment. Returns true if
+    /// something was read.
+    fn read_executable_comment(&mut self, rest: &str) -> Result<bool, SqlError> {
+        if self.engine != Engine::MySql {
+            return Ok(false);
+        }
+        if rest.starts_with("*/") && self.executable_comment.take().is_some() {
+            self.blank_out(2);
+            return Ok(true);
+        }
+        if rest.starts_with("/*M!") {
+            return self.reject_here("only MariaDB runs `/*M!` comments; leave it out");
+        }
+        if rest.starts_with("/*") && self.executable_comment.is_some() {
+            return self
+                .reject_here("a comment inside a `/*!` comment is not supported; leave it out");
+        }
+        let Some(after) = rest.strip_prefix("/*!") else { return Ok(false) };
+        let version = after.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(after.len());
+        let number = after.get(..version).unwrap_or_default();
+        if version != 5 || number > LAST_COMMON_VERSION {
+            return self.reject_here(
+                "only `/*!NNNNN` comments up to /*!50699 are run by every server; leave this one out",
+            );
+        }
+        self.executable_comment = Some(self.offset);
+        self.lexed.has_comments = true;
+        self.blank_out(3 + version);
+        Ok(true)
+    }
+
     /// Returns the length of the comment that begins here, if any.
     fn comment_length(&self, rest: &str) -> Result<Option<usize>, SqlError> {
         let line = match self.engine {
@@ -152,9 +196,6 @@ impl<'a> Lexer<'a> {
         }
         if !rest.starts_with("/*") {
             return Ok(None);
-        }
-        if self.engine == Engine::MySql && (rest.starts_with("/*!") || rest.starts_with("/*M!")) {
-            return self.reject_here("`/*!` comments are run by the server; leave it out");
         }
         match (find_comment_end(rest, self.engine == Engine::Postgres), self.engine) {
             (Some(end), _) => Ok(Some(end)),

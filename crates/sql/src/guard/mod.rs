@@ -27,7 +27,7 @@ mod tree;
 mod write;
 
 pub use condition::check_condition;
-pub use functions::FunctionName;
+pub use functions::QualifiedName;
 pub use postgres_functions::{FunctionVerdict, PostgresFunction, is_allowed};
 pub use read::check_query;
 pub use statement::{Condition, ReadOnlyQuery, StatementKind, WriteStatement};

@@ -1,6 +1,6 @@
 //! Statements and conditions that passed the guard.
 
-use super::FunctionName;
+use super::QualifiedName;
 use crate::Engine;
 
 /// Kind of a read-only statement, which determines how it can be run.
@@ -20,8 +20,8 @@ pub struct ReadOnlyQuery {
     pub(super) engine: Engine,
     pub(super) text: String,
     pub(super) kind: StatementKind,
-    pub(super) functions: Vec<FunctionName>,
-    pub(super) identifiers: Vec<String>,
+    pub(super) functions: Vec<QualifiedName>,
+    pub(super) identifiers: Vec<QualifiedName>,
     pub(super) query_start: usize,
 }
 
@@ -43,7 +43,7 @@ impl ReadOnlyQuery {
 
     /// Returns all names followed by parentheses, without duplicates. They include every called
     /// function and some other names, such as types.
-    pub fn functions(&self) -> &[FunctionName] {
+    pub fn functions(&self) -> &[QualifiedName] {
         &self.functions
     }
 
@@ -58,7 +58,14 @@ impl ReadOnlyQuery {
     pub fn mentions(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         let is_operator = !name.is_empty() && !name.contains(char::is_alphanumeric);
-        self.identifiers.binary_search(&name).is_ok() || is_operator && self.text.contains(&name)
+        self.identifiers.iter().any(|it| it.name.to_lowercase() == name)
+            || is_operator && self.text.contains(&name)
+    }
+
+    /// Returns all words and quoted names, without duplicates. They include every table and view
+    /// that the statement names, and keywords.
+    pub fn identifiers(&self) -> &[QualifiedName] {
+        &self.identifiers
     }
 
     /// Creates an unchecked query, for tests of the protection without the guard.
