@@ -9,7 +9,7 @@
 use std::{
     cell::RefCell,
     ffi::{CStr, c_char, c_int, c_void},
-    ops::ControlFlow,
+    ops::{ControlFlow, Range},
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice, str,
 };
@@ -17,6 +17,7 @@ use std::{
 use rusqlite::{Connection, Error, ffi};
 
 use crate::{
+    compact::{CompactTokens, equal_word_token},
     postings::{PostingsSink, SEGMENT_WORDS},
     prepared::visit_prepared_tokens,
     tokens::for_each_index_token,
@@ -27,8 +28,9 @@ pub(crate) const SINK_POINTER_TYPE: &CStr = c"vademecum_sink";
 
 /// SQL name of the function that collects postings.
 const POSTINGS_FUNCTION: &CStr = c"vademecum_postings";
-/// Name of the tokenizer in `CREATE VIRTUAL TABLE`.
+/// Names of the tokenizers in `CREATE VIRTUAL TABLE`.
 const TOKENIZER_NAME: &CStr = c"vademecum";
+const COMPACT_TOKENIZER_NAME: &CStr = c"vademecum_compact";
 
 /// Returns the memory that SQLite has allocated in this process, in bytes.
 #[must_use]
@@ -38,7 +40,7 @@ pub fn sqlite_heap_bytes() -> u64 {
     u64::try_from(bytes).unwrap_or(0)
 }
 
-/// Registers the tokenizer `vademecum` and the function `vademecum_postings` with a connection.
+/// Registers the tokenizers `vademecum` and `vademecum_compact` and the function `vademecum_postings` with a connection.
 ///
 /// # Errors
 /// Returns the error of SQLite if it was built without FTS5.
@@ -61,15 +63,22 @@ pub fn register(connection: &Connection) -> rusqlite::Result<()> {
             None,
         )
     })?;
-    let mut functions = ffi::fts5_tokenizer {
-        xCreate: Some(create_callback),
-        xDelete: Some(delete_callback),
-        xTokenize: Some(tokenize_callback),
-    };
-    // SAFETY: as above; FTS5 copies the structure before it returns.
-    check_result(unsafe {
-        create_tokenizer(api, TOKENIZER_NAME.as_ptr(), ptr::null_mut(), &raw mut functions, None)
-    })
+    let tokenizers: [(&CStr, TokenizeCallback); 2] = [
+        (TOKENIZER_NAME, tokenize_callback::<false>),
+        (COMPACT_TOKENIZER_NAME, tokenize_callback::<true>),
+    ];
+    for (name, tokenize) in tokenizers {
+        let mut functions = ffi::fts5_tokenizer {
+            xCreate: Some(create_callback),
+            xDelete: Some(delete_callback),
+            xTokenize: Some(tokenize),
+        };
+        // SAFETY: as above; FTS5 copies the structure before it returns.
+        check_result(unsafe {
+            create_tokenizer(api, name.as_ptr(), ptr::null_mut(), &raw mut functions, None)
+        })?;
+    }
+    Ok(())
 }
 
 fn load_fts5_api(connection: &Connection) -> rusqlite::Result<*mut ffi::fts5_api> {
@@ -217,7 +226,16 @@ unsafe extern "C" fn delete_callback(_: *mut ffi::Fts5Tokenizer) {}
 type TokenCallback =
     unsafe extern "C" fn(*mut c_void, c_int, *const c_char, c_int, c_int, c_int) -> c_int;
 
-unsafe extern "C" fn tokenize_callback(
+type TokenizeCallback = unsafe extern "C" fn(
+    *mut ffi::Fts5Tokenizer,
+    *mut c_void,
+    c_int,
+    *const c_char,
+    c_int,
+    Option<TokenCallback>,
+) -> c_int;
+
+unsafe extern "C" fn tokenize_callback<const COMPACT: bool>(
     _: *mut ffi::Fts5Tokenizer,
     context: *mut c_void,
     flags: c_int,
@@ -247,24 +265,44 @@ unsafe extern "C" fn tokenize_callback(
         if code == ffi::SQLITE_OK { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let done = catch_unwind(AssertUnwindSafe(|| {
-        // The stored tokens do not depend on their byte offsets.
-        if flags & ffi::FTS5_TOKENIZE_DOCUMENT != 0
-            && visit_prepared_tokens(bytes, |word, same| give(word, 0, 0, same))
-        {
+        if flags & ffi::FTS5_TOKENIZE_QUERY == 0 {
+            let is_document = flags & ffi::FTS5_TOKENIZE_DOCUMENT != 0;
+            if COMPACT {
+                let mut tokens = CompactTokens::new(give);
+                visit_text_tokens(bytes, is_document, |word, place, same| {
+                    tokens.push(word, place, same)
+                });
+                let _broken_off = tokens.finish();
+            } else {
+                visit_text_tokens(bytes, is_document, |word, place, same| {
+                    give(word, place.start, place.end, same)
+                });
+            }
             return;
         }
+        // A query contains tokens, not words.
         let text = String::from_utf8_lossy(bytes);
-        if flags & ffi::FTS5_TOKENIZE_QUERY == 0 {
-            for_each_index_token(&text, |word, place, same| {
-                give(word, place.start, place.end, same)
-            });
-        } else {
-            // A query contains tokens, not words.
-            let _broken_off = text
-                .split(' ')
-                .filter(|word| !word.is_empty())
-                .try_for_each(|word| give(word, 0, 0, false));
-        }
+        // The expression of a prefix names both tokens.
+        let is_whole = flags & ffi::FTS5_TOKENIZE_PREFIX == 0;
+        let _broken_off = text.split(' ').filter(|word| !word.is_empty()).try_for_each(|word| {
+            give(word, 0, 0, false)?;
+            let equal = (COMPACT && is_whole).then(|| equal_word_token(word)).flatten();
+            equal.map_or(ControlFlow::Continue(()), |equal| give(&equal, 0, 0, true))
+        });
     }));
     if done.is_err() { ffi::SQLITE_ERROR } else { code }
+}
+
+/// Calls `visit` for the tokens of a text, which may be prepared if it is a document.
+fn visit_text_tokens(
+    bytes: &[u8],
+    is_document: bool,
+    mut visit: impl FnMut(&str, Range<usize>, bool) -> ControlFlow<()>,
+) {
+    // The stored tokens do not depend on their byte offsets.
+    if is_document && visit_prepared_tokens(bytes, |word, same| visit(word, 0..0, same)) {
+        return;
+    }
+    let text = String::from_utf8_lossy(bytes);
+    for_each_index_token(&text, |word, place, same| visit(word, place.clone(), same));
 }

@@ -5,6 +5,7 @@
 //! This is the only crate with `unsafe` code, and `ffi` is the only file that contains it. Start
 //! with [`for_each_word`], which defines word boundaries.
 
+mod compact;
 mod ffi;
 mod postings;
 mod prepared;

@@ -25,7 +25,7 @@ pub fn exact_token(folded: &str) -> String {
 }
 
 /// Returns whether another word may have the same stem.
-fn may_be_inflected(folded: &str) -> bool {
+pub(crate) fn may_be_inflected(folded: &str) -> bool {
     folded.len() > 2
         && folded.bytes().all(|byte| byte.is_ascii_lowercase())
         && !UNINFLECTED_WORDS.contains(&folded)

@@ -22,9 +22,13 @@ const WORDS: [&str; 14] = [
 ];
 
 fn table() -> Connection {
+    table_with_schema(TABLE)
+}
+
+fn table_with_schema(schema: &str) -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     register(&connection).unwrap();
-    connection.execute_batch(TABLE).unwrap();
+    connection.execute_batch(schema).unwrap();
     connection
 }
 
@@ -420,4 +424,32 @@ fn interrupted_register_can_be_repeated() {
     stop_interrupting(&connection);
     register(&connection).unwrap();
     connection.execute_batch(TABLE).unwrap();
+}
+
+#[test]
+fn compact_table_returns_same_postings() {
+    let (plain, compact) =
+        (table(), table_with_schema(&TABLE.replace("'vademecum'", "'vademecum_compact'")));
+    let (mut rng, mut same) = (SeededRng(7), SeededRng(7));
+    for row in 0..300 {
+        write_random_row(&plain, row, &mut rng);
+        write_random_row(&compact, row, &mut same);
+    }
+    let token_count = |connection: &Connection| -> usize {
+        TokenPositions::read(connection).0.values().map(BTreeSet::len).sum()
+    };
+    assert!(token_count(&compact) * 10 < token_count(&plain) * 8);
+    let [mut one, mut other] = [&plain, &compact].map(|it| it.prepare(COLLECT).unwrap());
+    for (expression, _) in expressions(&TokenPositions::read(&plain), &mut rng) {
+        // A prefix of stems is always part of an expression that names both tokens.
+        if expression.starts_with('"') && expression.ends_with('*') {
+            continue;
+        }
+        let [known, found] = [&mut one, &mut other].map(|statement| {
+            let postings = collect_all(statement, &expression, &[2.0, 1.0, 0.5]).unwrap();
+            (rows(&postings), postings.rows().map(|it| it.segments().collect()).collect())
+        });
+        let _: &(_, Vec<Vec<u32>>) = &known;
+        assert_eq!(known, found, "{expression}");
+    }
 }
