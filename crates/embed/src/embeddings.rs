@@ -17,6 +17,9 @@ use super::{
 };
 use vademecum_core::config;
 
+/// Maximum time for which vectors are not yet in the document cache.
+const CACHE_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Embeds texts with one provider. Vectors have length one and equal dimensions; queries and
 /// documents are cached.
 #[derive(Debug)]
@@ -97,14 +100,13 @@ impl Embeddings {
                 missing.push((*key, text));
             }
         }
+        let mut unsaved = UnsavedVectors::new(self.document_cache.as_ref());
         for batch in missing.chunks(self.batch_size) {
             let texts: Vec<&str> = batch.iter().map(|(_, text)| *text).collect();
             let made = self.embedder.embed(&texts, Purpose::Document, None)?;
-            if let Some(cache) = &self.document_cache {
-                let made = batch.iter().zip(&made);
-                cache.store_vectors(made.map(|((key, _), vector)| (key, &vector[..])));
-            }
-            known.extend(batch.iter().map(|(key, _)| *key).zip(made));
+            let made: Vec<_> = batch.iter().map(|(key, _)| *key).zip(made).collect();
+            unsaved.add(&made);
+            known.extend(made);
         }
         Ok(keys.iter().filter_map(|key| known.get(key).cloned()).collect())
     }
@@ -115,6 +117,43 @@ impl Embeddings {
         let found = keys.iter().zip(cache.find_vectors(keys));
         let found = found.filter_map(|(key, vector)| Some((*key, vector?)));
         found.filter(|(_, vector)| self.embedder.has_expected_length(vector)).collect()
+    }
+}
+
+/// Vectors that are not yet in the document cache. They are stored every second and when dropped,
+/// also after a failure.
+struct UnsavedVectors<'c> {
+    cache: Option<&'c DocumentCache>,
+    vectors: Vec<(VectorKey, Vec<f32>)>,
+    saved_at: Instant,
+}
+
+impl<'c> UnsavedVectors<'c> {
+    fn new(cache: Option<&'c DocumentCache>) -> Self {
+        Self { cache, vectors: Vec::new(), saved_at: Instant::now() }
+    }
+
+    fn add(&mut self, made: &[(VectorKey, Vec<f32>)]) {
+        if self.cache.is_some() {
+            self.vectors.extend_from_slice(made);
+        }
+        if self.saved_at.elapsed() >= CACHE_INTERVAL {
+            self.save();
+        }
+    }
+
+    fn save(&mut self) {
+        if let Some(cache) = self.cache.filter(|_| !self.vectors.is_empty()) {
+            cache.store_vectors(self.vectors.iter().map(|(key, vector)| (key, &vector[..])));
+        }
+        self.vectors.clear();
+        self.saved_at = Instant::now();
+    }
+}
+
+impl Drop for UnsavedVectors<'_> {
+    fn drop(&mut self) {
+        self.save();
     }
 }
 
