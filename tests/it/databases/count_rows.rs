@@ -51,6 +51,31 @@ fn oddly_named_or_other_schema_table_is_counted() {
 }
 
 #[test]
+fn column_named_like_keyword_is_compared() {
+    let shops = ShopDatabases::start();
+    let client = shops.client();
+    for (profile, column, condition) in [
+        ("postgres", "\"values\"", "\"values\" = 5"),
+        ("postgres", "\"values\"", "values = 5"),
+        ("postgres", "\"values\"", "(values > 4) AND values NOT IN (6)"),
+        ("mariadb", "`values`", "`values` = 5"),
+        ("sqlite", "\"values\"", "\"values\" = 5"),
+    ] {
+        shops.execute(
+            profile,
+            &format!(
+                "DROP TABLE IF EXISTS measured; CREATE TABLE measured ({column} integer); \
+                 INSERT INTO measured VALUES (5), (6)"
+            ),
+        );
+        let asked = with_profile(profile, &json!({ "table": "measured", "where": condition }));
+        assert_eq!(call_tool(&client, TOOL, &asked).1["count"], 1, "{profile}: {condition}");
+        let hidden = json!({ "table": "measured", "where": "1 = (values (1))" });
+        client.expect_tool_error(TOOL, &with_profile(profile, &hidden));
+    }
+}
+
+#[test]
 fn condition_with_subquery_or_second_statement_is_rejected() {
     let shops = ShopDatabases::start();
     let client = shops.client();

@@ -7,10 +7,16 @@ use super::{
     rejection::{reject, reject_at},
     relations, rules,
     statement::Condition,
-    token::symbol_at,
+    token::{Token, TokenKind, symbol_at},
     tree::{self, TreeError},
 };
 use crate::{Engine, SqlError};
+
+/// Words that can follow an operand of a condition.
+const OPERATOR_WORDS: [&str; 12] = [
+    "and", "between", "collate", "ilike", "in", "is", "isnull", "like", "not", "notnull", "or",
+    "similar",
+];
 
 /// Checks a condition. It may depend only on the current row: a sub-select could read other tables.
 pub fn check_condition(engine: Engine, text: &str) -> Result<Condition, SqlError> {
@@ -35,7 +41,8 @@ pub fn check_condition(engine: Engine, text: &str) -> Result<Condition, SqlError
     let sub_select = lexed.tokens.iter().enumerate().find(|(at, token)| {
         let is_opened = *at == 0 || symbol_at(&lexed.tokens, at - 1, "(");
         token.is_word("select")
-            || (is_opened && token.is_one_of(&["table", "values", "with", "select"]))
+            || (is_opened && token.is_one_of(&["table", "with"]))
+            || (is_opened && token.is_word("values") && !is_operand(&lexed.tokens, *at))
     });
     if let Some((_, word)) = sub_select {
         let message = "a condition must not contain sub-selects; compare columns instead";
@@ -48,4 +55,14 @@ pub fn check_condition(engine: Engine, text: &str) -> Result<Condition, SqlError
         Err(TreeError::Unparsed) => rules::check_tokens_strictly(text, &lexed.tokens)?,
     }
     Ok(Condition { engine, text: lexed.without_comments.trim().to_owned() })
+}
+
+/// Returns true if the word `VALUES` at this place is the name of a column, which `PostgreSQL`
+/// accepts. In a sub-select, a row follows it.
+fn is_operand(tokens: &[Token], at: usize) -> bool {
+    tokens.get(at + 1).is_none_or(|next| match next.kind {
+        TokenKind::Symbol => !next.is_symbol("("),
+        TokenKind::Word => next.is_one_of(&OPERATOR_WORDS),
+        TokenKind::Name | TokenKind::Literal | TokenKind::Number => false,
+    })
 }
