@@ -99,7 +99,8 @@ fn document_ids(trio: &AllEngines, profile: &str) -> Vec<String> {
 #[test]
 fn rows_become_documents_according_to_doc_map() {
     let trio = AllEngines::with_statements(POSTS_SQL);
-    for report in sync_all(&trio, &collection_settings("chunking = { enabled = false }")) {
+    let whole = "where = \"\"\nchunking = { enabled = false }";
+    for report in sync_all(&trio, &collection_settings(whole)) {
         assert_eq!(counts(&report), [10, 0, 0, 0], "{report}");
         assert_eq!((&report["documents"], &report["chunks"]), (&json!(10), &json!(10)));
         assert_eq!((&report["vectors"], &report["skipped"]), (&json!(0), &json!([])));

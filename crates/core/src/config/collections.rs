@@ -137,6 +137,7 @@ impl TryFrom<RawCollection> for Collection {
             chunking,
             embedding,
         } = written;
+        let condition = condition.filter(|text| !text.trim().is_empty());
         let is_said = profile.is_some() || pk_column.is_some() || doc_map.is_some();
         let of_table = table.is_some() || is_said || condition.is_some() || cursor.is_some();
         let missing = |key: &str| {
@@ -230,6 +231,10 @@ mod tests {
         assert_eq!((table.profile.as_str(), table.table.as_str()), ("shop", "posts"));
         assert_eq!((table.condition.as_deref(), table.cursor), (Some("Score > 3"), None));
         assert!(read.folders.is_empty());
+        for blank in ["", " \\n"] {
+            let read = collection(&format!("{of_table}where = \"{blank}\"")).unwrap();
+            assert_eq!(read.table.unwrap().condition, None);
+        }
         for (text, reason) in [
             ("", "the source is missing"),
             (&format!("{of_table}folders = []"), "remove one of them"),
