@@ -49,7 +49,7 @@ impl Tool for RagSearchFts {
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
         limits::check_query("query", &self.query)?;
-        let k = limits::parse_k(self.k)?;
+        let k = limits::parse_k(self.k);
         let offset = usize::try_from(self.offset.unwrap_or(0)).unwrap_or(usize::MAX);
         let filter = self.filters.into_filter()?;
         let query = Arc::new(FtsQuery::parse(&self.query));

@@ -170,7 +170,7 @@ impl Tool for RagSearchHybrid {
             fts_k,
             vec_k,
             rerank_k: count("fts_then_vec.rerank_k", self.fts_then_vec.rerank_k)?,
-            k: limits::parse_k(self.k)?,
+            k: limits::parse_k(self.k),
         };
         let degraded = match embed_query(toolbox, &self.query, None).await {
             Ok(vector) => {

@@ -76,7 +76,7 @@ impl Tool for RagSearchVector {
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let begun = Instant::now();
-        let k = limits::parse_k(self.k)?;
+        let k = limits::parse_k(self.k);
         let filter = self.filters.into_filter()?;
         let (vector, model) = match (&self.query_text, self.query_embedding) {
             (Some(text), None) => {
