@@ -320,12 +320,15 @@ impl App {
         listener: Listener,
     ) -> Result<(), AppError> {
         let (service, registry) = (self.service.clone(), Arc::clone(&self.user_registry));
+        let collections = Arc::clone(&self.collections);
         let sweeper = actix::spawn(async move {
             let mut rounds = tokio::time::interval(SWEEP_INTERVAL);
             loop {
                 rounds.tick().await;
                 service.remove_expired();
                 registry.remove_idle();
+                let collections = Arc::clone(&collections);
+                drop(tokio::task::spawn_blocking(move || collections.close_replaced()));
             }
         });
         let watcher = actix::spawn(watch_ended_users(

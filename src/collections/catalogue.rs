@@ -18,11 +18,17 @@ use vademecum_kit::{
     store::{Database, Durability, Store},
 };
 
-use super::{CollectionError, collection_files, folder_scan, sql};
+use super::{
+    CollectionError, collection_files, folder_scan,
+    generation_lease::{GenerationLease, LeaseError},
+    sql,
+};
 use vademecum_core::auth::{Principal, UserId};
 
 /// Timeout of reading the catalogue.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of times that the catalogue is read because a file was replaced meanwhile.
+const MAX_LEASE_ATTEMPTS: usize = 4;
 /// Time for which it is cached whether there are any collections.
 const EXISTENCE_CACHE_TTL: Duration = Duration::from_secs(1);
 
@@ -31,11 +37,15 @@ const EXISTENCE_CACHE_TTL: Duration = Duration::from_secs(1);
 pub struct Catalogue {
     store: Store,
     collections_folder: PathBuf,
-    /// Open collections, by file name.
+    /// Open collections, by file name, each with a lease on its file.
     open_file: Mutex<HashMap<String, Collection>>,
     /// Whether there were any collections, and when that was determined.
     cached_existence: Mutex<Option<(bool, Instant)>>,
 }
+
+/// The file of a collection was replaced and removed, or does not exist yet.
+#[derive(Debug)]
+struct ReplacedFile;
 
 /// The row of a collection in the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,20 +134,19 @@ impl Catalogue {
         &self,
         principal: &Principal,
     ) -> Result<Vec<VisibleCollection>, CollectionError> {
-        let records = self.list_records()?;
-        self.close_unlisted(&records);
+        let leased = self.lease_collections()?.into_iter();
         let mine = |record: &CollectionRecord| {
             record.owner.as_ref().is_none_or(|owner| owner == principal.user().as_str())
         };
         let rules = principal.access();
         let documents = rules.document_access();
-        let open = |record: CollectionRecord| VisibleCollection {
-            collection: self.open(&record.file),
+        let visible = |(record, collection): (CollectionRecord, Collection)| VisibleCollection {
+            collection,
             access: access_rights(principal, documents.as_deref(), &record),
             record,
         };
         let in_scope = |record: &CollectionRecord| rules.permits_collection(&record.name);
-        Ok(records.into_iter().filter(mine).filter(in_scope).map(open).collect())
+        Ok(leased.filter(|(it, _)| mine(it) && in_scope(it)).map(visible).collect())
     }
 
     /// Returns whether there are any collections. The result is cached for one second.
@@ -169,18 +178,67 @@ impl Catalogue {
     /// Returns the database files that no collection uses, except those of running builds. Reads
     /// the folder and the catalogue.
     pub fn unused_files(&self) -> Result<Vec<PathBuf>, CollectionError> {
-        collection_files::unused_files(
-            &self.collections_folder,
-            &self.list_records()?,
-            Timestamp::now(),
-        )
+        collection_files::unused_files(&self.collections_folder, &self.list_records()?)
     }
 
     /// Returns the collection in a file of the folder. The file is not opened yet.
     pub fn open(&self, file: &str) -> Collection {
+        match self.open_leased(file) {
+            Ok(collection) => collection,
+            // The collection has not been built yet.
+            Err(ReplacedFile) => Collection::at(self.collections_folder.join(file)),
+        }
+    }
+
+    /// Closes the files of this process that the catalogue no longer refers to. Each is removed
+    /// when its last reader leaves. Failures are logged.
+    pub fn close_replaced(&self) {
+        match self.list_records() {
+            Ok(records) => self.close_unlisted(&records),
+            Err(error) => tracing::warn!(%error, "cannot close old files of collections"),
+        }
+    }
+
+    /// Returns all records with their collections. If a file was replaced and removed since the
+    /// records were read, they are read again.
+    fn lease_collections(&self) -> Result<Vec<(CollectionRecord, Collection)>, CollectionError> {
+        let mut records = self.list_records()?;
+        for _ in 0..MAX_LEASE_ATTEMPTS {
+            self.close_unlisted(&records);
+            let leased: Result<Vec<_>, _> =
+                records.iter().map(|record| self.open_leased(&record.file)).collect();
+            if let Ok(leased) = leased {
+                return Ok(records.into_iter().zip(leased).collect());
+            }
+            let before = std::mem::replace(&mut records, self.list_records()?);
+            if before == records {
+                break;
+            }
+        }
+        // A collection that has not been built yet has no file.
+        let open = |record: CollectionRecord| {
+            let collection = self.open(&record.file);
+            (record, collection)
+        };
+        Ok(records.into_iter().map(open).collect())
+    }
+
+    fn open_leased(&self, file: &str) -> Result<Collection, ReplacedFile> {
         let mut open = self.lock_open();
-        let new = || Collection::at(self.collections_folder.join(file));
-        open.entry(file.to_owned()).or_insert_with(new).clone()
+        if let Some(collection) = open.get(file) {
+            return Ok(collection.clone());
+        }
+        let path = self.collections_folder.join(file);
+        let collection = match GenerationLease::acquire(&path) {
+            Ok(lease) => Collection::at(path).with_lease(lease),
+            Err(LeaseError::Gone) => return Err(ReplacedFile),
+            Err(LeaseError::Unavailable(error)) => {
+                tracing::debug!(file = %path.display(), %error, "a collection has no lease");
+                Collection::at(path)
+            }
+        };
+        open.insert(file.to_owned(), collection.clone());
+        Ok(collection)
     }
 
     /// Inserts a collection and returns its number. Fails if the name is invalid or taken.
@@ -228,7 +286,10 @@ impl Catalogue {
     /// Drops collections whose file is no longer in the catalogue; each file is closed after its
     /// last reader.
     fn close_unlisted(&self, records: &[CollectionRecord]) {
-        self.lock_open().retain(|file, _| records.iter().any(|record| record.file == *file));
+        let is_listed = |file: &String| records.iter().any(|record| record.file == *file);
+        let closed: Vec<_> = self.lock_open().extract_if(|file, _| !is_listed(file)).collect();
+        // Closing takes time, so the lock is released before.
+        drop(closed);
     }
 
     fn lock_open(&self) -> MutexGuard<'_, HashMap<String, Collection>> {

@@ -16,7 +16,7 @@ const MAX_TEXTS_PER_CALL: usize = 64;
 const MAX_FAILURES: u32 = 3;
 
 /// Embeds the chunks of one collection and tracks failures.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ChunkEmbedder<'e> {
     embeddings: Option<&'e Embeddings>,
     failures: u32,
@@ -107,22 +107,18 @@ impl<'e> ChunkEmbedder<'e> {
         }
     }
 
-    /// Records the model of the vectors in the collection, if there is a vector to be written.
-    pub(super) fn record_model<'m>(
+    /// Returns the model of the vectors, if there are any.
+    pub(super) fn model_of<'m>(
         &self,
-        collection: &Collection,
-        writer: &Writer<'_>,
         made: impl IntoIterator<Item = &'m Option<ChunkVector>>,
-    ) -> Result<(), SourceError> {
-        let first = made.into_iter().flatten().next();
-        let (Some(embeddings), Some(first)) = (self.embeddings, first) else { return Ok(()) };
-        let model = embeddings.model();
-        let model = EmbeddingModel {
+    ) -> Option<EmbeddingModel> {
+        let first = made.into_iter().flatten().next()?;
+        let model = self.embeddings?.model();
+        Some(EmbeddingModel {
             provider: model.provider.to_owned(),
             model: model.name.clone(),
             dimensions: first.vector.len(),
-        };
-        collection.put_model(writer, &model)
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Database files of collections: `<name>.<n>.db`, where `n` grows with each rebuild.
 //!
 //! A build holds the lock of the collection's name. Files that no catalogue record refers to were
-//! replaced or left by an aborted build; the next build removes them.
+//! replaced or left by an aborted build; those that nothing uses are removed.
 
 use std::{
     collections::BTreeSet,
@@ -10,15 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vademecum_kit::{
-    model::Timestamp,
-    store::{create_private_folder, database_files},
-};
+use vademecum_kit::store::create_private_folder;
 
-use super::{CollectionError, CollectionRecord};
-
-/// Time for which a replaced file is kept, in milliseconds, because it may still be in use.
-const REPLACED_FILE_TTL_MS: f64 = 60_000.0;
+use super::{CollectionError, CollectionRecord, generation_lease};
 
 /// The exclusive right to write the files of one collection. The operating system releases it when
 /// the process ends.
@@ -75,45 +69,34 @@ pub(super) fn next_file_name(
     Ok(file_name(&record.name, greatest.max(current) + 1))
 }
 
-/// Removes the unused files of a collection: all of them if `record` is `None`. The caller must
-/// hold the lock.
+/// Retires the files of a collection that its record does not refer to: all of them if `record` is
+/// `None`. Those in use are removed when their last reader leaves. The caller must hold the lock,
+/// and have read the record since.
 pub(super) fn remove_unused(
     folder: &Path,
     name: &str,
     record: Option<&CollectionRecord>,
-    now: Timestamp,
 ) -> Result<(), CollectionError> {
-    unused_files_of(folder, name, record, now)?.iter().for_each(|path| remove_database(path));
+    replaced_files(folder, name, record)?.iter().for_each(|path| generation_lease::retire(path));
     Ok(())
 }
 
-/// Returns the unused files of a collection: all of them if `record` is `None`.
-fn unused_files_of(
+/// Returns the files of a collection that its record does not refer to.
+fn replaced_files(
     folder: &Path,
     name: &str,
     record: Option<&CollectionRecord>,
-    now: Timestamp,
 ) -> Result<Vec<PathBuf>, CollectionError> {
     let current = record.and_then(|record| parse_file_name(&record.file)).map(|(_, number)| number);
-    let swapped = record.and_then(|record| record.updated_at);
-    let is_fresh = swapped.is_some_and(|swapped| {
-        let age = now.as_unix_milliseconds() - swapped.as_unix_milliseconds();
-        // The absolute value tolerates a clock that was set back a little, and does not keep files
-        // for years after one that was far ahead.
-        age.abs() < REPLACED_FILE_TTL_MS
-    });
-    let in_use = |number: u64| {
-        current.is_some_and(|current| number == current || number < current && is_fresh)
-    };
     let of_name = list_numbered(folder)?.into_iter().filter(|file| is_same_name(&file.name, name));
-    Ok(of_name.filter(|file| !in_use(file.number)).map(|file| file.path).collect())
+    Ok(of_name.filter(|file| Some(file.number) != current).map(|file| file.path).collect())
 }
 
-/// Returns the files that no collection uses, except those of running builds.
+/// Returns the files that no collection uses, except those of running builds and those that are
+/// still read.
 pub(super) fn unused_files(
     folder: &Path,
     records: &[CollectionRecord],
-    now: Timestamp,
 ) -> Result<Vec<PathBuf>, CollectionError> {
     let mut found = Vec::new();
     for name in collection_names(folder)? {
@@ -122,7 +105,8 @@ pub(super) fn unused_files(
             lock_path(folder, &name).exists() && CollectionLock::acquire(folder, &name).is_err();
         let record = records.iter().find(|record| is_same_name(&record.name, &name));
         if !is_built {
-            found.extend(unused_files_of(folder, &name, record, now)?);
+            let replaced = replaced_files(folder, &name, record)?.into_iter();
+            found.extend(replaced.filter(|path| !generation_lease::is_leased(path)));
         }
     }
     Ok(found)
@@ -134,31 +118,17 @@ fn collection_names(folder: &Path) -> Result<BTreeSet<String>, CollectionError> 
     Ok(list_numbered(folder)?.into_iter().map(lower).collect())
 }
 
-/// Removes the files that no collection uses, except those of running builds.
+/// Retires the files that no collection uses, except those of running builds. `find_record` reads
+/// the record of a name; it is called while the lock is held, since a build may just have ended.
 pub(super) fn remove_all_unused(
     folder: &Path,
-    records: &[CollectionRecord],
-    now: Timestamp,
+    find_record: impl Fn(&str) -> Result<Option<CollectionRecord>, CollectionError>,
 ) -> Result<(), CollectionError> {
     for name in collection_names(folder)? {
         let Ok(_lock) = CollectionLock::acquire(folder, &name) else { continue };
-        let record = records.iter().find(|record| is_same_name(&record.name, &name));
-        remove_unused(folder, &name, record, now)?;
+        remove_unused(folder, &name, find_record(&name)?.as_ref())?;
     }
     Ok(())
-}
-
-/// Removes a database with its sidecar files. Failures are logged; the next build tries again.
-fn remove_database(path: &Path) {
-    for file in database_files(path) {
-        match fs::remove_file(&file) {
-            Ok(()) => tracing::info!(file = %path.display(), "a collection's old file was removed"),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => {
-                tracing::warn!(file = %path.display(), %error, "cannot remove an old file");
-            }
-        }
-    }
 }
 
 fn list_numbered(folder: &Path) -> Result<Vec<NumberedFile>, CollectionError> {
@@ -170,12 +140,17 @@ fn list_numbered(folder: &Path) -> Result<Vec<NumberedFile>, CollectionError> {
     };
     let mut found = Vec::new();
     for entry in entries {
-        let entry = entry.map_err(failed)?;
-        let file = entry.file_name();
-        if let Some((name, number)) = file.to_str().and_then(parse_file_name) {
-            found.push(NumberedFile { path: entry.path(), name: name.to_owned(), number });
+        // A `.use` file may be all that remains of a database.
+        let path = entry.map_err(failed)?.path();
+        let is_use = path.extension().is_some_and(|ending| ending == "use");
+        let path = if is_use { path.with_extension("db") } else { path };
+        let file = path.file_name().and_then(|file| file.to_str());
+        if let Some((name, number)) = file.and_then(parse_file_name) {
+            found.push(NumberedFile { name: name.to_owned(), number, path });
         }
     }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found.dedup_by(|one, other| one.path == other.path);
     Ok(found)
 }
 
@@ -196,7 +171,9 @@ fn is_same_name(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use vademecum_kit::model::Timestamp;
+
+    use super::{super::generation_lease::GenerationLease, *};
 
     fn record(file: &str, updated_at: &str) -> CollectionRecord {
         CollectionRecord {
@@ -237,16 +214,34 @@ mod tests {
     ];
 
     #[test]
-    fn recently_replaced_file_is_kept() {
+    fn replaced_file_is_kept_while_in_use() {
         let (folder, record) = (folder_with(&ALL), record("Docs.2.db", "2026-01-01T00:00:00Z"));
-        let at = |text| Timestamp::parse(text).unwrap();
-        remove_unused(folder.path(), "docs", Some(&record), at("2026-01-01T00:00:30Z")).unwrap();
-        let kept = ["Docs.1.db", "Docs.1.db-wal", "Docs.2.db", "docs.1.1.db", "notes.db", "x.1.db"];
-        assert_eq!(file_names(&folder), kept, "what comes after it was never finished");
-        remove_unused(folder.path(), "docs", Some(&record), at("2026-01-01T00:02:00Z")).unwrap();
-        assert_eq!(file_names(&folder), ["Docs.2.db", "docs.1.1.db", "notes.db", "x.1.db"]);
-        remove_unused(folder.path(), "docs", None, Timestamp::now()).unwrap();
-        assert_eq!(file_names(&folder), ["docs.1.1.db", "notes.db", "x.1.db"]);
+        let reader = GenerationLease::acquire(&folder.path().join("Docs.1.db")).unwrap();
+        remove_unused(folder.path(), "docs", Some(&record)).unwrap();
+        let used = ["Docs.1.db", "Docs.1.db-wal", "Docs.1.use"];
+        let kept = ["Docs.2.db", "docs.1.1.db", "notes.db", "x.1.db"];
+        assert_eq!(file_names(&folder), [&used[..], &kept[..]].concat());
+        let unused = unused_files(folder.path(), std::slice::from_ref(&record)).unwrap();
+        assert!(!unused.iter().any(|path| path.ends_with("Docs.1.db")), "{unused:?}");
+        drop(reader);
+        assert_eq!(file_names(&folder), kept);
+        fs::write(folder.path().join("Docs.3.use"), "").unwrap();
+        remove_unused(folder.path(), "docs", Some(&record)).unwrap();
+        assert_eq!(file_names(&folder), kept);
+        remove_unused(folder.path(), "docs", None).unwrap();
+        assert_eq!(file_names(&folder), kept[1..]);
+    }
+
+    #[test]
+    fn live_file_of_finished_build_is_kept() {
+        let folder = folder_with(&["a.1.db", "a.2.db"]);
+        // The build ends after the first read of the catalogue and before the lock.
+        let live = CollectionRecord { name: "a".to_owned(), ..record("a.2.db", "") };
+        remove_all_unused(folder.path(), |_| Ok(Some(live.clone()))).unwrap();
+        assert_eq!(file_names(&folder), ["a.2.db", "a.lock"]);
+        let failing = |_: &str| Err(CollectionError::Unknown("a".to_owned()));
+        assert!(remove_all_unused(folder.path(), failing).is_err());
+        assert_eq!(file_names(&folder), ["a.2.db", "a.lock"]);
     }
 
     #[test]
@@ -257,11 +252,11 @@ mod tests {
             CollectionLock::acquire(folder.path(), "a"),
             Err(CollectionError::Busy(_))
         ));
-        remove_all_unused(folder.path(), &[], Timestamp::now()).unwrap();
+        remove_all_unused(folder.path(), |_| Ok(None)).unwrap();
         assert!(file_names(&folder).contains(&"a.1.db".to_owned()));
         assert!(!file_names(&folder).contains(&"b.1.db".to_owned()));
         drop(lock);
-        remove_all_unused(folder.path(), &[], Timestamp::now()).unwrap();
+        remove_all_unused(folder.path(), |_| Ok(None)).unwrap();
         assert_eq!(file_names(&folder), ["a.lock", "b.lock"]);
     }
 

@@ -77,6 +77,9 @@ pub enum CollectionError {
         /// Cause.
         source: std::io::Error,
     },
+    /// Texts cannot be compressed, for want of memory or because the dictionary is damaged.
+    #[error("cannot compress texts; rebuild the collection with `collection sync --rebuild`")]
+    Compression(#[source] std::io::Error),
     /// A database could not be opened, read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -107,6 +110,7 @@ impl CollectionError {
             | Self::InvalidSettings { .. }
             | Self::UnreadablePlan { .. }
             | Self::Rows { .. }
+            | Self::Compression(_)
             | Self::Busy(_) => self.to_string(),
         }
     }

@@ -13,20 +13,20 @@ use serde_json::Value;
 use vademecum_collections::{Collection, Document, NewSource, PutOutcome, SyncState};
 use vademecum_kit::{
     model::{Deadline, Timestamp},
-    source::SourceError,
-    store::{Durability, Writer},
+    store::Durability,
 };
 
 use super::{
     Catalogue, CollectionError, CollectionPlan, CollectionRecord, CollectionSpec, SyncReport,
-    TableDatabases,
+    TableDatabases, bulk_load,
     catalogue::check_name,
-    chunk_vectors::{self, ChunkEmbedder, ChunkVector},
+    chunk_vectors::{self, ChunkEmbedder},
     chunking::ChunkingMode,
     collection_files::{self, CollectionLock},
     document_source::{Batch, DocumentSource, KnownHashes, SyncPass},
     folder_scan::MissingFolder,
     folder_source::FolderSource,
+    prepared_batch::PreparedBatch,
     table_source::TableSource,
 };
 use vademecum_embed::Embeddings;
@@ -70,9 +70,6 @@ struct IngestJob<'a> {
     report: SyncReport,
     progress: ProgressCallback<'a>,
 }
-
-/// Documents, with the vectors of their chunks.
-type EmbeddedDocuments = (Vec<Document>, Vec<Vec<Option<ChunkVector>>>);
 
 /// The difference between a collection and its source.
 struct Changes {
@@ -119,7 +116,7 @@ impl Ingest<'_> {
         let name = before.map_or(&wanted.name, |record| &record.name);
         let (cut, warnings) = ChunkingMode::from_settings(wanted.plan.chunking.as_ref());
         let origin = self.open_document_source(name, &wanted.plan, cut)?;
-        collection_files::remove_unused(self.catalogue.folder(), name, before, Timestamp::now())?;
+        collection_files::remove_unused(self.catalogue.folder(), name, before)?;
         let record = match before {
             Some(record) => record.clone(),
             None => self.insert_collection(wanted, &*origin)?,
@@ -271,8 +268,11 @@ impl IngestJob<'_> {
         let Some(Changes { documents, removed: gone }) = self.find_changes()? else {
             return Ok(false);
         };
-        let made = self.vectors.embed_chunks(&documents);
         let collection = self.open_collection();
+        let dictionary = collection
+            .read(Deadline::after(READ_TIMEOUT), |reader| collection.text_dictionary(reader))?;
+        let mut compressor = bulk_load::create_compressor(&dictionary)?;
+        let batch = PreparedBatch::new(documents, &mut self.vectors);
         self.add_missing_vectors(&collection)?;
         let source = self.source_row();
         let (report, vectors) = (&mut self.report, &self.vectors);
@@ -282,9 +282,8 @@ impl IngestJob<'_> {
             for doc_id in &gone {
                 report.gone += usize::from(collection.remove_document(writer, doc_id)?);
             }
-            let puts = put_documents(&collection, writer, vectors, &(documents, made))?;
-            for put in &puts {
-                report.count_document(put);
+            for put in batch.put(&collection, writer, &mut compressor)? {
+                report.count_document(&put);
             }
             collection.put_sync_state(writer, source.source_id, &state)
         })?;
@@ -355,24 +354,10 @@ impl IngestJob<'_> {
         let file = collection_files::next_file_name(catalogue.folder(), &self.record)?;
         let collection = Collection::at(catalogue.folder().join(&file));
         let source = self.source_row();
-        collection.write(Durability::Bulk, |writer| collection.put_source(writer, &source))?;
-        let mut kept = HashSet::new();
-        while let Some(portion) = self.document_source.next_batch(None)? {
-            let documents = self.collect_batch(portion, &mut kept);
-            let made = self.vectors.embed_chunks(&documents);
-            let embedded = (documents, made);
-            collection.write(Durability::Bulk, |writer| {
-                put_documents(&collection, writer, &self.vectors, &embedded).map(drop)
-            })?;
-            for document in &embedded.0 {
-                let before = self.known_hashes.get(&document.doc_id);
-                self.report.count_document(&match before {
-                    None => PutOutcome::New(Vec::new()),
-                    Some(hash) if *hash == document.content_hash => PutOutcome::Unchanged,
-                    Some(_) => PutOutcome::Updated(Vec::new()),
-                });
-            }
-        }
+        collection.begin_bulk_load()?;
+        collection.write(Durability::Deferred, |writer| collection.put_source(writer, &source))?;
+        let kept = self.load_documents(&collection)?;
+        collection.finish_bulk_load()?;
         self.report.gone = self.known_hashes.keys().filter(|id| !kept.contains(*id)).count();
         let state = sync_state(&*self.document_source, &self.vectors);
         collection.write(Durability::Full, |writer| {
@@ -383,7 +368,34 @@ impl IngestJob<'_> {
         collection.store().checkpoint()?;
         collection.store().close();
         let (plan, owner) = (self.spec.plan.to_json(), self.owner_name());
-        catalogue.update_record(&CollectionRecord { owner, file, plan, ..self.record.clone() })
+        let record = CollectionRecord { owner, file, plan, ..self.record.clone() };
+        catalogue.update_record(&record)?;
+        catalogue.close_replaced();
+        collection_files::remove_unused(catalogue.folder(), &record.name, Some(&record))
+    }
+
+    /// Writes all documents of the source to a new file. Returns their identifiers.
+    fn load_documents(
+        &mut self,
+        collection: &Collection,
+    ) -> Result<HashSet<String>, CollectionError> {
+        let mut kept = HashSet::new();
+        let mut vectors = std::mem::take(&mut self.vectors);
+        let loaded = bulk_load::load_documents(collection, &mut vectors, &mut || {
+            let Some(portion) = self.document_source.next_batch(None)? else { return Ok(None) };
+            let documents = self.collect_batch(portion, &mut kept);
+            for document in &documents {
+                let before = self.known_hashes.get(&document.doc_id);
+                self.report.count_document(&match before {
+                    None => PutOutcome::New(Vec::new()),
+                    Some(hash) if *hash == document.content_hash => PutOutcome::Unchanged,
+                    Some(_) => PutOutcome::Updated(Vec::new()),
+                });
+            }
+            Ok(Some(documents))
+        });
+        self.vectors = vectors;
+        loaded.map(|()| kept)
     }
 
     /// Adds vectors that are missing from previous runs, as far as the provider works.
@@ -398,7 +410,9 @@ impl IngestJob<'_> {
             let (keys, texts): (Vec<i64>, Vec<String>) = missing.into_iter().unzip();
             let made = self.vectors.embed_texts(&texts);
             collection.write(Durability::Bulk, |writer| {
-                self.vectors.record_model(collection, writer, &made)?;
+                if let Some(model) = self.vectors.model_of(&made) {
+                    collection.put_model(writer, &model)?;
+                }
                 chunk_vectors::put_vectors(collection, writer, &keys, &made)
             })?;
         }
@@ -445,23 +459,4 @@ fn sync_state(origin: &dyn DocumentSource, vectors: &ChunkEmbedder<'_>) -> SyncS
         if complete { vectors.problem().map(str::to_owned) } else { Some(missing.join("; ")) };
     let cursor_json = origin.cursor().map(|cursor| cursor.to_string());
     SyncState { cursor_json, last_ok_at: complete.then(Timestamp::now), last_error: problem }
-}
-
-/// Writes documents with the vectors of their chunks. Returns the outcome for each document.
-fn put_documents(
-    collection: &Collection,
-    writer: &Writer<'_>,
-    vectors: &ChunkEmbedder<'_>,
-    (documents, made): &EmbeddedDocuments,
-) -> Result<Vec<PutOutcome>, SourceError> {
-    vectors.record_model(collection, writer, made.iter().flatten())?;
-    let mut puts = Vec::with_capacity(documents.len());
-    for (document, made) in documents.iter().zip(made) {
-        let put = collection.put_document(writer, document)?;
-        if let PutOutcome::New(keys) | PutOutcome::Updated(keys) = &put {
-            chunk_vectors::put_vectors(collection, writer, keys, made)?;
-        }
-        puts.push(put);
-    }
-    Ok(puts)
 }

@@ -5,6 +5,7 @@
 //! searches several collections; [`CollectionSource`] exposes one as a source like those of a
 //! library.
 
+mod bulk_load;
 mod catalogue;
 mod chunk_vectors;
 mod chunking;
@@ -13,8 +14,10 @@ mod document_source;
 mod error;
 mod folder_scan;
 mod folder_source;
+mod generation_lease;
 mod ingest;
 mod plan;
+mod prepared_batch;
 mod report;
 pub mod retrieve;
 mod row_mapping;

@@ -215,13 +215,15 @@ impl SyncJobs {
         let record = self.catalogue.find_record(name)?;
         let record = record.ok_or_else(|| CollectionError::Unknown(name.to_owned()))?;
         self.catalogue.remove_record(record.source_id)?;
-        collection_files::remove_unused(folder, name, None, Timestamp::now())
+        self.catalogue.close_replaced();
+        collection_files::remove_unused(folder, name, None)
     }
 
     /// Removes database files that aborted builds have left. Failures are logged.
     pub fn remove_unused_files(&self) {
-        let swept = self.catalogue.list_records().and_then(|records| {
-            collection_files::remove_all_unused(self.catalogue.folder(), &records, Timestamp::now())
+        let catalogue = &self.catalogue;
+        let swept = collection_files::remove_all_unused(catalogue.folder(), |name| {
+            catalogue.find_record(name)
         });
         if let Err(error) = swept {
             tracing::warn!(%error, "cannot remove old files of collections");

@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use vademecum_kit::{
     search::FtsQuery,
 };
 
-use super::support::Library;
+use super::support::{Library, McpClient};
 
 const HTML: &str = "<!doctype html><html><head><title>Rye in the oven</title></head><body><nav>Home</nav>\
     <article><h1>Rye in the oven</h1><p>Bake it dark, for an hour and a half, and leave it alone for a \
@@ -235,10 +235,10 @@ fn collection_keeps_owner_and_access_tags() {
     assert_eq!((with(&["team:a"]), with(&["team:b"])), (0, 2));
     let done = library.run(&["collection", "remove", "KB"]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(
-        catalogue.find_visible(&user_principal("ada"), "kb").is_err()
-            && database_numbers(&library).is_empty()
-    );
+    assert!(catalogue.find_visible(&user_principal("ada"), "kb").is_err());
+    assert_eq!((with(&["team:b"]), database_numbers(&library).len()), (2, 1), "it is still read");
+    drop(opened);
+    assert!(database_numbers(&library).is_empty());
     assert!(library.file_path("docs/a.md").exists());
 }
 
@@ -431,4 +431,69 @@ fn readers_see_complete_old_or_new_collection() {
         "a reader saw an older version again: {seen:?}"
     );
     assert!(seen.iter().any(|seen| seen.len() > 1), "{seen:?}");
+}
+
+/// Returns the names of the files of the collection `kb` in the folder of collections, except the
+/// lock.
+fn collection_files(library: &Library) -> Vec<String> {
+    let entries = fs::read_dir(library.data_folder().join("collections")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| !name.ends_with(".lock")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn replaced_file_is_removed_after_last_reader() {
+    let library = Library::new();
+    write_documents(&library, 3);
+    build_collection(&library, &["--version", "0", "--project", "P"]);
+    let catalogue = Catalogue::new(&library.data_folder());
+    let reader = catalogue.find_visible(&user_principal("local"), "kb").unwrap();
+    let other = reader.clone();
+    let first = reader.record.file.clone();
+    build_collection(&library, &["--version", "1", "--rebuild"]);
+    build_collection(&library, &["--version", "2", "--rebuild"]);
+    assert!(collection_files(&library).contains(&first), "{:?}", collection_files(&library));
+    let read = |opened: &VisibleCollection| readable_passages(opened, &full_scope()).len();
+    assert!(read(&reader) >= 3);
+    let current = catalogue.find_visible(&user_principal("local"), "kb").unwrap();
+    assert_eq!(database_numbers(&library).len(), 2, "the second had no reader");
+    drop(reader);
+    assert!(read(&other) >= 3, "it is read until the last reader leaves");
+    drop(other);
+    assert_eq!(database_numbers(&library).len(), 1);
+    assert!(read(&current) >= 3);
+    drop((current, catalogue));
+    let files = collection_files(&library);
+    let kept = ["kb.3.db", "kb.3.db-shm", "kb.3.db-wal", "kb.3.use"];
+    assert!(files.iter().all(|file| kept.contains(&file.as_str())), "{files:?}");
+}
+
+#[test]
+fn idle_server_keeps_no_replaced_file() {
+    let library = Library::new();
+    write_documents(&library, 2);
+    build_collection(&library, &[]);
+    let server = library.serve();
+    let client = server.client();
+    let ask = || client.call_tool("rag.search_fts", &json!({ "query": "dough" }));
+    assert_eq!(ask()["results"].as_array().unwrap().len(), 4);
+    build_collection(&library, &["--rebuild"]);
+    assert_eq!(database_numbers(&library).len(), 2, "the server has the first one open");
+    ask();
+    assert_eq!(database_numbers(&library).len(), 1);
+    // A server that is killed cannot clean up; the next start does.
+    build_collection(&library, &["--rebuild"]);
+    assert_eq!(database_numbers(&library).len(), 2);
+    drop(server.kill_and_read_log());
+    let live = database_numbers(&library).pop().unwrap();
+    let server = library.serve();
+    let begun = Instant::now();
+    while database_numbers(&library) != [live] {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", database_numbers(&library));
+        thread::sleep(Duration::from_millis(20));
+    }
+    let found = server.client().call_tool("rag.search_fts", &json!({ "query": "dough" }));
+    assert_eq!(found["results"].as_array().unwrap().len(), 4);
 }

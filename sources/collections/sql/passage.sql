@@ -3,6 +3,7 @@
 SELECT
     rag_chunks.id, rag_chunks.chunk_index, rag_chunks.section, rag_chunks.start_char,
     rag_chunks.end_char, rag_chunks.metadata_json AS chunk_metadata, rag_chunks.body,
+    CASE WHEN rag_chunks.body = '' THEN counting.body ELSE '' END AS document_body,
     counting.doc_id, counting.source_id, counting.source_name, counting.pk_json, counting.title,
     counting.metadata_json AS document_metadata, counting.file_name, counting.file_type,
     counting.url, counting.project_name, counting.project_version, counting.created_at,

@@ -1,10 +1,13 @@
 //! One collection: its database file and the cached codes of its vectors.
 
 use std::{
+    any::Any,
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use rusqlite::named_params;
 use vademecum_kit::{
     model::Deadline,
     source::SourceError,
@@ -13,12 +16,19 @@ use vademecum_kit::{
 
 use crate::nearest::CodeCache;
 
+/// Options of FTS5: its defaults, and the memory for new words during a bulk load.
+const HASH_BYTES: i64 = 1 << 20;
+const AUTOMERGE: i64 = 4;
+const BULK_HASH_BYTES: i64 = 64 << 20;
+
 /// A collection. Creating the value does no I/O: the file is opened on the first read or write.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Collection {
     store: Arc<Store>,
     pub(crate) code_cache: Arc<CodeCache>,
     pub(crate) indexes: CollectionIndexes,
+    /// A value that is dropped after the last copy of the collection.
+    lease: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// The indexes that a collection maintains.
@@ -43,7 +53,13 @@ impl Collection {
     }
 
     fn new(store: Store, kind: CollectionIndexes) -> Self {
-        Self { store: Arc::new(store), code_cache: Arc::default(), indexes: kind }
+        Self { store: Arc::new(store), code_cache: Arc::default(), indexes: kind, lease: None }
+    }
+
+    /// Keeps `lease` until the last copy of the collection is dropped and its file is closed.
+    #[must_use]
+    pub fn with_lease(self, lease: impl Any + Send + Sync) -> Self {
+        Self { lease: Some(Arc::new(lease)), ..self }
     }
 
     /// Returns the database file.
@@ -60,6 +76,30 @@ impl Collection {
         self.store.read(deadline, work)
     }
 
+    /// Prepares a new file for many documents, which are then written with
+    /// [`Durability::Deferred`]. See [`Store::begin_bulk_load`].
+    pub fn begin_bulk_load(&self) -> Result<(), SourceError> {
+        self.store.begin_bulk_load()?;
+        self.configure_full_text(&[("hashsize", BULK_HASH_BYTES), ("automerge", 0)])
+    }
+
+    /// Completes a bulk load: the file is on disk.
+    pub fn finish_bulk_load(&self) -> Result<(), SourceError> {
+        let defaults = [("hashsize", HASH_BYTES), ("automerge", AUTOMERGE)];
+        self.configure_full_text(&defaults)?;
+        Ok(self.store.finish_bulk_load()?)
+    }
+
+    fn configure_full_text(&self, options: &[(&str, i64)]) -> Result<(), SourceError> {
+        self.write(Durability::Deferred, |writer| {
+            for (name, value) in options {
+                let parameters = named_params! { ":name": name, ":value": value };
+                writer.execute(sql!("configure_fts"), parameters)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Runs `work` in one transaction, which is rolled back if `work` fails.
     pub fn write<T>(
         &self,
@@ -67,5 +107,16 @@ impl Collection {
         work: impl FnOnce(&Writer<'_>) -> Result<T, SourceError>,
     ) -> Result<T, SourceError> {
         self.store.write(durability, work)
+    }
+}
+
+impl fmt::Debug for Collection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Collection")
+            .field("store", &self.store)
+            .field("indexes", &self.indexes)
+            .field("is_leased", &self.lease.is_some())
+            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! The input of ingestion: documents with their chunks, and the outcome of storing them.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use vademecum_kit::model::Timestamp;
 
 /// A document to store, already split into chunks.
@@ -86,6 +86,11 @@ pub(crate) struct FilterValues {
 }
 
 impl Document {
+    /// Returns the metadata as JSON.
+    pub fn metadata_json(&self) -> String {
+        json!(self.metadata).to_string()
+    }
+
     pub(crate) fn filter_values(&self) -> FilterValues {
         let value = |names: &[&str]| {
             let known = |name: &str| names.iter().any(|it| it.eq_ignore_ascii_case(name));
@@ -144,8 +149,6 @@ fn parse_tags(value: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

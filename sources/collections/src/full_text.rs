@@ -14,9 +14,9 @@ use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
 pub const FULL_TEXT_TABLE: FtsTable = fts_table!(
     "rag_fts_chunks",
     &[
-        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
-        FtsColumn { name: "section", field: Field::Title, weight: 1.0 },
         FtsColumn { name: "body", field: Field::Text, weight: 1.0 },
+        FtsColumn { name: "section", field: Field::Title, weight: 1.0 },
+        FtsColumn { name: "title", field: Field::Title, weight: 2.0 },
     ]
 );
 

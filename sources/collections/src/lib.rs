@@ -15,6 +15,7 @@ mod nearest;
 mod passage;
 mod scope;
 mod source;
+mod stored_text;
 mod write;
 
 pub use chunk_id::{ChunkId, ChunkIdError, DocumentPointer, DocumentPointerError, document_uri};
@@ -25,3 +26,4 @@ pub use nearest::{NearestChunks, SimilarChunk};
 pub use passage::{Passage, StoredDocument};
 pub use scope::{Access, DocumentFilter, Scope};
 pub use source::{EmbeddingModel, NewSource, SourceCounts, SourceRow, SyncState};
+pub use stored_text::StoredTexts;

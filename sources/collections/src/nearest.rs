@@ -177,9 +177,10 @@ impl Collection {
     ) -> Result<Vec<(i64, String)>, SourceError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let parameters = named_params! { ":from": from, ":most": most };
+        let texts = self.text_reader(reader)?;
         Ok(reader.query_all(sql!("without_vector"), parameters, |row| {
             let lines: [Option<String>; 3] =
-                [row.get("title")?, row.get("section")?, row.get("body")?];
+                [row.get("title")?, row.get("section")?, Some(texts.chunk(row)?)];
             Ok((row.get("id")?, join_embedding_input(lines.each_ref().map(Option::as_deref))))
         })?)
     }

@@ -4,7 +4,10 @@ use rusqlite::{Row, ToSql, named_params, types::Null};
 use serde_json::{Map, Value};
 use vademecum_kit::{model::Timestamp, search::ChunkSpan, source::SourceError, store::Reader};
 
-use crate::{ChunkId, Collection, Scope, document::metadata_tags, scope::of_counting};
+use crate::{
+    ChunkId, Collection, Scope, document::metadata_tags, scope::of_counting,
+    stored_text::TextReader,
+};
 
 const PASSAGE_SQL: &str = of_counting!("../sql/passage.sql");
 
@@ -85,12 +88,16 @@ impl Collection {
         scope: &Scope,
     ) -> Result<Vec<Passage>, SourceError> {
         let bound = scope.to_parameters();
+        let texts = self.text_reader(reader)?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             let mut parameters: Vec<(&str, &dyn ToSql)> =
                 vec![(":key", key), (":doc_id", &Null), (":chunk_index", &Null)];
             parameters.extend(bound.parameters());
-            found.extend(reader.query_first(PASSAGE_SQL, &parameters, passage_from_row)?);
+            found.extend(
+                reader
+                    .query_first(PASSAGE_SQL, &parameters, |row| passage_from_row(row, &texts))?,
+            );
         }
         Ok(found)
     }
@@ -106,7 +113,9 @@ impl Collection {
         let mut parameters: Vec<(&str, &dyn ToSql)> =
             vec![(":key", &Null), (":doc_id", &id.doc_id), (":chunk_index", &id.index)];
         parameters.extend(bound.parameters());
-        Ok(reader.query_first(PASSAGE_SQL, &parameters, passage_from_row)?)
+        let texts = self.text_reader(reader)?;
+        let read = |row: &Row<'_>| passage_from_row(row, &texts);
+        Ok(reader.query_first(PASSAGE_SQL, &parameters, read)?)
     }
 
     /// Reads a document with its body; `None` if it does not exist or is out of scope.
@@ -119,8 +128,12 @@ impl Collection {
         let bound = scope.to_parameters();
         let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":doc_id", &doc_id)];
         parameters.extend(bound.parameters());
+        let texts = self.text_reader(reader)?;
         let read = |row: &Row<'_>| {
-            Ok(StoredDocument { body: row.get("body")?, ..document_from_row(row)? })
+            Ok(StoredDocument {
+                body: texts.column(row, "body")?,
+                ..document_from_row(row, &texts)?
+            })
         };
         Ok(reader.query_first(of_counting!("../sql/document.sql"), &parameters, read)?)
     }
@@ -157,27 +170,30 @@ impl Collection {
     }
 }
 
-fn passage_from_row(row: &Row<'_>) -> rusqlite::Result<Passage> {
+fn passage_from_row(row: &Row<'_>, texts: &TextReader) -> rusqlite::Result<Passage> {
+    let index: u32 = row.get("chunk_index")?;
+    let mut metadata = read_object(row, "chunk_metadata")?;
+    metadata.insert("chunk_index".to_owned(), index.into());
     Ok(Passage {
         key: row.get("id")?,
-        index: row.get("chunk_index")?,
+        index,
         section: row.get("section")?,
         start: read_usize(row, "start_char")?,
         end: read_usize(row, "end_char")?,
-        body: row.get("body")?,
-        metadata: read_object(row, "chunk_metadata")?,
-        document: document_from_row(row)?,
+        body: texts.chunk(row)?,
+        metadata,
+        document: document_from_row(row, texts)?,
     })
 }
 
-fn document_from_row(row: &Row<'_>) -> rusqlite::Result<StoredDocument> {
+fn document_from_row(row: &Row<'_>, texts: &TextReader) -> rusqlite::Result<StoredDocument> {
     Ok(StoredDocument {
         doc_id: row.get("doc_id")?,
         source_id: row.get("source_id")?,
         source_name: row.get("source_name")?,
         primary_key: read_object(row, "pk_json")?,
         title: row.get("title")?,
-        metadata: read_object(row, "document_metadata")?,
+        metadata: parse_object(&texts.column(row, "document_metadata")?),
         file_name: row.get("file_name")?,
         file_type: row.get("file_type")?,
         url: row.get("url")?,
@@ -196,6 +212,9 @@ fn read_usize(row: &Row<'_>, column: &str) -> rusqlite::Result<usize> {
 
 /// Reads a column with a JSON object. Invalid JSON yields an empty object.
 fn read_object(row: &Row<'_>, column: &str) -> rusqlite::Result<Map<String, Value>> {
-    let text = row.get_ref(column)?.as_str()?;
-    Ok(serde_json::from_str(text).unwrap_or_default())
+    Ok(parse_object(row.get_ref(column)?.as_str()?))
+}
+
+fn parse_object(json: &str) -> Map<String, Value> {
+    serde_json::from_str(json).unwrap_or_default()
 }

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use rusqlite::named_params;
+use rusqlite::{
+    Row, named_params,
+    types::{Value, ValueRef},
+};
 use serde_json::json;
 use vademecum_kit::{
     model::Timestamp,
@@ -11,8 +14,8 @@ use vademecum_kit::{
 };
 
 use crate::{
-    Collection, Document, PutOutcome, collection::CollectionIndexes, full_text::FULL_TEXT_TABLE,
-    nearest::delete_vector,
+    Collection, Document, PutOutcome, StoredTexts, collection::CollectionIndexes,
+    full_text::FULL_TEXT_TABLE, nearest::delete_vector,
 };
 
 impl Collection {
@@ -25,7 +28,7 @@ impl Collection {
         let mut found = HashMap::new();
         let parameters = named_params! { ":source_id": source_id };
         reader.for_each_row(sql!("hashes"), parameters, |row| {
-            found.insert(row.get("doc_id")?, row.get("content_hash")?);
+            found.insert(row.get("doc_id")?, read_content_hash(row)?);
             Ok(())
         })?;
         Ok(found)
@@ -38,13 +41,20 @@ impl Collection {
         writer: &Writer<'_>,
         document: &Document,
     ) -> Result<PutOutcome, SourceError> {
+        self.put_document_with_texts(writer, document, &StoredTexts::plain(document))
+    }
+
+    /// Stores a document like [`put_document`](Self::put_document), with its texts in the form that
+    /// was made for it.
+    pub fn put_document_with_texts(
+        &self,
+        writer: &Writer<'_>,
+        document: &Document,
+        texts: &StoredTexts,
+    ) -> Result<PutOutcome, SourceError> {
         let name = named_params! { ":doc_id": document.doc_id };
         let known = writer.query_first(sql!("known"), name, |row| {
-            Ok((
-                row.get::<_, i64>("id")?,
-                row.get::<_, String>("content_hash")?,
-                row.get("deleted")?,
-            ))
+            Ok((row.get::<_, i64>("id")?, read_content_hash(row)?, row.get("deleted")?))
         })?;
         if let Some((_, hash, false)) = &known
             && *hash == document.content_hash
@@ -55,11 +65,9 @@ impl Collection {
         if let Some(id) = before {
             self.delete_document_parts(writer, id)?;
         }
-        let id = write_document_row(writer, before, document)?;
+        let id = write_document_row(writer, before, document, texts)?;
         let mut chunks = Vec::with_capacity(document.chunks.len());
         for (index, chunk) in document.chunks.iter().enumerate() {
-            let mut metadata = chunk.metadata.clone();
-            metadata.insert("chunk_index".to_owned(), index.into());
             let key = writer.insert_row(
                 sql!("insert_chunk"),
                 named_params! {
@@ -68,8 +76,8 @@ impl Collection {
                     ":section": chunk.section,
                     ":start_char": i64::try_from(chunk.start).unwrap_or(i64::MAX),
                     ":end_char": i64::try_from(chunk.end).unwrap_or(i64::MAX),
-                    ":metadata_json": json!(metadata).to_string(),
-                    ":body": chunk.body,
+                    ":metadata_json": json!(chunk.metadata).to_string(),
+                    ":body": texts.chunk(index, chunk),
                 },
             )?;
             if self.indexes == CollectionIndexes::TextAndVectors {
@@ -120,6 +128,7 @@ fn write_document_row(
     writer: &Writer<'_>,
     id: Option<i64>,
     document: &Document,
+    texts: &StoredTexts,
 ) -> Result<i64, SourceError> {
     let hot = document.filter_values();
     let project = document.project.as_ref();
@@ -131,7 +140,7 @@ fn write_document_row(
             ":source_id": document.source_id,
             ":pk_json": json!(document.primary_key).to_string(),
             ":title": document.title,
-            ":metadata_json": json!(document.metadata).to_string(),
+            ":metadata_json": texts.metadata(),
             ":file_name": document.file_name,
             ":file_type": document.file_type,
             ":url": document.url,
@@ -140,9 +149,9 @@ fn write_document_row(
             ":score": hot.score,
             ":post_type_id": hot.post_type_id,
             ":created_at": hot.created_at,
-            ":content_hash": document.content_hash,
+            ":content_hash": stored_content_hash(&document.content_hash),
             ":updated_at": Timestamp::now(),
-            ":body": document.body,
+            ":body": texts.body(document),
         },
         |row| row.get("id"),
     )?;
@@ -157,4 +166,44 @@ fn write_document_row(
         writer.execute(sql!("insert_access"), row)?;
     }
     Ok(id)
+}
+
+/// Returns the value to store as a content hash: the bytes of a hexadecimal one, else its text.
+fn stored_content_hash(hash: &str) -> Value {
+    let digit =
+        |digit: &u8| char::from(*digit).to_digit(16).filter(|_| !digit.is_ascii_uppercase());
+    let byte = |pair: &[u8; 2]| {
+        let [high, low] = pair.each_ref().map(digit);
+        u8::try_from(high? * 16 + low?).ok()
+    };
+    let (pairs, rest) = hash.as_bytes().as_chunks::<2>();
+    let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+    match bytes {
+        Some(bytes) if rest.is_empty() && !bytes.is_empty() => Value::Blob(bytes),
+        Some(_) | None => Value::Text(hash.to_owned()),
+    }
+}
+
+/// Reads a content hash as it was given.
+fn read_content_hash(row: &Row<'_>) -> rusqlite::Result<String> {
+    match row.get_ref("content_hash")? {
+        ValueRef::Blob(bytes) => {
+            let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+            Ok(digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect())
+        }
+        value => Ok(value.as_str()?.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_hash_is_stored_as_bytes() {
+        assert_eq!(stored_content_hash("00ff1a"), Value::Blob(vec![0, 255, 26]));
+        for text in ["", "1-1", "abc", "FF", "gg", "é"] {
+            assert_eq!(stored_content_hash(text), Value::Text(text.to_owned()));
+        }
+    }
 }

@@ -68,9 +68,10 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/prompts/0003_changed.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
-            Self::Index | Self::Collection => {
-                &[include_str!("../../../../schemas/sqlite/collection/0001_core.sql")]
-            }
+            Self::Index | Self::Collection => &[
+                include_str!("../../../../schemas/sqlite/collection/0001_core.sql"),
+                include_str!("../../../../schemas/sqlite/collection/0002_shared_texts.sql"),
+            ],
             Self::Embeddings => {
                 &[include_str!("../../../../schemas/sqlite/embeddings/0001_vectors.sql")]
             }

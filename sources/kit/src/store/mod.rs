@@ -2,6 +2,7 @@
 
 mod access;
 mod change_detector;
+mod compressed_text;
 mod copy;
 mod database;
 mod error;
@@ -26,6 +27,7 @@ mod writer;
 mod yielding;
 
 pub use change_detector::ChangeDetector;
+pub use compressed_text::{TextCompressor, TextDecompressor, char_slice, train_text_dictionary};
 pub use database::Database;
 pub use error::StoreError;
 pub use file::Store;

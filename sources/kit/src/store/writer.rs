@@ -21,6 +21,9 @@ pub enum Durability {
     /// Shortly after the commit. A power failure may lose the last commits but never corrupts the
     /// file. For imports, which can be repeated.
     Bulk,
+    /// At the end of a bulk load ([`Store::finish_bulk_load`](super::Store::finish_bulk_load)). A
+    /// crash before may corrupt the file. For new files that nothing refers to yet.
+    Deferred,
 }
 
 impl Durability {
@@ -28,6 +31,7 @@ impl Durability {
         match self {
             Self::Full => "full",
             Self::Bulk => "normal",
+            Self::Deferred => "off",
         }
     }
 }
