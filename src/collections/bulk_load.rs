@@ -19,8 +19,8 @@ use super::{CollectionError, chunk_vectors::ChunkEmbedder, prepared_batch::Prepa
 const MAX_WAITING_BATCHES: usize = 4;
 /// Approximate size of the texts in one transaction, in bytes. FTS5 writes a segment for each.
 const TRANSACTION_BYTES: usize = 32 << 20;
-/// Size of the texts that the dictionary is trained with, in bytes: a hundred times its own size.
-const SAMPLE_BYTES: usize = 6 << 20;
+/// Size of the texts that the dictionary is trained with, in bytes.
+const SAMPLE_BYTES: usize = 2 << 20;
 /// Maximum length of a text in the sample, in bytes.
 const MAX_SAMPLE_TEXT_BYTES: usize = 4 << 10;
 
@@ -47,12 +47,14 @@ pub(super) fn load_documents(
     thread::scope(|scope| {
         let writing = thread::Builder::new()
             .name("collection".to_owned())
-            .spawn_scoped(scope, move || write_batches(collection, receiver, compressor))
+            .spawn_scoped(scope, move || write_batches(collection, &receiver, compressor))
             .map_err(|source| CollectionError::Files {
                 path: collection.store().path().to_owned(),
                 source,
             })?;
-        let read = send_batches(first, next, embedder, sender);
+        let read = send_batches(first, next, embedder, &sender);
+        // The end of the batches.
+        drop(sender);
         // The cause of a failure to send is the failure of the writer.
         writing.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
         read
@@ -92,7 +94,7 @@ fn send_batches(
     first: Vec<Vec<Document>>,
     next: NextDocuments<'_>,
     embedder: &mut ChunkEmbedder<'_>,
-    sender: SyncSender<PreparedBatch>,
+    sender: &SyncSender<PreparedBatch>,
 ) -> Result<(), CollectionError> {
     let mut send = |documents| sender.send(PreparedBatch::new(documents, embedder)).is_ok();
     if !first.into_iter().all(&mut send) {
@@ -107,7 +109,7 @@ fn send_batches(
 /// Writes batches in large transactions.
 fn write_batches(
     collection: &Collection,
-    batches: Receiver<PreparedBatch>,
+    batches: &Receiver<PreparedBatch>,
     mut compressor: TextCompressor,
 ) -> Result<(), SourceError> {
     while let Ok(first) = batches.recv() {

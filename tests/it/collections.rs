@@ -438,7 +438,7 @@ fn readers_see_complete_old_or_new_collection() {
 fn collection_files(library: &Library) -> Vec<String> {
     let entries = fs::read_dir(library.data_folder().join("collections")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|name| !name.ends_with(".lock")).collect();
+    let mut names: Vec<String> = names.filter(|name| name != "kb.lock").collect();
     names.sort();
     names
 }

@@ -14,7 +14,7 @@ use rusqlite::{
 use zstd::bulk::{Compressor, Decompressor};
 
 /// Compression level: higher ones take much longer and save little.
-const LEVEL: i32 = 9;
+const LEVEL: i32 = 6;
 /// Size of a dictionary, in bytes.
 const DICTIONARY_BYTES: usize = 64 << 10;
 /// Minimum number of samples for a dictionary. Fewer texts need none.

@@ -191,7 +191,7 @@ impl Store {
     pub fn begin_bulk_load(&self) -> Result<(), StoreError> {
         self.set_journal("off", BULK_CACHE_KIB)?;
         let open = self.open()?;
-        // The page size changes when the file is written anew.
+        // The new page size takes effect when the file is rewritten.
         let resized = lock(&open.writer)
             .execute_batch(&format!("PRAGMA page_size = {BULK_PAGE_BYTES}; VACUUM"));
         resized.map_err(|error| StoreError::from_file(&self.path, error))
