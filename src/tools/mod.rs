@@ -4,6 +4,7 @@
 mod argument_coercion;
 mod arguments;
 mod completion;
+mod database_prompts;
 mod deep_research;
 mod documents;
 mod embedding;
@@ -45,8 +46,8 @@ pub use source_tools::{
     NotesSearch, PromptsGet, PromptsSearch,
 };
 pub use sql::{
-    CountRows, ExecuteExplain, GetSchemaInfo, ProfileList, ProfileShow, Query, QueryDatabase,
-    ReadResource, SimilaritySearch,
+    AdviseIndexes, CountRows, DatabaseActivity, DatabaseHealth, ExecuteExplain, GetSchemaInfo,
+    ProfileList, ProfileShow, Query, QueryDatabase, ReadResource, SimilaritySearch,
 };
 pub use tool::{ErrorFormat, RegisteredTool, Tool, ToolOutput, ToolResult};
 pub use tool_registry::ToolRegistry;

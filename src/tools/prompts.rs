@@ -7,6 +7,7 @@ use vademecum_kit::model::{RetrievalMode, RetrievalOptions, SourceName, StoredPr
 
 use super::{
     ToolRegistry,
+    database_prompts::{DESIGN_PROMPT, DIAGNOSE_PROMPT, EXPLORE_PROMPT, database_task},
     input::split_uri,
     safe_text,
     template::{fill_placeholders, placeholder_names},
@@ -31,6 +32,8 @@ struct BuiltInPrompt {
     title: &'static str,
     description: &'static str,
     arguments: &'static [BuiltInArgument],
+    /// True if the prompt is about a database, and therefore only for callers who may use one.
+    needs_database: bool,
 }
 
 /// An argument of a built-in prompt.
@@ -40,7 +43,7 @@ struct BuiltInArgument {
     required: bool,
 }
 
-const BUILT_IN_PROMPTS: [BuiltInPrompt; 2] = [
+const BUILT_IN_PROMPTS: [BuiltInPrompt; 5] = [
     BuiltInPrompt {
         name: RESEARCH_PROMPT,
         title: "Research a topic",
@@ -58,6 +61,7 @@ const BUILT_IN_PROMPTS: [BuiltInPrompt; 2] = [
                 required: false,
             },
         ],
+        needs_database: false,
     },
     BuiltInPrompt {
         name: SUMMARIZE_PROMPT,
@@ -68,8 +72,58 @@ const BUILT_IN_PROMPTS: [BuiltInPrompt; 2] = [
             description: "The id of the conversation, or its URI.",
             required: true,
         }],
+        needs_database: false,
+    },
+    BuiltInPrompt {
+        name: EXPLORE_PROMPT,
+        title: "Explore a database",
+        description: "Finds out what a database contains and how its tables belong together.",
+        arguments: &[
+            PROFILE_ARGUMENT,
+            BuiltInArgument {
+                name: "question",
+                description: "Question to answer.",
+                required: false,
+            },
+        ],
+        needs_database: true,
+    },
+    BuiltInPrompt {
+        name: DIAGNOSE_PROMPT,
+        title: "Diagnose a database",
+        description: "Finds out why a database is slow or at risk, and what to do about it.",
+        arguments: &[
+            PROFILE_ARGUMENT,
+            BuiltInArgument {
+                name: "symptom",
+                description: "Problem that was noticed, or a slow statement.",
+                required: false,
+            },
+        ],
+        needs_database: true,
+    },
+    BuiltInPrompt {
+        name: DESIGN_PROMPT,
+        title: "Design a schema",
+        description: "Designs tables that fit into a database, as statements for a person to run.",
+        arguments: &[
+            BuiltInArgument {
+                name: "purpose",
+                description: "Data to keep, and the questions that it should answer.",
+                required: true,
+            },
+            PROFILE_ARGUMENT,
+        ],
+        needs_database: true,
     },
 ];
+
+/// The database of a prompt.
+const PROFILE_ARGUMENT: BuiltInArgument = BuiltInArgument {
+    name: "profile",
+    description: "The database; not needed if there is only one.",
+    required: false,
+};
 
 /// Returns all prompts: built-in ones first, then stored ones by name.
 pub(crate) async fn list_prompts(
@@ -78,7 +132,8 @@ pub(crate) async fn list_prompts(
 ) -> Result<Vec<Prompt>, Failure> {
     let stored = stored_prompts(toolbox, call).await?;
     let is_taken = |own: &&BuiltInPrompt| stored.iter().any(|prompt| prompt.name == own.name);
-    let ours = BUILT_IN_PROMPTS.iter().filter(|own| !is_taken(own)).map(BuiltInPrompt::to_prompt);
+    let ours = built_in_prompts(toolbox, call);
+    let ours = ours.filter(|own| !is_taken(own)).map(BuiltInPrompt::to_prompt);
     Ok(ours.chain(stored.iter().map(stored_to_prompt)).collect())
 }
 
@@ -94,8 +149,9 @@ pub(crate) async fn prompt_messages(
         call.items.record([format_args!("prompt:{name}")]);
         return fill_prompt(prompt, arguments);
     }
-    let Some(own) = BUILT_IN_PROMPTS.iter().find(|own| own.name == name) else {
-        return Err(unknown_prompt(name, &stored));
+    let Some(own) = built_in_prompts(toolbox, call).find(|own| own.name == name) else {
+        let known = built_in_prompts(toolbox, call).map(|own| own.name);
+        return Err(unknown_prompt(name, known, &stored));
     };
     let takes: Vec<&str> = own.arguments.iter().map(|gap| gap.name).collect();
     let needs: Vec<&str> =
@@ -103,6 +159,12 @@ pub(crate) async fn prompt_messages(
     let given = ArgumentValues::validate(arguments, &takes, &needs)?;
     let blocks = match own.name {
         RESEARCH_PROMPT => vec![research_task(&given)?],
+        EXPLORE_PROMPT | DIAGNOSE_PROMPT | DESIGN_PROMPT => {
+            let (profile, about) = (given.value("profile"), database_subject(&given));
+            let profiles = toolbox.databases().profiles().visible_names(&call.principal);
+            let task = database_task(own.name, &profiles, profile, about);
+            vec![ContentBlock::text(task.map_err(Failure::invalid_params)?)]
+        }
         _ => conversation_blocks(toolbox, call, given.value("id")).await?,
     };
     let messages =
@@ -128,10 +190,29 @@ fn clean_stored_prompt(prompt: &mut StoredPrompt) {
     texts.into_iter().flatten().for_each(safe_text::clean_string);
 }
 
+/// Returns the built-in prompts that the caller can use.
+fn built_in_prompts(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+) -> impl Iterator<Item = &'static BuiltInPrompt> {
+    let mut profiles = toolbox.databases().profiles().visible_profiles(&call.principal);
+    let has_database = profiles.next().is_some();
+    BUILT_IN_PROMPTS.iter().filter(move |own| has_database || !own.needs_database)
+}
+
+/// Returns the argument of a database prompt that says what it is about.
+fn database_subject<'a>(given: &ArgumentValues<'a>) -> &'a str {
+    let names = ["question", "symptom", "purpose"];
+    names.map(|name| given.value(name).trim()).into_iter().find(|it| !it.is_empty()).unwrap_or("")
+}
+
 /// Builds the error for an unknown prompt, with the closest known name.
-fn unknown_prompt(name: &str, stored: &[StoredPrompt]) -> Failure {
-    let known =
-        BUILT_IN_PROMPTS.iter().map(|own| own.name).chain(stored.iter().map(|it| it.name.as_str()));
+fn unknown_prompt<'a>(
+    name: &str,
+    built_in: impl Iterator<Item = &'a str>,
+    stored: &'a [StoredPrompt],
+) -> Failure {
+    let known = built_in.chain(stored.iter().map(|it| it.name.as_str()));
     let hint = did_you_mean(closest_name(name, known));
     Failure::invalid_params(format!("unknown prompt `{name}`{hint}; see prompts/list"))
 }

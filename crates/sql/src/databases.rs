@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use dashmap::DashMap;
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::{
     Engine, ErrorCode, Parameter, Profile, Profiles, QueryCaps, Rows, SqlError,
-    driver::{Database, PoolLoad, WriteResult},
-    guard,
+    driver::{Database, HypotheticalIndexes, PoolLoad, WriteResult},
+    guard::{self, ReadOnlyQuery},
 };
 use vademecum_core::{auth::Principal, telemetry::Gauge};
 
@@ -137,6 +138,20 @@ impl ProfileConnection {
     pub async fn run_write(&self, text: &str, caps: QueryCaps) -> Result<WriteResult, SqlError> {
         let statement = guard::check_write(self.engine(), text)?;
         log_failure(&self.profile, Box::pin(self.database.run_write(&statement, caps)).await)
+    }
+
+    /// Returns the plan of a query that is not run, then one with each set of hypothetical indexes.
+    /// `PostgreSQL` only.
+    pub(crate) async fn plan_statement(
+        &self,
+        query: &ReadOnlyQuery,
+        indexes: &HypotheticalIndexes,
+    ) -> Result<Vec<Option<Value>>, SqlError> {
+        let caps = self.profile.query_caps();
+        log_failure(
+            &self.profile,
+            Box::pin(self.database.plan_statement(query, indexes, caps)).await,
+        )
     }
 
     /// Returns the version reported by the engine.

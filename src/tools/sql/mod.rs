@@ -1,7 +1,10 @@
 //! Tools for external databases, accessed through profiles: `query` and the other xsql tools, and
 //! the pgEdge tools.
 
+mod advise_indexes;
 mod count_rows;
+mod database_activity;
+mod database_health;
 mod envelope;
 mod execute_explain;
 mod get_schema_info;
@@ -14,7 +17,10 @@ mod similarity;
 mod sql_call;
 pub(super) mod system_info;
 
+pub use advise_indexes::AdviseIndexes;
 pub use count_rows::CountRows;
+pub use database_activity::DatabaseActivity;
+pub use database_health::DatabaseHealth;
 pub use execute_explain::ExecuteExplain;
 pub use get_schema_info::GetSchemaInfo;
 pub use profiles::{ProfileList, ProfileShow};

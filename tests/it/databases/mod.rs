@@ -1,8 +1,13 @@
 //! End-to-end tests of the database tools, as an agent calls them: the same tables on three
 //! engines, each the database of a profile.
 
+mod activity;
+mod advice;
 mod count_rows;
 mod explain;
+mod health;
+mod held_session;
+mod prompts;
 mod query;
 mod resources;
 mod schema;

@@ -2,6 +2,8 @@
 
 use std::{fmt, time::Duration};
 
+use serde_json::Value;
+
 use crate::{
     ConnectionTarget, Engine, ErrorCode, Parameter, QueryCaps, Rows, SqlError,
     driver::{MySql, Postgres, rights::DatabaseRights, sqlite::Sqlite},
@@ -26,6 +28,15 @@ pub struct PoolLoad {
     pub idle: usize,
     /// Callers waiting for a connection.
     pub waiting: usize,
+}
+
+/// Indexes of the extension hypopg that a plan is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HypotheticalIndexes {
+    /// Schema of the extension.
+    pub extension_schema: String,
+    /// Definitions, in sets of which each gives a plan.
+    pub sets: Vec<Vec<String>>,
 }
 
 /// Database and its connection pool. Cheap to create: no connection is made before the first
@@ -95,6 +106,24 @@ impl Database {
             Driver::Postgres(database) => database.run_write(statement, caps).await,
             Driver::MySql(database) => database.run_write(statement, caps).await,
             Driver::Sqlite(database) => database.run_write(statement, caps).await,
+        }
+    }
+
+    /// Returns the plan of a query that is not run, then one with each set of indexes; `None` for a
+    /// set that cannot be created. `PostgreSQL` only.
+    pub async fn plan_statement(
+        &self,
+        query: &ReadOnlyQuery,
+        indexes: &HypotheticalIndexes,
+        caps: QueryCaps,
+    ) -> Result<Vec<Option<Value>>, SqlError> {
+        self.check_engine(query.engine())?;
+        match &self.driver {
+            Driver::Postgres(database) => database.plan_statement(query, indexes, caps).await,
+            Driver::MySql(_) | Driver::Sqlite(_) => {
+                let message = format!("{} has no hypothetical indexes", self.engine());
+                Err(SqlError::new(ErrorCode::XsqlDbDriverUnsupported, message))
+            }
         }
     }
 

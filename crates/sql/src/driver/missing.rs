@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::{
     ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError,
-    driver::{PoolLoad, WriteResult, rights::DatabaseRights},
+    driver::{HypotheticalIndexes, PoolLoad, WriteResult, rights::DatabaseRights},
     guard::{ReadOnlyQuery, WriteStatement},
 };
 
@@ -37,6 +39,15 @@ impl MissingDriver {
         _: &WriteStatement,
         _: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
+        match *self {}
+    }
+
+    pub(super) async fn plan_statement(
+        &self,
+        _: &ReadOnlyQuery,
+        _: &HypotheticalIndexes,
+        _: QueryCaps,
+    ) -> Result<Vec<Option<Value>>, SqlError> {
         match *self {}
     }
 

@@ -24,6 +24,8 @@ mod postgres;
 #[cfg(feature = "postgres")]
 mod postgres_guard;
 #[cfg(feature = "postgres")]
+mod postgres_plans;
+#[cfg(feature = "postgres")]
 mod postgres_rows;
 mod rights;
 mod row_collector;
@@ -35,7 +37,7 @@ mod tls;
 #[cfg(all(feature = "mysql", feature = "postgres"))]
 mod guard_bypass_tests;
 
-pub use database::{Database, PoolLoad, WriteResult};
+pub use database::{Database, HypotheticalIndexes, PoolLoad, WriteResult};
 pub use rights::DatabaseRights;
 
 #[cfg(not(feature = "mysql"))]

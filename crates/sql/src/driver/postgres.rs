@@ -9,6 +9,7 @@ use std::{
 
 use deadpool::managed::{Manager, Metrics, RecycleResult};
 use secrecy::ExposeSecret;
+use serde_json::Value;
 use tokio::{runtime::Handle, task::AbortHandle, time};
 use tokio_postgres::{
     Client, Config, Error, Row,
@@ -20,13 +21,13 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{
     ErrorCode, Parameter, QueryCaps, Rows, ServerTarget, SqlError, TlsMode,
     driver::{
-        DatabaseRights, PoolLoad, WriteResult, error,
+        DatabaseRights, HypotheticalIndexes, PoolLoad, WriteResult, error,
         pool::{
             CANCEL_GRACE, ConnectionPool, PooledConnection, TransactionOptions, await_reply,
             check_clean,
         },
         postgres_guard::StatementCheck,
-        postgres_rows, tls,
+        postgres_plans, postgres_rows, tls,
     },
     guard::{ReadOnlyQuery, WriteStatement},
 };
@@ -102,6 +103,28 @@ impl Postgres {
             ConnectionPool::close(session);
         }
         written
+    }
+
+    /// Plans a query without running it. The session is closed, because prepared statements and
+    /// hypothetical indexes outlive a reset.
+    pub(super) async fn plan_statement(
+        &self,
+        query: &ReadOnlyQuery,
+        indexes: &HypotheticalIndexes,
+        caps: QueryCaps,
+    ) -> Result<Vec<Option<Value>>, SqlError> {
+        let session =
+            self.pool.begin_transaction(TransactionOptions::read_only(caps.timeout)).await?;
+        let (client, check) = (&session.client, &session.check);
+        let plans = await_reply(caps.timeout, async {
+            let plans = postgres_plans::plan_statement(client, check, query, indexes, caps).await;
+            // The connection is closed in any case.
+            drop(client.batch_execute("ROLLBACK").await);
+            plans
+        });
+        let plans = plans.await?;
+        ConnectionPool::close(session);
+        plans
     }
 
     pub(super) async fn server_version(&self, timeout: Duration) -> Result<String, SqlError> {
@@ -249,7 +272,12 @@ impl PooledConnection for PostgresSession {
     }
 
     fn abandon(&mut self) {
-        if self.is_closing || self.client.is_closed() {
+        if self.is_closing {
+            // Without this, the connection would stay open until the pool tries to reuse it.
+            self.task.abort();
+            return;
+        }
+        if self.client.is_closed() {
             return;
         }
         let (token, tls, task) = (self.client.cancel_token(), self.tls.clone(), self.task.clone());

@@ -15,6 +15,7 @@ mod condition;
 mod function_policy;
 mod functions;
 mod lexer;
+mod mask;
 mod postgres_functions;
 mod pragma;
 mod read;
@@ -28,6 +29,7 @@ mod write;
 
 pub use condition::check_condition;
 pub use functions::QualifiedName;
+pub use mask::mask_literals;
 pub use postgres_functions::{FunctionVerdict, PostgresFunction, is_allowed};
 pub use read::check_query;
 pub use statement::{Condition, ReadOnlyQuery, StatementKind, WriteStatement};
