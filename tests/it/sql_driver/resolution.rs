@@ -286,7 +286,9 @@ const MARIADB_SETUP: &[&str] = &[
 #[tokio::test]
 async fn mariadb_hidden_calls_are_rejected_with_name() {
     let fresh = TestDatabase::mariadb();
-    MARIADB_SETUP.iter().for_each(|statement| fresh.execute(statement));
+    for statement in MARIADB_SETUP {
+        fresh.execute(statement);
+    }
     let database = open_database(fresh.target(), 1);
     let qualified = format!("SELECT * FROM `{}`.`third_view`", fresh.name());
     for (statement, culprit) in [
