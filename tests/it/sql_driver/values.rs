@@ -56,6 +56,31 @@ async fn postgres_types_are_read_losslessly() {
         ("ARRAY[1, NULL, 3]", "int4[]", json!([1, null, 3])),
         ("ARRAY[9007199254740993]", "int8[]", json!(["9007199254740993"])),
         (
+            "'{1.50,NULL,NaN,12345678901234567890.10}'::numeric[]",
+            "numeric[]",
+            json!(["1.50", null, "NaN", "12345678901234567890.10"]),
+        ),
+        ("'{{1.50},{2}}'::numeric[]", "numeric[]", json!([["1.50"], [2]])),
+        ("ARRAY[9.90::price]", "price[]", json!(["9.90"])),
+        ("'{NaN,-Infinity,0.1}'::float8[]", "float8[]", json!(["NaN", "-Infinity", 0.1])),
+        ("ARRAY['\\x6869'::bytea]", "bytea[]", json!(["aGk="])),
+        (
+            "ARRAY[row(1, 0.1234567890123456789)::place]",
+            "place[]",
+            json!([{"x": 1, "y": "0.1234567890123456789"}]),
+        ),
+        ("numrange(1.50, 2.5)", "numrange", json!("[1.50,2.5)")),
+        (
+            "'{\"a\": [0.1234567890123456789, 1e400]}'::json",
+            "json",
+            json!({"a": ["0.1234567890123456789", "1e400"]}),
+        ),
+        (
+            "repeat('[', 200)::text || repeat(']', 200)",
+            "text",
+            json!(format!("{}{}", "[".repeat(200), "]".repeat(200))),
+        ),
+        (
             "'{\"a\": [1.5, 9007199254740993]}'::jsonb",
             "jsonb",
             json!({"a": [1.5, "9007199254740993"]}),

@@ -17,6 +17,9 @@ const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 /// Number of significant decimal digits that a double always preserves.
 const EXACT_DIGITS: usize = 15;
 
+/// Maximum depth of parsed JSON. Deeper values could exhaust the stack, and clients reject them.
+const MAX_DEPTH: usize = 100;
+
 /// Members of a JSON object, in order, with unparsed values. `N` is the type of the names;
 /// duplicate names are kept.
 pub(super) struct ObjectMembers<'a, N>(pub(super) Vec<(N, &'a RawValue)>);
@@ -45,19 +48,24 @@ impl<'de, N: Deserialize<'de>> Deserialize<'de> for ObjectMembers<'de, N> {
     }
 }
 
-/// Parses JSON without losing digits.
+/// Parses JSON without losing digits. Values below [`MAX_DEPTH`] levels become strings of JSON.
 pub(super) fn parse_json(json: &str) -> Result<Value, serde_json::Error> {
+    parse_nested(json, MAX_DEPTH)
+}
+
+fn parse_nested(json: &str, depth: usize) -> Result<Value, serde_json::Error> {
     match json.trim_start().as_bytes().first() {
         Some(b'-' | b'0'..=b'9') => Ok(number_value(json.trim())),
+        Some(b'[' | b'{') if depth == 0 => Ok(Value::from(json)),
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(json)?;
-            items.into_iter().map(|item| parse_json(item.get())).collect()
+            items.into_iter().map(|item| parse_nested(item.get(), depth - 1)).collect()
         }
         Some(b'{') => {
             let ObjectMembers::<String>(members) = serde_json::from_str(json)?;
             let members: Result<Map<String, Value>, _> = members
                 .into_iter()
-                .map(|(name, member)| Ok((name, parse_json(member.get())?)))
+                .map(|(name, member)| Ok((name, parse_nested(member.get(), depth - 1)?)))
                 .collect();
             members.map(Value::Object)
         }
@@ -110,7 +118,7 @@ pub(super) fn double_value(number: f64) -> Value {
 fn is_exact(written: &str, near: f64) -> bool {
     let digits = significant_digits(written);
     near.is_finite()
-        && (digits.len() <= EXACT_DIGITS && (near != 0.0 || digits.is_empty())
+        && (digits.len() <= EXACT_DIGITS && (near.is_normal() || digits.is_empty())
             || digits == significant_digits(&format!("{near:e}")))
 }
 
@@ -141,6 +149,8 @@ mod tests {
             ("0.1234567890123456789", json!("0.1234567890123456789")),
             ("0.0", json!(0.0)),
             ("1e-400", json!("1e-400")),
+            ("1e-320", json!(1e-320)),
+            ("4.9e-324", json!("4.9e-324")),
         ] {
             assert_eq!(number_value(written), read, "{written}");
         }
@@ -159,6 +169,18 @@ mod tests {
             parse_json(r#"{"a\"b": [1, 9007199254740993, {"c": null}], "t": "x\ny", "u": "z"}"#);
         let expected = json!({"a\"b": [1, "9007199254740993", {"c": null}], "t": "x\ny", "u": "z"});
         assert_eq!(read.unwrap(), expected);
+    }
+
+    #[test]
+    fn deeply_nested_values_stay_text() {
+        let nested = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        let mut value = parse_json(&nested(200_000)).unwrap();
+        for _ in 0..MAX_DEPTH {
+            value = value[0].take();
+        }
+        assert_eq!(value, json!(nested(200_000 - MAX_DEPTH)));
+        let objects = format!("{}1{}", "{\"a\":".repeat(150), "}".repeat(150));
+        assert!(parse_json(&objects).unwrap().to_string().contains("\"{\\\"a\\\":"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{error::Error, pin::pin};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures_util::TryStreamExt;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use tokio_postgres::{
     Client, Row, RowStream, Statement,
     types::{
@@ -249,7 +249,12 @@ fn decode_value(json: &str, of: &Type) -> Result<Value, serde_json::Error> {
     if json == "null" {
         return Ok(Value::Null);
     }
-    // For a domain, the server reports the base type.
+    match of.kind() {
+        // For a column, the server reports the base type; for the elements of an array it does not.
+        TypeKind::Domain(base) => return decode_value(json, base),
+        TypeKind::Array(item) => return decode_array(json, item),
+        _ => {}
+    }
     match *of {
         Type::NUMERIC => Ok(lossless_json::decimal_value(json.trim_matches('"'))),
         Type::BYTEA => {
@@ -258,6 +263,18 @@ fn decode_value(json: &str, of: &Type) -> Result<Value, serde_json::Error> {
         }
         _ => lossless_json::parse_json(json),
     }
+}
+
+/// Decodes an array of any number of dimensions; its elements are decoded like columns.
+fn decode_array(json: &str, item: &Type) -> Result<Value, serde_json::Error> {
+    if [Type::JSON, Type::JSONB].contains(item) {
+        return lossless_json::parse_json(json);
+    }
+    if !json.starts_with('[') {
+        return decode_value(json, item);
+    }
+    let items: Vec<&RawValue> = serde_json::from_str(json)?;
+    items.into_iter().map(|json| decode_array(json.get(), item)).collect()
 }
 
 /// Converts bytes in hex format (`\x00ff`) to base64.
@@ -364,6 +381,10 @@ mod tests {
             ("1.50", Type::JSONB, json!(1.5)),
             ("9007199254740993", Type::INT8, json!("9007199254740993")),
             ("null", Type::NUMERIC, json!(null)),
+            ("[1.50,null,\"NaN\"]", Type::NUMERIC_ARRAY, json!(["1.50", null, "NaN"])),
+            ("[[1.50],[2]]", Type::NUMERIC_ARRAY, json!([["1.50"], [2]])),
+            ("[[1.50],[2]]", Type::JSONB_ARRAY, json!([[1.5], [2]])),
+            ("[\"\\\\x6869\"]", Type::BYTEA_ARRAY, json!(["aGk="])),
             ("\"\\\\x6869\"", Type::BYTEA, json!("aGk=")),
         ] {
             assert_eq!(decode_value(written, &of).unwrap(), read, "{written} {of}");
