@@ -196,9 +196,9 @@ impl App {
         let databases = Arc::new(Databases::new(Arc::clone(&profiles)));
         let syncs = SyncJobs::new(Arc::clone(&collections))
             .with_embeddings(embeddings.clone())
-            .with_tables(TableDatabases::new(Arc::clone(&databases), principal.clone()))
+            .with_tables(TableDatabases::new(Arc::clone(&databases)))
             .with_reader_limits(reader_limits(&settings.import))
-            .configured(&settings.collections)?;
+            .configured(&settings.collections, &principal)?;
         let shared = Arc::clone(&collections);
         let toolbox = ToolRegistry::new(Arc::clone(&registry), shared, all_tools, timeout)
             .with_embeddings(embeddings)
@@ -271,6 +271,11 @@ impl App {
     /// Returns the service that syncs collections.
     pub fn syncs(&self) -> &SyncJobs {
         &self.syncs
+    }
+
+    /// Returns the owner of the server, whose settings these are.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
     }
 
     /// Returns the database profiles.

@@ -215,12 +215,12 @@ impl SyncCollections {
 
 /// Syncs a collection on a blocking thread, where waiting for a database is allowed.
 async fn sync_collection(app: &App, wanted: CollectionSpec, rebuild: bool) -> Result<SyncReport> {
-    let syncs = app.syncs().clone();
+    let (syncs, principal) = (app.syncs().clone(), app.principal().clone());
     let work = move || {
         let things = if wanted.plan.table.is_some() { "rows" } else { "files" };
         let bar: ProgressBar = progress_bar(0, things);
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-        let report = syncs.ingest().sync(&wanted, rebuild, &|done, of| {
+        let report = syncs.ingest(&principal).sync(&wanted, rebuild, &|done, of| {
             bar.set_length(count(of));
             bar.set_position(count(done));
         });

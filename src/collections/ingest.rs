@@ -29,6 +29,7 @@ use super::{
     prepared_batch::PreparedBatch,
     table_source::TableSource,
 };
+use vademecum_core::auth::Principal;
 use vademecum_embed::Embeddings;
 use vademecum_import::ReaderLimits;
 
@@ -48,6 +49,8 @@ pub type ProgressCallback<'a> = &'a (dyn Fn(usize, usize) + Sync);
 pub struct Ingest<'a> {
     /// Catalogue of the collections.
     pub catalogue: &'a Catalogue,
+    /// Principal with whose rights tables are read.
+    pub principal: &'a Principal,
     /// Embedding service; without one, chunks get no vectors.
     pub embeddings: Option<&'a Embeddings>,
     /// Databases for collections of tables.
@@ -159,7 +162,7 @@ impl Ingest<'_> {
             name: name.to_owned(),
             reason: "no databases are configured".to_owned(),
         })?;
-        Ok(Box::new(TableSource::new(name, plan, table, cut, tables)?))
+        Ok(Box::new(TableSource::new(name, plan, table, cut, (tables, self.principal))?))
     }
 
     /// Inserts an empty collection into the catalogue.

@@ -65,6 +65,15 @@ pub enum SyncError {
         /// Names of the collections that this principal can synchronise.
         known: Vec<String>,
     },
+    /// The collection reads a database that this principal may not use.
+    #[error(
+        "the source `{name}` reads a database that you may not use; have the owner of the server \
+         add you to `users` of its profile"
+    )]
+    Forbidden {
+        /// Name of the collection.
+        name: String,
+    },
     /// This principal can synchronise no collection.
     #[error("there is no source that can be synced")]
     Nothing,
@@ -120,8 +129,13 @@ impl SyncJobs {
         self.tables.as_ref()
     }
 
-    /// Sets the collections of the settings. Fails if one is invalid or two have the same name.
-    pub fn configured(self, collections: &[config::Collection]) -> Result<Self, CollectionError> {
+    /// Sets the collections of the settings, which `owner` has written. Fails if one is invalid or
+    /// two have the same name.
+    pub fn configured(
+        self,
+        collections: &[config::Collection],
+        owner: &Principal,
+    ) -> Result<Self, CollectionError> {
         let mut configured: Vec<CollectionSpec> = Vec::new();
         for written in collections {
             check_name(&written.name)?;
@@ -134,7 +148,7 @@ impl SyncJobs {
             }
             let wanted = CollectionSpec::from_settings(written)?;
             if let (Some(tables), Some(table)) = (&self.tables, &wanted.plan.table) {
-                let (name, wrong) = (written.name.clone(), tables.check_table(table));
+                let (name, wrong) = (written.name.clone(), tables.check_table(owner, table));
                 wrong.map_err(|error| CollectionError::InvalidSettings {
                     name,
                     reason: error.message,
@@ -150,9 +164,10 @@ impl SyncJobs {
         !self.configured_specs.is_empty()
     }
 
-    /// Returns an ingest that runs on the calling thread.
-    pub fn ingest(&self) -> Ingest<'_> {
+    /// Returns an ingest that runs on the calling thread, with the rights of `principal`.
+    pub fn ingest<'a>(&'a self, principal: &'a Principal) -> Ingest<'a> {
         Ingest {
+            principal,
             catalogue: &self.catalogue,
             embeddings: self.embeddings.as_deref(),
             tables: self.tables.as_ref(),
@@ -194,11 +209,11 @@ impl SyncJobs {
             names: chosen.iter().map(|wanted| wanted.name.clone()).collect(),
         };
         let finish = FinishGuard { running: Arc::clone(&self.running), job: job.clone() };
-        let syncs = self.clone();
+        let (syncs, principal) = (self.clone(), principal.clone());
         thread::Builder::new().name("sync".to_owned()).spawn(move || {
             let _finish = finish;
             for wanted in &chosen {
-                syncs.sync_collection(wanted);
+                syncs.sync_collection(&principal, wanted);
             }
         })?;
         let job_id = job.id.clone();
@@ -231,6 +246,8 @@ impl SyncJobs {
     }
 
     /// Returns the named collections that a principal may see, or all of them if `names` is empty.
+    /// Those that read a database which the principal may not use are left out of all, and fail if
+    /// they are named.
     fn select_specs(
         &self,
         principal: &Principal,
@@ -241,8 +258,18 @@ impl SyncJobs {
                 && principal.access().permits_collection(&wanted.name)
         };
         let visible: Vec<CollectionSpec> = self.list_specs()?.into_iter().filter(mine).collect();
+        let is_permitted = |wanted: &CollectionSpec| {
+            let table = self.tables.as_ref().zip(wanted.plan.table.as_ref());
+            table.is_none_or(|(tables, table)| tables.is_permitted(principal, table))
+        };
         if names.is_empty() {
-            return if visible.is_empty() { Err(SyncError::Nothing) } else { Ok(visible) };
+            let first = visible.first().map(|wanted| wanted.name.clone());
+            let permitted: Vec<CollectionSpec> = visible.into_iter().filter(is_permitted).collect();
+            return match (first, permitted.is_empty()) {
+                (None, _) => Err(SyncError::Nothing),
+                (Some(name), true) => Err(SyncError::Forbidden { name }),
+                (Some(_), false) => Ok(permitted),
+            };
         }
         let mut chosen: Vec<CollectionSpec> = Vec::new();
         for name in names {
@@ -252,6 +279,9 @@ impl SyncJobs {
                 let name = name.chars().take(100).collect();
                 return Err(SyncError::Unknown { name, known });
             };
+            if !is_permitted(found) {
+                return Err(SyncError::Forbidden { name: found.name.clone() });
+            }
             if !chosen.contains(found) {
                 chosen.push(found.clone());
             }
@@ -259,9 +289,9 @@ impl SyncJobs {
         Ok(chosen)
     }
 
-    fn sync_collection(&self, wanted: &CollectionSpec) {
+    fn sync_collection(&self, principal: &Principal, wanted: &CollectionSpec) {
         let name = &wanted.name;
-        match self.ingest().sync(wanted, false, &|_, _| {}) {
+        match self.ingest(principal).sync(wanted, false, &|_, _| {}) {
             Ok(SyncReport { new, updated, gone, skipped, .. }) => {
                 let skipped = skipped.len();
                 tracing::info!(source = %name, new, updated, gone, skipped, "`{name}` was synced");

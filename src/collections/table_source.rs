@@ -17,7 +17,7 @@ use super::{
     table_sql::{BoundStatement, TableSql, to_parameter},
     tables::{BlockingConnection, TableDatabases},
 };
-use vademecum_core::config::CollectionTable;
+use vademecum_core::{auth::Principal, config::CollectionTable};
 use vademecum_import::Problem;
 use vademecum_sql::{Parameter, QueryCaps, Rows, SqlError};
 
@@ -69,19 +69,20 @@ struct RowPage {
 }
 
 impl<'p> TableSource<'p> {
-    /// Connects to the database of the plan's table. No row is read yet.
+    /// Connects to the database of the plan's table with the rights of a principal. No row is read
+    /// yet.
     pub(super) fn new(
         name: &'p str,
         plan: &'p CollectionPlan,
         table: &'p CollectionTable,
         cut: ChunkingMode,
-        tables: &TableDatabases,
+        (tables, principal): (&TableDatabases, &Principal),
     ) -> Result<Self, CollectionError> {
         let failed = |error: SqlError| CollectionError::Rows {
             name: name.to_owned(),
             reason: error.message,
         };
-        let pool = tables.connect_blocking(table).map_err(failed)?;
+        let pool = tables.connect_blocking(principal, table).map_err(failed)?;
         let sql = TableSql::new(pool.connection().engine(), table).map_err(failed)?;
         Ok(Self {
             name,

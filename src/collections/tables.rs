@@ -11,12 +11,11 @@ use vademecum_sql::{
 
 /// Databases for collections of tables.
 ///
-/// Rows are read with the rights of the server's owner, who configures the collections, regardless
-/// of which users may use the profile.
+/// Each connection is made for a principal, who must be a user of the profile: the caller of a
+/// tool, or the owner of the server for the commands.
 #[derive(Clone, Debug)]
 pub struct TableDatabases {
     databases: Arc<Databases>,
-    owner: Principal,
     /// Runtime that drives the connections. `None` if the value was created outside of a runtime.
     runtime: Option<Handle>,
 }
@@ -29,19 +28,32 @@ pub(super) struct BlockingConnection {
 }
 
 impl TableDatabases {
-    /// Creates the databases, which are accessed with the rights of `owner`.
-    pub fn new(databases: Arc<Databases>, owner: Principal) -> Self {
-        Self { databases, owner, runtime: Handle::try_current().ok() }
+    /// Creates the databases.
+    pub fn new(databases: Arc<Databases>) -> Self {
+        Self { databases, runtime: Handle::try_current().ok() }
     }
 
-    /// Connects to the database of a table.
-    pub async fn connect(&self, table: &CollectionTable) -> Result<ProfileConnection, SqlError> {
-        self.databases.connect(&self.owner, Some(&table.profile)).await
+    /// Returns true if `principal` may use the profile of a table.
+    pub(super) fn is_permitted(&self, principal: &Principal, table: &CollectionTable) -> bool {
+        self.databases.profiles().find_profile(principal, &table.profile).is_ok()
+    }
+
+    /// Connects to the database of a table. Fails if `principal` may not use its profile.
+    pub async fn connect(
+        &self,
+        principal: &Principal,
+        table: &CollectionTable,
+    ) -> Result<ProfileConnection, SqlError> {
+        self.databases.connect(principal, Some(&table.profile)).await
     }
 
     /// Checks profile and condition of a table without connecting.
-    pub(super) fn check_table(&self, table: &CollectionTable) -> Result<(), SqlError> {
-        let profile = self.databases.profiles().find_profile(&self.owner, &table.profile)?;
+    pub(super) fn check_table(
+        &self,
+        principal: &Principal,
+        table: &CollectionTable,
+    ) -> Result<(), SqlError> {
+        let profile = self.databases.profiles().find_profile(principal, &table.profile)?;
         let condition = table.condition.as_deref();
         condition.map_or(Ok(()), |it| guard::check_condition(profile.engine(), it).map(drop))
     }
@@ -50,13 +62,14 @@ impl TableDatabases {
     /// the runtime.
     pub(super) fn connect_blocking(
         &self,
+        principal: &Principal,
         table: &CollectionTable,
     ) -> Result<BlockingConnection, SqlError> {
         let runtime = self.runtime.clone().ok_or_else(|| {
             let message = "databases can only be queried while the server runs";
             SqlError::new(ErrorCode::XsqlInternal, message)
         })?;
-        let connection = runtime.block_on(self.connect(table))?;
+        let connection = runtime.block_on(self.connect(principal, table))?;
         Ok(BlockingConnection { connection, runtime })
     }
 }

@@ -138,30 +138,37 @@ fn fetch_reports_file_documents_and_failing_databases() {
     assert_eq!(answer["rows"][2]["row"], json!({ "Id": 1 }));
 }
 
-#[test]
-fn fetch_requires_document_access_not_profile_access() {
-    let trio = AllEngines::with_statements(POSTS_SQL);
-    let admin = trio.library.create_key_with("root", &["--scope", "admin"]);
-    let reader = trio.library.create_key_with("reader", &["--scope", "read"]);
-    let gateway = trio.library.create_key_with("gateway", &["--delegating"]);
-    let tagged = collection_settings("access_tags = [\"team:rope\"]");
-    let settings = format!("{tagged}{}", trio.profile_settings(ALLOWED_COLUMNS));
-    let server = trio
-        .library
-        .serve_multi_user(&format!("[tools]\nrag = \"on\"\ndatabases = \"on\"\n{settings}"));
-    let root = server.client().with_bearer_token(&admin);
+/// Waits until the three collections have all documents.
+fn await_documents(client: &HttpClient<'_>) {
     let begun = Instant::now();
-    let job = root.call_tool("rag.admin.sync", &json!({}));
-    assert_eq!(job["accepted"], true, "{job}");
     loop {
-        let stats = root.call_tool("rag.admin.stats", &json!({}));
+        let stats = client.call_tool("rag.admin.stats", &json!({}));
         let docs = |source: &Value| source["docs"] == 10 && source["last_sync"].is_string();
         if stats["sources"].as_array().unwrap().iter().filter(|it| docs(it)).count() == 3 {
-            break;
+            return;
         }
         assert!(begun.elapsed().as_secs() < 60, "{stats}");
         thread::yield_now();
     }
+}
+
+#[test]
+fn fetch_requires_document_and_profile_access() {
+    let trio = AllEngines::with_statements(POSTS_SQL);
+    let admin = trio.library.create_key_with("root", &["--scope", "admin"]);
+    let reader = trio.library.create_key_with("reader", &["--scope", "read"]);
+    let stranger = trio.library.create_key_with("stranger", &["--delegating"]);
+    let clerk = trio.library.create_key_with("clerk", &["--delegating"]);
+    let tagged = collection_settings("access_tags = [\"team:rope\"]");
+    let profiles =
+        trio.profile_settings(&format!("{ALLOWED_COLUMNS}users = [\"root\", \"clerk\"]\n"));
+    let server = trio.library.serve_multi_user(&format!(
+        "[tools]\nrag = \"on\"\ndatabases = \"on\"\n{tagged}{profiles}"
+    ));
+    let root = server.client().with_bearer_token(&admin);
+    let job = root.call_tool("rag.admin.sync", &json!({}));
+    assert_eq!(job["accepted"], true, "{job}");
+    await_documents(&root);
     let asked = json!({ "doc_ids": ["pg:1"], "columns": ["Id"] });
     let without = server.client().with_bearer_token(&reader);
     assert_eq!(
@@ -169,14 +176,61 @@ fn fetch_requires_document_access_not_profile_access() {
         "NOT_FOUND",
         "without the tag the document is hidden"
     );
-    let with = server
-        .client()
-        .with_bearer_token(&gateway)
-        .with_header("x-session-tags", "[\"team:rope\"]");
-    assert_eq!(fetch_rows(&with, &asked)["rows"][0]["row"], json!({ "Id": 1 }));
+    let tagged = |key: &str| {
+        let client = server.client().with_bearer_token(key);
+        client.with_header("x-session-tags", "[\"team:rope\"]")
+    };
+    assert_eq!(fetch_rows(&tagged(&clerk), &asked)["rows"][0]["row"], json!({ "Id": 1 }));
+    let stranger = tagged(&stranger);
+    for profile in PROFILES {
+        let asked = json!({ "doc_ids": [format!("{profile}:1")], "columns": ["Id"] });
+        let (code, message) = expect_error(&stranger, &asked);
+        assert_eq!(code, "FAILED_PRECONDITION", "{message}");
+        assert!(message.contains("rag.get_docs") && !message.contains("`Id`"), "{message}");
+    }
+    let read = stranger.call_tool("rag.get_docs", &json!({ "doc_ids": ["pg:1"] }));
+    assert_eq!(read["docs"][0]["doc_id"], "pg:1", "the documents stay readable: {read}");
     let query = json!({ "sql": "SELECT 1", "profile": "pg" });
     assert!(
-        with.expect_tool_error("query", &query).contains("profile does not exist"),
-        "the profile belongs to another user"
+        stranger.expect_tool_error("query", &query).contains("profile does not exist"),
+        "the profile belongs to other users"
     );
+}
+
+#[test]
+fn sync_requires_profile_access() {
+    let trio = AllEngines::with_statements(POSTS_SQL);
+    let [owner, other] =
+        ["owner", "other"].map(|user| trio.library.create_key_with(user, &["--scope", "admin"]));
+    let mut profiles = trio.profile_settings("users = [\"owner\"]\n");
+    profiles = profiles.replacen("users = [\"owner\"]", "users = [\"owner\", \"other\"]", 1);
+    let server = trio
+        .library
+        .serve_multi_user(&format!("[tools]\nrag = \"on\"\n{}{profiles}", collection_settings("")));
+    let other = server.client().with_bearer_token(&other);
+    for profile in ["maria", "lite"] {
+        let named = json!({ "source_names": [format!("posts_{profile}")] });
+        let error = other.expect_tool_error("rag.admin.sync", &named);
+        let part = format!("`posts_{profile}` reads a database that you may not use");
+        assert!(error.contains("INVALID_ARGUMENT") && error.contains(&part), "{error}");
+    }
+    // All collections are those that the caller may read.
+    assert_eq!(other.call_tool("rag.admin.sync", &json!({}))["accepted"], true);
+    let begun = Instant::now();
+    let sources = || {
+        let stats = other.call_tool("rag.admin.stats", &json!({}));
+        let sources = stats["sources"].as_array().unwrap().iter();
+        let docs = |it: &Value| (it["source_name"].clone(), it["docs"].clone());
+        sources.map(docs).collect::<Vec<_>>()
+    };
+    while sources() != [(json!("posts_pg"), json!(10))] {
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", sources());
+        thread::yield_now();
+    }
+    let owner = server.client().with_bearer_token(&owner);
+    // The first sync may still be ending.
+    while owner.call_tool("rag.admin.sync", &json!({}))["accepted"] != true {
+        assert!(begun.elapsed().as_secs() < 60);
+    }
+    await_documents(&owner);
 }

@@ -144,7 +144,9 @@ impl Tool for RagAdminSync {
 /// Converts a sync error to the caller's error. Internal errors are logged, not disclosed.
 fn sync_call_error(error: &SyncError) -> CallError {
     match error {
-        SyncError::Unknown { .. } => CallError::Invalid(format!("source_names: {error}")),
+        SyncError::Unknown { .. } | SyncError::Forbidden { .. } => {
+            CallError::Invalid(format!("source_names: {error}"))
+        }
         SyncError::Nothing => CallError::Invalid(error.to_string()),
         SyncError::Catalogue(_) | SyncError::Thread(_) => {
             tracing::error!(error = %error_chain(error), "sync job could not be started");

@@ -219,7 +219,8 @@ async fn fetch_rows(
     let tables = toolbox.syncs().tables().ok_or(CallError::Unavailable)?;
     let mut found = BTreeMap::new();
     for (source_id, (table, keys)) in keys {
-        let connection = run_until_cancelled(call, tables.connect(table)).await?;
+        let connecting = tables.connect(&call.principal, table);
+        let connection = run_until_cancelled(call, connecting).await.map_err(explain_forbidden)?;
         let columns = allowed_columns(&connection, table, columns)?;
         let reading = read_rows(&connection, table, &columns, &keys, most_bytes);
         let (rows, truncated) = match Box::pin(run_until_cancelled(call, reading)).await {
@@ -230,6 +231,18 @@ async fn fetch_rows(
         found.insert(source_id, TableRows { engine: connection.engine(), rows, truncated });
     }
     Ok(found)
+}
+
+/// Says what a caller can do who may not use the profile of a document.
+fn explain_forbidden(error: CallError) -> CallError {
+    match error {
+        CallError::Sql(error) if error.reason == Some("profile_not_found") => CallError::Refused(
+            "doc_ids: a document comes from a database that you may not use: read it with \
+                 rag.get_docs, or have the owner of the server add you to `users` of its profile"
+                .to_owned(),
+        ),
+        other => other,
+    }
 }
 
 /// Returns the columns to read. Fails if a requested column is not allowed by the profile.
