@@ -176,7 +176,7 @@ fn list_profiles(access: &ProfileAccess, json: bool) -> Result<ExitCode> {
     let listed: Vec<_> = access
         .profiles
         .visible_profiles(&access.owner)
-        .map(|profile| profile.to_listed())
+        .map(|profile| profile.to_listed(true))
         .collect();
     if json {
         print_json(&listed)?;
@@ -192,11 +192,13 @@ fn list_profiles(access: &ProfileAccess, json: bool) -> Result<ExitCode> {
 }
 
 fn show_profile(access: &ProfileAccess, name: &str, json: bool) -> Result<ExitCode> {
-    let shown = serde_json::to_value(access.find_profile(name)?.to_shown())?;
+    let profile = access.find_profile(name)?;
+    let shown = serde_json::to_value(profile.to_shown())?;
     if json {
         print_json(&shown)?;
         return Ok(ExitCode::SUCCESS);
     }
+    print_line(&format!("mode: {}", profile.mode(true)));
     for (key, value) in shown.as_object().into_iter().flatten() {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         print_line(&sanitize(&format!("{}: {value}", key.replace('_', " "))));

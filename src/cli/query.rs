@@ -27,7 +27,7 @@ Exit codes: 0 success, 2 invalid settings or secret, 3 connection to the databas
 4 statement not read-only, 5 statement rejected by the database or failed,
 10 internal error.")]
 pub(super) struct Query {
-    /// Profile of the database; optional if there is only one
+    /// Profile of the database; optional if there is only one, or a default
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Output format of the rows

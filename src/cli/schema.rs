@@ -28,7 +28,7 @@ Examples:
 
 Exit codes are those of `vademecum query`.")]
 pub(super) struct Schema {
-    /// Profile of the database; optional if there is only one
+    /// Profile of the database; optional if there is only one, or a default
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Output format

@@ -27,7 +27,9 @@ const SUGGESTED_MEDIA_TYPES: [&str; 12] = [
 /// Returns the resources for `resources/list`.
 pub(crate) fn list_resources(toolbox: &ToolRegistry, principal: &Principal) -> Vec<Resource> {
     let mut listed = library_resources();
-    listed.extend(system_info::list_resources(toolbox.databases().profiles(), principal));
+    let may_write = toolbox.principal_may_write(principal);
+    let profiles = toolbox.databases().profiles();
+    listed.extend(system_info::list_resources(profiles, principal, may_write));
     listed
 }
 

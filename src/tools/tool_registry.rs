@@ -183,7 +183,8 @@ impl ToolRegistry {
         self.principal_may_write(&call.principal)
     }
 
-    fn principal_may_write(&self, principal: &Principal) -> bool {
+    /// Returns true if the server lets this principal write.
+    pub(super) fn principal_may_write(&self, principal: &Principal) -> bool {
         self.writes_enabled && principal.has_right(Right::Write)
     }
 

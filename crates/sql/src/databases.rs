@@ -38,8 +38,8 @@ impl Databases {
         &self.profiles
     }
 
-    /// Returns the database of the named profile. Without a name, the caller must have access to
-    /// exactly one profile.
+    /// Returns the database of the named profile; without a name, that of the
+    /// [default](Profiles::default_profile).
     pub async fn connect(
         &self,
         principal: &Principal,
@@ -47,7 +47,7 @@ impl Databases {
     ) -> Result<ProfileConnection, SqlError> {
         let profile = match name {
             Some(name) => self.profiles.find_profile(principal, name)?,
-            None => self.sole_profile(principal)?,
+            None => self.profiles.default_profile(principal)?,
         };
         // Clone the cell, so that the map is not locked while a secret is read or a tunnel is
         // opened.
@@ -86,25 +86,6 @@ impl Databases {
                 waiting,
             ),
         ]
-    }
-
-    fn sole_profile(&self, principal: &Principal) -> Result<Arc<Profile>, SqlError> {
-        let mut all = self.profiles.visible_profiles(principal);
-        match (all.next(), all.next()) {
-            (Some(only), None) => Ok(Arc::clone(only)),
-            (None, _) => {
-                let message = "no profile is available to you on this server; add [profiles.<name>] to \
-                               its settings";
-                Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message)
-                    .with_reason("profile_not_found"))
-            }
-            (Some(_), Some(_)) => {
-                let names = self.profiles.visible_names(principal).join(", ");
-                let message = format!("profile is required; available profiles: {names}");
-                Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message)
-                    .with_reason("profile_required"))
-            }
-        }
     }
 }
 

@@ -55,6 +55,9 @@ pub struct ListedProfile {
     pub db: Engine,
     /// `read-only` or `read-write`.
     pub mode: &'static str,
+    /// True if calls that name no database use this one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub default: bool,
 }
 
 /// Profile details for its users, without secrets and key file paths.
@@ -67,6 +70,8 @@ pub struct ShownProfile {
     pub description: String,
     /// Database engine.
     pub db: Engine,
+    /// `read-only` or `read-write`, for this caller.
+    pub mode: Option<&'static str>,
     /// Host.
     pub host: Option<String>,
     /// Port of the server.
@@ -118,6 +123,48 @@ impl Profiles {
     /// Returns the profiles that `principal` may use, ordered by name.
     pub fn visible_profiles(&self, principal: &Principal) -> impl Iterator<Item = &Arc<Profile>> {
         self.by_name.values().filter(|profile| profile.is_visible_to(principal))
+    }
+
+    /// Returns the profile of calls that name none: the only one that `principal` may use, or the
+    /// only one of these with `default = true`.
+    pub fn default_profile(&self, principal: &Principal) -> Result<Arc<Profile>, SqlError> {
+        let all: Vec<_> = self.visible_profiles(principal).collect();
+        if let [only] = all.as_slice() {
+            return Ok(Arc::clone(only));
+        }
+        if let Some(marked) = self.marked_default(principal)? {
+            return Ok(marked);
+        }
+        if all.is_empty() {
+            let message = "no profile is available to you on this server; add [profiles.<name>] to \
+                           its settings";
+            return Err(
+                SqlError::new(ErrorCode::XsqlCfgInvalid, message).with_reason("profile_not_found")
+            );
+        }
+        let names = self.visible_names(principal).join(", ");
+        let message = format!("profile is required; available profiles: {names}");
+        Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message).with_reason("profile_required"))
+    }
+
+    /// Returns the profile with `default = true` that `principal` may use, if there is one. Fails if
+    /// there are several.
+    pub fn marked_default(&self, principal: &Principal) -> Result<Option<Arc<Profile>>, SqlError> {
+        let all = self.visible_profiles(principal);
+        let marked: Vec<_> = all.filter(|profile| profile.settings.default).collect();
+        match marked.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some(Arc::clone(only))),
+            several => {
+                let names: Vec<&str> = several.iter().map(|profile| profile.name()).collect();
+                let message = format!(
+                    "profile is required, because several are the default; name one of {}",
+                    names.join(", ")
+                );
+                Err(SqlError::new(ErrorCode::XsqlCfgInvalid, message)
+                    .with_reason("profile_required"))
+            }
+        }
     }
 
     /// Returns the named profile if `principal` may use it. A forbidden profile gives the same
@@ -219,14 +266,21 @@ impl Profile {
         self.settings.columns.get(table).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the entry for lists.
-    pub fn to_listed(&self) -> ListedProfile {
+    /// Returns the entry for lists. `may_write` says whether the server lets the caller write.
+    pub fn to_listed(&self, may_write: bool) -> ListedProfile {
         ListedProfile {
             name: self.name.clone(),
             description: self.settings.description.clone(),
             db: self.settings.engine,
-            mode: if self.settings.unsafe_allow_write { "read-write" } else { "read-only" },
+            mode: self.mode(may_write),
+            default: self.settings.default,
         }
+    }
+
+    /// Returns `read-write` if the profile permits write statements and so does the server, else
+    /// `read-only`.
+    pub fn mode(&self, may_write: bool) -> &'static str {
+        if may_write && self.settings.unsafe_allow_write { "read-write" } else { "read-only" }
     }
 
     /// Returns the details without secrets.
@@ -236,6 +290,7 @@ impl Profile {
             name: self.name.clone(),
             description: settings.description.clone(),
             db: settings.engine,
+            mode: None,
             host: None,
             port: None,
             user: None,

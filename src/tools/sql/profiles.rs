@@ -30,7 +30,8 @@ impl Tool for ProfileList {
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let profiles = toolbox.databases().profiles().visible_profiles(&call.principal);
-        let profiles = profiles.map(|profile| profile.to_listed()).collect();
+        let may_write = toolbox.may_write(call);
+        let profiles = profiles.map(|profile| profile.to_listed(may_write)).collect();
         Ok(Envelope::success(ProfileListData { profiles }))
     }
 }
@@ -57,6 +58,7 @@ impl Tool for ProfileShow {
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let name = require_argument("name", self.name)?;
         let profile = toolbox.databases().profiles().find_profile(&call.principal, &name)?;
-        Ok(Envelope::success(profile.to_shown()))
+        let mode = Some(profile.mode(toolbox.may_write(call)));
+        Ok(Envelope::success(ShownProfile { mode, ..profile.to_shown() }))
     }
 }

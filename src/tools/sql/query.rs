@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     envelope::Envelope,
-    sql_call::{connect_profile, require_argument, run_until_cancelled},
+    sql_call::{connect_profile, require_argument, require_profile, run_until_cancelled},
 };
 use crate::tools::{ErrorFormat, Tool, ToolRegistry, ToolResult};
 use vademecum_mcp::{RequestContext, Toolset};
@@ -52,7 +52,7 @@ impl Tool for Query {
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let sql = require_argument("sql", self.sql)?;
-        let profile = require_argument("profile", self.profile)?;
+        let profile = require_profile(toolbox, call, self.profile)?;
         let connection = connect_profile(toolbox, call, Some(&profile)).await?;
         let caps = connection.profile().query_caps();
         if toolbox.may_write(call) && connection.profile().unsafe_allow_write() {

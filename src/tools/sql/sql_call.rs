@@ -9,8 +9,7 @@ use vademecum_sql::{ErrorCode, ProfileConnection, SqlError};
 /// Interval between checks for cancellation.
 const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Connects to the database of a profile that the caller may use. Without a name, to the only
-/// profile; fails if there are several.
+/// Connects to the database of a profile that the caller may use; without a name, to the default.
 pub(super) async fn connect_profile(
     toolbox: &ToolRegistry,
     call: &RequestContext,
@@ -48,4 +47,21 @@ pub(super) fn require_argument(name: &str, value: Option<String>) -> Result<Stri
         SqlError::new(ErrorCode::XsqlCfgInvalid, format!("{name} is required")).with_reason(reason)
     };
     Ok(value.ok_or_else(missing)?)
+}
+
+/// Returns the profile of a call whose contract requires one: the named one or, if the name is
+/// missing or blank, the profile with `default = true`. Fails with `argument_required` if there is
+/// none.
+pub(super) fn require_profile(
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+    name: Option<String>,
+) -> Result<String, CallError> {
+    let name = name.filter(|name| !name.trim().is_empty());
+    if name.is_none()
+        && let Some(default) = toolbox.databases().profiles().marked_default(&call.principal)?
+    {
+        return Ok(default.name().to_owned());
+    }
+    require_argument("profile", name)
 }

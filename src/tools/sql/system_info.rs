@@ -22,7 +22,7 @@ const ENGINE_SCHEMES: [(&str, Engine); 3] =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tools) struct SystemInfoUri {
     engine: Engine,
-    /// Profile; `None` means the only one of this engine.
+    /// Profile; `None` means the default, or the only one of this engine.
     profile: Option<String>,
 }
 
@@ -30,6 +30,7 @@ pub(in crate::tools) struct SystemInfoUri {
 pub(in crate::tools) fn list_resources(
     profiles: &Profiles,
     principal: &Principal,
+    may_write: bool,
 ) -> Vec<Resource> {
     let all: Vec<&Arc<Profile>> = profiles.visible_profiles(principal).collect();
     let listed = all.iter().map(|profile| {
@@ -42,7 +43,8 @@ pub(in crate::tools) fn list_resources(
             name: format!("{name}-system-info").into(),
             title: format!("System of `{name}`").into(),
             description: format!(
-                "Version, operating system and architecture of the database `{name}`."
+                "Version, operating system and architecture of the database `{name}`, which is {}.",
+                profile.mode(may_write)
             )
             .into(),
             mime_type: "application/json".into(),
@@ -100,7 +102,11 @@ impl SystemInfoUri {
         let all = profiles.visible_profiles(principal);
         let of_engine: Vec<&str> =
             all.filter(|it| it.engine() == self.engine).map(|it| it.name()).collect();
-        match (&self.profile, of_engine.as_slice()) {
+        let default = match profiles.marked_default(principal) {
+            Ok(Some(default)) if default.engine() == self.engine => Some(default.name().to_owned()),
+            Ok(_) | Err(_) => None,
+        };
+        match (self.profile.as_ref().or(default.as_ref()), of_engine.as_slice()) {
             (Some(name), known) if known.contains(&name.as_str()) => Ok(name.clone()),
             (None, [only]) => Ok((*only).to_owned()),
             (None, [_, _, ..]) => {
@@ -113,7 +119,7 @@ impl SystemInfoUri {
                 Err(CallError::Invalid(problem))
             }
             (Some(_), _) | (None, []) => {
-                let known: Vec<String> = list_resources(profiles, principal)
+                let known: Vec<String> = list_resources(profiles, principal, false)
                     .iter()
                     .map(|it| it.uri.to_string())
                     .collect();

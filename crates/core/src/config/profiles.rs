@@ -45,6 +45,8 @@ pub struct Profile {
     pub pool: NonZeroUsize,
     /// Whether statements that write are allowed.
     pub unsafe_allow_write: bool,
+    /// Whether calls that name no profile use this one.
+    pub default: bool,
     /// Whether secrets may be written into the settings themselves.
     pub allow_plaintext: bool,
     /// Functions that read-only statements may call although they cannot be proved harmless, as
@@ -144,6 +146,8 @@ struct RawProfile {
     unsafe_allow_write: bool,
     #[serde(default)]
     allow_functions: Vec<String>,
+    #[serde(default)]
+    default: bool,
     #[serde(default)]
     allow_plaintext: bool,
     #[serde(default)]
@@ -365,6 +369,7 @@ impl TryFrom<RawProfile> for Profile {
             pool: table.pool,
             unsafe_allow_write: table.unsafe_allow_write,
             allow_functions: table.allow_functions,
+            default: table.default,
             allow_plaintext: table.allow_plaintext,
             users: table.users,
             columns: table.columns,

@@ -301,10 +301,10 @@ mod tests {
         let whole = read(&["dsn", "path"], &[]);
         assert_eq!(whole, read(&[&parts[..], &["path"]].concat(), &[]));
         let limits = ["timeout_ms", "connect_timeout_ms", "max_rows", "max_bytes", "pool", "tls"];
-        let doubtful = ["unsafe_allow_write", "allow_plaintext", "users"];
+        let doubtful = ["unsafe_allow_write", "default", "allow_plaintext", "users"];
         let defaults = [&["dsn", "path"][..], &limits, &doubtful].concat();
         assert_eq!(whole, read(&defaults, &["port", "known_hosts_file"]));
-        assert_eq!((shop.len(), ssh.len()), (20, 6));
+        assert_eq!((shop.len(), ssh.len()), (22, 6));
     }
 
     #[test]
