@@ -17,7 +17,8 @@ use super::{
 use crate::actors::CallError;
 use vademecum_core::auth::Right;
 use vademecum_mcp::{
-    CallToolResult, Failure, RequestContext, ToolEffect, ToolEntry, ToolSchemas, Toolset,
+    CallToolResult, ContentBlock, Failure, RequestContext, ToolEffect, ToolEntry, ToolSchemas,
+    Toolset,
 };
 use vademecum_sql::{ErrorCode, SqlError};
 
@@ -47,6 +48,12 @@ pub trait Tool: DeserializeOwned + JsonSchema + 'static {
     /// Whether this call asks for its output with invisible and control characters.
     fn wants_raw(&self) -> bool {
         false
+    }
+
+    /// Returns a second text for the model, after the text of the output. It becomes a content block
+    /// of its own, so that the first keeps the form that a contract gives it.
+    fn second_text(_output: &Self::Output) -> Option<String> {
+        None
     }
 
     /// Runs the tool.
@@ -260,12 +267,13 @@ async fn run_tool<T: Tool>(
     };
     let is_cleaned = toolbox.cleans_text() && !input.wants_raw();
     let output = input.call(toolbox, call).await?;
+    let second = output.text.as_ref().and_then(|_| T::second_text(&output.output));
     let result = match output.text {
         // The structured output is at least as long as its text.
         Some(ref text) if text.len() > MAX_INLINE_TEXT_BYTES => {
-            toolbox.run_blocking(call, move || to_tool_result(output, is_cleaned)).await?
+            toolbox.run_blocking(call, move || to_tool_result(output, second, is_cleaned)).await?
         }
-        _ => to_tool_result(output, is_cleaned),
+        _ => to_tool_result(output, second, is_cleaned),
     };
     let mut result = result.map_err(|error| {
         tracing::error!(tool = T::NAME, %error, "tool output could not be serialized");
@@ -279,17 +287,26 @@ async fn run_tool<T: Tool>(
     Ok(result)
 }
 
-/// Serializes an output, without invisible and control characters if `is_cleaned`.
+/// Serializes an output, without invisible and control characters if `is_cleaned`. A second text
+/// becomes a content block of its own.
 fn to_tool_result<T: Serialize>(
     output: ToolOutput<T>,
+    mut second: Option<String>,
     is_cleaned: bool,
 ) -> serde_json::Result<CallToolResult> {
     let ToolOutput { output, mut text, mut meta } = output;
     let mut structured = serde_json::to_string(&output)?;
     if is_cleaned {
         safe_text::clean_json_string(&mut structured);
-        text.iter_mut().for_each(safe_text::clean_string);
+        text.iter_mut().chain(&mut second).for_each(safe_text::clean_string);
         meta.iter_mut().flat_map(Map::values_mut).for_each(safe_text::clean_value);
     }
-    Ok(CallToolResult { text, ..CallToolResult::from_json(structured, meta) })
+    let result = CallToolResult::from_json(structured, meta);
+    Ok(match (text, second) {
+        (Some(text), Some(second)) => {
+            let blocks = vec![ContentBlock::text(text), ContentBlock::text(second)];
+            CallToolResult { blocks, ..result }
+        }
+        (text, _) => CallToolResult { text, ..result },
+    })
 }

@@ -249,3 +249,86 @@ fn unreachable_database_fails_only_its_own_calls() {
     );
     assert_eq!(query_data(&server, "pg", "SELECT 2")["rows"], json!([[2]]));
 }
+
+#[test]
+fn default_profile_serves_calls_without_profile() {
+    let shop = ProfileDatabases::new();
+    let mark = |settings: &str, profile: &str| {
+        let section = format!("[profiles.{profile}]\n");
+        settings.replace(&section, &format!("{section}default = true\n"))
+    };
+    let one = mark(&shop.settings(""), "maria");
+    let server = shop.library.serve_with_settings(&one);
+    let client = server.client();
+    let version = json!({ "sql": "SELECT version()" });
+    let data = client.call_tool("query", &version)["data"].clone();
+    assert!(data["rows"][0][0].as_str().unwrap().contains("MariaDB"), "{data}");
+    let blank = json!({ "sql": "SELECT version()", "profile": " " });
+    assert_eq!(client.call_tool("query", &blank)["data"], data);
+    let named = json!({ "sql": "SELECT 1", "profile": "pg" });
+    assert_eq!(client.call_tool("query", &named)["data"]["rows"], json!([[1]]));
+    let schema = client.tool_result("get_schema_info", &json!({}));
+    assert_eq!(schema["structuredContent"]["database"], "maria", "{schema}");
+    let listed = client.call_tool("profile_list", &json!({}))["data"]["profiles"].clone();
+    let marked: Vec<_> = listed.as_array().unwrap().iter().map(|it| &it["default"]).collect();
+    assert_eq!(marked, [&Value::Null, &json!(true), &Value::Null]);
+    let both = shop.library.serve_with_settings(&mark(&one, "pg"));
+    let error = expect_error(&both, "query", &json!({ "sql": "SELECT 1" }));
+    assert_eq!(error["details"]["reason"], "profile_required", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("maria, pg"), "{error}");
+}
+
+#[test]
+fn default_profile_of_other_users_is_ignored() {
+    let shop = ProfileDatabases::new();
+    let [ada, bob] = ["ada", "bob"].map(|user| shop.library.create_key(user));
+    let settings = shop.settings("users = [\"ada\"]\n");
+    let settings = settings.replace("[profiles.pg]\n", "[profiles.pg]\ndefault = true\n");
+    let (start, rest) = settings.split_once("[profiles.maria]").unwrap();
+    let rest = rest.replace("\"ada\"", "\"ada\", \"bob\"");
+    let server = shop.library.serve_multi_user(&format!("{start}[profiles.maria]{rest}"));
+    let client = |key: &str| server.client().with_bearer_token(key);
+    let version = json!({ "query": "SELECT version()" });
+    let told = client(&ada).tool_result("query_database", &version);
+    assert_eq!(told["structuredContent"]["database"], "pg", "{told}");
+    let error = client(&bob).expect_tool_error("query_database", &version);
+    assert!(error.contains("available profiles: lite, maria"), "{error}");
+    for uri in ["pg://system_info", "pg://pg/system_info"] {
+        let error = client(&bob).expect_error(
+            "tools/call",
+            &json!({
+                "name": "read_resource", "arguments": { "uri": uri, "profile": "pg" }
+            }),
+        );
+        assert!(error.1.contains("no resource"), "{error:?}");
+        let error = client(&bob).expect_error("resources/read", &json!({ "uri": uri }));
+        assert!(error.1.contains("no resource") && !error.1.contains("pg-"), "{error:?}");
+    }
+    let listed = client(&bob).call_method("resources/list", &json!({})).to_string();
+    assert!(listed.contains("mysql://") && !listed.contains("pg://"), "{listed}");
+}
+
+#[test]
+fn write_mode_of_profile_is_shown() {
+    let shop = ProfileDatabases::new();
+    let profiles = shop.settings("unsafe_allow_write = true\n");
+    for (server, mode) in [
+        (shop.library.serve_with_settings(&profiles), "read-only"),
+        (
+            shop.library.serve_with_settings(&format!("[tools]\nwrite = true\n{profiles}")),
+            "read-write",
+        ),
+    ] {
+        let client = server.client();
+        let listed = client.call_tool("profile_list", &json!({}))["data"]["profiles"].clone();
+        assert!(listed.as_array().unwrap().iter().all(|it| it["mode"] == mode), "{listed}");
+        let shown = client.call_tool("profile_show", &json!({ "name": "pg" }))["data"].clone();
+        assert_eq!((&shown["mode"], &shown["unsafe_allow_write"]), (&json!(mode), &json!(true)));
+        let schema = client.tool_result("get_schema_info", &json!({ "profile": "pg" }));
+        assert_eq!(schema["structuredContent"]["mode"], mode, "{schema}");
+        let second = schema["content"][1]["text"].as_str().unwrap();
+        assert!(second.starts_with(&format!("Access: {mode}")), "{second}");
+        let resources = client.call_method("resources/list", &json!({})).to_string();
+        assert!(resources.contains(&format!("which is {mode}.")), "{resources}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! [`Profiles`] lists the databases and their permitted users, [`Databases`] opens them; a
 //! [`ConnectionTarget`] says where a database is. [`guard`] decides which statements may run; a
-//! statement returns [`Rows`] or a [`SqlError`]. [`schema`] and [`keys`] read the catalog, [`plan`]
+//! statement returns [`Rows`] or a [`SqlError`]. [`schema`], [`schema_objects`] and [`keys`] read the catalog, [`plan`]
 //! explains queries.
 
 #![cfg_attr(
@@ -17,6 +17,7 @@ pub mod health;
 pub mod keys;
 pub mod plan;
 pub mod schema;
+pub mod schema_objects;
 
 mod catalog_row;
 mod database_system;

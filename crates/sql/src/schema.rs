@@ -157,7 +157,7 @@ pub async fn read_schema(
 
 /// Catalog query.
 #[derive(Clone, Copy)]
-struct CatalogQuery(&'static str);
+pub(crate) struct CatalogQuery(&'static str);
 
 impl CatalogQuery {
     fn tables(engine: Engine) -> Self {
@@ -173,6 +173,15 @@ impl CatalogQuery {
             Engine::Postgres => include_str!("catalogue/postgres_columns.sql"),
             Engine::MySql => include_str!("catalogue/mysql_columns.sql"),
             Engine::Sqlite => include_str!("catalogue/sqlite_columns.sql"),
+        })
+    }
+
+    /// Objects of a schema beyond its tables and columns.
+    pub(crate) fn objects(engine: Engine) -> Self {
+        Self(match engine {
+            Engine::Postgres => include_str!("catalogue/postgres_objects.sql"),
+            Engine::MySql => include_str!("catalogue/mysql_objects.sql"),
+            Engine::Sqlite => include_str!("catalogue/sqlite_objects.sql"),
         })
     }
 }
@@ -209,7 +218,7 @@ async fn query_columns(
     }
 }
 
-async fn query_catalog(
+pub(crate) async fn query_catalog(
     connection: &ProfileConnection,
     CatalogQuery(text): CatalogQuery,
     given: &[Parameter],
@@ -220,7 +229,7 @@ async fn query_catalog(
     connection.run_query(text, given, caps).await
 }
 
-fn filter_parameters(part: &SchemaFilter) -> [Parameter; 2] {
+pub(crate) fn filter_parameters(part: &SchemaFilter) -> [Parameter; 2] {
     [&part.schema, &part.table].map(|name| name.clone().map_or(Parameter::Null, Parameter::Text))
 }
 

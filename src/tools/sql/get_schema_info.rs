@@ -14,7 +14,10 @@ use crate::{
     tools::{Tool, ToolOutput, ToolRegistry, ToolResult, render},
 };
 use vademecum_mcp::{RequestContext, Toolset};
-use vademecum_sql::schema::{self, ColumnFilter, DatabaseSchema, SchemaFilter, Table, TableColumn};
+use vademecum_sql::{
+    schema::{self, ColumnFilter, DatabaseSchema, SchemaFilter, Table, TableColumn},
+    schema_objects::{self, SchemaObject, SchemaObjects},
+};
 
 /// Maximum number of tables listed with columns if no schema is given; more tables are summarized.
 const MAX_DETAILED_TABLES: usize = 10;
@@ -39,6 +42,9 @@ const COLUMN_HEADINGS: [&str; 16] = [
     "is_vector",
     "vector_dims",
 ];
+
+/// Header line of the objects.
+const OBJECT_HEADINGS: [&str; 6] = ["kind", "schema", "table", "column", "name", "definition"];
 
 /// Lists tables and columns.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -67,12 +73,22 @@ pub struct GetSchemaInfo {
 pub struct GetSchemaInfoOutput {
     /// Name of the profile.
     database: String,
+    /// `read-only` or `read-write`, for this caller.
+    mode: &'static str,
     /// Number of matching tables and views.
     found: usize,
     /// Whether some of them are omitted.
     truncated: bool,
     /// Tables with their columns.
     tables: Option<Vec<Table>>,
+    /// Constraints, enum labels, triggers, functions and others, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    objects: Vec<SchemaObject>,
+    /// Whether some of them are omitted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    objects_truncated: bool,
+    /// Reason why `objects` could not be read.
+    objects_problem: Option<String>,
     /// Summary by schema, if there are many tables.
     schemas: Option<Vec<SchemaSummary>>,
 }
@@ -97,11 +113,15 @@ enum DetailLevel {
 impl Tool for GetSchemaInfo {
     const NAME: &'static str = "get_schema_info";
     const TITLE: &'static str = "Show tables";
-    const DESCRIPTION: &'static str = "List tables, views and columns of a database: call it \
-        before query_database. More than ten tables are summarized, unless schema_name is \
-        set.";
+    const DESCRIPTION: &'static str = "List tables, views and columns of a database, with \
+        constraints, triggers and functions: call it before query_database. More than ten tables \
+        are summarized, unless schema_name is set.";
     const TOOLSET: Toolset = Toolset::Databases;
     type Output = GetSchemaInfoOutput;
+
+    fn second_text(output: &Self::Output) -> Option<String> {
+        Some(render_objects(output))
+    }
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let part = self.schema_filter()?;
@@ -110,12 +130,18 @@ impl Tool for GetSchemaInfo {
             |which| run_until_cancelled(call, schema::read_schema(&connection, &part, which));
         let mut found = self.filter_tables(look(ColumnFilter::VectorsOnly).await?);
         let detail = self.detail_level(found.tables.len());
+        let mut objects = SchemaObjects::default();
         if detail == DetailLevel::Columns {
             found = self.filter_tables(look(ColumnFilter::All).await?);
+            let reading = schema_objects::read_objects(&connection, &part, &found.tables);
+            objects = run_until_cancelled(call, reading).await?;
         }
-        let bytes = connection.profile().query_caps().max_bytes;
-        let database = connection.profile().name().to_owned();
-        let (output, page) = build_output(database, &self, found, detail, bytes);
+        let profile = connection.profile();
+        let bytes = profile.query_caps().max_bytes;
+        let (mut output, page) =
+            build_output(profile.name().to_owned(), &self, found, detail, bytes);
+        output.mode = profile.mode(toolbox.may_write(call));
+        add_objects(&mut output, objects, bytes);
         let text = toolbox.text(|| page);
         Ok(ToolOutput { output, text, meta: None })
     }
@@ -197,9 +223,13 @@ fn build_output(
     let count = found.tables.len();
     let mut output = GetSchemaInfoOutput {
         database,
+        mode: "read-only",
         found: count,
         truncated: found.truncated,
         tables: None,
+        objects: Vec::new(),
+        objects_truncated: false,
+        objects_problem: None,
         schemas: None,
     };
     if found.tables.is_empty() {
@@ -245,6 +275,47 @@ fn build_output(
     }
     output.tables = Some(shown);
     (output, page)
+}
+
+/// Adds the objects to the output, up to about `bytes` bytes of text.
+fn add_objects(output: &mut GetSchemaInfoOutput, found: SchemaObjects, mut bytes: usize) {
+    output.objects_truncated = found.truncated;
+    output.objects_problem = found.problem;
+    for object in found.objects {
+        let line = object_line(&object).len();
+        if line > bytes {
+            output.objects_truncated = true;
+            return;
+        }
+        bytes -= line;
+        output.objects.push(object);
+    }
+}
+
+fn object_line(object: &SchemaObject) -> String {
+    let SchemaObject { kind, schema, table, column, name, definition } = object;
+    let (table, column) = (table.as_deref(), column.as_deref());
+    let cells =
+        [kind, schema, table.unwrap_or_default(), column.unwrap_or_default(), name, definition];
+    format!("\n{}", tsv_line(cells))
+}
+
+/// Renders the objects as a second text, because the lines of the first one are the columns.
+fn render_objects(output: &GetSchemaInfoOutput) -> String {
+    let mut page = format!("Access: {}", output.mode);
+    if let Some(problem) = &output.objects_problem {
+        let what = "constraints, triggers and functions could not be read";
+        render::push_display(&mut page, format_args!("\n\n({what}: {problem})"));
+    }
+    if !output.objects.is_empty() {
+        page.push_str("\n\n");
+        page.push_str(&tsv_line(OBJECT_HEADINGS));
+        output.objects.iter().for_each(|object| page.push_str(&object_line(object)));
+    }
+    if output.objects_truncated {
+        page.push_str("\n\n(truncated: ask for less with schema_name or table_name)");
+    }
+    page
 }
 
 /// Formats the line of a table without its columns.

@@ -1,6 +1,7 @@
 //! End-to-end tests of `get_schema_info`: tables, views and their columns.
 
 use serde_json::{Value, json};
+use vademecum_sql::ServerTarget;
 
 use super::{PROFILES, ShopDatabases, call_tool, profile_settings, with_profile};
 use crate::support::{HttpClient, Library, McpClient as _, TestDatabase};
@@ -259,4 +260,167 @@ fn broken_view_loses_only_its_own_columns() {
     assert_eq!(column_line(&lines, "linked", "x")[10], "main.users.id");
     assert_eq!(column_line(&lines, "linked", "y")[10], "main.users.email");
     assert!(!said.contains("words_data") && !said.contains("sqlite_"), "{said}");
+}
+
+/// Returns the objects of the structured result, as kind, name and definition.
+fn listed_objects(structured: &Value) -> Vec<(String, String, String)> {
+    let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
+    let objects = structured["objects"].as_array().unwrap().iter();
+    objects.map(|it| (text(it, "kind"), text(it, "name"), text(it, "definition"))).collect()
+}
+
+/// Asserts that exactly one object has this kind and name, and that its definition has this part.
+fn assert_object(objects: &[(String, String, String)], kind: &str, name: &str, part: &str) {
+    let found: Vec<_> =
+        objects.iter().filter(|(of, named, _)| of == kind && named == name).collect();
+    let [(_, _, definition)] = found.as_slice() else { panic!("{kind} {name}: {objects:?}") };
+    assert!(definition.contains(part), "{kind} {name}: {definition}");
+}
+
+#[test]
+fn postgres_objects_are_listed_for_reader() {
+    let database = TestDatabase::postgres();
+    database.execute(
+        "CREATE TYPE mood AS ENUM ('sad', 'so so', 'glad');
+         CREATE DOMAIN price AS numeric(10, 2) CHECK (VALUE >= 0);
+         CREATE SEQUENCE ticket START 5 INCREMENT 5;
+         CREATE TABLE area (id int, zone int, PRIMARY KEY (id, zone));
+         CREATE TABLE sales (
+             id int GENERATED ALWAYS AS IDENTITY, at date NOT NULL, moods mood[], cost price,
+             twice numeric GENERATED ALWAYS AS (id * 2) STORED, area int, zone int,
+             FOREIGN KEY (area, zone) REFERENCES area ON DELETE CASCADE,
+             CONSTRAINT recent CHECK (at > '2000-01-01')
+         ) PARTITION BY RANGE (at);
+         CREATE TABLE sales_25 PARTITION OF sales
+             FOR VALUES FROM ('2025-01-01') TO ('2026-01-01');
+         CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+         CREATE FUNCTION tax(amount numeric) RETURNS numeric LANGUAGE sql IMMUTABLE
+             AS 'SELECT amount';
+         CREATE TRIGGER touched BEFORE UPDATE ON sales FOR EACH ROW EXECUTE FUNCTION touch();
+         CREATE EXTENSION file_fdw;
+         CREATE SERVER far FOREIGN DATA WRAPPER file_fdw;
+         CREATE FOREIGN TABLE away (id int) SERVER far OPTIONS (filename '/secret/path');",
+    );
+    let role = &database.name()[..30];
+    database.execute(&format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}"
+    ));
+    let reader =
+        ServerTarget { user: role.to_owned(), password: Some("x".into()), ..database.server() };
+    let library = Library::new();
+    let settings = profile_settings("shop", &database.target_with(reader));
+    let server = library.serve_with_settings(&settings);
+    let client = server.client();
+    let (_, structured) = call_tool(&client, TOOL, &json!({}));
+    let objects = listed_objects(&structured);
+    for (kind, name, part) in [
+        ("enum", "mood", "'sad', 'so so', 'glad'"),
+        ("domain", "price", "numeric(10,2) CHECK"),
+        ("generated", "stored", "(id * 2)"),
+        ("check", "recent", "at > '2000-01-01'"),
+        ("foreign key", "sales_area_zone_fkey", "ON DELETE CASCADE"),
+        ("primary key", "area_pkey", "(id, zone)"),
+        ("partitioned", "sales", "RANGE (at), partitions: 1"),
+        ("partition", "sales_25", "FROM ('2025-01-01') TO ('2026-01-01')"),
+        ("foreign table", "far", "wrapper file_fdw"),
+        ("trigger", "touched", "BEFORE UPDATE ON"),
+        ("sequence", "sales_id_seq", "integer, 1 to 2147483647, step 1"),
+        ("sequence", "ticket", "step 5"),
+        ("function", "tax(amount numeric)", "returns numeric, sql, immutable"),
+        ("function", "touch()", "returns trigger, plpgsql, volatile"),
+        ("extension", "file_fdw", "version 1"),
+    ] {
+        assert_object(&objects, kind, name, part);
+    }
+    assert!(!structured.to_string().contains("/secret/path"), "options are not shown");
+    let one = json!({ "schema_name": "public", "table_name": "area" });
+    let result = client.tool_result(TOOL, &one);
+    let objects = listed_objects(&result["structuredContent"]);
+    assert_eq!(objects.len(), 1, "objects of other tables: {objects:?}");
+    let second = result["content"][1]["text"].as_str().unwrap();
+    let expected = "kind\tschema\ttable\tcolumn\tname\tdefinition\n\
+                    primary key\tpublic\tarea\t\tarea_pkey\tPRIMARY KEY (id, zone)";
+    assert!(second.ends_with(expected), "{second}");
+    let names = call_tool(&client, TOOL, &json!({ "compact": true })).1;
+    assert_eq!(names.get("objects"), None, "only with columns: {names}");
+    drop(server);
+    database.execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+}
+
+#[test]
+fn mariadb_and_sqlite_objects_are_listed() {
+    let shops = ShopDatabases::start();
+    shops.execute(
+        "mariadb",
+        "CREATE TABLE sales (
+             id INTEGER PRIMARY KEY, mood ENUM('sad', 'glad'), one INTEGER CHECK (one > 0),
+             twice INTEGER GENERATED ALWAYS AS (id * 2) STORED, CONSTRAINT small CHECK (id < 100)
+         );\nCREATE TABLE other (one INTEGER CHECK (one > 7));
+         CREATE TABLE logs (at DATE) PARTITION BY RANGE (YEAR(at)) (
+             PARTITION old VALUES LESS THAN (2025), PARTITION new VALUES LESS THAN MAXVALUE
+         );\nCREATE TRIGGER touched BEFORE UPDATE ON sales FOR EACH ROW SET NEW.one = 1;
+         CREATE FUNCTION tax(amount INTEGER) RETURNS INTEGER DETERMINISTIC RETURN amount;
+         CREATE SEQUENCE ticket",
+    );
+    let client = shops.client();
+    let schema = |profile| call_tool(&client, TOOL, &with_profile(profile, &json!({}))).1;
+    let structured = schema("mariadb");
+    let objects = listed_objects(&structured);
+    for (kind, name, part) in [
+        ("generated", "stored", "`id` * 2"),
+        ("check", "small", "`id` < 100"),
+        ("foreign key", "orders_ibfk_1", "(user_id) REFERENCES"),
+        ("primary key", "PRIMARY", "(number, line)"),
+        ("partitioned", "logs", "RANGE (year(`at`)), partitions: 2"),
+        ("partition", "old", "2025"),
+        ("partition", "new", "MAXVALUE"),
+        ("trigger", "touched", "BEFORE UPDATE FOR EACH ROW SET NEW.one = 1"),
+        ("function", "tax(amount int(11))", "returns int(11)"),
+        ("sequence", "ticket", ""),
+    ] {
+        assert_object(&objects, kind, name, part);
+    }
+    let of_column: Vec<_> = objects.iter().filter(|(_, name, _)| name == "one").collect();
+    assert_eq!(of_column.len(), 2, "one check in each of two tables: {of_column:?}");
+    let user = &shops.mariadb.name()[..30];
+    shops.execute(
+        "mariadb",
+        &format!(
+            "CREATE USER '{user}'@'%' IDENTIFIED BY 'x';
+             GRANT SELECT ON {}.* TO '{user}'@'%'",
+            shops.mariadb.name()
+        ),
+    );
+    let reader = ServerTarget {
+        user: user.to_owned(),
+        password: Some("x".into()),
+        ..shops.mariadb.server()
+    };
+    let library = Library::new();
+    let target = shops.mariadb.target_with(reader);
+    let server = library.serve_with_settings(&profile_settings("shop", &target));
+    let read = listed_objects(&call_tool(&server.client(), TOOL, &json!({})).1);
+    let needs_more = |kind: &str| ["trigger", "function"].contains(&kind);
+    let kinds = |objects: &[(String, String, String)]| -> Vec<(String, String)> {
+        let kept = objects.iter().filter(|(kind, ..)| !needs_more(kind));
+        kept.map(|(kind, name, _)| (kind.clone(), name.clone())).collect()
+    };
+    assert_eq!(kinds(&read), kinds(&objects), "triggers and functions need more than SELECT");
+    shops.execute("mariadb", &format!("DROP USER '{user}'@'%'"));
+    assert!(structured["tables"].to_string().contains("enum('sad','glad')"), "{structured}");
+    shops.execute(
+        "sqlite",
+        "CREATE TABLE sales (id INTEGER CHECK (id > 0), twice INTEGER AS (id * 2));
+         CREATE TRIGGER touched AFTER INSERT ON sales BEGIN SELECT 1; END;
+         CREATE VIRTUAL TABLE words USING fts5 (body);",
+    );
+    let structured = schema("sqlite");
+    let objects = listed_objects(&structured);
+    for (kind, name, part) in [
+        ("table", "sales", "CHECK (id > 0), twice INTEGER AS (id * 2)"),
+        ("table", "words", "USING fts5"),
+        ("trigger", "touched", "AFTER INSERT ON sales"),
+    ] {
+        assert_object(&objects, kind, name, part);
+    }
 }

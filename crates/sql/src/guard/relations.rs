@@ -29,13 +29,8 @@ const MYSQL_SECRET_TABLES: &[&str] = &[
     "slave_relay_log_info",
 ];
 
-/// `SQLite` tables with schema definitions, raw pages or other internals, and the rejection
-/// message.
+/// `SQLite` tables with raw pages or other internals, and the rejection message.
 const SQLITE_INTERNAL_TABLES: &[(&str, &str)] = &[
-    ("sqlite_schema", "contains table definitions; use get_schema_info instead"),
-    ("sqlite_master", "contains table definitions; use get_schema_info instead"),
-    ("sqlite_temp_schema", "contains table definitions; use get_schema_info instead"),
-    ("sqlite_temp_master", "contains table definitions; use get_schema_info instead"),
     ("sqlite_dbpage", "holds raw pages; read a table instead"),
     ("sqlite_dbdata", "holds raw pages; read a table instead"),
     ("sqlite_dbptr", "holds raw pages; read a table instead"),
