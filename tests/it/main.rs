@@ -35,6 +35,7 @@ mod embeddings;
 mod errors;
 mod eval;
 mod export;
+mod fair_pools;
 mod faults;
 mod filters;
 mod get;

@@ -1,6 +1,6 @@
 //! Databases of the profiles, opened on first use and kept open.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use dashmap::DashMap;
 use serde_json::Value;
@@ -10,21 +10,35 @@ use super::{
     Engine, ErrorCode, Parameter, Profile, Profiles, QueryCaps, Rows, SqlError,
     driver::{Database, HypotheticalIndexes, PoolLoad, WriteResult},
     guard::{self, ReadOnlyQuery},
+    lanes::{Attempt, StatementLanes},
 };
-use vademecum_core::{auth::Principal, telemetry::Gauge};
+use vademecum_core::{
+    auth::{Principal, UserId},
+    telemetry::Gauge,
+};
 
 /// Databases of the profiles, by profile name.
 #[derive(Debug, Default)]
 pub struct Databases {
     profiles: Arc<Profiles>,
-    open: DashMap<String, Arc<OnceCell<Arc<Database>>>>,
+    open: DashMap<String, Arc<OnceCell<OpenDatabase>>>,
 }
 
-/// Database of a profile that the caller may use.
+/// Database with the lanes of its connections.
+#[derive(Clone, Debug)]
+struct OpenDatabase {
+    database: Arc<Database>,
+    lanes: StatementLanes,
+}
+
+/// Database of a profile that the caller may use. Only [`Databases::connect`] creates it, for a
+/// principal that may use the profile.
 #[derive(Clone, Debug)]
 pub struct ProfileConnection {
     profile: Arc<Profile>,
-    database: Arc<Database>,
+    open: OpenDatabase,
+    /// User whose statements take turns with those of others.
+    user: UserId,
 }
 
 impl Databases {
@@ -54,20 +68,23 @@ impl Databases {
         let cell = Arc::clone(&self.open.entry(profile.name().to_owned()).or_default());
         let opened = cell.get_or_try_init(|| async {
             let target = profile.resolve_target().await?;
-            Database::open(target, profile.max_connections(), profile.connect_timeout())
-                .map(Arc::new)
+            let connections = profile.max_connections();
+            let database = Database::open(target, connections, profile.connect_timeout())?;
+            let lanes = StatementLanes::new(connections);
+            Ok(OpenDatabase { database: Arc::new(database), lanes })
         });
-        let database = log_failure(&profile, opened.await.cloned())?;
+        let open = log_failure(&profile, opened.await.cloned())?;
         log_failure(&profile, profile.ensure_tunnel().await)?;
-        Ok(ProfileConnection { profile, database })
+        Ok(ProfileConnection { profile, open, user: principal.user().clone() })
     }
 
     /// Returns gauges of the connections of each open database.
     pub fn gauges(&self) -> Vec<Gauge> {
         let (mut connections, mut waiting) = (Vec::new(), Vec::new());
         for entry in &self.open {
-            let Some(database) = entry.value().get() else { continue };
-            let PoolLoad { busy, idle, waiting: callers } = database.pool_load();
+            let Some(open) = entry.value().get() else { continue };
+            let PoolLoad { busy, idle, waiting: callers } = open.database.pool_load();
+            let callers = callers + open.lanes.waiting();
             let profile = || ("profile", entry.key().clone());
             let state = |state: &str| vec![profile(), ("state", state.to_owned())];
             connections.push((state("busy"), gauge_value(busy)));
@@ -97,7 +114,7 @@ impl ProfileConnection {
 
     /// Returns the engine.
     pub fn engine(&self) -> Engine {
-        self.database.engine()
+        self.open.database.engine()
     }
 
     /// Checks that a statement only reads, then runs it.
@@ -109,16 +126,43 @@ impl ProfileConnection {
     ) -> Result<Rows, SqlError> {
         let query = guard::check_query(self.engine(), text)?;
         // Boxed, like the futures below: futures of database drivers are large.
-        log_failure(
-            &self.profile,
-            Box::pin(self.database.run_query(&query, parameters, caps)).await,
-        )
+        log_failure(&self.profile, Box::pin(self.run_in_lane(&query, parameters, caps)).await)
     }
 
-    /// Checks that the text is one statement, then runs it; it may write.
+    /// Runs a query in the lane that is free first, and again if it exceeds a time slice there.
+    async fn run_in_lane(
+        &self,
+        query: &ReadOnlyQuery,
+        parameters: &[Parameter],
+        caps: QueryCaps,
+    ) -> Result<Rows, SqlError> {
+        let OpenDatabase { database, lanes } = &self.open;
+        let (arrival, mut attempt) = (Instant::now(), Attempt::First);
+        loop {
+            let timeout = caps.timeout.saturating_sub(arrival.elapsed());
+            let permit = lanes.acquire(&self.user, attempt, timeout).await?;
+            let Some(slice) = permit.time_slice().filter(|slice| *slice < caps.timeout) else {
+                return database.run_query(query, parameters, caps).await;
+            };
+            let begun = Instant::now();
+            let sliced = QueryCaps { timeout: slice, ..caps };
+            let answer = database.run_query(query, parameters, sliced).await;
+            let is_over = begun.elapsed() >= slice;
+            match answer {
+                Err(SqlError { code: ErrorCode::XsqlDbExecFailed, .. }) if is_over => {
+                    attempt = attempt.next();
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Checks that the text is one statement, then runs it; it may write. It waits for the main
+    /// lane, because it must not run twice.
     pub async fn run_write(&self, text: &str, caps: QueryCaps) -> Result<WriteResult, SqlError> {
         let statement = guard::check_write(self.engine(), text)?;
-        log_failure(&self.profile, Box::pin(self.database.run_write(&statement, caps)).await)
+        let _permit = self.open.lanes.acquire(&self.user, Attempt::MainOnly, caps.timeout).await?;
+        log_failure(&self.profile, Box::pin(self.open.database.run_write(&statement, caps)).await)
     }
 
     /// Returns the plan of a query that is not run, then one with each set of hypothetical indexes.
@@ -129,15 +173,18 @@ impl ProfileConnection {
         indexes: &HypotheticalIndexes,
     ) -> Result<Vec<Option<Value>>, SqlError> {
         let caps = self.profile.query_caps();
+        let _permit = self.open.lanes.acquire(&self.user, Attempt::First, caps.timeout).await?;
         log_failure(
             &self.profile,
-            Box::pin(self.database.plan_statement(query, indexes, caps)).await,
+            Box::pin(self.open.database.plan_statement(query, indexes, caps)).await,
         )
     }
 
     /// Returns the version reported by the engine.
     pub async fn server_version(&self) -> Result<String, SqlError> {
-        let version = self.database.server_version(self.profile.query_caps().timeout);
+        let timeout = self.profile.query_caps().timeout;
+        let _permit = self.open.lanes.acquire(&self.user, Attempt::First, timeout).await?;
+        let version = self.open.database.server_version(timeout);
         log_failure(&self.profile, Box::pin(version).await)
     }
 }

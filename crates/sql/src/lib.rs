@@ -26,6 +26,7 @@ mod error;
 mod identifier;
 #[cfg(feature = "ssh")]
 mod known_hosts;
+mod lanes;
 mod profile;
 mod rows;
 #[cfg(feature = "ssh")]

@@ -62,7 +62,7 @@ pub(super) fn invalid_response(detail: &impl ToString) -> SqlError {
 }
 
 /// All connections stayed in use for the whole waiting time.
-pub(super) fn pool_exhausted(connections: usize) -> SqlError {
+pub(crate) fn pool_exhausted(connections: usize) -> SqlError {
     let message = format!(
         "all {connections} connections of this profile are busy; try again later, or raise its pool size"
     );

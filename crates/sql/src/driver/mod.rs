@@ -40,6 +40,8 @@ mod guard_bypass_tests;
 pub use database::{Database, HypotheticalIndexes, PoolLoad, WriteResult};
 pub use rights::DatabaseRights;
 
+pub(crate) use error::pool_exhausted;
+
 #[cfg(not(feature = "mysql"))]
 use self::missing::MissingDriver as MySql;
 #[cfg(not(feature = "postgres"))]
