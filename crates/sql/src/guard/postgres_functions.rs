@@ -22,7 +22,8 @@ pub struct PostgresFunction {
     pub is_volatile: bool,
     /// True for aggregates, whose parts are functions of their own.
     pub is_aggregate: bool,
-    /// True for the handler of an access method, which only the server calls.
+    /// True for the handler of an access method and support functions of indexes, which only the
+    /// server calls.
     pub is_handler: bool,
     /// True if it is not part of the server.
     pub is_user_defined: bool,

@@ -3,7 +3,8 @@
 -- every function that running the statement can call, except for what the allowed functions $5 call.
 --
 -- Kinds: `f` function, `o` operator, `v` relation whose view is not expanded yet, `r` relation, `t`
--- type, `h` handler of an access method, `w` wrapper of the foreign table `via`, `d` function whose
+-- type, `h` handler of an access method or support
+-- function of its indexes, `w` wrapper of the foreign table `via`, `d` function whose
 -- body changes data.
 WITH RECURSIVE reached (kind, oid, via) AS (
     SELECT 'f', oid, NULL::text FROM unnest($1::oid[]) AS oid
@@ -38,7 +39,7 @@ WITH RECURSIVE reached (kind, oid, via) AS (
         WHERE reached.kind = 'o' AND pg_operator.oid = reached.oid AND reached.oid >= 16384
         UNION ALL
         -- Sorting and hashing call the functions of the operator's family.
-        SELECT 'f', support.amproc::oid, NULL FROM pg_amop AS strategy
+        SELECT 'h', support.amproc::oid, NULL FROM pg_amop AS strategy
         JOIN pg_amproc AS support ON support.amprocfamily = strategy.amopfamily
         WHERE reached.kind = 'o' AND strategy.amopopr = reached.oid
             AND strategy.amopfamily >= 16384 AND strategy.amopmethod IN (403, 405)
@@ -57,7 +58,7 @@ WITH RECURSIVE reached (kind, oid, via) AS (
         WHERE reached.kind IN ('r', 'v') AND index.indrelid = reached.oid
             AND reached.oid >= 16384
         UNION ALL
-        SELECT 'f', support.amproc::oid, NULL FROM pg_index AS index
+        SELECT 'h', support.amproc::oid, NULL FROM pg_index AS index
         JOIN pg_opclass AS class ON class.oid = ANY (index.indclass::oid[])
         JOIN pg_amproc AS support ON support.amprocfamily = class.opcfamily
         WHERE reached.kind IN ('r', 'v') AND index.indrelid = reached.oid
@@ -104,7 +105,7 @@ WITH RECURSIVE reached (kind, oid, via) AS (
         WHERE reached.kind = 't' AND castsource = reached.oid AND reached.oid >= 16384
             AND casttarget IN ('json'::regtype, 'jsonb'::regtype, 'text'::regtype)
         UNION ALL
-        SELECT 'f', support.amproc::oid, NULL FROM pg_opclass AS class
+        SELECT 'h', support.amproc::oid, NULL FROM pg_opclass AS class
         JOIN pg_amproc AS support ON support.amprocfamily = class.opcfamily
         WHERE reached.kind = 't' AND class.opcintype = reached.oid AND class.oid >= 16384
             AND class.opcdefault
