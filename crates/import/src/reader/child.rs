@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
+use vademecum_sandbox::read_line;
 
 use super::message::{ReaderReply, ReaderSettings, ReaderTask};
 use crate::{media::has_abandoned_thread, registry::read_file};
@@ -24,8 +25,7 @@ pub fn run_reader() -> io::Result<()> {
     let Some(settings) = read_line::<ReaderSettings>(&mut input)? else { return Ok(()) };
     // The message of a panic would be written to the pipe of standard error, which is not read.
     panic::set_hook(Box::new(|_| {}));
-    #[cfg(unix)]
-    super::sandbox::restrict(&settings)?;
+    settings.restrictions.apply()?;
     let parse = thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || parse_files(input, &settings))?;
@@ -37,7 +37,7 @@ fn parse_files(mut input: impl BufRead, settings: &ReaderSettings) -> io::Result
     let mut total = 0_u64;
     while let Some(task) = read_line::<ReaderTask>(&mut input)? {
         #[cfg(unix)]
-        super::sandbox::limit_cpu_time(settings.seconds)?;
+        vademecum_sandbox::limit_cpu_time(settings.seconds)?;
         let (source, file) = task.into_parts();
         let attempt = read_file(source, file, Duration::from_secs(settings.seconds.into()));
         total = total.saturating_add(attempt.stamp.size);
@@ -50,15 +50,7 @@ fn parse_files(mut input: impl BufRead, settings: &ReaderSettings) -> io::Result
     Ok(())
 }
 
-/// Reads a message; `None` at the end of the input.
-fn read_line<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<Option<T>> {
-    let mut line = Vec::new();
-    match input.read_until(b'\n', &mut line)? {
-        0 => Ok(None),
-        _ => Ok(Some(serde_json::from_slice(&line)?)),
-    }
-}
-
+/// Writes a message without building it in memory first: it may have hundreds of megabytes.
 fn write_line(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *output, message)?;
     output.write_all(b"\n")?;

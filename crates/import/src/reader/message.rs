@@ -6,6 +6,7 @@ use std::{ffi::OsString, io, path::PathBuf};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Serialize};
 use vademecum_kit::model::{Draft, DraftBody, SourceName};
+use vademecum_sandbox::Restrictions;
 
 use super::ReaderLimits;
 use crate::{
@@ -15,12 +16,10 @@ use crate::{
 /// Settings of a child process: the first line that it receives.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ReaderSettings {
-    /// Maximum memory, in megabytes.
-    pub(super) memory_mb: u32,
+    /// Restrictions of the process.
+    pub(super) restrictions: Restrictions,
     /// Maximum time for a file, in seconds.
     pub(super) seconds: u32,
-    /// Folders that may be read.
-    pub(super) folders: Vec<OsString>,
 }
 
 /// A file to parse. Paths need not be Unicode.

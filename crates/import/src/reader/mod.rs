@@ -3,21 +3,17 @@
 //! A file may be made to overflow the stack of a parser, to keep it busy forever or to fill the
 //! memory. [`ReaderPool`] therefore has each file parsed by a child process of the same program
 //! ([`run_reader`]), with limits of time and memory, without network and without write access
-//! (`sandbox`). A child that dies costs only the file that it was parsing, and is replaced.
+//! (`vademecum_sandbox`). A child that dies costs only the file that it was parsing, and is replaced.
 //!
 //! Parent and child exchange lines of JSON (`message`). See
 //! `docs/adr/0024-reader-process.md`.
 
 mod child;
 mod limits;
-#[cfg(target_os = "linux")]
-mod linux_sandbox;
 mod message;
 mod pool;
 mod process;
 mod program;
-#[cfg(unix)]
-mod sandbox;
 
 pub use child::run_reader;
 pub use limits::ReaderLimits;

@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     io::{self, BufRead, BufReader, Read, Write},
     path::Path,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::Serialize;
+use vademecum_sandbox::{Restrictions, child_command, to_line};
 
 use super::{
     ReaderLimits,
@@ -76,19 +76,7 @@ impl ReaderProcess {
         limits: ReaderLimits,
         folders: &[OsString],
     ) -> io::Result<Self> {
-        let mut command = Command::new(program);
-        // Passwords may be in variables. Windows needs some of them to start a process.
-        if cfg!(unix) {
-            command.env_clear();
-        }
-        let mut child = command
-            .arg("reader")
-            // Each further arena of the allocator would reserve address space.
-            .env("MALLOC_ARENA_MAX", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut child = child_command(program, "reader").spawn()?;
         let (Some(input), Some(output), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -109,11 +97,14 @@ impl ReaderProcess {
         thread::Builder::new()
             .name("reader watchdog".to_owned())
             .spawn(move || watch(&instructions, &child, &has_timed_out))?;
-        let settings = ReaderSettings {
+        let restrictions = Restrictions {
             memory_mb: limits.memory_mb.get(),
-            seconds: limits.seconds.get(),
-            folders: folders.to_owned(),
+            max_file_mb: 0,
+            readable: folders.to_owned(),
+            writable: Vec::new(),
+            temp_folder: None,
         };
+        let settings = ReaderSettings { restrictions, seconds: limits.seconds.get() };
         (&process.input).write_all(&to_line(&settings)?)?;
         Ok(process)
     }
@@ -182,12 +173,6 @@ fn watch(instructions: &mpsc::Receiver<Watch>, child: &Mutex<Child>, has_timed_o
             }
         }
     }
-}
-
-fn to_line(message: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    Ok(line)
 }
 
 /// Returns `true` if the process was killed because of its CPU time.

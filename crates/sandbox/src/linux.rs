@@ -1,7 +1,7 @@
-//! Restrictions of a reader process on Linux: Landlock for files and ports, seccomp for system
+//! Restrictions of a child process on Linux: Landlock for files and ports, seccomp for system
 //! calls.
 
-use std::{collections::BTreeMap, ffi::OsString, io};
+use std::{collections::BTreeMap, io, path::Path};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
@@ -12,24 +12,38 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
+use crate::Restrictions;
+
 /// Newest version of Landlock that is used. Older kernels enforce what they know.
 const LANDLOCK_ABI: ABI = ABI::V6;
 
-/// Denies access to all files but those in `folders`, which may be read, and to TCP ports.
-pub(super) fn deny_file_access(folders: &[OsString]) -> io::Result<()> {
-    let rules = path_beneath_rules(folders, AccessFs::ReadFile | AccessFs::ReadDir);
+/// Denies access to all files but those in the given folders, and to TCP ports.
+pub(crate) fn deny_file_access(restrictions: &Restrictions) -> io::Result<()> {
+    let reading = AccessFs::ReadFile | AccessFs::ReadDir;
+    let writing = reading | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::MakeReg;
+    let temp_folder = restrictions.temp_folder.as_deref();
+    let readable = path_beneath_rules(&restrictions.readable, reading);
+    let writable = path_beneath_rules(&restrictions.writable, writing);
+    let temporary = path_beneath_rules(temp_folder, writing | AccessFs::RemoveFile);
+    // The folder itself is an entry of its parent.
+    let parent = temp_folder.and_then(Path::parent);
+    let removable = path_beneath_rules(parent, AccessFs::RemoveDir);
     let restricted = Ruleset::default()
         .handle_access(AccessFs::from_all(LANDLOCK_ABI))
         .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(LANDLOCK_ABI)))
         .and_then(|ruleset| ruleset.scope(Scope::from_all(LANDLOCK_ABI)))
         .and_then(Ruleset::create)
-        .and_then(|ruleset| ruleset.add_rules(rules))
+        .and_then(|ruleset| ruleset.add_rules(readable))
+        .and_then(|ruleset| ruleset.add_rules(writable))
+        .and_then(|ruleset| ruleset.add_rules(temporary))
+        .and_then(|ruleset| ruleset.add_rules(removable))
         .and_then(landlock::RulesetCreated::restrict_self);
     restricted.map(drop).map_err(io::Error::other)
 }
 
-/// Denies all system calls that parsing does not need: sockets, processes, changes of files.
-pub(super) fn deny_system_calls() -> io::Result<()> {
+/// Denies all system calls that reading does not need: sockets, processes and, unless the process
+/// `writes` files, changes of files.
+pub(crate) fn deny_system_calls(writes: bool) -> io::Result<()> {
     // On other processors, Landlock and the limits remain.
     let arch = if cfg!(target_arch = "x86_64") {
         TargetArch::x86_64
@@ -44,7 +58,7 @@ pub(super) fn deny_system_calls() -> io::Result<()> {
     let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     for filter in [
         SeccompFilter::new(clone3, SeccompAction::Allow, missing, arch),
-        SeccompFilter::new(allowed_calls()?, denied, SeccompAction::Allow, arch),
+        SeccompFilter::new(allowed_calls(writes)?, denied, SeccompAction::Allow, arch),
     ] {
         let program: BpfProgram = filter.and_then(TryInto::try_into).map_err(io::Error::other)?;
         // A service manager may deny this call, and a kernel may lack it.
@@ -55,11 +69,16 @@ pub(super) fn deny_system_calls() -> io::Result<()> {
     Ok(())
 }
 
-fn allowed_calls() -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
+fn allowed_calls(writes: bool) -> io::Result<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut calls: BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED_CALLS.iter().chain(LEGACY_CALLS).map(|call| (*call, Vec::new())).collect();
     let thread = u64::from(libc::CLONE_THREAD.unsigned_abs());
     calls.insert(libc::SYS_clone, vec![masked_rule(0, thread, thread)?]);
+    if writes {
+        let more = WRITING_CALLS.iter().chain(LEGACY_WRITING_CALLS);
+        calls.extend(more.map(|call| (*call, Vec::new())));
+        return Ok(calls);
+    }
     let writing = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
     let writing = u64::from(writing.unsigned_abs());
     calls.insert(libc::SYS_openat, vec![masked_rule(2, writing, 0)?]);
@@ -130,14 +149,34 @@ const LEGACY_CALLS: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const LEGACY_CALLS: &[i64] = &[];
 
+/// Calls by which `SQLite` writes temporary files and the shared memory of a log. Landlock limits
+/// them to the folders of the process.
+const WRITING_CALLS: &[i64] = &[
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_fallocate,
+    libc::SYS_fchmod,
+    libc::SYS_fdatasync,
+    libc::SYS_fsync,
+    libc::SYS_ftruncate,
+    libc::SYS_geteuid,
+    libc::SYS_openat,
+    libc::SYS_pwrite64,
+    libc::SYS_unlinkat,
+];
+
+/// The same of older processors.
+#[cfg(target_arch = "x86_64")]
+const LEGACY_WRITING_CALLS: &[i64] =
+    &[libc::SYS_access, libc::SYS_open, libc::SYS_rmdir, libc::SYS_unlink];
+#[cfg(not(target_arch = "x86_64"))]
+const LEGACY_WRITING_CALLS: &[i64] = &[];
+
 #[cfg(test)]
 mod tests {
     use std::{env, fs, io, net, process::Command, thread};
 
-    use super::super::{
-        message::ReaderSettings,
-        sandbox::{limit_cpu_time, restrict},
-    };
+    use crate::{Restrictions, limit_cpu_time};
 
     /// Variable that names the folder of the restricted process.
     const FOLDER_VARIABLE: &str = "VADEMECUM_TEST_SANDBOX";
@@ -148,12 +187,14 @@ mod tests {
     fn restricted_process() {
         let Some(folder) = env::var_os(FOLDER_VARIABLE) else { return };
         let folder = std::path::PathBuf::from(folder);
-        let settings = ReaderSettings {
+        let restrictions = Restrictions {
             memory_mb: 64,
-            seconds: 5,
-            folders: vec![folder.join("open").into_os_string()],
+            max_file_mb: 0,
+            readable: vec![folder.join("open").into_os_string()],
+            writable: Vec::new(),
+            temp_folder: None,
         };
-        restrict(&settings).unwrap();
+        restrictions.apply().unwrap();
         assert_eq!(fs::read(folder.join("open/file")).unwrap(), b"text");
         assert_eq!(fs::read_dir(folder.join("open")).unwrap().count(), 1);
         assert_eq!(thread::spawn(|| 7).join().unwrap(), 7);
@@ -188,7 +229,7 @@ mod tests {
         fs::write(folder.path().join("open/file"), "text").unwrap();
         fs::write(folder.path().join("closed"), "text").unwrap();
         let done = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "--ignored", "reader::linux_sandbox::tests::restricted_process"])
+            .args(["--exact", "--ignored", "linux::tests::restricted_process"])
             .env(FOLDER_VARIABLE, folder.path())
             .output()
             .unwrap();
