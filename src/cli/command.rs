@@ -9,8 +9,12 @@ use super::{
     export, get, import, key, mcp, output, profile, query, restore, schema, search, serve, sources,
     user,
 };
-use vademecum_core::{config::child_program, telemetry};
+use vademecum_core::{
+    config::{Settings, child_program, time_zone},
+    telemetry,
+};
 use vademecum_import::set_reader_program;
+use vademecum_sql::driver::{SqliteReaderSettings, set_sqlite_readers};
 
 /// One server that holds what you know, and lets your AI agents find it.
 #[derive(Debug, Parser)]
@@ -87,6 +91,9 @@ enum Command {
     /// Parse files for the process that started this one
     #[command(hide = true)]
     Reader,
+    /// Read databases for the process that started this one
+    #[command(hide = true)]
+    SqliteReader,
 }
 
 /// Parses the command line, runs the command and returns its exit code.
@@ -96,16 +103,13 @@ pub fn main() -> ExitCode {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let line = CommandLine::parse();
-    if matches!(line.command, Command::Reader) {
-        return run_reader();
-    }
-    match child_program() {
-        Ok(program) => set_reader_program(program),
-        Err(error) => tracing::warn!(%error, "cannot find the program of the reader process"),
+    if let Command::Reader | Command::SqliteReader = line.command {
+        return run_reader(&line.command);
     }
     // The command itself reports invalid settings.
-    let log = line.common.load_settings().map(|settings| settings.log);
-    telemetry::init_logging(&log.unwrap_or_default());
+    let settings = line.common.load_settings().unwrap_or_default();
+    telemetry::init_logging(&settings.log);
+    set_reader_programs(&settings);
     let done = actix::System::new().block_on(async {
         match line.command {
             Command::Demo(command) => command.run(&line.common).await,
@@ -131,7 +135,7 @@ pub fn main() -> ExitCode {
             Command::Key(command) => command.run(&line.common),
             Command::Audit(command) => command.run(&line.common),
             Command::Eval(command) => command.run(&line.common).await,
-            Command::Reader => Ok(run_reader()),
+            Command::Reader | Command::SqliteReader => Ok(run_reader(&line.command)),
         }
     });
     done.unwrap_or_else(|error| {
@@ -140,9 +144,32 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Parses files for the process that started this one, which sees that this one ends.
-fn run_reader() -> ExitCode {
-    match vademecum_import::run_reader() {
+/// Makes untrusted files and databases be read by child processes of this program.
+fn set_reader_programs(settings: &Settings) {
+    let program = match child_program() {
+        Ok(program) => program,
+        Err(error) => {
+            tracing::warn!(%error, "cannot find the program of the reader processes");
+            return;
+        }
+    };
+    set_reader_program(program.clone());
+    let (memory_mb, temp_mb) = (settings.sqlite.read_memory_mb, settings.sqlite.read_temp_mb);
+    set_sqlite_readers(SqliteReaderSettings::new(
+        program,
+        time_zone(),
+        memory_mb.get(),
+        temp_mb.get(),
+    ));
+}
+
+/// Reads files or databases for the process that started this one, until that one ends.
+fn run_reader(command: &Command) -> ExitCode {
+    let done = match command {
+        Command::SqliteReader => vademecum_sql::driver::run_sqlite_reader(),
+        _ => vademecum_import::run_reader(),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::print_error(&format!("error: {error}"));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Limits of one statement.
@@ -19,7 +19,7 @@ pub struct QueryCaps {
 }
 
 /// Parameter value of a statement that this program generates.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Parameter {
     /// NULL.
     Null,
@@ -32,7 +32,7 @@ pub enum Parameter {
 }
 
 /// Column of a result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Name; not necessarily unique.
     pub name: String,

@@ -33,6 +33,11 @@ pub fn ssh_agent_socket() -> Option<PathBuf> {
     path_variable("SSH_AUTH_SOCK")
 }
 
+/// Returns the time zone of the process, if `TZ` is set; the system has a default.
+pub fn time_zone() -> Option<String> {
+    text_variable("TZ")
+}
+
 /// Returns the home folder of the user.
 pub(super) fn home_folder() -> Option<PathBuf> {
     dirs::home_dir()

@@ -24,6 +24,7 @@ mod secret;
 mod server;
 mod sessions;
 mod settings;
+mod sqlite;
 mod storage;
 mod table;
 mod telemetry;
@@ -40,6 +41,7 @@ pub use encrypted_file::{EncryptedFileError, encrypt_secret};
 pub use engine::Engine;
 pub use environment::{
     child_program, claude_code_folder, codex_home, current_program, platform, ssh_agent_socket,
+    time_zone,
 };
 pub use import::Import;
 pub use keyring::KeyringError;
@@ -55,6 +57,7 @@ pub use secret::{PassphraseSource, RedactedText, SecretError, SecretRef, Secrets
 pub use server::Server;
 pub use sessions::Sessions;
 pub use settings::{ConfigError, InvalidSetting, Settings};
+pub use sqlite::Sqlite;
 pub use storage::Storage;
 pub use table::{
     CollectionTable, CursorColumn, DocIdFormat, DocMap, MetadataMapping, TemplatePart, TextTemplate,

@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use super::{
     Audit, Auth, AuthMode, Collection, Deny, Embeddings, Import, Limits, ListenAddress, Log, Mcp,
-    Profile, ProfileName, Quotas, Secrets, Server, Sessions, Storage, Telemetry, Tools, Transport,
+    Profile, ProfileName, Quotas, Secrets, Server, Sessions, Sqlite, Storage, Telemetry, Tools,
+    Transport,
 };
 
 /// All settings: one field for each section of the file.
@@ -51,6 +52,8 @@ pub struct Settings {
     pub secrets: Secrets,
     /// Connections to databases, by profile name.
     pub profiles: BTreeMap<ProfileName, Profile>,
+    /// Limits of reading the `SQLite` files of profiles.
+    pub sqlite: Sqlite,
 }
 
 /// The reason why the settings could not be read or do not allow the server to start.

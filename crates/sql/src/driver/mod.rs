@@ -39,6 +39,7 @@ mod guard_bypass_tests;
 
 pub use database::{Database, HypotheticalIndexes, PoolLoad, WriteResult};
 pub use rights::DatabaseRights;
+pub use sqlite::{SqliteReaderSettings, run_sqlite_reader, set_sqlite_readers};
 
 pub(crate) use error::pool_exhausted;
 

@@ -13,23 +13,22 @@ pub(super) struct FetchedRows {
     pub(super) keeps_state: bool,
 }
 
-/// Collected rows and remaining limits.
-pub(super) struct RowCollector {
-    rows: Rows,
+/// Remaining limits of a statement.
+pub(super) struct RowLimits {
     bytes_left: usize,
-    max_rows: usize,
+    rows_left: usize,
     rows_to_skip: usize,
+    truncated: bool,
 }
 
-impl RowCollector {
-    /// Creates an empty collector.
-    pub(super) fn new(columns: Vec<Column>, caps: QueryCaps) -> Self {
-        let rows = Rows { columns, rows: Vec::new(), truncated: false };
+impl RowLimits {
+    /// Creates the limits of a statement that has returned no row yet.
+    pub(super) fn new(caps: QueryCaps) -> Self {
         Self {
-            rows,
             bytes_left: caps.max_bytes,
-            max_rows: caps.max_rows,
+            rows_left: caps.max_rows,
             rows_to_skip: caps.offset,
+            truncated: false,
         }
     }
 
@@ -40,26 +39,70 @@ impl RowCollector {
         passes
     }
 
-    /// Adds a row of `bytes` bytes of JSON. Returns false if a limit is reached; no further row is
-    /// needed then.
-    pub(super) fn push_row(&mut self, row: Vec<Value>, bytes: usize) -> bool {
-        if self.rows.rows.len() == self.max_rows || bytes > self.bytes_left {
+    /// Returns true if a row of at least `bytes` bytes of JSON may be within the limits.
+    pub(super) fn admits(&self, bytes: usize) -> bool {
+        self.rows_left > 0 && bytes <= self.bytes_left
+    }
+
+    /// Counts a row of `bytes` bytes of JSON. Returns false if a limit is reached; no further row
+    /// is needed then.
+    pub(super) fn take_row(&mut self, bytes: usize) -> bool {
+        if !self.admits(bytes) {
             return self.mark_truncated();
         }
         self.bytes_left -= bytes;
-        self.rows.rows.push(row);
+        self.rows_left -= 1;
         true
     }
 
     /// Marks the result as truncated. Always returns false.
     pub(super) fn mark_truncated(&mut self) -> bool {
-        self.rows.truncated = true;
+        self.truncated = true;
         false
+    }
+
+    /// Returns true if a row was left out.
+    pub(super) fn truncated(&self) -> bool {
+        self.truncated
+    }
+}
+
+/// Collected rows and remaining limits.
+pub(super) struct RowCollector {
+    rows: Rows,
+    limits: RowLimits,
+}
+
+impl RowCollector {
+    /// Creates an empty collector.
+    pub(super) fn new(columns: Vec<Column>, caps: QueryCaps) -> Self {
+        let rows = Rows { columns, rows: Vec::new(), truncated: false };
+        Self { rows, limits: RowLimits::new(caps) }
+    }
+
+    /// Returns true if the next row lies before the offset and need not be decoded.
+    pub(super) fn skip_row(&mut self) -> bool {
+        self.limits.skip_row()
+    }
+
+    /// Adds a row of `bytes` bytes of JSON. Returns false if a limit is reached; no further row is
+    /// needed then.
+    pub(super) fn push_row(&mut self, row: Vec<Value>, bytes: usize) -> bool {
+        let is_within = self.limits.take_row(bytes);
+        if is_within {
+            self.rows.rows.push(row);
+        }
+        is_within
+    }
+
+    /// Marks the result as truncated. Always returns false.
+    pub(super) fn mark_truncated(&mut self) -> bool {
+        self.limits.mark_truncated()
     }
 
     /// Returns the collected rows.
     pub(super) fn into_rows(self) -> Rows {
-        self.rows
+        Rows { truncated: self.limits.truncated(), ..self.rows }
     }
 }
 
@@ -129,9 +172,9 @@ mod tests {
         let mut gathered = RowCollector::new(Vec::new(), query_caps(2, 100));
         assert!(gathered.push_row(vec![json!(1)], 3));
         assert!(gathered.push_row(vec![json!(2)], 3));
-        assert!(!gathered.rows.truncated);
+        assert!(!gathered.limits.truncated());
         assert!(!gathered.push_row(vec![json!(3)], 3));
-        assert!(gathered.rows.truncated);
+        assert!(gathered.limits.truncated());
         assert_eq!(gathered.into_rows().rows.len(), 2);
     }
 

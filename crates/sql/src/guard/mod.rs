@@ -31,6 +31,7 @@ pub use condition::check_condition;
 pub use functions::QualifiedName;
 pub use mask::mask_literals;
 pub use postgres_functions::{FunctionVerdict, PostgresFunction, is_allowed};
+pub(crate) use pragma::is_read_only_pragma;
 pub use read::check_query;
 pub use statement::{Condition, ReadOnlyQuery, StatementKind, WriteStatement};
 pub use write::check_write;

@@ -10,13 +10,17 @@ use crate::SqlError;
 const INTROSPECTION_PRAGMAS: &[&str] = &[
     "collation_list",
     "compile_options",
+    "database_list",
+    "foreign_key_check",
     "foreign_key_list",
     "function_list",
     "index_info",
     "index_list",
     "index_xinfo",
+    "integrity_check",
     "module_list",
     "pragma_list",
+    "quick_check",
     "table_info",
     "table_list",
     "table_xinfo",
@@ -24,17 +28,28 @@ const INTROSPECTION_PRAGMAS: &[&str] = &[
 
 /// Pragmas that read a setting, and would change it if a value is given.
 const SETTING_PRAGMAS: &[&str] = &[
+    "analysis_limit",
     "application_id",
     "auto_vacuum",
     "automatic_index",
     "busy_timeout",
     "cache_size",
+    "cache_spill",
     "case_sensitive_like",
+    "cell_size_check",
+    "checkpoint_fullfsync",
     "data_version",
+    "defer_foreign_keys",
     "encoding",
     "foreign_keys",
     "freelist_count",
+    "fullfsync",
+    "hard_heap_limit",
+    "ignore_check_constraints",
     "journal_mode",
+    "journal_size_limit",
+    "legacy_alter_table",
+    "locking_mode",
     "max_page_count",
     "mmap_size",
     "page_count",
@@ -42,12 +57,23 @@ const SETTING_PRAGMAS: &[&str] = &[
     "query_only",
     "read_uncommitted",
     "recursive_triggers",
+    "reverse_unordered_selects",
     "schema_version",
     "secure_delete",
+    "soft_heap_limit",
     "synchronous",
     "temp_store",
+    "threads",
+    "trusted_schema",
     "user_version",
+    "wal_autocheckpoint",
+    "writable_schema",
 ];
+
+/// Returns true if a pragma, in lower case, only reads when it is used in this form.
+pub(crate) fn is_read_only_pragma(name: &str, has_argument: bool) -> bool {
+    INTROSPECTION_PRAGMAS.contains(&name) || (!has_argument && SETTING_PRAGMAS.contains(&name))
+}
 
 /// Checks the tokens after the word PRAGMA.
 pub(super) fn check_pragma(text: &str, tokens: &[Token]) -> Result<(), SqlError> {
@@ -56,14 +82,9 @@ pub(super) fn check_pragma(text: &str, tokens: &[Token]) -> Result<(), SqlError>
         return Err(reject_at(text, text.len(), "PRAGMA needs a name"));
     };
     let is_allowed = match rest {
-        [] => {
-            INTROSPECTION_PRAGMAS.contains(&name.text.as_str())
-                || SETTING_PRAGMAS.contains(&name.text.as_str())
-        }
+        [] => is_read_only_pragma(&name.text, false),
         [open, _, close] => {
-            INTROSPECTION_PRAGMAS.contains(&name.text.as_str())
-                && open.is_symbol("(")
-                && close.is_symbol(")")
+            is_read_only_pragma(&name.text, true) && open.is_symbol("(") && close.is_symbol(")")
         }
         _ => false,
     };
@@ -78,9 +99,14 @@ pub(super) fn check_pragma(text: &str, tokens: &[Token]) -> Result<(), SqlError>
     Err(reject_at(text, name.offset, &message))
 }
 
-/// Returns the reason to reject a table `pragma_…`, if any.
-pub(super) fn rejection_reason(table: &str) -> Option<&'static str> {
+/// Returns the reason to reject a table `pragma_…`, if any. Its argument, if it has one, follows
+/// `at` in parentheses.
+pub(super) fn rejection_reason(table: &str, tokens: &[Token], at: usize) -> Option<&'static str> {
     let name = table.strip_prefix("pragma_")?;
-    (!INTROSPECTION_PRAGMAS.contains(&name))
-        .then_some("is a PRAGMA that is not read-only; use another one")
+    let has_argument = symbol_at(tokens, at + 1, "(") && !symbol_at(tokens, at + 2, ")");
+    if name == "database_list" {
+        return Some("shows folders of the server; use PRAGMA database_list instead");
+    }
+    (!is_read_only_pragma(name, has_argument))
+        .then_some("is a PRAGMA that is not read-only in this form; use another one")
 }

@@ -62,7 +62,7 @@ pub(super) fn check_relations(
             }
             Engine::Sqlite => {
                 let listed = SQLITE_INTERNAL_TABLES.iter().find(|(table, _)| *table == name);
-                listed.map(|(_, why)| *why).or_else(|| pragma::rejection_reason(&name))
+                listed.map(|(_, why)| *why).or_else(|| pragma::rejection_reason(&name, tokens, at))
             }
             Engine::Postgres | Engine::MySql => None,
         };
