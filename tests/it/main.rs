@@ -89,6 +89,8 @@ mod shutdown;
 mod similarity;
 mod single_table_ranking;
 mod sql_driver;
+#[cfg(target_os = "linux")]
+mod sqlite_limits;
 mod stdio;
 mod streams;
 mod table_collections;

@@ -222,19 +222,72 @@ mod tests {
         assert!(Vec::<u8>::new().try_reserve_exact(512 * 1_024 * 1_024).is_err());
     }
 
+    /// Runs in the process that the test below starts.
     #[test]
-    fn restricted_process_can_only_read_its_folders() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("open")).unwrap();
-        fs::write(folder.path().join("open/file"), "text").unwrap();
-        fs::write(folder.path().join("closed"), "text").unwrap();
+    #[ignore = "restricts the whole process; run by restricted_process_writes_in_its_folders"]
+    fn writing_process() {
+        let Some(folder) = env::var_os(FOLDER_VARIABLE) else { return };
+        let folder = std::path::PathBuf::from(folder);
+        let restrictions = Restrictions {
+            memory_mb: 64,
+            max_file_mb: 1,
+            readable: vec![folder.join("open").into_os_string()],
+            writable: vec![folder.join("written").into_os_string()],
+            temp_folder: Some(folder.join("temporary")),
+        };
+        restrictions.apply().unwrap();
+        fs::write(folder.join("written/log"), "text").unwrap();
+        fs::write(folder.join("temporary/file"), vec![0; 1_024 * 1_024]).unwrap();
+        fs::remove_file(folder.join("temporary/file")).unwrap();
+        fs::remove_dir(folder.join("temporary")).unwrap();
+        assert_eq!(fs::read(folder.join("open/file")).unwrap(), b"text");
+        let denied = [
+            fs::read(folder.join("closed")).map(drop),
+            fs::write(folder.join("closed"), "other"),
+            fs::write(folder.join("open/new"), "text"),
+            fs::write(folder.join("open/file"), "other"),
+            fs::remove_file(folder.join("open/file")),
+            fs::remove_file(folder.join("written/log")),
+            fs::rename(folder.join("written/log"), folder.join("written/moved")),
+            std::os::unix::fs::symlink("file", folder.join("written/linked")),
+            net::TcpStream::connect("127.0.0.1:9").map(drop),
+            Command::new("/bin/true").status().map(drop),
+        ];
+        for (number, attempt) in denied.into_iter().enumerate() {
+            let error = attempt.expect_err(&number.to_string());
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{number}: {error}");
+        }
+    }
+
+    /// Runs an ignored test in a process of its own, with these files in its folder.
+    fn run_in_process(test: &str, folder: &std::path::Path) {
+        fs::create_dir(folder.join("open")).unwrap();
+        fs::write(folder.join("open/file"), "text").unwrap();
+        fs::write(folder.join("closed"), "text").unwrap();
         let done = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "--ignored", "linux::tests::restricted_process"])
-            .env(FOLDER_VARIABLE, folder.path())
+            .args(["--exact", "--ignored", &format!("linux::tests::{test}")])
+            .env(FOLDER_VARIABLE, folder)
             .output()
             .unwrap();
         let output = String::from_utf8_lossy(&done.stdout);
         assert!(done.status.success() && output.contains("1 passed"), "{done:?}");
-        assert_eq!(fs::read(folder.path().join("open/file")).unwrap(), b"text");
+        assert_eq!(fs::read(folder.join("open/file")).unwrap(), b"text");
+    }
+
+    #[test]
+    fn restricted_process_can_only_read_its_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        run_in_process("restricted_process", folder.path());
+    }
+
+    #[test]
+    fn restricted_process_writes_in_its_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["written", "temporary"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        run_in_process("writing_process", folder.path());
+        assert!(folder.path().join("written/log").exists());
+        assert!(!folder.path().join("temporary").exists());
     }
 }

@@ -38,10 +38,10 @@ pub(crate) use http::{HttpRequest, HttpResponse};
 pub(crate) use http_client::HttpClient;
 pub(crate) use library::{CommandOutput, Library, SOURCES};
 pub(crate) use mcp_client::{McpClient, json_rpc_request};
-#[cfg(target_os = "linux")]
-pub(crate) use process::resident_mb;
 #[cfg(unix)]
 pub(crate) use process::terminate;
+#[cfg(target_os = "linux")]
+pub(crate) use process::{child_processes, resident_mb};
 pub(crate) use provider::{FakeProvider, ProviderReply, ProviderRequest};
 #[cfg(target_os = "linux")]
 pub(crate) use raw_websocket::{Opcode, RawWebSocket, encode_frame};

@@ -64,10 +64,8 @@ const SETTING_PRAGMAS: &[&str] = &[
     "synchronous",
     "temp_store",
     "threads",
-    "trusted_schema",
     "user_version",
     "wal_autocheckpoint",
-    "writable_schema",
 ];
 
 /// Returns true if a pragma, in lower case, only reads when it is used in this form.
