@@ -54,9 +54,10 @@ fn create_shop(library: &Library, sql: &str) -> PathBuf {
 }
 
 fn serve_shop(library: &Library, path: &Path, timeout_ms: u32, more: &str) -> Server {
+    let shown = path.display();
     library.serve_with_settings(&format!(
         "{more}\n[limits]\nconcurrent_calls_per_user = 64\n\
-         [profiles.shop]\nengine = \"sqlite\"\npath = {path:?}\ntimeout_ms = {timeout_ms}\n"
+         [profiles.shop]\nengine = \"sqlite\"\npath = \"{shown}\"\ntimeout_ms = {timeout_ms}\n"
     ))
 }
 
@@ -360,9 +361,10 @@ fn damaged_pages_are_reported() {
 fn command_line_reads_in_child_process() {
     let library = Library::new();
     let path = create_shop(&library, "CREATE TABLE t (a); INSERT INTO t VALUES (7.1e-10)");
+    let shown = path.display();
     let settings = library.write_file(
         "settings.toml",
-        format!("[profiles.shop]\nengine = \"sqlite\"\npath = {path:?}\ntimeout_ms = 1000\n"),
+        format!("[profiles.shop]\nengine = \"sqlite\"\npath = \"{shown}\"\ntimeout_ms = 1000\n"),
     );
     let settings = settings.to_str().unwrap();
     let begun = Instant::now();

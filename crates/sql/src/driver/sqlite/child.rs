@@ -125,7 +125,7 @@ fn temporary_bytes() -> u64 {
 
     let files = (3..MAX_DESCRIPTORS).filter_map(|descriptor| {
         let metadata = fs::metadata(format!("/proc/self/fd/{descriptor}")).ok()?;
-        (metadata.is_file() && metadata.nlink() == 0).then(|| metadata.len())
+        (metadata.is_file() && metadata.nlink() == 0).then_some(metadata.len())
     });
     files.sum()
 }

@@ -171,11 +171,8 @@ impl SqliteReaders {
             let timeout = deadline.saturating_duration_since(Instant::now());
             let request = request.with_timeout(timeout);
             let done = timeout_at(deadline + INTERRUPT_GRACE, process.run(&request, caps)).await;
-            let done = match done {
-                Ok(done) => done,
-                // The process is killed, because one step of the statement takes long.
-                Err(_) => return Err(ReadFailure::TimedOut),
-            };
+            // Without a reply the process is killed, because one step of the statement takes long.
+            let Ok(done) = done else { return Err(ReadFailure::TimedOut) };
             match done {
                 Err(ReadFailure::NotOpened(_) | ReadFailure::Crashed) if process.is_reused => {
                     process = self.start_process(&request, deadline).await?;

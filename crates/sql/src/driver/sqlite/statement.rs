@@ -76,7 +76,9 @@ pub(super) fn run_statement(
         // JSON is at least as long. Values that are left out must not be copied first.
         if wanted && limits.admits(raw_length(row, width)?) {
             let mut values = decode_row(row, width)?;
-            hide_folder(hidden_path.and_then(|at| values.get_mut(at)));
+            if let Some(path) = hidden_path.and_then(|at| values.get_mut(at)) {
+                hide_folder(path);
+            }
             wanted = limits.take_row(json_length(&values));
             if wanted {
                 sink.row(values).map_err(not_sent)?;
@@ -110,8 +112,8 @@ fn path_column(statement: &Statement<'_>, text: &str) -> Option<usize> {
 }
 
 /// Removes the folder from a path.
-fn hide_folder(path: Option<&mut Value>) {
-    if let Some(Value::String(path)) = path
+fn hide_folder(path: &mut Value) {
+    if let Value::String(path) = path
         && let Some(end) = path.rfind(['/', '\\'])
     {
         path.drain(..=end);
