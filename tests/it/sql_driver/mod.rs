@@ -4,6 +4,7 @@ mod caps;
 mod connections;
 mod encryption;
 mod failures;
+mod mysql_attacks;
 mod privileges;
 mod resolution;
 mod session_reset;

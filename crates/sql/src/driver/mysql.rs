@@ -74,7 +74,11 @@ impl MySql {
         );
         let answer = answer.await?;
         match &answer {
-            Ok(fetched) if fetched.has_unread_rows || fetched.keeps_state => {}
+            Ok(fetched) if fetched.has_unread_rows => {}
+            // The reset ends the transaction at once; the connection is closed in the background.
+            Ok(fetched) if fetched.keeps_state => {
+                drop(await_reply(KILL_TIMEOUT, session.reset_session()).await);
+            }
             Ok(_) => self.pool.release(session).await,
             Err(error) if error::is_statement_error(error) => self.pool.release(session).await,
             Err(_) => {}

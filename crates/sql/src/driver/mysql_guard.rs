@@ -5,14 +5,17 @@
 //! and the definitions of views and stored functions are checked like statements, at every level
 //! (`docs/adr/0031-mysql-guard.md`).
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
-use mysql_async::{Conn, Params, Value, prelude::Queryable};
+use mysql_async::{Conn, prelude::Queryable};
 
 use crate::{
     Engine, ErrorCode, QueryCaps, SqlError,
     driver::mysql::statement_error,
-    guard::{self, QualifiedName, ReadOnlyQuery, is_allowed},
+    guard::{self, QualifiedName, ReadOnlyQuery, StatementKind, is_allowed, is_server_function},
 };
 
 /// Maximum number of views and functions that are checked for a statement.
@@ -23,6 +26,9 @@ const SERVER_SCHEMAS: [&str; 2] = ["information_schema", "performance_schema"];
 const SERVER_DEFINERS: [&str; 2] = ["mysql.sys@localhost", "mariadb.sys@localhost"];
 /// SQL modes in which a definition has other strings, names or operators.
 const OTHER_SYNTAX: [&str; 4] = ["ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "IGNORE_SPACE", "ORACLE"];
+
+/// Kind of a relation of which the catalogs show that it exists.
+const SEEN: &str = "seen";
 
 /// Definition found in the catalogs: kind, schema, name, text, definer, SQL mode.
 type CatalogRow = (String, String, String, Option<String>, String, String);
@@ -42,11 +48,12 @@ impl LoadableFunctions {
     /// Finds the catalog that the user may read.
     pub(super) async fn detect(connection: &mut Conn) -> Self {
         for (catalog, query) in [
-            (Self::MySqlFunc, "SELECT 1 FROM mysql.func LIMIT 0"),
+            // In MySQL, only this one has the functions of components.
             (
                 Self::PerformanceSchema,
                 "SELECT 1 FROM performance_schema.user_defined_functions LIMIT 0",
             ),
+            (Self::MySqlFunc, "SELECT 1 FROM mysql.func LIMIT 0"),
         ] {
             if connection.query_drop(query).await.is_ok() {
                 return catalog;
@@ -57,34 +64,92 @@ impl LoadableFunctions {
 
     fn query(self) -> Option<&'static str> {
         match self {
-            Self::MySqlFunc => {
-                Some("SELECT 'loadable', '', name, dl, '', '' FROM mysql.func WHERE name = ?")
-            }
+            Self::MySqlFunc => Some(
+                "SELECT 'loadable', '', name, dl, '', '' FROM mysql.func WHERE name IN ({names})",
+            ),
             Self::PerformanceSchema => Some(
-                "SELECT 'loadable', '', udf_name, udf_library, '', '' \
-                 FROM performance_schema.user_defined_functions WHERE udf_name = ?",
+                "SELECT 'loadable', '', udf_name, COALESCE(udf_library, 'mysqld'), '', '' \
+                 FROM performance_schema.user_defined_functions WHERE udf_name IN ({names})",
             ),
             Self::Hidden => None,
         }
     }
 }
 
+/// Name in a statement or a definition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct UsedName {
+    /// Schema that the name is written with, or else the one of the definition; `None` is the one
+    /// of the connection.
+    schema: Option<String>,
+    name: String,
+    is_qualified: bool,
+}
+
 /// Names of which the definitions are still to be checked.
 #[derive(Default)]
 struct Names {
-    functions: BTreeSet<QualifiedName>,
-    relations: BTreeSet<QualifiedName>,
+    functions: BTreeSet<UsedName>,
+    relations: BTreeSet<UsedName>,
+    /// Relations that definitions read, so that the user has to see what they are.
+    required: BTreeSet<UsedName>,
 }
 
 impl Names {
-    /// Adds the names of a statement in a schema; `None` is the schema of the connection.
-    fn add_statement(&mut self, query: &ReadOnlyQuery, schema: Option<&str>) {
-        let qualify = |it: &QualifiedName| QualifiedName {
-            schema: it.schema.clone().or_else(|| schema.map(str::to_owned)),
-            name: it.name.clone(),
-        };
-        self.functions.extend(query.functions().iter().map(qualify));
-        self.relations.extend(query.identifiers().iter().map(qualify));
+    fn of_statement(query: &ReadOnlyQuery) -> Self {
+        let mut names = Self::default();
+        names.add(query, None);
+        names
+    }
+
+    /// Adds the names of a definition in a schema.
+    fn add_definition(&mut self, query: &ReadOnlyQuery, kind: &str, schema: &str) {
+        self.add(query, Some(schema));
+        let sources = query.source_tables().iter();
+        // In a view, the server prints tables with their schema, and only names of WITH without.
+        let required = sources.filter(|it| it.schema.is_some() || kind != "view");
+        self.required.extend(required.map(|it| UsedName::new(it, Some(schema))));
+    }
+
+    fn add(&mut self, query: &ReadOnlyQuery, schema: Option<&str>) {
+        self.functions.extend(query.functions().iter().map(|it| UsedName::new(it, schema)));
+        self.relations.extend(query.identifiers().iter().map(|it| UsedName::new(it, schema)));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.functions.is_empty() && self.relations.is_empty()
+    }
+}
+
+impl UsedName {
+    fn new(name: &QualifiedName, schema: Option<&str>) -> Self {
+        Self {
+            schema: name.schema.clone().or_else(|| schema.map(str::to_owned)),
+            name: name.name.clone(),
+            is_qualified: name.schema.is_some(),
+        }
+    }
+
+    /// Returns true for names of schemas that hold no definitions of users.
+    fn is_of_server(&self) -> bool {
+        self.schema.as_deref().is_some_and(|schema| {
+            SERVER_SCHEMAS.iter().any(|server| schema.eq_ignore_ascii_case(server))
+        })
+    }
+
+    /// Returns true if the row of the catalogs has this name.
+    fn is_named_in(&self, (_, schema, name, ..): &CatalogRow) -> bool {
+        let is_same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
+        is_same(name, &self.name) && self.schema.as_deref().is_none_or(|it| is_same(it, schema))
+    }
+}
+
+impl fmt::Display for UsedName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.schema {
+            Some(schema) => write!(out, "{schema}.{}", self.name),
+            None => out.write_str(&self.name),
+        }
     }
 }
 
@@ -97,93 +162,148 @@ pub(super) async fn check_statement(
     query: &ReadOnlyQuery,
     caps: QueryCaps,
 ) -> Result<bool, SqlError> {
-    let mut names = Names::default();
-    names.add_statement(query, None);
+    if query.kind() == StatementKind::Show && !query.mentions("where") {
+        // SHOW and DESCRIBE evaluate no other expressions.
+        return Ok(false);
+    }
+    let mut names = Names::of_statement(query);
     let (mut checked, mut keeps_state) = (BTreeSet::new(), false);
-    loop {
+    while !names.is_empty() {
         let found = find_definitions(connection, loadable, &names, caps).await?;
+        check_resolved(&names, &found, loadable, allowed)?;
         names = Names::default();
         for definition in found {
             let (kind, schema, name, ..) = &definition;
-            if !checked.insert((kind.clone(), schema.clone(), name.clone())) {
+            if kind == SEEN || !checked.insert((kind.clone(), schema.clone(), name.clone())) {
                 continue;
             }
             if is_allowed(schema, name, allowed) {
                 keeps_state = true;
             } else if let Some(inner) = check_definition(&definition)? {
-                names.add_statement(&inner, Some(schema));
+                names.add_definition(&inner, kind, schema);
             }
         }
         if checked.len() > MAX_DEFINITIONS {
-            let message = "this statement uses too many views and functions to be checked";
-            return Err(SqlError::new(ErrorCode::XsqlRoBlocked, message));
-        }
-        if names.functions.is_empty() && names.relations.is_empty() {
-            return Ok(keeps_state);
+            return Err(rejection(
+                "this statement uses too many views and functions to be checked",
+            ));
         }
     }
+    Ok(keeps_state)
 }
 
-/// Finds the views, foreign tables, stored and loadable functions with these names.
+/// Finds the views, foreign tables, password tables, stored and loadable functions with these
+/// names.
 async fn find_definitions(
     connection: &mut Conn,
     loadable: LoadableFunctions,
     names: &Names,
     caps: QueryCaps,
 ) -> Result<Vec<CatalogRow>, SqlError> {
-    let is_server_schema = |it: &&QualifiedName| {
-        !it.schema.as_deref().is_some_and(|schema| {
-            SERVER_SCHEMAS.iter().any(|server| schema.eq_ignore_ascii_case(server))
-        })
-    };
-    let (mut parts, mut values) = (Vec::new(), Vec::new());
-    let mut add = |part, name: &QualifiedName, times| {
-        parts.push(part);
-        for _ in 0..times {
-            values.extend([Value::from(&name.schema), Value::from(&name.name)]);
-        }
-    };
-    for name in names.relations.iter().filter(is_server_schema) {
-        add(include_str!("sql/mysql_views.sql"), name, 2);
-    }
-    for name in &names.functions {
-        add(include_str!("sql/mysql_routines.sql"), name, 1);
-    }
-    if let Some(part) = loadable.query() {
-        for name in names.functions.iter().filter(|name| name.schema.is_none()) {
-            parts.push(part);
-            values.push(Value::from(&name.name));
-        }
+    let relations = names.relations.iter().filter(|name| !name.is_of_server());
+    let required = names.required.iter().filter(|name| !name.is_of_server());
+    let mut parts = catalog_queries(include_str!("sql/mysql_views.sql"), relations);
+    parts.extend(catalog_queries(include_str!("sql/mysql_seen.sql"), required));
+    parts.extend(catalog_queries(include_str!("sql/mysql_routines.sql"), &names.functions));
+    if let Some(query) = loadable.query() {
+        let unqualified = names.functions.iter().filter(|name| !name.is_qualified);
+        parts.extend(catalog_queries(query, unqualified));
     }
     if parts.is_empty() {
         return Ok(Vec::new());
     }
     // The limit replaces that of the session.
-    let text = format!("SELECT * FROM ({}) AS found LIMIT 100000", parts.join(" UNION ALL "));
-    let rows = connection.exec(text, Params::Positional(values)).await;
+    let text = format!("SELECT * FROM ({}) AS found LIMIT 1000000", parts.join(" UNION ALL "));
+    let rows = connection.query(text).await;
     rows.map_err(|fault| statement_error(&fault, caps.timeout))
+}
+
+/// Returns the query for each schema of the names. A name is written in hexadecimal digits, which
+/// need no escapes.
+fn catalog_queries<'a>(query: &str, names: impl IntoIterator<Item = &'a UsedName>) -> Vec<String> {
+    let literal = |text: &str| {
+        let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        format!("_utf8mb4 X'{digits}'")
+    };
+    let mut by_schema: BTreeMap<Option<&str>, Vec<String>> = BTreeMap::new();
+    for name in names {
+        by_schema.entry(name.schema.as_deref()).or_default().push(literal(&name.name));
+    }
+    let fill_in = |(schema, names): (Option<&str>, Vec<String>)| {
+        let schema = schema.map_or_else(|| "DATABASE()".to_owned(), literal);
+        query.replace("{schema}", &schema).replace("{names}", &names.join(", "))
+    };
+    by_schema.into_iter().map(fill_in).collect()
+}
+
+/// Rejects names of which the catalogs do not show what they mean.
+fn check_resolved(
+    names: &Names,
+    found: &[CatalogRow],
+    loadable: LoadableFunctions,
+    allowed: &[String],
+) -> Result<(), SqlError> {
+    let is_found = |name: &UsedName, kind: &str| {
+        found.iter().any(|row| row.0 == kind && name.is_named_in(row))
+    };
+    for name in &names.functions {
+        let schema = name.schema.as_deref().unwrap_or_default();
+        if is_found(name, "function") || is_allowed(schema, &name.name, allowed) {
+            continue;
+        }
+        if name.is_qualified {
+            return Err(rejection(&format!(
+                "the function `{name}` does not exist, or this user cannot see what it does (it needs \
+                 EXECUTE on it); leave it out, or list it in `allow_functions` of the profile if it \
+                 only reads"
+            )));
+        }
+        if loadable == LoadableFunctions::Hidden && !is_server_function(&name.name) {
+            return Err(rejection(&format!(
+                "the function `{}` may be compiled code, which this user cannot see (it needs SELECT on \
+                 mysql.func or performance_schema.user_defined_functions); leave it out, or list it \
+                 in `allow_functions` of the profile if it only reads",
+                name.name
+            )));
+        }
+    }
+    let hidden = names.required.iter().find(|name| !name.is_of_server() && !is_found(name, SEEN));
+    hidden.map_or(Ok(()), |name| {
+        Err(rejection(&format!(
+            "a view or function of this statement reads `{name}`, and this user cannot see what that is \
+             (it needs SELECT on it); leave it out, or list that view or function in `allow_functions` \
+             of the profile if it only reads"
+        )))
+    })
+}
+
+fn rejection(message: &str) -> SqlError {
+    SqlError::new(ErrorCode::XsqlRoBlocked, message)
 }
 
 /// Checks a definition. Returns what it consists of, if that has to be checked too.
 fn check_definition(definition: &CatalogRow) -> Result<Option<ReadOnlyQuery>, SqlError> {
     let (kind, schema, name, text, definer, mode) = definition;
     let rejected = |reason: String| {
-        let message = format!(
+        rejection(&format!(
             "the {kind} `{schema}.{name}` {reason}; leave it out, or list it in `allow_functions` of \
              the profile if it only reads"
-        );
-        SqlError::new(ErrorCode::XsqlRoBlocked, message)
+        ))
     };
     let is_server = schema == "sys" && SERVER_DEFINERS.contains(&definer.as_str());
     let text = text.as_deref().map(str::trim).unwrap_or_default();
     let body = match kind.as_str() {
         "table" => return Err(rejected(format!("is read from elsewhere by the engine {text}"))),
+        "password table" => {
+            return Err(rejection(&format!(
+                "the table `{schema}.{name}` holds passwords; read another table"
+            )));
+        }
         "loadable" => {
-            let message = format!(
+            return Err(rejection(&format!(
                 "the function `{name}` is compiled code of the library {text}; leave it out, or list it \
                  in `allow_functions` of the profile if it only reads"
-            );
-            return Err(SqlError::new(ErrorCode::XsqlRoBlocked, message));
+            )));
         }
         _ if is_server => return Ok(None),
         _ if text.is_empty() => {

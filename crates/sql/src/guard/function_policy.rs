@@ -142,6 +142,7 @@ static MYSQL_DENIED: DenyList = &[
         CHANGES,
         &[
             "group_replication_*",
+            "innodb_*",
             "asynchronous_connection_failover_*",
             "keyring_*",
             "version_tokens_*",

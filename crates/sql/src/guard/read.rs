@@ -6,6 +6,7 @@ use super::{
     lexer::{LexedStatement, tokenize},
     rejection::reject_at,
     relations, rules,
+    source_tables::source_tables,
     statement::ReadOnlyQuery,
     tree::{self, TreeError},
 };
@@ -36,7 +37,8 @@ pub fn check_query(engine: Engine, text: &str) -> Result<ReadOnlyQuery, SqlError
         text: lexed.without_comments.trim().to_owned(),
         kind: form.kind,
         functions,
-        identifiers: identifiers(&lexed.tokens),
+        identifiers: identifiers(engine, text, &lexed.tokens),
+        source_tables: source_tables(engine, text, &lexed.tokens),
         query_start: query_start.map_or(0, |token| token.offset - blanks),
     })
 }

@@ -22,6 +22,7 @@ pub struct ReadOnlyQuery {
     pub(super) kind: StatementKind,
     pub(super) functions: Vec<QualifiedName>,
     pub(super) identifiers: Vec<QualifiedName>,
+    pub(super) source_tables: Vec<QualifiedName>,
     pub(super) query_start: usize,
 }
 
@@ -68,11 +69,23 @@ impl ReadOnlyQuery {
         &self.identifiers
     }
 
+    /// Returns the names in FROM clauses, without derived tables. They include names of WITH.
+    pub fn source_tables(&self) -> &[QualifiedName] {
+        &self.source_tables
+    }
+
     /// Creates an unchecked query, for tests of the protection without the guard.
     #[cfg(test)]
     pub(crate) fn unguarded(engine: Engine, text: &str, kind: StatementKind) -> Self {
-        let (functions, identifiers) = (Vec::new(), Vec::new());
-        Self { engine, text: text.to_owned(), kind, functions, identifiers, query_start: 0 }
+        Self {
+            engine,
+            text: text.to_owned(),
+            kind,
+            functions: Vec::new(),
+            identifiers: Vec::new(),
+            source_tables: Vec::new(),
+            query_start: 0,
+        }
     }
 }
 
