@@ -71,7 +71,7 @@ impl Query {
                            --unsafe-allow-write, or set unsafe_allow_write = true in the profile";
             return Err(SqlError::new(ErrorCode::XsqlRoBlocked, message).into());
         }
-        let written = connection.run_write(&sql, caps).await?;
+        let written = connection.run_write(&sql, &[], caps).await?;
         self.format.print_rows(&written.rows, Some(written.rows_affected))
     }
 }

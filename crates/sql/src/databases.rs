@@ -159,10 +159,15 @@ impl ProfileConnection {
 
     /// Checks that the text is one statement, then runs it; it may write. It waits for the main
     /// lane, because it must not run twice.
-    pub async fn run_write(&self, text: &str, caps: QueryCaps) -> Result<WriteResult, SqlError> {
+    pub async fn run_write(
+        &self,
+        text: &str,
+        parameters: &[Parameter],
+        caps: QueryCaps,
+    ) -> Result<WriteResult, SqlError> {
         let statement = guard::check_write(self.engine(), text)?;
         let _permit = self.open.lanes.acquire(&self.user, Attempt::MainOnly, caps.timeout).await?;
-        log_failure(&self.profile, Box::pin(self.open.database.run_write(&statement, caps)).await)
+        log_failure(&self.profile, Box::pin(self.open.database.run_write(&statement, parameters, caps)).await)
     }
 
     /// Returns the plan of a query that is not run, then one with each set of hypothetical indexes.

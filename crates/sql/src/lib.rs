@@ -2,8 +2,8 @@
 //!
 //! [`Profiles`] lists the databases and their permitted users, [`Databases`] opens them; a
 //! [`ConnectionTarget`] says where a database is. [`guard`] decides which statements may run; a
-//! statement returns [`Rows`] or a [`SqlError`]. [`schema`], [`schema_objects`] and [`keys`] read the catalog, [`plan`]
-//! explains queries.
+//! statement returns [`Rows`] or a [`SqlError`]. [`schema`], [`schema_objects`] and [`keys`] read
+//! the catalog, [`plan`] explains queries, [`custom`] binds the statements of the settings.
 
 #![cfg_attr(
     not(all(feature = "mysql", feature = "postgres", feature = "ssh")),
@@ -11,6 +11,7 @@
 )]
 
 pub mod advice;
+pub mod custom;
 pub mod driver;
 pub mod guard;
 pub mod health;

@@ -167,6 +167,16 @@ impl Profiles {
         }
     }
 
+    /// Returns the named profile, without a check of rights.
+    pub fn get(&self, name: &str) -> Option<&Arc<Profile>> {
+        self.by_name.get(name)
+    }
+
+    /// Returns the names of all profiles, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
     /// Returns the named profile if `principal` may use it. A forbidden profile gives the same
     /// error as a missing one.
     pub fn find_profile(
@@ -210,7 +220,7 @@ impl Profile {
 
     /// Returns true if `principal` may use the profile. The local user may use all, because that
     /// user can read the settings anyway; others must be listed.
-    fn is_visible_to(&self, principal: &Principal) -> bool {
+    pub fn is_visible_to(&self, principal: &Principal) -> bool {
         principal.access().permits_databases()
             && (principal.sees_everything() || self.users.contains(principal.user()))
     }

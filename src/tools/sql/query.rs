@@ -56,7 +56,7 @@ impl Tool for Query {
         let connection = connect_profile(toolbox, call, Some(&profile)).await?;
         let caps = connection.profile().query_caps();
         if toolbox.may_write(call) && connection.profile().unsafe_allow_write() {
-            let written = run_until_cancelled(call, connection.run_write(&sql, caps)).await?;
+            let written = run_until_cancelled(call, connection.run_write(&sql, &[], caps)).await?;
             let affected = Some(written.rows_affected);
             return Ok(Envelope::success(QueryData::new(written.rows, affected)));
         }

@@ -64,7 +64,7 @@ async fn single_row(database: &Database, query: &str) -> Vec<Value> {
 
 async fn write(database: &Database, statement: &str) -> Result<WriteResult, SqlError> {
     let statement = guard::check_write(database.engine(), statement).unwrap();
-    database.run_write(&statement, DEFAULT_CAPS).await
+    database.run_write(&statement, &[], DEFAULT_CAPS).await
 }
 
 /// A `SQLite` file, initialized with SQL statements.

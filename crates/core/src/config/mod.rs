@@ -6,6 +6,7 @@
 mod audit;
 mod auth;
 mod collections;
+mod custom_tools;
 mod deny;
 mod dsn;
 mod embeddings;
@@ -34,6 +35,7 @@ mod tools;
 pub use audit::Audit;
 pub use auth::{Auth, AuthMode, Jwt, JwtAlgorithm, KeySource, LocalAccess, ResourceUrl};
 pub use collections::{Chunking, Collection, EmbeddingOptions, Folder};
+pub use custom_tools::{CustomParameter, CustomTool, CustomToolName, ParameterKind, ParameterName};
 pub use deny::Deny;
 pub use dsn::DsnParts;
 pub use embeddings::{ApiBase, EmbeddingProvider, Embeddings};

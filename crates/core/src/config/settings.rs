@@ -54,6 +54,9 @@ pub struct Settings {
     pub profiles: BTreeMap<ProfileName, Profile>,
     /// Limits of reading the `SQLite` files of profiles.
     pub sqlite: Sqlite,
+    /// File that the settings were loaded from.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// The reason why the settings could not be read or do not allow the server to start.
@@ -167,7 +170,9 @@ impl Settings {
         let Some(path) = file else { return Ok(Self::default()) };
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        Self::parse(&text).map_err(|source| ConfigError::Parse { path: path.to_owned(), source })
+        let settings = Self::parse(&text)
+            .map_err(|source| ConfigError::Parse { path: path.to_owned(), source })?;
+        Ok(Self { file: Some(path.to_owned()), ..settings })
     }
 }
 
@@ -187,9 +192,9 @@ mod tests {
         let debug = format!("{:#?}", Settings::default());
         let known = debug.lines().filter(|line| !line.ends_with('{'));
         let known = known.filter_map(|line| Some(line.trim().split_once(": ")?.0));
-        for name in known
-            .filter(|name| !["jwt", "deny", "collections", "profiles", "unlock"].contains(name))
-        {
+        let sections = ["jwt", "deny", "collections", "custom", "profiles"];
+        let internal = ["file", "unlock"];
+        for name in known.filter(|name| !sections.contains(name) && !internal.contains(name)) {
             // A setting without a default is a comment in the example.
             let written =
                 |line: &str| line.trim_start_matches("# ").starts_with(&format!("{name} ="));
@@ -241,6 +246,22 @@ mod tests {
         assert_eq!(collection.chunking, Some(crate::config::Chunking::default()));
         assert_eq!(collection.embedding, crate::config::EmbeddingOptions::default());
         assert_eq!((collection.folders.len(), written.len()), (2, 6));
+    }
+
+    #[test]
+    fn custom_tool_example_names_settings() {
+        let example = include_str!("../../../../config.example.toml");
+        let (_, section) = example.split_once("# [tools.custom.orders_of_customer]\n").unwrap();
+        let section = section.split("\n\n").next().unwrap();
+        let lines = section.lines().filter_map(|line| line.strip_prefix("# "));
+        let is_written = |line: &&str| line.starts_with('[') || line.split(' ').nth(1) == Some("=");
+        let written: Vec<&str> = lines.filter(is_written).collect();
+        let text = format!("[tools.custom.orders]\n{}", written.join("\n"));
+        let text = text.replace("orders_of_customer", "orders");
+        let settings = Settings::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let (_, tool) = settings.tools.custom.first_key_value().unwrap();
+        assert_eq!((tool.parameters.len(), written.len()), (3, 24));
+        assert!(tool.read_only && tool.destructive && tool.max_rows.is_some());
     }
 
     #[test]

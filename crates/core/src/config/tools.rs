@@ -1,8 +1,10 @@
 //! `[tools]`: tools that are offered, and the form of their outputs.
 
-use std::num::NonZeroU8;
+use std::{collections::BTreeMap, num::NonZeroU8};
 
 use serde::{Deserialize, Deserializer};
+
+use super::{CustomTool, CustomToolName};
 
 /// Maximum number of segments in an output of `rag_search`.
 const MAX_SEGMENTS: u8 = 20;
@@ -36,6 +38,8 @@ pub struct Tools {
     pub text: TextFormat,
     /// Whether invisible and control characters are removed from all outputs.
     pub safe_text: bool,
+    /// Tools that run a statement on the database of a profile, by name.
+    pub custom: BTreeMap<CustomToolName, CustomTool>,
 }
 
 impl Default for Tools {
@@ -53,6 +57,7 @@ impl Default for Tools {
             disabled: Vec::new(),
             text: TextFormat::default(),
             safe_text: true,
+            custom: BTreeMap::new(),
         }
     }
 }

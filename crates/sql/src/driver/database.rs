@@ -99,13 +99,14 @@ impl Database {
     pub async fn run_write(
         &self,
         statement: &WriteStatement,
+        parameters: &[Parameter],
         caps: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
         self.check_engine(statement.engine())?;
         match &self.driver {
-            Driver::Postgres(database) => database.run_write(statement, caps).await,
-            Driver::MySql(database) => database.run_write(statement, caps).await,
-            Driver::Sqlite(database) => database.run_write(statement, caps).await,
+            Driver::Postgres(database) => database.run_write(statement, parameters, caps).await,
+            Driver::MySql(database) => database.run_write(statement, parameters, caps).await,
+            Driver::Sqlite(database) => database.run_write(statement, parameters, caps).await,
         }
     }
 

@@ -178,10 +178,10 @@ async fn sqlite_write_stays_in_file_and_transaction() {
         "SELECT load_extension('x')".to_owned(),
     ] {
         let statement = WriteStatement::unguarded(Engine::Sqlite, &text);
-        let error = database.run_write(&statement, CAPS).await.expect_err(&text);
+        let error = database.run_write(&statement, &[], CAPS).await.expect_err(&text);
         assert_eq!(error.code, ErrorCode::XsqlRoBlocked, "{text}: {error:?}");
     }
     assert!(!elsewhere.exists());
     let statement = WriteStatement::unguarded(Engine::Sqlite, "INSERT INTO t VALUES (1), (2)");
-    assert_eq!(database.run_write(&statement, CAPS).await.unwrap().rows_affected, 2);
+    assert_eq!(database.run_write(&statement, &[], CAPS).await.unwrap().rows_affected, 2);
 }

@@ -37,6 +37,7 @@ impl MissingDriver {
     pub(super) async fn run_write(
         &self,
         _: &WriteStatement,
+        _: &[Parameter],
         _: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
         match *self {}

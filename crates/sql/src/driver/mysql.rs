@@ -89,13 +89,14 @@ impl MySql {
     pub(super) async fn run_write(
         &self,
         statement: &WriteStatement,
+        parameters: &[Parameter],
         caps: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
         let mut session =
             self.pool.begin_transaction(TransactionOptions::read_write(caps.timeout)).await?;
         let connection = &mut session.connection;
         let written = await_reply(caps.timeout, async {
-            let written = execute_write(connection, statement.text(), caps).await?;
+            let written = execute_write(connection, statement.text(), parameters, caps).await?;
             let committed = connection.query_drop("COMMIT").await;
             committed.map_err(|fault| statement_error(&fault, caps.timeout))?;
             Ok(written)
@@ -178,15 +179,17 @@ async fn fetch_rows(
 async fn execute_write(
     connection: &mut Conn,
     text: &str,
+    parameters: &[Parameter],
     caps: QueryCaps,
 ) -> Result<WriteResult, SqlError> {
     let failed = |fault| statement_error(&fault, caps.timeout);
     let statement = connection.prep(text).await.map_err(failed)?;
     let places = usize::from(statement.num_params());
-    if places > 0 {
-        return Err(error::parameter_mismatch(places, 0));
+    if places != parameters.len() {
+        return Err(error::parameter_mismatch(places, parameters.len()));
     }
-    let mut answer = connection.exec_iter(statement, ()).await.map_err(failed)?;
+    let mut answer =
+        connection.exec_iter(statement, bind_parameters(parameters)).await.map_err(failed)?;
     let columns = mysql_value::describe_columns(answer.columns_ref());
     let gives_rows = !columns.is_empty();
     let mut gathered = RowCollector::new(columns, caps);

@@ -87,12 +87,14 @@ impl Postgres {
     pub(super) async fn run_write(
         &self,
         statement: &WriteStatement,
+        parameters: &[Parameter],
         caps: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
         let session =
             self.pool.begin_transaction(TransactionOptions::read_write(caps.timeout)).await?;
         let written = await_reply(caps.timeout, async {
-            let written = postgres_rows::execute_write(&session.client, statement, caps).await?;
+            let client = &session.client;
+            let written = postgres_rows::execute_write(client, statement, parameters, caps).await?;
             let committed = session.client.batch_execute("COMMIT").await;
             committed.map_err(|fault| statement_error(&fault, caps.timeout))?;
             Ok(written)

@@ -67,14 +67,15 @@ pub(super) async fn fetch_rows(
 pub(super) async fn execute_write(
     client: &Client,
     statement: &WriteStatement,
+    parameters: &[Parameter],
     caps: QueryCaps,
 ) -> Result<WriteResult, SqlError> {
     let plain = prepare_statement(client, statement.text(), caps).await?;
-    if !plain.params().is_empty() {
-        return Err(error::parameter_mismatch(plain.params().len(), 0));
+    if plain.params().len() != parameters.len() {
+        return Err(error::parameter_mismatch(plain.params().len(), parameters.len()));
     }
     if plain.columns().is_empty() {
-        let done = client.execute(&plain, &[]).await;
+        let done = client.execute_raw(&plain, parameters.iter().map(BoundParameter)).await;
         let rows_affected = done.map_err(|fault| statement_error(&fault, caps.timeout))?;
         return Ok(WriteResult { rows_affected, ..WriteResult::default() });
     }
@@ -83,7 +84,7 @@ pub(super) async fn execute_write(
             Some(named) => (named, RowFormat::Json),
             None => (plain.clone(), RowFormat::Text),
         };
-    let rows = start_query(client, &statement, &[], caps).await?;
+    let rows = start_query(client, &statement, parameters, caps).await?;
     let mut gathered = RowCollector::new(describe_columns(&plain), caps);
     let rows_affected = collect_all_rows(rows, shape, &plain, &mut gathered, caps).await?;
     Ok(WriteResult { rows_affected, rows: gathered.into_rows() })

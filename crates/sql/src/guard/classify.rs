@@ -81,9 +81,11 @@ fn reject_unknown_verb(engine: Engine, text: &str, first: &Token) -> SqlError {
     };
     let what = match first.kind {
         TokenKind::Word => format!("`{}`", first.text.to_ascii_uppercase()),
-        TokenKind::Name | TokenKind::Literal | TokenKind::Number | TokenKind::Symbol => {
-            "this".to_owned()
-        }
+        TokenKind::Name
+        | TokenKind::Literal
+        | TokenKind::Number
+        | TokenKind::Symbol
+        | TokenKind::Place => "this".to_owned(),
     };
     let message = format!("{what} is not a read; only {allowed} are");
     reject_at(text, first.offset, &message)

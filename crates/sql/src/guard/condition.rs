@@ -63,6 +63,6 @@ fn is_operand(tokens: &[Token], at: usize) -> bool {
     tokens.get(at + 1).is_none_or(|next| match next.kind {
         TokenKind::Symbol => !next.is_symbol("("),
         TokenKind::Word => next.is_one_of(&OPERATOR_WORDS),
-        TokenKind::Name | TokenKind::Literal | TokenKind::Number => false,
+        TokenKind::Name | TokenKind::Literal | TokenKind::Number | TokenKind::Place => false,
     })
 }

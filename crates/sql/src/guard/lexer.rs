@@ -33,8 +33,30 @@ pub(super) struct LexedStatement {
     pub(super) has_comments: bool,
 }
 
+/// Reading of `:name` in a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NamedPlaces {
+    /// Code, as the server would read it.
+    Code,
+    /// A place for a value, which is a token of kind [`TokenKind::Place`].
+    Place,
+}
+
 /// Tokenizes a statement.
 pub(super) fn tokenize(engine: Engine, text: &str) -> Result<LexedStatement, SqlError> {
+    tokenize_with(engine, text, NamedPlaces::Code)
+}
+
+/// Tokenizes a statement in which `:name` is a place for a value.
+pub(super) fn tokenize_template(engine: Engine, text: &str) -> Result<LexedStatement, SqlError> {
+    tokenize_with(engine, text, NamedPlaces::Place)
+}
+
+fn tokenize_with(
+    engine: Engine,
+    text: &str,
+    places: NamedPlaces,
+) -> Result<LexedStatement, SqlError> {
     if text.len() > MAX_STATEMENT_BYTES {
         return Err(reject(format!(
             "a statement may have at most {MAX_STATEMENT_BYTES} bytes, this one has {}; split it",
@@ -50,6 +72,7 @@ pub(super) fn tokenize(engine: Engine, text: &str) -> Result<LexedStatement, Sql
     let mut lexer = Lexer {
         engine,
         text,
+        places,
         offset: 0,
         open_brackets: Vec::new(),
         executable_comment: None,
@@ -74,6 +97,7 @@ pub(super) fn tokenize(engine: Engine, text: &str) -> Result<LexedStatement, Sql
 struct Lexer<'a> {
     engine: Engine,
     text: &'a str,
+    places: NamedPlaces,
     offset: usize,
     open_brackets: Vec<(char, usize)>,
     /// Start of the `/*!` comment whose contents are being read.
@@ -118,6 +142,9 @@ impl<'a> Lexer<'a> {
             '`' => self.reject_here("PostgreSQL quotes names with \", not with backticks"),
             '[' if self.engine == Engine::Sqlite => self.read_quoted_name('[', ']'),
             '$' if self.engine == Engine::Postgres && dollar_tag(rest).is_some() => self.read_dollar_string(),
+            ':' if self.places == NamedPlaces::Place && place_length(rest).is_some() => {
+                self.read_place()
+            }
             // In `SQLite`, `:a(…)` is one token, whatever is inside the parentheses.
             '$' | '@' | ':' | '#' if self.engine == Engine::Sqlite => {
                 self.reject_here("named parameters are not supported; write the value")
@@ -272,6 +299,20 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
+    /// Reads a place for a value, `:name`.
+    fn read_place(&mut self) -> Result<(), SqlError> {
+        let rest = self.rest();
+        let length = place_length(rest).unwrap_or_default();
+        if rest.get(length..).is_some_and(|after| after.starts_with(is_word_character)) {
+            return self.reject_here(
+                "the name of a parameter consists of ASCII letters, digits and `_`; rename it",
+            );
+        }
+        self.push_token(TokenKind::Place, rest.get(1..length).unwrap_or_default().to_owned());
+        self.copy_code(length);
+        Ok(())
+    }
+
     /// Reads a keyword, a name, a number, or the string that the word is a prefix of.
     fn read_word(&mut self) -> Result<(), SqlError> {
         let rest = self.rest();
@@ -335,6 +376,11 @@ impl<'a> Lexer<'a> {
     }
 
     fn read_symbol(&mut self, sign: char) -> Result<(), SqlError> {
+        if self.rest().starts_with("::") && self.engine == Engine::Postgres {
+            // A cast; what follows the second colon is a type.
+            self.push_token(TokenKind::Symbol, ":".to_owned());
+            self.copy_code(1);
+        }
         match sign {
             '(' | '[' | '{' => self.open_brackets.push((sign, self.offset)),
             ')' | ']' | '}' => {
@@ -421,6 +467,14 @@ fn is_plain_number(word: &str) -> bool {
 fn is_exponent(word: &str) -> bool {
     word.strip_prefix(['e', 'E'])
         .is_some_and(|digits| digits.bytes().all(|sign| sign.is_ascii_digit() || sign == b'_'))
+}
+
+/// Returns the length of the place `:name` at the start of `rest`, if there is one.
+fn place_length(rest: &str) -> Option<usize> {
+    let name = rest.strip_prefix(':')?;
+    let length = name.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
+    let is_name = name.starts_with(|sign: char| sign.is_ascii_alphabetic() || sign == '_');
+    is_name.then(|| 1 + length.unwrap_or(name.len()))
 }
 
 /// Returns the `$tag$` that opens a dollar-quoted string.

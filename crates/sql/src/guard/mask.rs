@@ -60,7 +60,7 @@ fn is_literal(token: &Token) -> bool {
     match token.kind {
         TokenKind::Literal => true,
         TokenKind::Number => !token.text.starts_with('$'),
-        TokenKind::Word | TokenKind::Name | TokenKind::Symbol => false,
+        TokenKind::Word | TokenKind::Name | TokenKind::Symbol | TokenKind::Place => false,
     }
 }
 

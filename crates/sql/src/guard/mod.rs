@@ -25,6 +25,7 @@ mod relations;
 mod rules;
 mod source_tables;
 mod statement;
+mod template;
 mod token;
 mod tree;
 mod write;
@@ -37,6 +38,7 @@ pub use postgres_functions::{FunctionVerdict, PostgresFunction, is_allowed};
 pub(crate) use pragma::is_read_only_pragma;
 pub use read::check_query;
 pub use statement::{Condition, ReadOnlyQuery, StatementKind, WriteStatement};
+pub use template::{PlaceForm, StatementTemplate, TemplatePart};
 pub use write::check_write;
 
 #[cfg(test)]

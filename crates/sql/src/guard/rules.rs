@@ -18,7 +18,11 @@ pub(super) fn check_tokens(engine: Engine, text: &str, tokens: &[Token]) -> Resu
         let refused = match token.kind {
             TokenKind::Word => check_word(tokens, at),
             TokenKind::Symbol if engine == Engine::MySql => check_assignment(tokens, at),
-            TokenKind::Symbol | TokenKind::Name | TokenKind::Literal | TokenKind::Number => None,
+            TokenKind::Symbol
+            | TokenKind::Name
+            | TokenKind::Literal
+            | TokenKind::Number
+            | TokenKind::Place => None,
         };
         if let Some(message) = refused {
             return Err(reject_at(text, token.offset, &message));

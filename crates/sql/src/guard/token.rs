@@ -13,6 +13,8 @@ pub(super) enum TokenKind {
     Number,
     /// Single character.
     Symbol,
+    /// Place for a value in a template, `:name`; the text is the name.
+    Place,
 }
 
 /// Token and its position.

@@ -76,9 +76,11 @@ impl Sqlite {
     pub(in crate::driver) async fn run_write(
         &self,
         statement: &WriteStatement,
+        parameters: &[Parameter],
         caps: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
-        let (path, text) = (self.path.clone(), statement.text().to_owned());
+        let (path, text, parameters) =
+            (self.path.clone(), statement.text().to_owned(), parameters.to_vec());
         let write = move |deadline: StatementDeadline| {
             let mut connection = open_for_writing(&path, caps.timeout)?;
             deadline.install(&connection)?;
@@ -87,7 +89,7 @@ impl Sqlite {
             let before = transaction.total_changes();
             let mut rows = Rows::default();
             rows.truncated =
-                run_statement(&transaction, &text, &[], caps, RunExtent::ToEnd, &mut rows)?;
+                run_statement(&transaction, &text, &parameters, caps, RunExtent::ToEnd, &mut rows)?;
             let rows_affected = transaction.total_changes() - before;
             authorize_all(&transaction)?;
             transaction.commit()?;
