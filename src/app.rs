@@ -1,5 +1,6 @@
 //! Assembles the program from its settings: stores, actors, services and transports.
 
+mod custom_tools;
 mod monitoring;
 
 use std::{
@@ -8,14 +9,19 @@ use std::{
     time::Duration,
 };
 
+use tokio::task::JoinHandle;
 use vademecum_tldw::TldwError;
 
-use self::monitoring::MonitoredComponents;
+use self::{
+    custom_tools::{CustomTools, FileVersion},
+    monitoring::MonitoredComponents,
+};
 use crate::{
     actors::{Library, LibraryConfig, TldwDirectory, UserRegistry},
     collections::{Catalogue, CollectionError, SyncJobs, TableDatabases},
     registry,
-    tools::ToolRegistry,
+    services::custom_tools::{CustomTool, CustomToolError},
+    tools::{ToolRegistry, ToolSetError},
     transport::{self, ConnectionCount, Listener, ServerState},
 };
 use vademecum_core::{
@@ -30,8 +36,8 @@ use vademecum_core::{
 use vademecum_embed::{Embeddings, SetupError};
 use vademecum_import::ReaderLimits;
 use vademecum_mcp::{
-    AdmissionLimits, DisableToolError, NameStyle, Outbound, Peer, ProtocolSessions, RateLimits,
-    RequestObserver, Service, ServiceOptions, Toolset,
+    AdmissionLimits, NameStyle, Outbound, Peer, ProtocolSessions, RateLimits, RequestObserver,
+    Service, ServiceOptions, Toolset,
 };
 use vademecum_sql::{Databases, ProfileError, Profiles};
 
@@ -52,6 +58,8 @@ pub struct App {
     syncs: SyncJobs,
     profiles: Arc<Profiles>,
     service: Service,
+    custom_tools: CustomTools,
+    checked_tools: Vec<CustomTool>,
     connections: ConnectionCount,
     monitor: Monitor,
 }
@@ -71,9 +79,12 @@ pub enum AppError {
     /// The tldw directory cannot be served.
     #[error("`storage.tldw` cannot be served")]
     Tldw(#[from] TldwError),
-    /// A tool that is to be disabled does not exist.
-    #[error("invalid `tools.disabled`")]
-    Tools(#[from] DisableToolError),
+    /// A tool that is to be disabled does not exist, or the name of a custom tool is taken.
+    #[error(transparent)]
+    Tools(#[from] ToolSetError),
+    /// A custom tool is invalid.
+    #[error(transparent)]
+    CustomTools(#[from] CustomToolError),
     /// The configured embedding model cannot be set up.
     #[error("invalid `embeddings`")]
     Embeddings(#[from] SetupError),
@@ -111,6 +122,12 @@ fn call_capacity(settings: &Settings) -> AdmissionLimits {
     }
 }
 
+/// Returns the rate limits of the settings.
+fn rate_limits(settings: &Settings) -> RateLimits {
+    let limits = &settings.limits;
+    RateLimits::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute)
+}
+
 /// Opens the tldw directory of the settings, if there is one.
 fn open_tldw(settings: &Settings, data: &Path) -> Result<Option<TldwDirectory>, TldwError> {
     let storage = &settings.storage;
@@ -119,6 +136,24 @@ fn open_tldw(settings: &Settings, data: &Path) -> Result<Option<TldwDirectory>, 
         AuthMode::Multi => TldwDirectory::for_all_users(folder, data),
     };
     storage.tldw.as_ref().map(open).transpose()
+}
+
+/// Opens the libraries of the users.
+fn open_user_registry(
+    settings: &Settings,
+    folder: &Path,
+    embeddings: Option<Arc<Embeddings>>,
+) -> Result<UserRegistry, TldwError> {
+    let registry = UserRegistry::new(LibraryConfig {
+        users: folder.join("users"),
+        tldw: open_tldw(settings, folder)?,
+        sources: registry::sources(),
+        embeddings,
+        max_open_libraries: settings.storage.open_libraries,
+        limits: settings.limits.clone(),
+        sessions: settings.sessions.clone(),
+    });
+    Ok(registry.with_quotas(settings.quotas.for_mode(settings.auth.mode)))
 }
 
 /// Ends the sessions of users who are suspended or removed, and lets open connections check their
@@ -178,17 +213,8 @@ impl App {
         let embeddings = Embeddings::open(&settings.embeddings, &folder)?.map(Arc::new);
         let all_tools = registry::tools();
         let metrics = Metrics::new(&monitoring::metric_labels(&all_tools))?;
-        let registry = UserRegistry::new(LibraryConfig {
-            users: folder.join("users"),
-            tldw: open_tldw(&settings, &folder)?,
-            sources: registry::sources(),
-            embeddings: embeddings.clone(),
-            max_open_libraries: settings.storage.open_libraries,
-            limits: settings.limits.clone(),
-            sessions: settings.sessions.clone(),
-        });
-        let quotas = settings.quotas.for_mode(settings.auth.mode);
-        let registry = Arc::new(registry.with_metrics(metrics.clone()).with_quotas(quotas));
+        let registry = open_user_registry(&settings, &folder, embeddings.clone())?;
+        let registry = Arc::new(registry.with_metrics(metrics.clone()));
         let (timeout, tools) = (settings.limits.source_timeout(), &settings.tools);
         let collections = Arc::new(Catalogue::new(&folder));
         let profiles =
@@ -200,30 +226,41 @@ impl App {
             .with_reader_limits(reader_limits(&settings.import))
             .configured(&settings.collections, &principal)?;
         let shared = Arc::clone(&collections);
-        let toolbox = ToolRegistry::new(Arc::clone(&registry), shared, all_tools, timeout)
+        let toolbox = ToolRegistry::new(Arc::clone(&registry), shared, all_tools, timeout)?
             .with_embeddings(embeddings)
             .with_syncs(syncs.clone())
-            .without_tools(&tools.disabled)?
+            .with_changing_tools(settings.file.is_some())
             .with_text_form(tools.text)
             .with_safe_text(tools.safe_text)
             .with_databases(Arc::clone(&databases))
             .with_writes(tools.write)
             .with_segments(tools.rag_search_segments.get().into());
+        let toolbox = Arc::new(toolbox);
         let sessions =
             ProtocolSessions::new(settings.sessions.idle_timeout(), settings.sessions.most)
                 .with_max_per_user(settings.sessions.most_per_user);
-        let limits = &settings.limits;
-        let rates =
-            RateLimits::per_minute(limits.requests_per_minute, limits.calls_per_tool_per_minute);
         let exporter =
             settings.telemetry.otlp_endpoint.as_ref().map(SpanExporter::start).transpose()?;
         let audit = AuditLog::new(&settings.audit, &folder);
         let observer = RequestObserver { metrics, exporter, audit };
-        let service =
-            Service::new(Arc::new(toolbox), Arc::new(sessions), protocol_options(&settings.tools))
-                .with_rates(rates)
-                .with_limits(call_capacity(&settings))
-                .with_observer(observer.clone());
+        let service = Service::new(
+            Arc::clone(&toolbox) as _,
+            Arc::new(sessions),
+            protocol_options(&settings.tools),
+        )
+        .with_rates(rate_limits(&settings))
+        .with_limits(call_capacity(&settings))
+        .with_observer(observer.clone());
+        let custom_tools = CustomTools {
+            registry: toolbox,
+            profiles: Arc::clone(&profiles),
+            databases: Arc::clone(&databases),
+            owner: principal.clone(),
+            service: service.clone(),
+            metrics: observer.metrics.clone(),
+            file_version: settings.file.as_deref().and_then(FileVersion::read),
+        };
+        let checked_tools = custom_tools.define(&settings)?;
         let connections = ConnectionCount::default();
         let monitor = monitoring::build_monitor(
             &observer,
@@ -243,6 +280,8 @@ impl App {
             syncs,
             profiles,
             service,
+            custom_tools,
+            checked_tools,
             connections,
             monitor,
         })
@@ -318,6 +357,20 @@ impl App {
         Ok(self.server_state_with(authenticator))
     }
 
+    /// Has the databases check the custom tools. Fails if one refuses a statement; a database that
+    /// cannot be reached is no error, and is tried again later.
+    pub async fn check_custom_tools(&mut self) -> Result<(), AppError> {
+        self.custom_tools.expect_hangup();
+        self.checked_tools = self.custom_tools.load(&self.settings).await?;
+        Ok(())
+    }
+
+    /// Watches the settings file for changes of the custom tools, until the task is aborted.
+    fn spawn_tool_watch(&self) -> JoinHandle<()> {
+        let (custom_tools, tools) = (self.custom_tools.clone(), self.checked_tools.clone());
+        actix::spawn(custom_tools.watch(self.settings.clone(), tools))
+    }
+
     /// Serves HTTP and WebSocket until the process receives a stop signal.
     pub async fn serve(
         &self,
@@ -341,11 +394,13 @@ impl App {
             self.service.clone(),
             Arc::clone(&self.user_registry),
         ));
+        let tool_watch = self.spawn_tool_watch();
         let syncs = self.syncs.clone();
         drop(actix::spawn(tokio::task::spawn_blocking(move || syncs.remove_unused_files())));
         let served = transport::serve(server_state, listener).await;
         sweeper.abort();
         watcher.abort();
+        tool_watch.abort();
         self.close_libraries().await;
         Ok(served?)
     }
@@ -370,7 +425,9 @@ impl App {
     pub async fn serve_stdio(&self) -> Result<(), AppError> {
         let principal = DenyRules::new(&self.settings.deny).restrict(self.principal.clone(), None);
         let server_state = self.server_state_with(Authenticator::single(principal.clone()));
+        let tool_watch = self.spawn_tool_watch();
         let served = transport::serve_stdio(&server_state, principal).await;
+        tool_watch.abort();
         self.close_libraries().await;
         Ok(served?)
     }

@@ -1,5 +1,7 @@
 //! A tool that answers from memory, for benches of the protocol.
 
+use std::sync::Arc;
+
 use futures_util::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
@@ -7,7 +9,7 @@ use vademecum_core::auth::{Principal, Right};
 use vademecum_mcp::{
     CallToolResult, Completion, CompletionRequest, Failure, GetPromptResult, Prompt,
     PromptArguments, RequestContext, Resource, ResourceContents, ResourceTemplate, Scope,
-    ServerHandler, ToolCatalog, ToolEffect, ToolEntry, ToolSchemas, Toolset,
+    ServerHandler, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolSchemas, Toolset,
 };
 
 /// Number of hits in the result.
@@ -40,7 +42,7 @@ pub fn canned_result() -> String {
 /// A tool that answers from memory.
 #[derive(Debug)]
 pub struct CannedTool {
-    catalog: ToolCatalog,
+    catalog: Arc<ToolCatalog>,
     answer: String,
 }
 
@@ -49,20 +51,21 @@ impl Default for CannedTool {
         let input = json!({ "type": "object", "properties": {} });
         let entry = ToolEntry {
             name: "canned",
-            title: "Canned",
-            description: "Answers from memory.",
+            title: "Canned".into(),
+            description: "Answers from memory.".into(),
             toolset: Toolset::Knowledge,
             right: Right::Read,
             effect: ToolEffect::Reads,
             schemas: ToolSchemas { input, output: None },
+            audience: ToolAudience::Everyone,
         };
-        Self { catalog: ToolCatalog::new(vec![entry]), answer: canned_result() }
+        Self { catalog: Arc::new(ToolCatalog::new(vec![entry])), answer: canned_result() }
     }
 }
 
 impl ServerHandler for CannedTool {
-    fn tools(&self) -> &ToolCatalog {
-        &self.catalog
+    fn tools(&self) -> Arc<ToolCatalog> {
+        Arc::clone(&self.catalog)
     }
 
     fn call_tool<'a>(

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use super::{
     audit, backup, bundle, check, collection, common::CommonOptions, connect, demo, eval, explain,
     export, get, import, key, mcp, output, profile, query, restore, schema, search, serve, sources,
-    user,
+    tool, user,
 };
 use vademecum_core::{
     config::{Settings, child_program, time_zone},
@@ -59,6 +59,9 @@ enum Command {
     /// List, show and test the database profiles of the settings
     #[command(subcommand)]
     Profile(profile::ProfileCommand),
+    /// List and test the custom tools of the settings
+    #[command(subcommand)]
+    Tool(tool::ToolCommand),
     /// Run one statement on the database of a profile
     Query(query::Query),
     /// Show the tables of the database of a profile
@@ -122,6 +125,7 @@ pub fn main() -> ExitCode {
             Command::Sources(command) => command.run(&line.common),
             Command::Collection(command) => command.run(&line.common).await,
             Command::Profile(command) => command.run(&line.common).await,
+            Command::Tool(command) => command.run(&line.common).await,
             Command::Query(command) => command.run(&line.common).await,
             Command::Schema(command) => command.run(&line.common).await,
             Command::Explain(command) => command.run(&line.common).await,

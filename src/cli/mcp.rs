@@ -37,7 +37,11 @@ impl Mcp {
             settings.storage.tldw = Some(folder);
         }
         match settings.mcp_transport()? {
-            Transport::Stdio => App::new(settings)?.serve_stdio().await?,
+            Transport::Stdio => {
+                let mut app = App::new(settings)?;
+                app.check_custom_tools().await?;
+                app.serve_stdio().await?;
+            }
             Transport::StreamableHttp => serve_http(settings).await?,
         }
         Ok(ExitCode::SUCCESS)

@@ -27,6 +27,7 @@ mod search;
 mod serve;
 mod sources;
 mod table_format;
+mod tool;
 mod user;
 
 pub use command::main;

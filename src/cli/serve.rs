@@ -50,7 +50,8 @@ impl Serve {
 pub(super) async fn serve_http(settings: Settings) -> Result<()> {
     raise_open_file_limit();
     let address = settings.listen_address()?.clone();
-    let app = App::new(settings)?;
+    let mut app = App::new(settings)?;
+    app.check_custom_tools().await?;
     let server_state = app.server_state()?;
     let listener =
         Listener::bind(&address).with_context(|| format!("cannot listen on {address}"))?;

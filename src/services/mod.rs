@@ -4,6 +4,7 @@
 pub(crate) mod atomic_write;
 pub(crate) mod backup;
 pub(crate) mod check;
+pub(crate) mod custom_tools;
 pub(crate) mod export;
 pub(crate) mod file_error;
 pub(crate) mod import;

@@ -27,6 +27,7 @@ mod sql;
 mod template;
 mod tool;
 mod tool_registry;
+mod tool_set;
 mod transcript;
 mod writing;
 
@@ -51,5 +52,6 @@ pub use sql::{
 };
 pub use tool::{ErrorFormat, RegisteredTool, Tool, ToolOutput, ToolResult};
 pub use tool_registry::ToolRegistry;
+pub use tool_set::ToolSetError;
 pub use transcript::MediaTranscript;
 pub use writing::{KnowledgeTag, MediaAdd, NotesAppend, NotesCreate, NotesDelete, NotesUpdate};

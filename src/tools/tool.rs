@@ -1,7 +1,7 @@
 //! The `Tool` trait that each tool implements, and its type-erased form that the registry lists and
 //! calls.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use futures_util::future::LocalBoxFuture;
 use schemars::JsonSchema;
@@ -13,14 +13,15 @@ use super::{
     ToolRegistry,
     arguments::{parse_lenient, parse_strict},
     safe_text, schema,
+    sql::{custom_tool_entry, run_custom_tool},
 };
-use crate::actors::CallError;
+use crate::{actors::CallError, services::custom_tools::CustomTool};
 use vademecum_core::auth::Right;
 use vademecum_mcp::{
-    CallToolResult, ContentBlock, Failure, RequestContext, ToolEffect, ToolEntry, ToolSchemas,
-    Toolset,
+    CallToolResult, ContentBlock, Failure, RequestContext, ToolAudience, ToolEffect, ToolEntry,
+    ToolSchemas, Toolset,
 };
-use vademecum_sql::{ErrorCode, SqlError};
+use vademecum_sql::{ErrorCode, SqlError, custom::CustomStatement};
 
 /// Result of [`Tool::call`].
 pub type ToolResult<T> = Result<ToolOutput<T>, CallError>;
@@ -118,7 +119,16 @@ type ToolFn = for<'a> fn(
 pub struct RegisteredTool {
     entry: ToolEntry,
     error_format: ErrorFormat,
-    run: ToolFn,
+    runner: ToolRunner,
+}
+
+/// Code that a call runs.
+#[derive(Clone)]
+enum ToolRunner {
+    /// A tool of the program.
+    BuiltIn(ToolFn),
+    /// A tool of the settings.
+    Custom(Arc<CustomStatement>),
 }
 
 impl fmt::Debug for RegisteredTool {
@@ -137,19 +147,29 @@ impl RegisteredTool {
         }
         let entry = ToolEntry {
             name: T::NAME,
-            title: T::TITLE,
-            description: T::DESCRIPTION,
+            title: T::TITLE.into(),
+            description: T::DESCRIPTION.into(),
             toolset: T::TOOLSET,
             right: T::RIGHT,
             effect: T::EFFECT,
             schemas: ToolSchemas { input, output: Some(schema::output_schema::<T::Output>()) },
+            audience: ToolAudience::Everyone,
         };
         Self {
             entry,
             error_format: T::ERROR_FORMAT,
-            run: |toolbox, arguments, schema, call| {
+            runner: ToolRunner::BuiltIn(|toolbox, arguments, schema, call| {
                 Box::pin(run_tool::<T>(toolbox, arguments, schema, call))
-            },
+            }),
+        }
+    }
+
+    /// Creates a tool of the settings.
+    pub(crate) fn custom(tool: &CustomTool) -> Self {
+        Self {
+            entry: custom_tool_entry(tool),
+            error_format: ErrorFormat::Text,
+            runner: ToolRunner::Custom(Arc::clone(&tool.statement)),
         }
     }
 
@@ -165,7 +185,21 @@ impl RegisteredTool {
         arguments: &RawValue,
         call: &RequestContext,
     ) -> Result<CallToolResult, Failure> {
-        let answer = (self.run)(toolbox, arguments, &self.entry.schemas.input, call).await;
+        let answer = match &self.runner {
+            ToolRunner::BuiltIn(run) => {
+                run(toolbox, arguments, &self.entry.schemas.input, call).await
+            }
+            ToolRunner::Custom(statement) => {
+                match run_custom_tool(statement, toolbox, arguments, call).await {
+                    Ok(output) => {
+                        let is_cleaned = toolbox.cleans_text();
+                        finish_output(output, None, self.entry.name, is_cleaned, toolbox, call)
+                            .await
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+        };
         match (self.error_format, answer) {
             (
                 ErrorFormat::Text
@@ -268,6 +302,24 @@ async fn run_tool<T: Tool>(
     let is_cleaned = toolbox.cleans_text() && !input.wants_raw();
     let output = input.call(toolbox, call).await?;
     let second = output.text.as_ref().and_then(|_| T::second_text(&output.output));
+    let mut result = finish_output(output, second, T::NAME, is_cleaned, toolbox, call).await?;
+    if let Toolset::Rag | Toolset::Knowledgebase = T::TOOLSET {
+        // Hits of these contracts have no field for their origin.
+        let origin = ContentOrigin::SharedCollection.as_str().into();
+        result.meta.get_or_insert_default().insert("vademecum/origin".to_owned(), origin);
+    }
+    Ok(result)
+}
+
+/// Serializes the output of a tool and its second text; a long output on the blocking pool.
+async fn finish_output<T: Serialize + Send + 'static>(
+    output: ToolOutput<T>,
+    second: Option<String>,
+    tool: &'static str,
+    is_cleaned: bool,
+    toolbox: &ToolRegistry,
+    call: &RequestContext,
+) -> Result<CallToolResult, CallError> {
     let result = match output.text {
         // The structured output is at least as long as its text.
         Some(ref text) if text.len() > MAX_INLINE_TEXT_BYTES => {
@@ -275,16 +327,10 @@ async fn run_tool<T: Tool>(
         }
         _ => to_tool_result(output, second, is_cleaned),
     };
-    let mut result = result.map_err(|error| {
-        tracing::error!(tool = T::NAME, %error, "tool output could not be serialized");
+    result.map_err(|error| {
+        tracing::error!(tool, %error, "tool output could not be serialized");
         CallError::Unavailable
-    })?;
-    if let Toolset::Rag | Toolset::Knowledgebase = T::TOOLSET {
-        // Hits of these contracts have no field for their origin.
-        let origin = ContentOrigin::SharedCollection.as_str().into();
-        result.meta.get_or_insert_default().insert("vademecum/origin".to_owned(), origin);
-    }
-    Ok(result)
+    })
 }
 
 /// Serializes an output, without invisible and control characters if `is_cleaned`. A second text

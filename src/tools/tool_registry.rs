@@ -2,9 +2,8 @@
 //! access to sessions, collections, databases and embeddings.
 
 use std::{
-    collections::HashMap,
     path::PathBuf,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -14,8 +13,8 @@ use tokio::sync::watch;
 use vademecum_kit::model::{Deadline, Item, SourceName};
 
 use super::{
-    ProfileShow, Query, RegisteredTool, Tool as _, ToolOutput, ToolResult, completion, documents,
-    prompts, render, resources, safe_text,
+    ProfileShow, Query, RegisteredTool, Tool as _, ToolOutput, ToolResult, ToolSetError,
+    completion, documents, prompts, render, resources, safe_text, tool_set::ToolSet,
 };
 use crate::{
     actors::{self, CallContext, CallError, SearchPage, UserRegistry, WithContext},
@@ -27,9 +26,9 @@ use vademecum_core::{
 };
 use vademecum_embed::Embeddings;
 use vademecum_mcp::{
-    CallToolResult, Completion, CompletionRequest, DisableToolError, Failure, GetPromptResult,
-    LogLevel, Prompt, PromptArguments, RequestContext, Resource, ResourceContents,
-    ResourceTemplate, Scope, ServerHandler, ToolCatalog, ToolEffect, Toolset,
+    CallToolResult, Completion, CompletionRequest, Failure, GetPromptResult, LogLevel, Prompt,
+    PromptArguments, RequestContext, Resource, ResourceContents, ResourceTemplate, Scope,
+    ServerHandler, ToolCatalog, ToolEffect, Toolset,
 };
 use vademecum_sql::Databases;
 
@@ -37,8 +36,9 @@ use vademecum_sql::Databases;
 #[derive(Debug)]
 pub struct ToolRegistry {
     registry: Arc<UserRegistry>,
-    catalog: ToolCatalog,
-    tools: HashMap<&'static str, RegisteredTool>,
+    built_in: Vec<RegisteredTool>,
+    tools: RwLock<Arc<ToolSet>>,
+    can_change_tools: bool,
     embeddings: Option<Arc<Embeddings>>,
     source_timeout: Duration,
     text: TextFormat,
@@ -60,17 +60,17 @@ impl ToolRegistry {
         collections: Arc<Catalogue>,
         tools: Vec<RegisteredTool>,
         timeout: Duration,
-    ) -> Self {
-        let catalog = ToolCatalog::new(tools.iter().map(|tool| tool.entry().clone()).collect());
-        let tools = tools.into_iter().map(|tool| (tool.entry().name, tool)).collect();
+    ) -> Result<Self, ToolSetError> {
+        let set = ToolSet::new(&tools, Vec::new(), &[])?;
         let (embeddings, text) = (None, TextFormat::default());
         let secret = (collections.data_folder().to_owned(), OnceLock::new());
         let segments = usize::from(config::Tools::default().rag_search_segments.get());
         let syncs = SyncJobs::new(Arc::clone(&collections));
-        Self {
+        Ok(Self {
             registry,
-            catalog,
-            tools,
+            built_in: tools,
+            tools: RwLock::new(Arc::new(set)),
+            can_change_tools: false,
             embeddings,
             source_timeout: timeout,
             text,
@@ -81,7 +81,7 @@ impl ToolRegistry {
             segments,
             databases: Arc::default(),
             writes_enabled: false,
-        }
+        })
     }
 
     /// Sets the embedding provider; `None` disables vectors.
@@ -96,9 +96,31 @@ impl ToolRegistry {
         Self { syncs, ..self }
     }
 
-    /// Removes the tools named in `disabled`. Fails if one of them is unknown.
-    pub fn without_tools(self, disabled: &[String]) -> Result<Self, DisableToolError> {
-        Ok(Self { catalog: self.catalog.without(disabled)?, ..self })
+    /// Sets whether [`replace_custom_tools`](Self::replace_custom_tools) may be called while clients
+    /// are served.
+    #[must_use]
+    pub fn with_changing_tools(self, can_change: bool) -> Self {
+        Self { can_change_tools: can_change, ..self }
+    }
+
+    /// Replaces the tools of the settings, and removes the tools named in `disabled`. Returns true
+    /// if the list of tools has changed. Fails if a name is taken, or if a tool to be disabled is
+    /// unknown; the tools stay as they are then.
+    pub fn replace_custom_tools(
+        &self,
+        custom: Vec<RegisteredTool>,
+        disabled: &[String],
+    ) -> Result<bool, ToolSetError> {
+        let set = ToolSet::new(&self.built_in, custom, disabled)?;
+        let mut current = self.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let has_changed = set.differs_from(&current);
+        *current = Arc::new(set);
+        Ok(has_changed)
+    }
+
+    /// Returns the tools that are offered now.
+    fn tool_set(&self) -> Arc<ToolSet> {
+        Arc::clone(&self.tools.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Sets the form of the text content.
@@ -279,13 +301,18 @@ impl ToolRegistry {
 }
 
 impl ServerHandler for ToolRegistry {
-    fn tools(&self) -> &ToolCatalog {
-        &self.catalog
+    fn tools(&self) -> Arc<ToolCatalog> {
+        Arc::clone(&self.tool_set().catalog)
+    }
+
+    fn can_change_tools(&self) -> bool {
+        self.can_change_tools
     }
 
     fn has_toolset(&self, toolset: Toolset, principal: &Principal) -> bool {
         match toolset {
-            Toolset::Knowledge | Toolset::DeepResearch => true,
+            // Each custom tool exists for the users of its profile.
+            Toolset::Knowledge | Toolset::DeepResearch | Toolset::Custom => true,
             // Only agents with a delegating key use these tools; other clients have better ones.
             Toolset::RagSearch => principal.is_delegated(),
             Toolset::Embedding => self.embeddings.is_some(),
@@ -301,7 +328,8 @@ impl ServerHandler for ToolRegistry {
     fn adapt_tool(&self, tool: &mut Value, principal: &Principal) {
         let profiles = self.databases.profiles();
         let names = profiles.visible_names(principal);
-        let name = tool["name"].as_str().and_then(|name| self.tools.get(name));
+        let tools = self.tool_set();
+        let name = tool["name"].as_str().and_then(|name| tools.by_name.get(name));
         let Some(entry) = name.map(RegisteredTool::entry) else { return };
         if entry.toolset != Toolset::Databases || names.is_empty() {
             return;
@@ -324,7 +352,8 @@ impl ServerHandler for ToolRegistry {
         call: &'a RequestContext,
     ) -> LocalBoxFuture<'a, Result<CallToolResult, Failure>> {
         Box::pin(async move {
-            let Some(tool) = self.tools.get(tool) else {
+            let tools = self.tool_set();
+            let Some(tool) = tools.by_name.get(tool) else {
                 return Err(Failure::invalid_params(format!("unknown tool `{tool}`")));
             };
             let result = tool.call(self, arguments, call).await;

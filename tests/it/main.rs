@@ -28,6 +28,7 @@ mod connect;
 mod connection_limits;
 mod contents_are_data;
 mod conversations;
+mod custom_tools;
 mod databases;
 mod deep_research;
 mod delegation;

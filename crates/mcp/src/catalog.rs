@@ -1,6 +1,11 @@
 //! Catalog of all tools, indexed by dotted and underscored name.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 
@@ -13,9 +18,9 @@ pub struct ToolEntry {
     /// Canonical name, with dots.
     pub name: &'static str,
     /// Title for people.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// Purpose and usage, for the model.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// Tool set that the tool belongs to.
     pub toolset: Toolset,
     /// Right that the principal needs to call it.
@@ -24,6 +29,18 @@ pub struct ToolEntry {
     pub effect: ToolEffect,
     /// Input and output schemas.
     pub schemas: ToolSchemas,
+    /// Principals for whom the tool exists.
+    pub audience: ToolAudience,
+}
+
+/// Principals for whom a tool exists; for all others it is unknown.
+#[derive(Clone, Default)]
+pub enum ToolAudience {
+    /// Every principal who may use the tool set.
+    #[default]
+    Everyone,
+    /// The principals for whom the function returns true.
+    Only(Arc<dyn Fn(&Principal) -> bool + Send + Sync>),
 }
 
 /// Input and output of a tool, as JSON Schema 2020-12.
@@ -67,11 +84,13 @@ pub enum Toolset {
     Knowledgebase,
     /// External databases, through profiles.
     Databases,
+    /// Tools of the settings.
+    Custom,
 }
 
 impl Toolset {
     /// All tool sets.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Knowledge,
         Self::DeepResearch,
         Self::Embedding,
@@ -79,6 +98,7 @@ impl Toolset {
         Self::RagSearch,
         Self::Knowledgebase,
         Self::Databases,
+        Self::Custom,
     ];
 }
 
@@ -134,6 +154,24 @@ pub enum DisableToolError {
          it out of tools.disabled (databases = \"off\" hides it with all tools for databases)"
     )]
     Required,
+}
+
+impl fmt::Debug for ToolAudience {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Everyone => "Everyone",
+            Self::Only(_) => "Only(..)",
+        })
+    }
+}
+
+impl ToolAudience {
+    fn includes(&self, principal: &Principal) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::Only(includes) => includes(principal),
+        }
+    }
 }
 
 impl ToolEntry {
@@ -282,8 +320,10 @@ impl ToolCatalog {
                 entry.effect == ToolEffect::Reads || listing.include_write
             }
         };
-        let in_scope =
-            listing.access.as_ref().is_none_or(|it| it.access().permits_tool(entry.name));
+        let in_scope = listing
+            .access
+            .as_ref()
+            .is_none_or(|it| it.access().permits_tool(entry.name) && entry.audience.includes(it));
         toolset && right && in_scope && !self.disabled.contains(&index)
     }
 

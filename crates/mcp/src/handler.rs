@@ -1,5 +1,7 @@
 //! Interface between the protocol and the product.
 
+use std::sync::Arc;
+
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, value::RawValue};
 use tokio::sync::watch;
@@ -12,8 +14,15 @@ use vademecum_core::auth::Principal;
 
 /// Product features behind the protocol; independent of transport and protocol version.
 pub trait ServerHandler: Send + Sync + 'static {
-    /// Returns the tool catalog.
-    fn tools(&self) -> &ToolCatalog;
+    /// Returns the tool catalog. It may differ from call to call if
+    /// [`can_change_tools`](Self::can_change_tools) returns true.
+    fn tools(&self) -> Arc<ToolCatalog>;
+
+    /// Returns `true` if the catalog can change while the server runs; each change is announced by
+    /// [`Service::announce_tool_change`](super::Service::announce_tool_change).
+    fn can_change_tools(&self) -> bool {
+        false
+    }
 
     /// Returns `true` if the tool set is usable for this principal.
     fn has_toolset(&self, _toolset: Toolset, _principal: &Principal) -> bool {

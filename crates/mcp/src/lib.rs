@@ -38,13 +38,14 @@ mod session_channel;
 mod signed_state;
 mod subscription;
 mod suggestion;
+mod tool_name;
 
 pub use admission::{AdmissionLimits, ConnectionPermit, MessageCost};
 pub use audit_trail::{ItemTrail, PeerConnection};
 pub use capability::ClientCapabilities;
 pub use catalog::{
-    DisableToolError, NameStyle, ToolCatalog, ToolEffect, ToolEntry, ToolListing, ToolSchemas,
-    Toolset,
+    DisableToolError, NameStyle, ToolAudience, ToolCatalog, ToolEffect, ToolEntry, ToolListing,
+    ToolSchemas, Toolset,
 };
 pub use client::Client;
 pub use completion::{
@@ -66,3 +67,4 @@ pub use scope::Scope;
 pub use service::{Peer, Service, ServiceOptions};
 pub use session::{ProtocolSessions, SessionId};
 pub use suggestion::{closest_name, did_you_mean, normalize_name};
+pub use tool_name::intern_tool_name;

@@ -1,5 +1,6 @@
 //! Implementation of each MCP method.
 
+use futures_util::future::{join, select};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -65,7 +66,7 @@ impl Service {
         self.sessions.record_handshake(&id, agreed);
         Ok(MethodResult::new(jsonrpc::to_json(&json!({
             "protocolVersion": revision.date(),
-            "capabilities": server_info::capabilities(),
+            "capabilities": server_info::capabilities(self.handler.can_change_tools()),
             "serverInfo": server_info::implementation(),
             "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
         }))))
@@ -158,7 +159,8 @@ impl Service {
         params: Option<&RawValue>,
     ) -> Result<MethodResult, Failure> {
         let CallToolParams { name, arguments } = parse_params(params)?;
-        let tool = self.handler.tools().find_tool(&name, &self.tool_listing(context))?;
+        let catalog = self.handler.tools();
+        let tool = catalog.find_tool(&name, &self.tool_listing(context))?;
         context.request_metrics.record_tool(tool.name);
         let principal = &context.principal;
         if !principal.has_right(tool.right) {
@@ -265,7 +267,9 @@ impl Service {
         context: &MethodContext<'_>,
         params: Option<&RawValue>,
     ) -> Result<MethodResult, Failure> {
-        let ListenParams { notifications: wishes } = parse_params(params)?;
+        let ListenParams { notifications: mut wishes } = parse_params(params)?;
+        wishes.tools_list_changed &= self.handler.can_change_tools();
+        let mut tool_changes = self.tool_changes.subscribe();
         let mut changes = self.handler.subscribe_changes(&context.principal);
         let call = context.request_context(Input::default());
         let watched = WatchedResources::default();
@@ -283,21 +287,28 @@ impl Service {
                 "this method needs a stream: accept text/event-stream as well",
             ));
         }
-        let tell = async {
+        let notify = |method: &str, mut params: Value| {
+            if let Value::Object(fields) = &mut params {
+                fields.insert("_meta".to_owned(), about.clone());
+            }
+            context.outbound.send(jsonrpc::notification(method, &params))
+        };
+        let resource_updates = async {
             while let Some(turn) = self.next_change(&mut changes, &call).await {
                 let changed = watched.take_changed(&*self.handler, &call).await;
                 drop(turn);
                 for uri in changed {
-                    let mut news = updated_params(&uri);
-                    if let Value::Object(fields) = &mut news {
-                        fields.insert("_meta".to_owned(), about.clone());
-                    }
-                    let news = jsonrpc::notification("notifications/resources/updated", &news);
-                    context.outbound.send(news).await;
+                    notify("notifications/resources/updated", updated_params(&uri)).await;
                 }
             }
         };
-        futures_util::future::select(Box::pin(tell), Box::pin(self.wait_for_shutdown())).await;
+        let tool_updates = async {
+            while wishes.tools_list_changed && tool_changes.changed().await.is_ok() {
+                notify("notifications/tools/list_changed", json!({})).await;
+            }
+        };
+        let updates = Box::pin(join(resource_updates, tool_updates));
+        select(updates, Box::pin(self.wait_for_shutdown())).await;
         Ok(MethodResult::empty().with_meta(about.as_object().cloned()))
     }
 
@@ -345,7 +356,7 @@ impl Service {
         let names = self.name_style(context.peer, &context.client);
         MethodResult::new(jsonrpc::to_json(&json!({
             "supportedVersions": ProtocolVersion::dates(),
-            "capabilities": server_info::capabilities(),
+            "capabilities": server_info::capabilities(self.handler.can_change_tools()),
             "instructions": self.handler.tools().format_tool_names(server_info::INSTRUCTIONS, names),
         })))
         .with_cache_hint(PUBLIC_CACHE)

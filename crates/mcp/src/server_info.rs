@@ -24,9 +24,9 @@ pub(crate) fn untrusted_contents() -> Map<String, Value> {
 }
 
 /// Returns the server capabilities.
-pub(crate) fn capabilities() -> Value {
+pub(crate) fn capabilities(can_change_tools: bool) -> Value {
     json!({
-        "tools": { "listChanged": false },
+        "tools": { "listChanged": can_change_tools },
         "resources": { "subscribe": true, "listChanged": false },
         "prompts": { "listChanged": false },
         "completions": {},

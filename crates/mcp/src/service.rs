@@ -67,6 +67,7 @@ pub struct Service {
     pub(super) observer: RequestObserver,
     shutdown: Arc<watch::Sender<bool>>,
     ended_users: Arc<watch::Sender<u64>>,
+    pub(super) tool_changes: Arc<watch::Sender<u64>>,
 }
 
 impl fmt::Debug for Service {
@@ -95,6 +96,7 @@ impl Service {
             observer,
             shutdown: closing,
             ended_users: Arc::new(watch::Sender::new(0)),
+            tool_changes: Arc::new(watch::Sender::new(0)),
         }
     }
 
@@ -503,11 +505,11 @@ mod tests {
     use vademecum_core::auth::local_principal;
 
     /// A handler that panics in `read_resource` and never completes `list_prompts`.
-    struct BrokenHandler(ToolCatalog);
+    struct BrokenHandler;
 
     impl ServerHandler for BrokenHandler {
-        fn tools(&self) -> &ToolCatalog {
-            &self.0
+        fn tools(&self) -> Arc<ToolCatalog> {
+            Arc::new(ToolCatalog::new(Vec::new()))
         }
 
         fn call_tool<'a>(
@@ -583,8 +585,7 @@ mod tests {
 
     fn broken_service(capacity: AdmissionLimits) -> Service {
         let sessions = ProtocolSessions::new(Duration::from_mins(1), NonZeroUsize::MIN);
-        let offer = BrokenHandler(ToolCatalog::new(Vec::new()));
-        Service::new(Arc::new(offer), Arc::new(sessions), ServiceOptions::default())
+        Service::new(Arc::new(BrokenHandler), Arc::new(sessions), ServiceOptions::default())
             .with_limits(capacity)
     }
 

@@ -54,6 +54,8 @@ pub(crate) struct SessionRecord {
     last_used: Instant,
     /// The session lives as long as its connection, however long that is idle.
     is_connected: bool,
+    /// The client has sent `initialize`.
+    is_initialized: bool,
 }
 
 /// Values agreed on by the `initialize` handshake.
@@ -116,6 +118,7 @@ impl ProtocolSessions {
             channel: Arc::default(),
             last_used: Instant::now(),
             is_connected: connected,
+            is_initialized: false,
         };
         let id = SessionId::generate();
         self.records.insert(id.clone(), record);
@@ -129,7 +132,14 @@ impl ProtocolSessions {
             record.revision = agreed.revision;
             record.capabilities = agreed.capabilities;
             record.defaults = agreed.defaults;
+            record.is_initialized = true;
         }
+    }
+
+    /// Returns the channels of the sessions whose clients have sent `initialize`.
+    pub(crate) fn initialized_channels(&self) -> Vec<Arc<SessionChannel>> {
+        let initialized = self.records.iter().filter(|entry| entry.value().is_initialized);
+        initialized.map(|entry| Arc::clone(&entry.value().channel)).collect()
     }
 
     /// Returns the session if it belongs to this principal and has not expired, and marks it as

@@ -1,12 +1,14 @@
-//! Resource subscriptions: detects changes of subscribed resources and notifies the client. Checking
-//! for changes counts as a call of the user.
+//! Subscriptions: detects changes of subscribed resources and of the list of tools, and notifies the
+//! clients. Checking a resource for changes counts as a call of the user.
 
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    time::Duration,
 };
 
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::watch;
@@ -18,6 +20,8 @@ use super::{
 
 /// Maximum length of a watched URI, in bytes. It is stored as long as it is watched.
 const MAX_URI_BYTES: usize = 2_048;
+/// Maximum time for clients to take an announcement.
+const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Watched resources of one session or stream, by URI.
 #[derive(Debug, Default)]
@@ -34,6 +38,9 @@ struct WatchedResource {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SubscriptionFilter {
+    /// Changes of the list of tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) tools_list_changed: bool,
     /// URIs of resources to watch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) resource_subscriptions: Vec<String>,
@@ -142,6 +149,19 @@ pub(crate) fn updated_params(uri: &str) -> serde_json::Value {
 }
 
 impl Service {
+    /// Notifies all clients that the list of tools has changed: sessions, and streams that
+    /// subscribed to it.
+    pub async fn announce_tool_change(&self) {
+        self.tool_changes.send_modify(|count| *count += 1);
+        let message = jsonrpc::notification("notifications/tools/list_changed", &json!({}));
+        let sent = self.sessions.initialized_channels().into_iter().map(|channel| {
+            let message = message.clone();
+            async move { channel.send_to_newest_listener(message).await }
+        });
+        // A client that reads nothing does not hold up the others.
+        drop(tokio::time::timeout(ANNOUNCE_TIMEOUT, join_all(sent)).await);
+    }
+
     /// Starts a task that sends change notifications for a session until the session ends. Does
     /// nothing if one is running.
     pub(crate) fn spawn_watcher(&self, live: &Arc<SessionChannel>, call: RequestContext) {

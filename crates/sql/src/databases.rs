@@ -167,7 +167,10 @@ impl ProfileConnection {
     ) -> Result<WriteResult, SqlError> {
         let statement = guard::check_write(self.engine(), text)?;
         let _permit = self.open.lanes.acquire(&self.user, Attempt::MainOnly, caps.timeout).await?;
-        log_failure(&self.profile, Box::pin(self.open.database.run_write(&statement, parameters, caps)).await)
+        log_failure(
+            &self.profile,
+            Box::pin(self.open.database.run_write(&statement, parameters, caps)).await,
+        )
     }
 
     /// Returns the plan of a query that is not run, then one with each set of hypothetical indexes.

@@ -3,6 +3,7 @@
 //! Start with `server_check`; each other file is one group of checks.
 
 mod clock;
+mod custom_tools;
 mod database_files;
 mod disk;
 mod findings;

@@ -8,7 +8,7 @@ use vademecum_kit::{
 };
 
 use super::{
-    clock,
+    clock, custom_tools,
     database_files::{DatabaseFile, DatabaseRole},
     disk,
     findings::CheckFindings,
@@ -39,7 +39,7 @@ pub(crate) struct ServerCheck<'a> {
     /// Service that syncs collections.
     pub(crate) syncs: &'a SyncJobs,
     /// Database profiles.
-    pub(crate) profiles: &'a Profiles,
+    pub(crate) profiles: &'a Arc<Profiles>,
     /// If set, only the library of this user is checked.
     pub(crate) only_user: Option<UserId>,
     /// If set, derived data is rebuilt and unused files are removed.
@@ -78,6 +78,8 @@ impl ServerCheck<'_> {
         }
         // Boxed, because the futures of database clients are large.
         Box::pin(profiles::check_profiles(self.settings, self.profiles, &mut findings)).await;
+        let checked = custom_tools::check_custom_tools(self.settings, self.profiles, &mut findings);
+        Box::pin(checked).await;
         Ok(findings)
     }
 

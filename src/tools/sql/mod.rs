@@ -3,6 +3,7 @@
 
 mod advise_indexes;
 mod count_rows;
+mod custom_tool;
 mod database_activity;
 mod database_health;
 mod envelope;
@@ -19,6 +20,7 @@ pub(super) mod system_info;
 
 pub use advise_indexes::AdviseIndexes;
 pub use count_rows::CountRows;
+pub(super) use custom_tool::{custom_tool_entry, run_custom_tool};
 pub use database_activity::DatabaseActivity;
 pub use database_health::DatabaseHealth;
 pub use execute_explain::ExecuteExplain;

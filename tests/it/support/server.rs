@@ -40,14 +40,19 @@ impl Server {
             .spawn()
             .unwrap();
         let mut log = BufReader::new(process.stderr.take().unwrap());
-        let mut line = String::new();
-        log.read_line(&mut line).unwrap();
-        let address = line
-            .trim()
-            .strip_prefix("listening on http://")
-            .and_then(|rest| rest.strip_suffix("/mcp"))
-            .unwrap_or_else(|| panic!("the server did not start: {line}"))
-            .to_owned();
+        let mut start = String::new();
+        let address = loop {
+            let begin = start.len();
+            let length = log.read_line(&mut start).unwrap();
+            let line = start[begin..].trim();
+            let listening = line.strip_prefix("listening on http://");
+            match listening.and_then(|rest| rest.strip_suffix("/mcp")) {
+                Some(address) => break address.to_owned(),
+                // A warning may come first.
+                None if line.contains(" WARN ") => {}
+                None => panic!("the server did not start, {length}: {start}"),
+            }
+        };
         // Reads the log continuously, so that the server never blocks on a full pipe.
         let log = thread::spawn(move || {
             let mut text = Vec::new();

@@ -1,9 +1,10 @@
-//! Event metrics: atomic counters and histograms whose labels are fixed at startup.
+//! Event metrics: atomic counters and histograms. The labels are fixed at startup, except for the
+//! tools of the settings.
 
 use std::{
     collections::HashMap,
     fmt,
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 
@@ -24,7 +25,8 @@ pub struct Metrics(Option<Arc<RegisteredMetrics>>);
 struct RegisteredMetrics {
     registry: Registry,
     methods: HashMap<&'static str, Arc<Meter>>,
-    tools: HashMap<&'static str, Arc<Meter>>,
+    tools: RwLock<HashMap<&'static str, Arc<Meter>>>,
+    tool_meters: MeterFactory,
     sources: HashMap<&'static str, Arc<Meter>>,
     sockets: IntGauge,
 }
@@ -129,12 +131,24 @@ impl Metrics {
             )),
             running: None,
         };
-        let (methods, tools, sources) = (
-            methods.register_meters(&registry, &measured.methods)?,
-            tools.register_meters(&registry, &measured.tools)?,
-            sources.register_meters(&registry, &measured.sources)?,
+        let (methods, tool_meters, sources) = (
+            methods.register(&registry)?.create_meters(&measured.methods),
+            tools.register(&registry)?,
+            sources.register(&registry)?.create_meters(&measured.sources),
         );
-        Ok(Self(Some(Arc::new(RegisteredMetrics { registry, methods, tools, sources, sockets }))))
+        let tools = RwLock::new(tool_meters.create_meters(&measured.tools));
+        let metrics = RegisteredMetrics { registry, methods, tools, tool_meters, sources, sockets };
+        Ok(Self(Some(Arc::new(metrics))))
+    }
+
+    /// Adds tools to those that are measured. The names must come from the settings, not from
+    /// clients, who could invent any number of them.
+    pub fn add_tools(&self, names: &[&'static str]) {
+        let Some(metrics) = &self.0 else { return };
+        let mut tools = metrics.tools.write().unwrap_or_else(PoisonError::into_inner);
+        let added: Vec<&'static str> =
+            names.iter().copied().filter(|name| !tools.contains_key(name)).collect();
+        tools.extend(metrics.tool_meters.create_meters(&added));
     }
 
     /// Returns the meter of a protocol method, if it is a known label.
@@ -144,7 +158,8 @@ impl Metrics {
 
     /// Returns the meter of a tool, if it is a known label.
     pub fn tool_meter(&self, name: &str) -> Option<Arc<Meter>> {
-        self.0.as_ref()?.tools.get(name).cloned()
+        let tools = self.0.as_ref()?.tools.read().unwrap_or_else(PoisonError::into_inner);
+        tools.get(name).cloned()
     }
 
     /// Returns the meter of a source, if it is a known label.
@@ -186,13 +201,16 @@ struct MeterGroup {
     running: Option<IntGauge>,
 }
 
+/// Metrics of one group, which creates the meter of each label value.
+struct MeterFactory {
+    ended: IntCounterVec,
+    seconds: Option<HistogramVec>,
+    running: Option<IntGauge>,
+}
+
 impl MeterGroup {
-    /// Creates a meter for each label value.
-    fn register_meters(
-        self,
-        registry: &Registry,
-        names: &[&'static str],
-    ) -> Result<HashMap<&'static str, Arc<Meter>>, MetricsError> {
+    /// Registers the metrics of the group.
+    fn register(self, registry: &Registry) -> Result<MeterFactory, MetricsError> {
         let (name, help) = self.counter;
         let ended = IntCounterVec::new(Opts::new(name, help), &[self.label, "outcome"])?;
         registry.register(Box::new(ended.clone()))?;
@@ -203,15 +221,23 @@ impl MeterGroup {
             Ok(seconds)
         };
         let seconds = self.histogram.map(histogram).transpose()?;
+        Ok(MeterFactory { ended, seconds, running: self.running })
+    }
+}
+
+impl MeterFactory {
+    /// Creates a meter for each label value.
+    fn create_meters(&self, names: &[&'static str]) -> HashMap<&'static str, Arc<Meter>> {
+        let Self { ended, seconds, running } = self;
         let meter = |name: &&'static str| {
             let meter = Meter {
                 outcomes: CallOutcome::ALL.map(|it| ended.with_label_values(&[*name, it.as_str()])),
                 durations: seconds.as_ref().map(|seconds| seconds.with_label_values(&[*name])),
-                running: self.running.clone(),
+                running: running.clone(),
             };
             (*name, Arc::new(meter))
         };
-        Ok(names.iter().map(meter).collect())
+        names.iter().map(meter).collect()
     }
 }
 

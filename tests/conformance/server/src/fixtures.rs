@@ -1,5 +1,7 @@
 //! Server handler with the fixtures of the conformance suite.
 
+use std::sync::Arc;
+
 use futures_util::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::watch;
@@ -15,19 +17,22 @@ use crate::{prompts, resources, tools};
 /// Fixtures of the conformance suite.
 #[derive(Debug)]
 pub(crate) struct Fixtures {
-    catalog: ToolCatalog,
+    catalog: Arc<ToolCatalog>,
     changes: watch::Sender<u64>,
 }
 
 impl Fixtures {
     pub(crate) fn new() -> Self {
-        Self { catalog: ToolCatalog::new(tools::tool_entries()), changes: watch::Sender::new(0) }
+        Self {
+            catalog: Arc::new(ToolCatalog::new(tools::tool_entries())),
+            changes: watch::Sender::new(0),
+        }
     }
 }
 
 impl ServerHandler for Fixtures {
-    fn tools(&self) -> &ToolCatalog {
-        &self.catalog
+    fn tools(&self) -> Arc<ToolCatalog> {
+        Arc::clone(&self.catalog)
     }
 
     fn call_tool<'a>(

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vademecum_core::auth::Right;
 use vademecum_mcp::{
-    CallToolResult, ContentBlock, Failure, LogLevel, RequestContext, ResourceContents, ToolEffect,
-    ToolEntry, ToolSchemas, Toolset,
+    CallToolResult, ContentBlock, Failure, LogLevel, RequestContext, ResourceContents,
+    ToolAudience, ToolEffect, ToolEntry, ToolSchemas, Toolset,
 };
 
 use crate::{PNG_BASE64, WAV_BASE64, input_requests};
@@ -43,12 +43,13 @@ const TOOLS_WITHOUT_ARGUMENTS: [&str; 22] = [
 pub(crate) fn tool_entries() -> Vec<ToolEntry> {
     let entry = |name, input| ToolEntry {
         name,
-        title: name,
-        description: "A tool of the suite.",
+        title: name.into(),
+        description: "A tool of the suite.".into(),
         toolset: Toolset::Knowledge,
         right: Right::Read,
         effect: ToolEffect::Reads,
         schemas: ToolSchemas { input, output: None },
+        audience: ToolAudience::Everyone,
     };
     let plain = TOOLS_WITHOUT_ARGUMENTS
         .map(|name| entry(name, json!({ "type": "object", "properties": {} })));

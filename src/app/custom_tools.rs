@@ -1,0 +1,202 @@
+//! Custom tools of a running server: the check at start, and reloading the settings file.
+
+use std::{
+    fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use super::AppError;
+use crate::{
+    actors::error_chain,
+    services::custom_tools::{CheckState, CustomTool, check_tools, define_tools},
+    tools::{RegisteredTool, ToolRegistry},
+};
+use vademecum_core::{auth::Principal, config::Settings, telemetry::Metrics};
+use vademecum_mcp::Service;
+use vademecum_sql::{Databases, Profiles};
+
+/// Maximum time for the databases to check the statements while the server starts or reloads.
+const START_CHECK_TIMEOUT: Duration = Duration::from_secs(3);
+/// Maximum time for a database to check the statements that were not checked in time.
+const LATE_CHECK_TIMEOUT: Duration = Duration::from_secs(30);
+/// Interval between attempts to check statements whose database could not be reached.
+const LATE_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// Interval between looks at the settings file.
+const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Custom tools of a server, which its settings file may change.
+#[derive(Clone, Debug)]
+pub(super) struct CustomTools {
+    pub(super) registry: Arc<ToolRegistry>,
+    pub(super) profiles: Arc<Profiles>,
+    pub(super) databases: Arc<Databases>,
+    pub(super) owner: Principal,
+    pub(super) service: Service,
+    pub(super) metrics: Metrics,
+    /// The settings file as it was at the start.
+    pub(super) file_version: Option<FileVersion>,
+}
+
+/// Version of the settings file: its time of modification and its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileVersion(SystemTime, u64);
+
+impl FileVersion {
+    /// Reads the version of a file; `None` if it does not exist.
+    pub(super) fn read(file: &Path) -> Option<Self> {
+        let metadata = fs::metadata(file).ok()?;
+        Some(Self(metadata.modified().ok()?, metadata.len()))
+    }
+}
+
+impl CustomTools {
+    /// Defines and offers the tools of the settings, without a check on their databases.
+    pub(super) fn define(&self, settings: &Settings) -> Result<Vec<CustomTool>, AppError> {
+        let tools = define_tools(settings, &self.profiles)?;
+        self.offer(&tools, settings)?;
+        Ok(tools)
+    }
+
+    /// Installs the handler of SIGHUP, which would end the process otherwise.
+    pub(super) fn expect_hangup(&self) {
+        if self.file_version.is_some() {
+            drop(HangupSignal::subscribe());
+        }
+    }
+
+    /// Defines the tools of the settings, and has their databases check them. Fails if a definition
+    /// is wrong; the tools that were offered before are kept then.
+    pub(super) async fn load(&self, settings: &Settings) -> Result<Vec<CustomTool>, AppError> {
+        let mut tools = define_tools(settings, &self.profiles)?;
+        self.check(&mut tools, settings, START_CHECK_TIMEOUT).await?;
+        self.announce(&tools, settings).await?;
+        Ok(tools)
+    }
+
+    async fn check(
+        &self,
+        tools: &mut [CustomTool],
+        settings: &Settings,
+        timeout: Duration,
+    ) -> Result<(), AppError> {
+        Ok(check_tools(tools, &self.databases, &self.owner, timeout, settings).await?)
+    }
+
+    /// Offers these tools. Returns true if the list of tools has changed.
+    fn offer(&self, tools: &[CustomTool], settings: &Settings) -> Result<bool, AppError> {
+        let registered: Vec<RegisteredTool> = tools.iter().map(RegisteredTool::custom).collect();
+        let names: Vec<_> = registered.iter().map(|tool| tool.entry().name).collect();
+        let has_changed =
+            self.registry.replace_custom_tools(registered, &settings.tools.disabled)?;
+        self.metrics.add_tools(&names);
+        Ok(has_changed)
+    }
+
+    /// Offers these tools, and notifies the clients if the list has changed.
+    async fn announce(&self, tools: &[CustomTool], settings: &Settings) -> Result<(), AppError> {
+        if self.offer(tools, settings)? {
+            self.service.announce_tool_change().await;
+        }
+        for tool in tools {
+            if let CheckState::Unchecked(Some(error)) = &tool.state {
+                tracing::warn!(tool = %tool.name, %error, "custom tool could not be checked");
+            }
+        }
+        Ok(())
+    }
+
+    /// Reloads the tools whenever the settings file changes or the process receives SIGHUP, and
+    /// checks those that could not be checked before. Returns at once without a file.
+    pub(super) async fn watch(self, mut settings: Settings, mut tools: Vec<CustomTool>) {
+        // Without a file, SIGHUP ends the process, as it does by default.
+        let Some(file) = settings.file.clone() else { return };
+        let mut version = self.file_version;
+        let mut rounds = tokio::time::interval(FILE_CHECK_INTERVAL);
+        let mut last_check = Instant::now();
+        let mut hangup = HangupSignal::subscribe();
+        loop {
+            let is_asked = tokio::select! {
+                () = hangup.wait() => true,
+                _ = rounds.tick() => false,
+            };
+            let path = file.clone();
+            let now = tokio::task::spawn_blocking(move || FileVersion::read(&path)).await;
+            let now = now.ok().flatten();
+            if is_asked || (now != version && now.is_some()) {
+                version = now;
+                if let Some((new_settings, new_tools)) = self.reload(&file).await {
+                    (settings, tools) = (new_settings, new_tools);
+                }
+                last_check = Instant::now();
+            } else if last_check.elapsed() > LATE_CHECK_INTERVAL
+                && tools.iter().any(|tool| !tool.is_checked())
+            {
+                self.check_late(&mut tools, &settings).await;
+                last_check = Instant::now();
+            }
+        }
+    }
+
+    /// Reloads the settings file. An error is logged, and the tools stay as they are.
+    async fn reload(&self, file: &Path) -> Option<(Settings, Vec<CustomTool>)> {
+        let path = file.to_owned();
+        let read = tokio::task::spawn_blocking(move || Settings::load(Some(&path))).await;
+        let loaded = match read {
+            Ok(Ok(settings)) => self.load(&settings).await.map(|tools| (settings, tools)),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => return None,
+        };
+        match loaded {
+            Ok(loaded) => {
+                tracing::info!(tools = loaded.1.len(), "custom tools were reloaded");
+                Some(loaded)
+            }
+            Err(error) => {
+                let error = error_chain(&error);
+                tracing::error!(%error, "custom tools were not reloaded; correct the settings file");
+                None
+            }
+        }
+    }
+
+    /// Checks the tools that could not be checked before.
+    async fn check_late(&self, tools: &mut [CustomTool], settings: &Settings) {
+        let checked = self.check(tools, settings, LATE_CHECK_TIMEOUT).await;
+        let offered = match checked {
+            Ok(()) => self.announce(tools, settings).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = offered {
+            let error = error_chain(&error);
+            tracing::error!(%error, "a custom tool does not work; correct the settings file");
+        }
+    }
+}
+
+/// The signal to reload the settings.
+struct HangupSignal(#[cfg(unix)] Option<tokio::signal::unix::Signal>);
+
+impl HangupSignal {
+    fn subscribe() -> Self {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let listening = signal(SignalKind::hangup());
+            Self(listening.inspect_err(|error| tracing::warn!(%error, "no SIGHUP handler")).ok())
+        }
+        #[cfg(not(unix))]
+        Self()
+    }
+
+    async fn wait(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.0
+            && signal.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending::<()>().await;
+    }
+}

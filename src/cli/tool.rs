@@ -1,0 +1,194 @@
+//! `vademecum tool`.
+
+use std::{process::ExitCode, sync::Arc, time::Instant};
+
+use anyhow::{Result, anyhow, bail};
+use clap::Subcommand;
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::{
+    common::CommonOptions,
+    database::print_json_envelope,
+    output::{print_error, print_json, print_line},
+    profile::{ProfileAccess, report_failure},
+    table_format,
+};
+use crate::services::{
+    custom_tools::{CustomTool, define_tools},
+    text::sanitize,
+};
+use vademecum_core::config::CustomToolName;
+use vademecum_sql::{Databases, ErrorCode, Parameter, SqlError, custom::ParameterRule};
+
+/// List and test the custom tools of the settings
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Examples:
+  vademecum tool list --config settings.toml
+  vademecum tool test orders --config settings.toml --arg customer=7 --arg status=open
+  vademecum tool test orders --config settings.toml --arg ids=1 --arg ids=2 --json
+
+Exit codes are those of `vademecum query`.")]
+pub(super) enum ToolCommand {
+    /// List the custom tools
+    List {
+        /// Print the list as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a custom tool and print the statement, its values, the rows and the time
+    Test {
+        /// Name of the tool
+        name: String,
+        /// Argument of the tool; repeat it for each value of a list
+        #[arg(long = "arg", value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
+        /// Run a tool that writes
+        #[arg(long)]
+        write: bool,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl ToolCommand {
+    pub(super) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let (Self::List { json } | Self::Test { json, .. }) = &self;
+        let json = *json;
+        // Boxed, because the futures of database clients are large.
+        match Box::pin(self.execute(common)).await {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(error) => report_failure(&error, json),
+        }
+    }
+
+    async fn execute(self, common: &CommonOptions) -> Result<()> {
+        let settings = common.load_settings()?;
+        match self {
+            Self::List { json } => {
+                let access = ProfileAccess::open(settings.clone(), &[])?;
+                list_tools(&define_tools(&settings, &access.profiles)?, json)
+            }
+            Self::Test { name, arguments, write, json } => {
+                let tools = &settings.tools.custom;
+                let known = tools.iter().find(|(known, _)| known.as_str() == name);
+                let Some((_, tool)) = known else {
+                    let known: Vec<&str> = tools.keys().map(CustomToolName::as_str).collect();
+                    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                    bail!("there is no custom tool `{name}`; the settings have: {known}");
+                };
+                let access = ProfileAccess::open(settings.clone(), &[&tool.profile])?;
+                let tools = define_tools(&settings, &access.profiles)?;
+                let tool = tools.into_iter().find(|tool| tool.name.as_str() == name);
+                let tool = tool.ok_or_else(|| anyhow!("there is no custom tool `{name}`"))?;
+                let arguments = arguments_object(&tool, &arguments)?;
+                test_tool(&tool, &access, &arguments, write, json).await
+            }
+        }
+    }
+}
+
+fn list_tools(tools: &[CustomTool], json: bool) -> Result<()> {
+    if json {
+        let listed = tools.iter().map(|tool| {
+            json!({
+                "name": tool.name.as_str(),
+                "title": tool.settings.title,
+                "profile": tool.settings.profile,
+                "mode": mode(tool),
+                "parameters": tool.statement.parameters().iter().map(ParameterRule::name).collect::<Vec<_>>(),
+            })
+        });
+        return print_json(&listed.collect::<Vec<_>>());
+    }
+    if tools.is_empty() {
+        print_error("the settings have no custom tool; config.example.toml has an example");
+    }
+    for tool in tools {
+        let (profile, about) = (&tool.settings.profile, sanitize(&tool.settings.description));
+        print_line(&format!("{}\t{profile}\t{}\t{about}", tool.name, mode(tool)));
+    }
+    Ok(())
+}
+
+fn mode(tool: &CustomTool) -> &'static str {
+    if tool.settings.read_only { "read-only" } else { "read-write" }
+}
+
+/// Returns the arguments of the command line as a JSON object of texts, and of lists for those that
+/// are repeated.
+fn arguments_object(tool: &CustomTool, written: &[String]) -> Result<Box<RawValue>> {
+    let mut arguments: Map<String, Value> = Map::new();
+    for argument in written {
+        let Some((name, value)) = argument.split_once('=') else {
+            bail!("--arg {argument}: has no `=`; write --arg NAME=VALUE");
+        };
+        let is_array =
+            tool.statement.parameters().iter().any(|it| it.name() == name && it.is_array());
+        match (arguments.get_mut(name), is_array) {
+            (None, true) if !value.trim_start().starts_with('[') => {
+                arguments.insert(name.to_owned(), json!([value]));
+            }
+            (None, _) => {
+                arguments.insert(name.to_owned(), value.into());
+            }
+            (Some(Value::Array(values)), true) => values.push(value.into()),
+            (Some(_), _) => bail!("--arg {name} is given twice, but it is not a list"),
+        }
+    }
+    Ok(RawValue::from_string(Value::from(arguments).to_string())?)
+}
+
+async fn test_tool(
+    tool: &CustomTool,
+    access: &ProfileAccess,
+    arguments: &RawValue,
+    write: bool,
+    json: bool,
+) -> Result<()> {
+    if !tool.settings.read_only && !write {
+        let message = "this tool writes; run it again with --write to change the database";
+        return Err(SqlError::new(ErrorCode::XsqlRoBlocked, message).into());
+    }
+    let bound = tool.statement.bind(arguments).map_err(|why| anyhow!(why))?;
+    let databases = Databases::new(Arc::clone(&access.profiles));
+    let profile = tool.statement.profile().name();
+    let connection = databases.connect(&access.owner, Some(profile)).await?;
+    let begun = Instant::now();
+    let done = tool.statement.run(&connection, &bound).await?;
+    let milliseconds = begun.elapsed().as_secs_f64() * 1_000.0;
+    let names: Vec<&str> = done.rows.columns.iter().map(|column| column.name.as_str()).collect();
+    let values: Vec<Value> = bound.parameters.iter().map(parameter_json).collect();
+    let affected = (!tool.settings.read_only).then_some(done.rows_affected);
+    if json {
+        return print_json_envelope(&json!({
+            "tool": tool.name.as_str(), "profile": profile, "statement": bound.text,
+            "values": values, "columns": names, "rows": done.rows.rows,
+            "truncated": done.rows.truncated, "rows_affected": affected,
+            "duration_ms": (milliseconds * 1_000.0).round() / 1_000.0,
+        }));
+    }
+    print_line(&bound.text);
+    for (number, value) in values.iter().enumerate() {
+        print_line(&format!("  value {}: {value}", number + 1));
+    }
+    if !names.is_empty() {
+        print_line(&table_format::format_table(&names, &done.rows.rows));
+    }
+    if let Some(affected) = affected {
+        print_line(&format!("rows changed: {affected}"));
+    }
+    let truncated = if done.rows.truncated { ", more exist" } else { "" };
+    print_line(&format!("{} rows{truncated}, {milliseconds:.1} ms", done.rows.rows.len()));
+    Ok(())
+}
+
+fn parameter_json(parameter: &Parameter) -> Value {
+    match parameter {
+        Parameter::Null => Value::Null,
+        Parameter::Integer(number) => json!(number),
+        Parameter::Real(number) => json!(number),
+        Parameter::Text(text) => json!(text),
+    }
+}
