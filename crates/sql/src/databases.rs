@@ -1,6 +1,12 @@
 //! Databases of the profiles, opened on first use and kept open.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use dashmap::DashMap;
 use serde_json::Value;
@@ -8,9 +14,10 @@ use tokio::sync::OnceCell;
 
 use super::{
     Engine, ErrorCode, Parameter, Profile, Profiles, QueryCaps, Rows, SqlError,
-    driver::{Database, HypotheticalIndexes, PoolLoad, WriteResult},
+    counted::Counted,
+    driver::{self, Database, HypotheticalIndexes, PoolLoad, WriteResult},
     guard::{self, ReadOnlyQuery},
-    lanes::{Attempt, StatementLanes},
+    lanes::{Attempt, LanePermit, StatementLanes},
 };
 use vademecum_core::{
     auth::{Principal, UserId},
@@ -18,10 +25,11 @@ use vademecum_core::{
 };
 
 /// Databases of the profiles, by profile name.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Databases {
     profiles: Arc<Profiles>,
     open: DashMap<String, Arc<OnceCell<OpenDatabase>>>,
+    sqlite_lanes: StatementLanes,
 }
 
 /// Database with the lanes of its connections.
@@ -29,6 +37,8 @@ pub struct Databases {
 struct OpenDatabase {
     database: Arc<Database>,
     lanes: StatementLanes,
+    /// Number of callers that wait for a lane.
+    waiting: Arc<AtomicUsize>,
 }
 
 /// Database of a profile that the caller may use. Only [`Databases::connect`] creates it, for a
@@ -41,10 +51,16 @@ pub struct ProfileConnection {
     user: UserId,
 }
 
+impl Default for Databases {
+    fn default() -> Self {
+        Self::new(Arc::default())
+    }
+}
+
 impl Databases {
     /// Creates the set for these profiles. No database is opened yet.
     pub fn new(profiles: Arc<Profiles>) -> Self {
-        Self { profiles, open: DashMap::new() }
+        Self { profiles, open: DashMap::new(), sqlite_lanes: StatementLanes::for_sqlite() }
     }
 
     /// Returns the profiles.
@@ -70,8 +86,11 @@ impl Databases {
             let target = profile.resolve_target().await?;
             let connections = profile.max_connections();
             let database = Database::open(target, connections, profile.connect_timeout())?;
-            let lanes = StatementLanes::new(connections);
-            Ok(OpenDatabase { database: Arc::new(database), lanes })
+            let lanes = match database.engine() {
+                Engine::Sqlite => self.sqlite_lanes.clone(),
+                Engine::MySql | Engine::Postgres => StatementLanes::new(connections),
+            };
+            Ok(OpenDatabase { database: Arc::new(database), lanes, waiting: Arc::default() })
         });
         let open = log_failure(&profile, opened.await.cloned())?;
         log_failure(&profile, profile.ensure_tunnel().await)?;
@@ -84,7 +103,7 @@ impl Databases {
         for entry in &self.open {
             let Some(open) = entry.value().get() else { continue };
             let PoolLoad { busy, idle, waiting: callers } = open.database.pool_load();
-            let callers = callers + open.lanes.waiting();
+            let callers = callers + open.waiting.load(Ordering::Relaxed);
             let profile = || ("profile", entry.key().clone());
             let state = |state: &str| vec![profile(), ("state", state.to_owned())];
             connections.push((state("busy"), gauge_value(busy)));
@@ -136,11 +155,11 @@ impl ProfileConnection {
         parameters: &[Parameter],
         caps: QueryCaps,
     ) -> Result<Rows, SqlError> {
-        let OpenDatabase { database, lanes } = &self.open;
+        let database = &self.open.database;
         let (arrival, mut attempt) = (Instant::now(), Attempt::First);
         loop {
             let timeout = caps.timeout.saturating_sub(arrival.elapsed());
-            let permit = lanes.acquire(&self.user, attempt, timeout).await?;
+            let permit = self.acquire_lane(attempt, timeout).await?;
             let Some(slice) = permit.time_slice().filter(|slice| *slice < caps.timeout) else {
                 return database.run_query(query, parameters, caps).await;
             };
@@ -157,6 +176,22 @@ impl ProfileConnection {
         }
     }
 
+    /// Waits until the user may run a statement.
+    async fn acquire_lane(
+        &self,
+        attempt: Attempt,
+        timeout: Duration,
+    ) -> Result<LanePermit, SqlError> {
+        let _waiting = Counted::new(&self.open.waiting);
+        let permit = self.open.lanes.acquire(&self.user, attempt, timeout).await;
+        permit.ok_or_else(|| match self.engine() {
+            Engine::Sqlite => driver::sqlite_busy(),
+            Engine::MySql | Engine::Postgres => {
+                driver::pool_exhausted(self.profile.max_connections())
+            }
+        })
+    }
+
     /// Checks that the text is one statement, then runs it; it may write. It waits for the main
     /// lane, because it must not run twice.
     pub async fn run_write(
@@ -166,7 +201,7 @@ impl ProfileConnection {
         caps: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
         let statement = guard::check_write(self.engine(), text)?;
-        let _permit = self.open.lanes.acquire(&self.user, Attempt::MainOnly, caps.timeout).await?;
+        let _permit = self.acquire_lane(Attempt::MainOnly, caps.timeout).await?;
         log_failure(
             &self.profile,
             Box::pin(self.open.database.run_write(&statement, parameters, caps)).await,
@@ -181,7 +216,7 @@ impl ProfileConnection {
         indexes: &HypotheticalIndexes,
     ) -> Result<Vec<Option<Value>>, SqlError> {
         let caps = self.profile.query_caps();
-        let _permit = self.open.lanes.acquire(&self.user, Attempt::First, caps.timeout).await?;
+        let _permit = self.acquire_lane(Attempt::First, caps.timeout).await?;
         log_failure(
             &self.profile,
             Box::pin(self.open.database.plan_statement(query, indexes, caps)).await,
@@ -191,7 +226,7 @@ impl ProfileConnection {
     /// Returns the version reported by the engine.
     pub async fn server_version(&self) -> Result<String, SqlError> {
         let timeout = self.profile.query_caps().timeout;
-        let _permit = self.open.lanes.acquire(&self.user, Attempt::First, timeout).await?;
+        let _permit = self.acquire_lane(Attempt::First, timeout).await?;
         let version = self.open.database.server_version(timeout);
         log_failure(&self.profile, Box::pin(version).await)
     }

@@ -16,7 +16,6 @@ use std::{
 
 use tokio::{sync::oneshot, time};
 
-use super::{SqlError, driver};
 use vademecum_core::auth::UserId;
 
 /// Time slices of the first and the second attempt in the short lane.
@@ -26,11 +25,14 @@ const SECOND_SLICE: Duration = Duration::from_millis(500);
 /// One connection of this many belongs to the short lane, and at least one of two.
 const CONNECTIONS_PER_SHORT: usize = 4;
 
+/// Sizes of the lanes for the statements on `SQLite` files of all profiles.
+const SQLITE_MAIN: usize = 3;
+const SQLITE_SHORT: usize = 3;
+
 /// The connections of a profile, divided into two lanes.
 #[derive(Clone, Debug)]
 pub(crate) struct StatementLanes {
     shared: Arc<Mutex<LaneState>>,
-    connections: usize,
 }
 
 /// Attempt to run a statement; it decides which lanes the statement may use.
@@ -92,36 +94,37 @@ impl StatementLanes {
     /// Divides this number of connections. A single connection is the main lane.
     pub(crate) fn new(connections: usize) -> Self {
         let short = if connections < 2 { 0 } else { (connections / CONNECTIONS_PER_SHORT).max(1) };
+        Self::with_sizes(connections - short, short)
+    }
+
+    /// Creates lanes for the statements on `SQLite` files of all profiles. They share the processor
+    /// and the memory of this machine, so that few may be slow.
+    pub(crate) fn for_sqlite() -> Self {
+        Self::with_sizes(SQLITE_MAIN, SQLITE_SHORT)
+    }
+
+    fn with_sizes(main: usize, short: usize) -> Self {
         let state = LaneState {
-            free_main: connections - short,
+            free_main: main,
             free_short: short,
             free_second: short.saturating_sub(1),
             running: HashMap::new(),
             waiting: Vec::new(),
         };
-        Self { shared: Arc::new(Mutex::new(state)), connections }
+        Self { shared: Arc::new(Mutex::new(state)) }
     }
 
-    /// Returns the number of waiting statements.
-    pub(crate) fn waiting(&self) -> usize {
-        let state = lock(&self.shared);
-        state.waiting.iter().filter(|waiter| !waiter.grant.is_closed()).count()
-    }
-
-    /// Waits until `user` may run a statement. Fails after `timeout`.
+    /// Waits until `user` may run a statement. Returns `None` after `timeout`.
     pub(crate) async fn acquire(
         &self,
         user: &UserId,
         attempt: Attempt,
         timeout: Duration,
-    ) -> Result<LanePermit, SqlError> {
+    ) -> Option<LanePermit> {
         let (grant, granted) = oneshot::channel();
         lock(&self.shared).waiting.push(Waiter { user: user.clone(), attempt, grant });
         grant_permits(&self.shared);
-        match time::timeout(timeout, granted).await {
-            Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) | Err(_) => Err(driver::pool_exhausted(self.connections)),
-        }
+        time::timeout(timeout, granted).await.ok()?.ok()
     }
 }
 
@@ -261,9 +264,7 @@ mod tests {
                 sliced.push(permit);
             }
             let soon = Duration::from_millis(1);
-            let error = lanes.acquire(&user("bob"), Attempt::First, soon).await.unwrap_err();
-            assert!(error.message.contains(&format!("all {connections} connections")), "{error}");
-            assert_eq!(lanes.waiting(), 0);
+            assert!(lanes.acquire(&user("bob"), Attempt::First, soon).await.is_none());
         }
     }
 
@@ -326,6 +327,5 @@ mod tests {
         main.clear();
         drop(lost);
         assert!(poll_once(&mut kept).is_some());
-        assert_eq!(lanes.waiting(), 0);
     }
 }

@@ -21,6 +21,7 @@ pub mod schema;
 pub mod schema_objects;
 
 mod catalog_row;
+mod counted;
 mod database_system;
 mod databases;
 mod error;

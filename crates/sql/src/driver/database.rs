@@ -52,8 +52,8 @@ enum Driver {
 }
 
 impl Database {
-    /// Creates a database with at most `connections` connections. Establishing one takes at most
-    /// `connect_timeout`.
+    /// Creates a database with at most `connections` connections to a server. Establishing one takes
+    /// at most `connect_timeout`.
     pub fn open(
         target: ConnectionTarget,
         connections: usize,
@@ -66,7 +66,7 @@ impl Database {
             ConnectionTarget::MySql(server) => {
                 Driver::MySql(MySql::new(server, connections, connect_timeout)?)
             }
-            ConnectionTarget::Sqlite(path) => Driver::Sqlite(Sqlite::new(path, connections)),
+            ConnectionTarget::Sqlite(path) => Driver::Sqlite(Sqlite::new(path)),
         };
         Ok(Self { driver })
     }

@@ -69,6 +69,13 @@ pub(crate) fn pool_exhausted(connections: usize) -> SqlError {
     SqlError::new(ErrorCode::XsqlDbConnectFailed, message)
 }
 
+/// A statement on an `SQLite` file had no turn within its timeout.
+pub(crate) fn sqlite_busy() -> SqlError {
+    let message =
+        "the server runs as many long statements on SQLite files as it may; try again later";
+    SqlError::new(ErrorCode::XsqlDbConnectFailed, message)
+}
+
 /// Returns true if the server rejected the statement and the connection is still usable.
 pub(super) fn is_statement_error(error: &SqlError) -> bool {
     !matches!(error.code, ErrorCode::XsqlDbConnectFailed | ErrorCode::XsqlInternal)

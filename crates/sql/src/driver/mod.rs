@@ -41,7 +41,7 @@ pub use database::{Database, HypotheticalIndexes, PoolLoad, WriteResult};
 pub use rights::DatabaseRights;
 pub use sqlite::{SqliteReaderSettings, run_sqlite_reader, set_sqlite_readers};
 
-pub(crate) use error::pool_exhausted;
+pub(crate) use error::{pool_exhausted, sqlite_busy};
 
 #[cfg(not(feature = "mysql"))]
 use self::missing::MissingDriver as MySql;

@@ -7,7 +7,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
+    fmt::{self, Write as _},
 };
 
 use mysql_async::{Conn, prelude::Queryable};
@@ -222,8 +222,11 @@ async fn find_definitions(
 /// need no escapes.
 fn catalog_queries<'a>(query: &str, names: impl IntoIterator<Item = &'a UsedName>) -> Vec<String> {
     let literal = |text: &str| {
-        let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-        format!("_utf8mb4 X'{digits}'")
+        let mut literal = "_utf8mb4 X'".to_owned();
+        for byte in text.bytes() {
+            write!(literal, "{byte:02x}").ok();
+        }
+        literal + "'"
     };
     let mut by_schema: BTreeMap<Option<&str>, Vec<String>> = BTreeMap::new();
     for name in names {

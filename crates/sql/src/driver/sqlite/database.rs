@@ -3,17 +3,11 @@
 use std::{
     fs::OpenOptions,
     path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     time::Instant,
 };
 
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task, time,
-};
+use tokio::task;
 
 use super::{
     authorizer::{authorize_all, authorize_writes},
@@ -21,35 +15,31 @@ use super::{
     deadline::{CancelOnDrop, StatementDeadline},
     failure::ReadFailure,
     message::ReadRequest,
-    readers::{Counted, ReadLimits, sqlite_readers},
+    readers::{ReadLimits, sqlite_readers},
     statement::{RunExtent, run_statement},
 };
 use crate::{
     ErrorCode, Parameter, QueryCaps, Rows, SqlError,
-    driver::{DatabaseRights, PoolLoad, WriteResult, error::pool_exhausted},
+    counted::Counted,
+    driver::{DatabaseRights, PoolLoad, WriteResult},
     guard::{ReadOnlyQuery, StatementKind, WriteStatement},
 };
 
 /// `SQLite` file.
 pub(in crate::driver) struct Sqlite {
     path: PathBuf,
-    max_connections: usize,
-    permits: Arc<Semaphore>,
-    /// Number of statements that run or wait in child processes.
-    reads: AtomicUsize,
+    /// Number of running statements.
+    running: AtomicUsize,
 }
 
 impl Sqlite {
-    pub(in crate::driver) fn new(path: PathBuf, connections: usize) -> Self {
-        let permits = Arc::new(Semaphore::new(connections));
-        Self { path, max_connections: connections, permits, reads: AtomicUsize::new(0) }
+    pub(in crate::driver) fn new(path: PathBuf) -> Self {
+        Self { path, running: AtomicUsize::new(0) }
     }
 
+    /// Each statement opens its own connection, so that none is idle.
     pub(in crate::driver) fn pool_load(&self) -> PoolLoad {
-        // Each statement opens its own connection; waiting callers are not counted apart.
-        let permits = self.max_connections.saturating_sub(self.permits.available_permits());
-        let busy = permits.max(self.reads.load(Ordering::Relaxed));
-        PoolLoad { busy, ..PoolLoad::default() }
+        PoolLoad { busy: self.running.load(Ordering::Relaxed), ..PoolLoad::default() }
     }
 
     pub(in crate::driver) async fn run_query(
@@ -62,8 +52,8 @@ impl Sqlite {
         let request =
             ReadRequest::new(self.path.clone(), query.text(), parameters, is_pragma, caps);
         if let Some(readers) = sqlite_readers() {
-            let _counted = Counted::new(&self.reads);
-            return readers.read(request, caps, &self.permits, self.max_connections).await;
+            let _running = Counted::new(&self.running);
+            return readers.read(&request, caps).await;
         }
         let read = move |deadline: StatementDeadline| {
             let mut rows = Rows::default();
@@ -106,25 +96,17 @@ impl Sqlite {
         Ok(DatabaseRights { can_write, can_create: can_write, ..DatabaseRights::default() })
     }
 
-    /// Runs work on the blocking pool of tokio, with at most `max_connections` jobs at a time.
+    /// Runs work on the blocking pool of tokio.
     async fn run_blocking<T: Send + 'static>(
         &self,
         caps: QueryCaps,
         work: impl FnOnce(StatementDeadline) -> Result<T, ReadFailure> + Send + 'static,
     ) -> Result<T, SqlError> {
-        let permit: OwnedSemaphorePermit =
-            match time::timeout(caps.timeout, Arc::clone(&self.permits).acquire_owned()).await {
-                Ok(Ok(permit)) => permit,
-                Ok(Err(_)) | Err(_) => return Err(pool_exhausted(self.max_connections)),
-            };
+        let _running = Counted::new(&self.running);
         let caller = CancelOnDrop::default();
         let deadline = caller.deadline(Instant::now() + caps.timeout);
-        let done = task::spawn_blocking(move || {
-            // The permit is released when the work ends, even if the caller stopped waiting.
-            let _permit = permit;
-            work(deadline)
-        });
-        let done = done.await.map_err(|error| internal_error(&error))?;
+        let done = task::spawn_blocking(move || work(deadline)).await;
+        let done = done.map_err(|error| internal_error(&error))?;
         done.map_err(|failure| failure.into_error(caps, ReadLimits::default()))
     }
 }
