@@ -163,7 +163,8 @@ fn hostile_reads_at_once_are_bounded() {
         let reasons = ["took longer", "temporary files", "of memory", "long statements"];
         assert!(reasons.iter().any(|reason| reply.contains(reason)), "{reply}");
     }
-    assert!(begun.elapsed() < Duration::from_secs(4) + 2 * TOLERANCE, "{:?}", begun.elapsed());
+    // A statement that waits until its timeout is nearly over may then run for as long again.
+    assert!(begun.elapsed() < Duration::from_secs(8) + 2 * TOLERANCE, "{:?}", begun.elapsed());
     assert!(memory < 512, "{memory} MB of memory");
     assert!(files > 0 && files < 1_000_000_000, "{files} bytes of temporary files");
     assert!(cheap > 0, "no cheap read was answered");
@@ -289,9 +290,9 @@ const HOSTILE_SCHEMA: &str = "
     CREATE VIEW nested AS SELECT * FROM paths, loads;
     CREATE VIRTUAL TABLE ft USING fts5 (x);
     INSERT INTO ft VALUES ('a quay'), ('a pier');
-    UPDATE ft_data SET block = randomblob(200) WHERE id > 1;
+    UPDATE ft_data SET block = CAST(hex(zeroblob(100)) AS BLOB) WHERE id > 1;
     CREATE VIRTUAL TABLE rt USING rtree (id, a, b);
-    UPDATE rt_node SET data = randomblob(40);
+    UPDATE rt_node SET data = CAST(hex(zeroblob(20)) AS BLOB);
     PRAGMA default_cache_size = 1000000;";
 
 #[test]
@@ -309,7 +310,7 @@ fn hostile_schema_runs_nothing_else() {
         ("SELECT hex(file) FROM pragma_database_list", "folders of the server"),
         ("SELECT * FROM optimizes", "optimize"),
         ("SELECT * FROM nested", ""),
-        ("SELECT * FROM ft('quay')", "malformed"),
+        ("SELECT * FROM ft('quay')", "corrupt structure"),
         ("SELECT * FROM rt WHERE a > 0", "malformed"),
         ("INSERT INTO t (a) VALUES (3)", "not a read"),
     ] {

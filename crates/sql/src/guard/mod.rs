@@ -23,6 +23,7 @@ mod read;
 mod rejection;
 mod relations;
 mod rules;
+mod scan;
 mod source_tables;
 mod statement;
 mod template;
