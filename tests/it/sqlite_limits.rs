@@ -311,7 +311,7 @@ fn hostile_schema_runs_nothing_else() {
         ("SELECT * FROM optimizes", "optimize"),
         ("SELECT * FROM nested", ""),
         ("SELECT * FROM ft('quay')", "corrupt structure"),
-        ("SELECT * FROM rt WHERE a > 0", "malformed"),
+        ("SELECT * FROM rt WHERE a > 0", "undersize RTree blobs"),
         ("INSERT INTO t (a) VALUES (3)", "not a read"),
     ] {
         let reply = query(&server, sql);
