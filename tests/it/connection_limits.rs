@@ -104,7 +104,12 @@ fn silent_connections_make_room() {
     let server = Library::new().serve_with_settings(&settings(64, 8));
     let silent: Vec<TcpStream> =
         (0..100).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-    server.assert_alive();
+    // A busy server may register some of them after this connection, and close it in their favour.
+    let is_answered = || {
+        let stream = TcpStream::connect(server.address()).unwrap();
+        request_status(&stream).is_ok_and(|status| status == 200)
+    };
+    assert!((0..10).any(|_| is_answered()));
     drop(silent);
 }
 

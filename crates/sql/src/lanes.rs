@@ -3,7 +3,7 @@
 //! The cost of a statement is unknown until it has run. Most connections form the main lane, where
 //! a statement may take its whole timeout. The others form the short lane, for statements that
 //! arrive while the main lane is full: each gets a time slice, and one that exceeds its slice is
-//! cancelled and runs again, which is possible because reads change nothing. After two slices it
+//! cancelled and runs again, which is possible because reads change nothing. After three slices it
 //! waits for the main lane. Users take turns: the user with the fewest running statements is next
 //! (ADR 29).
 
@@ -18,9 +18,10 @@ use tokio::{sync::oneshot, time};
 
 use vademecum_core::auth::UserId;
 
-/// Time slices of the first and the second attempt in the short lane.
+/// Time slices of the attempts in the short lane.
 const FIRST_SLICE: Duration = Duration::from_millis(50);
 const SECOND_SLICE: Duration = Duration::from_millis(500);
+const THIRD_SLICE: Duration = Duration::from_secs(3);
 
 /// One connection of this many belongs to the short lane, and at least one of two.
 const CONNECTIONS_PER_SHORT: usize = 4;
@@ -42,6 +43,9 @@ pub(crate) enum Attempt {
     First,
     /// Main lane, or a longer slice in the short lane.
     Second,
+    /// Main lane, or an even longer slice in the short lane: the server may be so busy that cheap
+    /// statements take long.
+    Third,
     /// Main lane only: the statement is slow, or cannot be repeated.
     MainOnly,
 }
@@ -64,9 +68,9 @@ enum Lane {
 struct LaneState {
     free_main: usize,
     free_short: usize,
-    /// Number of second attempts that may still begin. At most all but one of the short lane run at
-    /// a time, so that first attempts never wait for a long slice.
-    free_second: usize,
+    /// Number of attempts after the first that may still begin. At most all but one of the short lane
+    /// run at a time, so that first attempts never wait for a long slice.
+    free_long_slices: usize,
     /// Number of running statements by user.
     running: HashMap<UserId, usize>,
     /// Waiting statements, in order of arrival.
@@ -85,7 +89,8 @@ impl Attempt {
     pub(crate) fn next(self) -> Self {
         match self {
             Self::First => Self::Second,
-            Self::Second | Self::MainOnly => Self::MainOnly,
+            Self::Second => Self::Third,
+            Self::Third | Self::MainOnly => Self::MainOnly,
         }
     }
 }
@@ -107,7 +112,7 @@ impl StatementLanes {
         let state = LaneState {
             free_main: main,
             free_short: short,
-            free_second: short.saturating_sub(1),
+            free_long_slices: short.saturating_sub(1),
             running: HashMap::new(),
             waiting: Vec::new(),
         };
@@ -135,6 +140,7 @@ impl LanePermit {
             Lane::Main | Lane::Short(Attempt::MainOnly) => None,
             Lane::Short(Attempt::First) => Some(FIRST_SLICE),
             Lane::Short(Attempt::Second) => Some(SECOND_SLICE),
+            Lane::Short(Attempt::Third) => Some(THIRD_SLICE),
         }
     }
 }
@@ -157,7 +163,7 @@ impl LaneState {
             Lane::Main => self.free_main -= 1,
             Lane::Short(attempt) => {
                 self.free_short -= 1;
-                self.free_second -= usize::from(attempt == Attempt::Second);
+                self.free_long_slices -= usize::from(attempt != Attempt::First);
             }
         }
         *self.running.entry(waiter.user.clone()).or_default() += 1;
@@ -171,12 +177,12 @@ impl LaneState {
         next.map(|(at, _)| (at, Lane::Main))
     }
 
-    /// Returns the position of a first attempt, or else of a second one: the newest, because the
+    /// Returns the position of a first attempt, or else of a later one: the newest, because the
     /// older ones are more likely to be slow, of the user with the fewest running statements.
     fn next_in_short_lane(&self) -> Option<(usize, Lane)> {
         let may_run = |attempt: Attempt| match attempt {
             Attempt::First => self.free_short > 0,
-            Attempt::Second => self.free_short > 0 && self.free_second > 0,
+            Attempt::Second | Attempt::Third => self.free_short > 0 && self.free_long_slices > 0,
             Attempt::MainOnly => false,
         };
         let waiting = self.waiting.iter().enumerate();
@@ -196,7 +202,7 @@ impl LaneState {
             Lane::Main => self.free_main += 1,
             Lane::Short(attempt) => {
                 self.free_short += 1;
-                self.free_second += usize::from(attempt == Attempt::Second);
+                self.free_long_slices += usize::from(attempt != Attempt::First);
             }
         }
         if let Some(count) = self.running.get_mut(user) {

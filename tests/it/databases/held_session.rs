@@ -12,8 +12,9 @@ use vademecum_sql::{ConnectionTarget, ServerTarget};
 
 /// Maximum time to wait for a condition.
 const MAX_WAIT: Duration = Duration::from_secs(20);
-/// Interval between looks at a condition.
-const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// Interval between looks at a condition. `MariaDB` refreshes its list of lock waits only when nobody
+/// has read it for 100 ms.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Session that runs statements and stays open until it is dropped.
 pub(super) struct HeldSession {

@@ -9,9 +9,7 @@ use std::{
 
 use vademecum_sql::{ErrorCode, QueryCaps, ServerTarget};
 
-use super::{
-    CONNECT_TIMEOUT, DEFAULT_CAPS, SqliteFile, endless_query, open_database, read, read_with_caps,
-};
+use super::{CONNECT_TIMEOUT, DEFAULT_CAPS, endless_query, open_database, read, read_with_caps};
 use crate::support::TestDatabase;
 
 #[tokio::test]
@@ -42,11 +40,8 @@ async fn connections_closed_by_server_are_replaced() {
 #[tokio::test]
 async fn exhausted_pool_reports_busy_connections() {
     let caps = QueryCaps { timeout: Duration::from_millis(200), ..DEFAULT_CAPS };
-    let (postgres, mariadb, file) =
-        (TestDatabase::postgres(), TestDatabase::mariadb(), SqliteFile::new(""));
-    for database in
-        [open_database(postgres.target(), 1), open_database(mariadb.target(), 1), file.open(1)]
-    {
+    let (postgres, mariadb) = (TestDatabase::postgres(), TestDatabase::mariadb());
+    for database in [open_database(postgres.target(), 1), open_database(mariadb.target(), 1)] {
         let mut long = Box::pin(read(&database, endless_query(database.engine())));
         let error = tokio::select! {
             biased;
