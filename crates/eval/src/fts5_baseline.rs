@@ -63,7 +63,12 @@ mod tests {
     use super::*;
 
     fn document(title: &str, text: &str) -> CorpusDocument {
-        CorpusDocument { id: String::new(), title: title.to_owned(), text: text.to_owned() }
+        CorpusDocument {
+            id: String::new(),
+            title: title.to_owned(),
+            text: text.to_owned(),
+            message: None,
+        }
     }
 
     #[test]

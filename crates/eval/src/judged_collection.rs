@@ -1,8 +1,11 @@
 //! A judged collection: documents, queries and relevance judgements.
 //!
 //! The format is that of BEIR (<https://github.com/beir-cellar/beir>): `corpus.jsonl`,
-//! `queries.jsonl` and `qrels/test.tsv`. Judgements in the four-column format of TREC are accepted
-//! too.
+//! `queries.jsonl` and `qrels/test.tsv`, or `dev.tsv` or `train.tsv` if there is no `test.tsv`.
+//! Judgements in the four-column format of TREC are accepted too.
+//!
+//! Two additions to the format: a query may have a language (`lang` or `language`), and the
+//! metadata of a document may make it a message of a conversation ([`MessagePlace`]).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,9 +14,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::metrics::RelevanceGrades;
+
+/// Names of the files of judgements, without their ending. The first that exists is read.
+const SPLITS: [&str; 3] = ["test", "dev", "train"];
 
 /// A judged collection.
 #[derive(Debug)]
@@ -26,32 +33,84 @@ pub struct JudgedCollection {
     /// Number of relevant documents that are not in the corpus. They count as not found, as in
     /// `trec_eval`.
     pub missing: usize,
+    /// Name of the file of judgements, without its ending: `test`, `dev` or `train`.
+    pub split: &'static str,
+    /// Number of judged queries that are not in `queries.jsonl`. They are left out.
+    pub unknown_queries: usize,
+    /// Number of judgements of these queries.
+    pub skipped_judgements: usize,
 }
 
 /// A document of the corpus.
 #[derive(Debug, Deserialize)]
 pub struct CorpusDocument {
-    /// Unique identifier, not empty.
-    #[serde(rename = "_id")]
+    /// Unique identifier, not empty. The file may have a number instead of text.
+    #[serde(rename = "_id", deserialize_with = "text_or_number")]
     pub id: String,
     /// Title; may be empty.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text_or_null")]
     pub title: String,
     /// Text; may be empty.
     pub text: String,
+    /// Place of the document in a conversation, if it is a message.
+    #[serde(default, rename = "metadata", deserialize_with = "message_place")]
+    pub message: Option<MessagePlace>,
+}
+
+/// Place of a document in a conversation. Its metadata has `conversation` and `sender`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessagePlace {
+    /// Name of the conversation.
+    pub conversation: String,
+    /// Author of the message.
+    pub sender: String,
+    /// Position in the conversation (`turn`). Messages without one follow in corpus order.
+    pub turn: Option<f64>,
 }
 
 /// A query and the grades of its relevant documents.
 #[derive(Debug, Deserialize)]
 pub struct JudgedQuery {
-    /// Unique identifier, not empty.
-    #[serde(rename = "_id")]
+    /// Unique identifier, not empty. The file may have a number instead of text.
+    #[serde(rename = "_id", deserialize_with = "text_or_number")]
     pub id: String,
     /// The words of the query.
     pub text: String,
+    #[serde(default)]
+    lang: Option<String>,
+    #[serde(default)]
+    language: Option<String>,
     /// Relevant documents.
     #[serde(skip)]
     pub grades: RelevanceGrades,
+}
+
+impl JudgedQuery {
+    /// Returns the language of the query, if the collection tells it.
+    pub fn language(&self) -> Option<&str> {
+        let language = self.lang.as_deref().or(self.language.as_deref());
+        language.map(str::trim).filter(|language| !language.is_empty())
+    }
+}
+
+/// Description of a measured collection.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CollectionSummary {
+    /// Name of its folder.
+    pub name: String,
+    /// Digest of its documents, queries and judgements.
+    pub fingerprint: String,
+    /// Number of documents.
+    pub documents: usize,
+    /// Name of the file of judgements, without its ending.
+    pub split: String,
+    /// Number of relevant documents that are not in the corpus.
+    pub missing_documents: usize,
+    /// Number of judged queries that are not in `queries.jsonl`; they are left out.
+    pub unknown_queries: usize,
+    /// Number of judgements of these queries.
+    pub skipped_judgements: usize,
 }
 
 /// Error of reading a judged collection.
@@ -109,9 +168,6 @@ pub enum LineError {
     /// The grade is not an integer.
     #[error("the grade `{0}` is not an integer")]
     Grade(String),
-    /// The judgement names a query that does not exist.
-    #[error("unknown query `{0}`")]
-    UnknownQuery(String),
     /// Two judgements of the same pair differ.
     #[error("`{document}` has conflicting grades for query `{query}`")]
     ConflictingGrades {
@@ -151,24 +207,44 @@ impl JudgedCollection {
             queries.push(query);
             Ok(())
         })?;
-        let judgements = folder.join("qrels").join("test.tsv");
-        read_judgements(&judgements, &mut queries)?;
+        let (split, judgements) = find_judgements(folder);
+        let skipped = read_judgements(&judgements, &mut queries)?;
         queries.retain(|query| !query.grades.is_empty());
         if queries.is_empty() {
             return Err(CollectionError::NoRelevantDocuments(judgements));
         }
         let relevant = queries.iter().flat_map(|query| query.grades.keys());
         let missing = relevant.filter(|id| !known.contains(*id)).count();
-        Ok(Self { documents, queries, missing })
+        Ok(Self {
+            documents,
+            queries,
+            missing,
+            split,
+            unknown_queries: skipped.len(),
+            skipped_judgements: skipped.values().sum(),
+        })
     }
 }
 
-/// Reads the judgements into the grades of the queries.
-fn read_judgements(path: &Path, queries: &mut [JudgedQuery]) -> Result<(), CollectionError> {
+/// Returns the first file of judgements that exists, with its name, or the usual one.
+fn find_judgements(folder: &Path) -> (&'static str, PathBuf) {
+    let path = |split: &str| folder.join("qrels").join(format!("{split}.tsv"));
+    let found = SPLITS.into_iter().find(|split| path(split).exists());
+    let split = found.unwrap_or(SPLITS[0]);
+    (split, path(split))
+}
+
+/// Reads the judgements into the grades of the queries. Returns the number of judgements of each
+/// unknown query.
+fn read_judgements(
+    path: &Path,
+    queries: &mut [JudgedQuery],
+) -> Result<HashMap<String, usize>, CollectionError> {
     let positions: HashMap<String, usize> =
         queries.iter().map(|query| query.id.clone()).zip(0..).collect();
     let mut first = true;
     let mut judged = HashMap::new();
+    let mut skipped = HashMap::new();
     for_each_line(path, |line| {
         let is_first = std::mem::take(&mut first);
         let Judgement { query: id, document, grade } = parse_judgement(line)?;
@@ -177,8 +253,10 @@ fn read_judgements(path: &Path, queries: &mut [JudgedQuery]) -> Result<(), Colle
             return Ok(()); // The names of the columns.
         }
         let grade = grade?;
-        let query = position.and_then(|position| queries.get_mut(*position));
-        let query = query.ok_or_else(|| LineError::UnknownQuery(id.to_owned()))?;
+        let Some(query) = position.and_then(|position| queries.get_mut(*position)) else {
+            *skipped.entry(id.to_owned()).or_default() += 1;
+            return Ok(());
+        };
         let before = judged.insert((id.to_owned(), document.to_owned()), grade);
         if before.is_some_and(|before| before != grade) {
             return Err(LineError::ConflictingGrades {
@@ -190,7 +268,8 @@ fn read_judgements(path: &Path, queries: &mut [JudgedQuery]) -> Result<(), Colle
             query.grades.insert(document.to_owned(), grade);
         }
         Ok(())
-    })
+    })?;
+    Ok(skipped)
 }
 
 /// Parses `query document grade`, or `query iteration document grade` as in TREC. Negative grades,
@@ -219,6 +298,37 @@ fn check_new_id(known: &mut HashSet<String>, id: &str) -> Result<(), LineError> 
         return Err(LineError::DuplicateId(id.to_owned()));
     }
     Ok(())
+}
+
+fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+            Err(serde::de::Error::custom("expected text or a number"))
+        }
+    }
+}
+
+fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Reads the place of a message from metadata, which may be any JSON.
+fn message_place<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<MessagePlace>, D::Error> {
+    let metadata = Value::deserialize(deserializer)?;
+    let field = |name: &str| {
+        let text = text_or_number(metadata.get(name)?).ok();
+        text.filter(|text| !text.trim().is_empty())
+    };
+    let place = |conversation, sender| MessagePlace {
+        conversation,
+        sender,
+        turn: metadata["turn"].as_f64(),
+    };
+    Ok(field("conversation").zip(field("sender")).map(|(name, sender)| place(name, sender)))
 }
 
 /// Parses a line of JSON. The error has the column only; the caller adds the line.
@@ -304,6 +414,50 @@ mod tests {
     }
 
     #[test]
+    fn unknown_queries_are_skipped_and_counted() {
+        let qrels = "query-id\tcorpus-id\tscore\n8\ta\t1\n1\ta\t1\n9\ta\t1\n9\tb\t0\n";
+        let collection = read_collection(CORPUS, QUERIES, qrels).unwrap();
+        assert_eq!((collection.unknown_queries, collection.skipped_judgements), (2, 3));
+        assert_eq!((collection.queries.len(), collection.missing), (1, 0));
+    }
+
+    #[test]
+    fn identifiers_may_be_numbers() {
+        let corpus = "{\"_id\": 7, \"title\": null, \"text\": \"x\", \"metadata\": null}";
+        let queries = "{\"_id\": 1, \"text\": \"x?\", \"lang\": null, \"language\": \"de\"}";
+        let collection = read_collection(corpus, queries, "1\t7\t1\n").unwrap();
+        assert_eq!((collection.documents[0].id.as_str(), collection.missing), ("7", 0));
+        assert_eq!(collection.queries[0].language(), Some("de"));
+    }
+
+    #[test]
+    fn judgements_fall_back_to_dev_and_train() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("qrels")).unwrap();
+        for split in ["train", "dev", "test"] {
+            fs::write(folder.path().join(format!("qrels/{split}.tsv")), "").unwrap();
+            assert_eq!(find_judgements(folder.path()).0, split);
+        }
+        assert_eq!(find_judgements(Path::new("/nowhere")).0, "test");
+    }
+
+    #[test]
+    fn message_place_needs_conversation_and_sender() {
+        let read = |metadata: &str| {
+            let line = format!("{{\"_id\": \"a\", \"text\": \"\", \"metadata\": {metadata}}}");
+            parse_json_line::<CorpusDocument>(&line).unwrap().message
+        };
+        let place =
+            |turn| MessagePlace { conversation: "7".to_owned(), sender: "Ada".to_owned(), turn };
+        let complete = r#"{"conversation": 7, "sender": "Ada", "turn": 2, "more": []}"#;
+        assert_eq!(read(complete), Some(place(Some(2.0))));
+        assert_eq!(read(r#"{"conversation": "7", "sender": "Ada"}"#), Some(place(None)));
+        for other in ["null", "[1]", "\"text\"", "{}", r#"{"conversation": "7", "sender": " "}"#] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
+
+    #[test]
     fn errors_name_file_and_line() {
         let good = "1\ta\t1\n";
         for (corpus, queries, qrels, file, reason) in [
@@ -317,7 +471,7 @@ mod tests {
                 "corpus.jsonl, line 2",
                 "duplicate `_id` a",
             ),
-            (CORPUS, "{\"_id\": 1, \"text\": \"\"}", good, "queries.jsonl, line 1", "integer `1`"),
+            (CORPUS, "{\"_id\": [], \"text\": \"\"}", good, "queries.jsonl, line 1", "or a number"),
             (
                 CORPUS,
                 "{\"_id\": \"1\", \"text\": \" \"}",
@@ -328,7 +482,7 @@ mod tests {
             (CORPUS, QUERIES, "1\ta\t1\n1\tb\n", "test.tsv, line 2", "found 2 columns"),
             (CORPUS, QUERIES, "1\ta\tgood\n", "test.tsv, line 1", "the grade `good` is not"),
             (CORPUS, QUERIES, "1\ta\t1\nx\ty\tz\n", "test.tsv, line 2", "the grade `z` is not"),
-            (CORPUS, QUERIES, "1\ta\t1\n3\ta\t1\n", "test.tsv, line 2", "unknown query `3`"),
+            (CORPUS, QUERIES, "3\ta\t1\n", "test.tsv", "no query has a relevant document"),
             (CORPUS, QUERIES, "1\ta\t1\n1\ta\t2\n", "test.tsv, line 2", "conflicting grades"),
             (CORPUS, QUERIES, "1\ta\t0\n", "test.tsv", "no query has a relevant document"),
         ] {

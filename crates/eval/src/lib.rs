@@ -1,17 +1,25 @@
 //! Judged evaluation of search, without a library: what `vademecum eval` measures against.
 //!
-//! [`JudgedCollection`] reads documents, queries and relevance judgements, [`MetricsAccumulator`]
-//! scores rankings, [`Fts5Baseline`] is the search that the library is compared with, and
-//! [`EvalReport`] holds the figures of both.
+//! [`JudgedCollection`] reads documents, queries and relevance judgements, [`ScoredRanking`] scores
+//! a ranking, [`Fts5Baseline`] is the search that the library is compared with, and [`EvalReport`]
+//! holds the metrics of both. [`EarlierReports`] compares them with those of an earlier run.
 
+mod bootstrap;
+mod comparison;
 mod fts5_baseline;
 mod judged_collection;
+mod methods;
 mod metrics;
 mod report;
+mod tables;
 
+pub use bootstrap::{ConfidenceInterval, Difference};
+pub use comparison::{ComparisonError, EarlierReports, MetricDifferences};
 pub use fts5_baseline::Fts5Baseline;
 pub use judged_collection::{
-    CollectionError, CorpusDocument, JudgedCollection, JudgedQuery, LineError,
+    CollectionError, CollectionSummary, CorpusDocument, JudgedCollection, JudgedQuery, LineError,
+    MessagePlace,
 };
-pub use metrics::{MetricsAccumulator, RECALL_DEPTH, RelevanceGrades, RetrievalMetrics};
-pub use report::{EvalReport, MultiEvalReport, VectorMetrics};
+pub use methods::{ByMethod, MethodMetrics, OracleMetrics, QueryResult};
+pub use metrics::{QueryScores, RECALL_DEPTH, RelevanceGrades, RetrievalMetrics, ScoredRanking};
+pub use report::{EvalReport, LanguageReport, MultiEvalReport};

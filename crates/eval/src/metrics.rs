@@ -6,7 +6,9 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::bootstrap::{ConfidenceInterval, Difference, mean};
 
 /// Number of results that nDCG and MRR consider.
 const NDCG_MRR_DEPTH: usize = 10;
@@ -16,14 +18,51 @@ pub const RECALL_DEPTH: usize = 100;
 /// Relevant documents of a query with their grades, which are above 0.
 pub type RelevanceGrades = HashMap<String, u32>;
 
-/// Metrics of a search method, averaged over all queries.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RetrievalMetrics {
+/// Scores of one ranking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct QueryScores {
     /// Normalised discounted cumulative gain of the first 10 results.
     pub ndcg_at_10: f64,
     /// Fraction of the relevant documents among the first 100 results.
     pub recall_at_100: f64,
     /// Reciprocal rank of the first relevant document among the first 10 results.
+    pub mrr_at_10: f64,
+}
+
+/// The scored ranking of one query.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScoredRanking {
+    /// Its scores.
+    pub scores: QueryScores,
+    is_empty: bool,
+    took: Duration,
+}
+
+impl ScoredRanking {
+    /// Scores a ranking: distinct documents, best first.
+    pub fn score(found: &[&str], grades: &RelevanceGrades, took: Duration) -> Self {
+        let scores = QueryScores {
+            ndcg_at_10: ndcg(found, grades, NDCG_MRR_DEPTH),
+            recall_at_100: recall(found, grades, RECALL_DEPTH),
+            mrr_at_10: reciprocal_rank(found, grades, NDCG_MRR_DEPTH),
+        };
+        Self { scores, is_empty: found.is_empty(), took }
+    }
+}
+
+/// Metrics of a search method, averaged over all queries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RetrievalMetrics {
+    /// Mean nDCG@10.
+    pub ndcg_at_10: f64,
+    /// Interval of the mean nDCG@10.
+    pub ndcg_at_10_interval: ConfidenceInterval,
+    /// Difference of nDCG@10 to the baseline; absent for the baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference_to_plain: Option<Difference>,
+    /// Mean recall@100.
+    pub recall_at_100: f64,
+    /// Mean MRR@10.
     pub mrr_at_10: f64,
     /// Number of queries without results.
     pub empty: usize,
@@ -33,37 +72,28 @@ pub struct RetrievalMetrics {
     pub p99_ms: f64,
 }
 
-/// Accumulates the metrics of queries.
-#[derive(Debug, Default)]
-pub struct MetricsAccumulator {
-    ndcg: f64,
-    recall: f64,
-    reciprocal_rank: f64,
-    empty: usize,
-    times: Vec<Duration>,
-}
-
-impl MetricsAccumulator {
-    /// Adds the ranking of a query: distinct documents, best first.
-    pub fn add_ranking(&mut self, found: &[&str], grades: &RelevanceGrades, took: Duration) {
-        self.ndcg += ndcg(found, grades, NDCG_MRR_DEPTH);
-        self.recall += recall(found, grades, RECALL_DEPTH);
-        self.reciprocal_rank += reciprocal_rank(found, grades, NDCG_MRR_DEPTH);
-        self.empty += usize::from(found.is_empty());
-        self.times.push(took);
-    }
-
-    /// Returns the means over all queries and the percentiles of their durations.
-    pub fn into_metrics(mut self) -> RetrievalMetrics {
-        self.times.sort_unstable();
-        let queries = count_as_f64(self.times.len().max(1));
-        RetrievalMetrics {
-            ndcg_at_10: self.ndcg / queries,
-            recall_at_100: self.recall / queries,
-            mrr_at_10: self.reciprocal_rank / queries,
-            empty: self.empty,
-            p50_ms: percentile(&self.times, 50).as_secs_f64() * 1e3,
-            p99_ms: percentile(&self.times, 99).as_secs_f64() * 1e3,
+impl RetrievalMetrics {
+    /// Computes the metrics of a search method, and the difference to those of `plain` for the same
+    /// queries.
+    pub(crate) fn summarize(rankings: &[ScoredRanking], plain: Option<&[ScoredRanking]>) -> Self {
+        let column = |score: fn(&QueryScores) -> f64| -> Vec<f64> {
+            rankings.iter().map(|ranking| score(&ranking.scores)).collect()
+        };
+        let ndcg = column(|scores| scores.ndcg_at_10);
+        let mut times: Vec<Duration> = rankings.iter().map(|ranking| ranking.took).collect();
+        times.sort_unstable();
+        Self {
+            ndcg_at_10: mean(ndcg.iter()),
+            ndcg_at_10_interval: ConfidenceInterval::of_mean(&ndcg),
+            difference_to_plain: plain.map(|plain| {
+                let baseline = plain.iter().map(|ranking| ranking.scores.ndcg_at_10);
+                Difference::of_pairs(ndcg.iter().copied().zip(baseline))
+            }),
+            recall_at_100: mean(column(|scores| scores.recall_at_100).iter()),
+            mrr_at_10: mean(column(|scores| scores.mrr_at_10).iter()),
+            empty: rankings.iter().filter(|ranking| ranking.is_empty).count(),
+            p50_ms: percentile(&times, 50).as_secs_f64() * 1e3,
+            p99_ms: percentile(&times, 99).as_secs_f64() * 1e3,
         }
     }
 }
@@ -178,17 +208,22 @@ mod tests {
 
     #[test]
     fn metrics_are_means_over_queries() {
-        let mut tally = MetricsAccumulator::default();
-        tally.add_ranking(&["a"], &grades(&[("a", 1)]), Duration::from_millis(2));
-        tally.add_ranking(&[], &grades(&[("a", 1)]), Duration::from_millis(4));
+        let judged = grades(&[("a", 1)]);
+        let found = ScoredRanking::score(&["a"], &judged, Duration::from_millis(2));
+        let empty = ScoredRanking::score(&[], &judged, Duration::from_millis(4));
+        let interval = ConfidenceInterval { low: 0.0, high: 1.0 };
         let expected = RetrievalMetrics {
             ndcg_at_10: 0.5,
+            ndcg_at_10_interval: interval,
+            difference_to_plain: None,
             recall_at_100: 0.5,
             mrr_at_10: 0.5,
             empty: 1,
             p50_ms: 2.0,
             p99_ms: 4.0,
         };
-        assert_eq!(tally.into_metrics(), expected);
+        assert_eq!(RetrievalMetrics::summarize(&[found, empty], None), expected);
+        let compared = RetrievalMetrics::summarize(&[found, empty], Some(&[empty, empty]));
+        assert_eq!(compared.difference_to_plain, Some(Difference { mean: 0.5, interval }));
     }
 }

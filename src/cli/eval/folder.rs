@@ -1,6 +1,8 @@
 //! The data folder of an evaluation: a temporary one, or a persistent one for a single collection.
 
 use std::{
+    borrow::Cow,
+    collections::BTreeMap,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -71,8 +73,29 @@ fn claim_folder(folder: &Path, fingerprint: &str) -> Result<()> {
 
 /// Returns a digest of the documents. Queries are not part of it, so they may change.
 fn fingerprint(collection: &JudgedCollection) -> String {
-    let parts = collection.documents.iter();
-    digest("collection/1", parts.flat_map(|it| [&it.id, &it.title, &it.text].map(String::as_bytes)))
+    let mut parts: Vec<Cow<'_, str>> = Vec::new();
+    for document in &collection.documents {
+        parts.extend([&document.id, &document.title, &document.text].map(Cow::from));
+        if let Some(place) = &document.message {
+            parts.extend([&place.conversation, &place.sender].map(Cow::from));
+            parts.push(place.turn.map(|turn| turn.to_string()).unwrap_or_default().into());
+        }
+    }
+    digest("collection/1", parts.iter().map(|part| part.as_bytes()))
+}
+
+/// Returns a digest of the documents, the queries and the judgements.
+pub(super) fn judgement_fingerprint(collection: &JudgedCollection) -> String {
+    let mut parts: Vec<Cow<'_, str>> = vec![fingerprint(collection).into()];
+    for query in &collection.queries {
+        parts.extend([&query.id, &query.text].map(Cow::from));
+        let grades: BTreeMap<_, _> = query.grades.iter().collect();
+        parts.push(grades.len().to_string().into());
+        for (document, grade) in grades {
+            parts.extend([Cow::from(document), grade.to_string().into()]);
+        }
+    }
+    digest("judged/1", parts.iter().map(|part| part.as_bytes()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //! report.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
+    fs,
     path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
@@ -11,14 +12,14 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use vademecum_eval::{
-    EvalReport, Fts5Baseline, JudgedCollection, JudgedQuery, MetricsAccumulator, MultiEvalReport,
-    RECALL_DEPTH, VectorMetrics,
+    ByMethod, CollectionSummary, EarlierReports, EvalReport, Fts5Baseline, JudgedCollection,
+    JudgedQuery, MultiEvalReport, QueryResult, RECALL_DEPTH, ScoredRanking,
 };
 use vademecum_kit::model::Uri;
 
 use super::{
     corpus_import::{ImportedCorpus, import_corpus},
-    folder::EvalFolder,
+    folder::{EvalFolder, judgement_fingerprint},
 };
 use crate::{
     app::App,
@@ -36,37 +37,52 @@ use crate::{
 #[command(after_help = "\
 Examples:
   vademecum eval collections/scifact
-  vademecum eval --json collections/scifact
+  vademecum eval --json collections/scifact > before.json
+  vademecum eval --compare before.json collections/scifact
   vademecum eval --data /tmp/scifact collections/scifact
   vademecum eval collections/*
 
-A judged collection is a folder with corpus.jsonl (_id, title, text), queries.jsonl
-(_id, text) and qrels/test.tsv (query, document, grade). Its documents are distributed
-over the five sources and searched with knowledge.search; one plain FTS5 table
-with all of them gets the same queries. With an embeddings.provider in the settings,
-vector and hybrid search are measured as well. Without --data a temporary folder is used,
-which is removed on exit; each of several collections gets its own folder. After
-several, a table compares their nDCG@10.")]
+A judged collection is a folder in the format of BEIR: corpus.jsonl (_id, title, text),
+queries.jsonl (_id, text) and qrels/test.tsv (query, document, grade), or dev.tsv or
+train.tsv. Its documents are distributed over the five sources and searched with
+knowledge.search; one plain FTS5 table with all of them gets the same queries. With an
+embeddings.provider in the settings, vector and hybrid search are measured as well, and
+an oracle that takes the better of full text and vectors for each query. Rate limits of the
+settings do not apply. Without --data a temporary folder is used, which is removed on
+exit; each of several collections gets its own folder. After several, a table compares
+their nDCG@10.
+
+A query may have a language (`lang` or `language`); otherwise a folder name that ends in
+a language, such as xquad-de, tells it. A document whose metadata has a `conversation`
+and a `sender` is a message of that conversation, ordered by `turn`.
+
+Intervals are 95 % confidence intervals by bootstrap over the queries.")]
 pub(in crate::cli) struct Eval {
     /// Folders of the judged collections
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// Print the metrics as JSON
+    /// Print the metrics and the scores of each query as JSON
     #[arg(long)]
     json: bool,
+    /// Show the differences to an earlier run, of which FILE has the JSON
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
 }
 
 impl Eval {
     pub(in crate::cli) async fn run(self, common: &CommonOptions) -> Result<ExitCode> {
+        let names: Vec<String> = self.folders.iter().map(|it| collection_name(it)).collect();
+        if names.iter().collect::<BTreeSet<_>>().len() < names.len() {
+            bail!("several folders have the same name");
+        }
+        let earlier = self.read_earlier(&names)?;
         let mut reports = Vec::with_capacity(self.folders.len());
-        for folder in &self.folders {
-            let name = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-            let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let one = self.evaluate_collection(common, folder, &name).await;
-            reports.push((name, one.with_context(|| folder.display().to_string())?));
+        for (folder, name) in self.folders.iter().zip(&names) {
+            let report = self.evaluate_collection(common, folder, name, earlier.as_ref()).await;
+            reports.push(report.with_context(|| folder.display().to_string())?);
         }
         match reports.as_slice() {
-            [(_, report)] if self.json => print_json(report)?,
+            [report] if self.json => print_json(report)?,
             [_] => {}
             _ => {
                 let several = MultiEvalReport::from_reports(reports);
@@ -80,14 +96,30 @@ impl Eval {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Reads the report to compare with. Fails if it has other collections.
+    fn read_earlier(&self, names: &[String]) -> Result<Option<EarlierReports>> {
+        let Some(path) = &self.compare else { return Ok(None) };
+        let read = || -> Result<EarlierReports> {
+            let earlier = EarlierReports::parse(&fs::read_to_string(path)?)?;
+            earlier.check_names(names.iter().map(String::as_str))?;
+            Ok(earlier)
+        };
+        read().with_context(|| path.display().to_string()).map(Some)
+    }
+
     /// Evaluates one collection.
     async fn evaluate_collection(
         &self,
         common: &CommonOptions,
         folder: &Path,
         name: &str,
+        earlier: Option<&EarlierReports>,
     ) -> Result<EvalReport> {
         let collection = JudgedCollection::read(folder)?;
+        let summary = summarize(&collection, name);
+        if let Some(earlier) = earlier {
+            earlier.check_collection(&summary)?;
+        }
         if collection.missing > 0 {
             print_error(&format!(
                 "{} relevant documents are not in the corpus; they count as not found",
@@ -101,93 +133,138 @@ impl Eval {
         let folder = EvalFolder::open(data.as_deref(), &collection)?;
         let mut settings = common.load_settings()?;
         settings.storage.data = Some(folder.path().to_owned());
+        // Limits protect a server from its clients; these queries are the owner's own.
+        settings.limits.requests_per_minute = 0;
+        settings.limits.calls_per_tool_per_minute = 0;
         let app = App::new(settings)?;
-        tokio::select! {
-            done = self.measure(&app, &collection, name) => done,
+        let report = tokio::select! {
+            done = self.measure(&app, &collection, summary) => done?,
             // Returning removes the temporary folder.
             _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+        };
+        let report = match earlier {
+            Some(earlier) => report.compare(earlier)?,
+            None => report,
+        };
+        if !self.json {
+            report.format_lines().iter().for_each(|line| print_line(line));
         }
+        Ok(report)
     }
 
     async fn measure(
         &self,
         app: &App,
         collection: &JudgedCollection,
-        name: &str,
+        summary: CollectionSummary,
     ) -> Result<EvalReport> {
         let scattered = import_corpus(&app.library(), &collection.documents).await?;
         let plain = Fts5Baseline::build(&collection.documents)?;
-        let report = run_queries(app, collection, &scattered, &plain).await?;
-        if self.json {
-            return Ok(report);
+        let language = name_language(&summary.name);
+        let results = run_queries(app, collection, &scattered, &plain, language).await?;
+        if !self.json {
+            self.print_head(collection, &summary, scattered.imported);
         }
+        Ok(EvalReport::from_results(summary, results))
+    }
+
+    fn print_head(&self, collection: &JudgedCollection, summary: &CollectionSummary, new: usize) {
         if self.folders.len() > 1 {
-            print_line(&format!("== {name}"));
+            print_line(&format!("== {}", summary.name));
         }
-        let (documents, imported) = (collection.documents.len(), scattered.imported);
+        let (documents, queries) = (summary.documents, collection.queries.len());
+        let split = match collection.split {
+            "test" => String::new(),
+            other => format!(" of {other}.tsv"),
+        };
         print_line(&format!(
-            "{documents} documents, {imported} imported, {} already present; {} queries",
-            documents - imported,
-            collection.queries.len()
+            "{documents} documents, {new} imported, {} already present; {queries} queries{split}",
+            documents - new,
         ));
-        report.format_lines().iter().for_each(|line| print_line(line));
-        Ok(report)
+        if summary.unknown_queries > 0 {
+            print_line(&format!(
+                "skipped {} judgements of {} queries that are not in queries.jsonl",
+                summary.skipped_judgements, summary.unknown_queries
+            ));
+        }
+    }
+}
+
+/// Returns the name of a folder.
+fn collection_name(folder: &Path) -> String {
+    let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns the language that ends the name of a collection, such as `de` in `xquad-de`.
+fn name_language(name: &str) -> Option<&str> {
+    let (_, language) = name.rsplit_once('-')?;
+    let is_code = language.len() == 2 && language.bytes().all(|byte| byte.is_ascii_lowercase());
+    is_code.then_some(language)
+}
+
+fn summarize(collection: &JudgedCollection, name: &str) -> CollectionSummary {
+    CollectionSummary {
+        name: name.to_owned(),
+        fingerprint: judgement_fingerprint(collection),
+        documents: collection.documents.len(),
+        split: collection.split.to_owned(),
+        missing_documents: collection.missing,
+        unknown_queries: collection.unknown_queries,
+        skipped_judgements: collection.skipped_judgements,
     }
 }
 
 /// Runs every query on the library and the baseline in turn, so that other load on the machine
-/// affects both.
+/// affects both. Queries without a language have that of the collection.
 async fn run_queries(
     app: &App,
     collection: &JudgedCollection,
     scattered: &ImportedCorpus,
     plain: &Fts5Baseline,
-) -> Result<EvalReport> {
-    let name =
-        |place: &usize| collection.documents.get(*place).map(|document| document.id.as_str());
-    let (mut ours, mut theirs) = (MetricsAccumulator::default(), MetricsAccumulator::default());
+    language: Option<&str>,
+) -> Result<Vec<QueryResult>> {
+    let score = |places: &[usize], query: &JudgedQuery, took| {
+        let documents = places.iter().filter_map(|place| collection.documents.get(*place));
+        let found: Vec<&str> = documents.map(|document| document.id.as_str()).collect();
+        ScoredRanking::score(&found, &query.grades, took)
+    };
     let has_vectors = app.library().index_all(|_| ()).await;
-    let (mut vector, mut hybrid) = (MetricsAccumulator::default(), MetricsAccumulator::default());
-    let mut incomplete = 0_usize;
     if let Some(first) = collection.queries.first() {
         // Opens the files and warms the caches of both before the measurement.
         run_query(app, first, SearchModeInput::Fts).await?;
         plain.search(&first.text)?;
     }
+    let mut incomplete = 0_usize;
+    let mut results = Vec::with_capacity(collection.queries.len());
     let bar = progress_bar(collection.queries.len(), "queries");
     for query in &collection.queries {
+        let mut rankings = ByMethod::default();
         if has_vectors {
-            for (mode, tally) in
-                [(SearchModeInput::Vector, &mut vector), (SearchModeInput::Hybrid, &mut hybrid)]
-            {
+            for (mode, ranking) in [
+                (SearchModeInput::Vector, &mut rankings.vector),
+                (SearchModeInput::Hybrid, &mut rankings.hybrid),
+            ] {
                 let (answer, took) = run_query(app, query, mode).await?;
-                let places = ranked_positions(&answer, scattered)?;
-                let names: Vec<&str> = places.iter().filter_map(name).collect();
-                tally.add_ranking(&names, &query.grades, took);
+                *ranking = Some(score(&ranked_positions(&answer, scattered)?, query, took));
             }
         }
         let (answer, took) = run_query(app, query, SearchModeInput::Fts).await?;
         incomplete += usize::from(!answer["_meta"]["failed_sources"].is_null());
-        let places = ranked_positions(&answer, scattered)?;
-        ours.add_ranking(&places.iter().filter_map(name).collect::<Vec<_>>(), &query.grades, took);
+        rankings.ours = score(&ranked_positions(&answer, scattered)?, query, took);
 
         let began = Instant::now();
         let places = plain.search(&query.text)?;
-        let took = began.elapsed();
-        theirs.add_ranking(
-            &places.iter().filter_map(name).collect::<Vec<_>>(),
-            &query.grades,
-            took,
-        );
+        rankings.plain = score(&places, query, began.elapsed());
+        let language = query.language().or(language).map(str::to_owned);
+        results.push(QueryResult { id: query.id.clone(), language, rankings });
         bar.inc(1);
     }
     bar.finish_and_clear();
     if incomplete > 0 {
         print_error(&format!("{incomplete} results are incomplete: a source failed or timed out"));
     }
-    let vectors = has_vectors
-        .then(|| VectorMetrics { vector: vector.into_metrics(), hybrid: hybrid.into_metrics() });
-    Ok(EvalReport { ours: ours.into_metrics(), vectors, plain: theirs.into_metrics() })
+    Ok(results)
 }
 
 /// Runs a query as a client without a session does. Returns the reply and the time from request to
@@ -218,14 +295,14 @@ fn ranked_positions(answer: &Value, scattered: &ImportedCorpus) -> Result<Vec<us
     let mut places = Vec::new();
     for hit in answer["results"].as_array().into_iter().flatten() {
         let uri: Uri = hit["uri"].as_str().unwrap_or_default().parse()?;
-        let item = Uri::item(uri.source, uri.id);
-        let place = scattered.positions.get(&item).with_context(|| {
+        let index = hit["loc"]["message_index"].as_u64().and_then(|it| usize::try_from(it).ok());
+        let place = scattered.position(&uri, index).with_context(|| {
             format!(
-                "{item} is not part of this collection; use a new or an empty folder with --data"
+                "{uri} is not part of this collection; use a new or an empty folder with --data"
             )
         })?;
-        if seen.insert(*place) {
-            places.push(*place);
+        if seen.insert(place) {
+            places.push(place);
         }
     }
     Ok(places)
@@ -248,5 +325,13 @@ mod tests {
         assert!(error.contains("media://3 is not part of this collection"), "{error}");
         scattered.positions.insert("media://3".parse().unwrap(), 0);
         assert_eq!(ranked_positions(&answer, &scattered).unwrap(), [7, 5, 0]);
+    }
+
+    #[test]
+    fn folder_name_may_end_in_language() {
+        assert_eq!(name_language("xquad-de"), Some("de"));
+        for other in ["de", "msmarco-v2", "trec-covid", "xquad-DE"] {
+            assert_eq!(name_language(other), None, "{other}");
+        }
     }
 }
