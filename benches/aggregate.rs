@@ -23,7 +23,8 @@ use vademecum::{app::App, registry};
 use vademecum_benches::{
     Agreement, CombinedIndex, Fts5Baseline, LibraryFolder, LibrarySizes, Options, PassageSample,
     QueryKind, QuerySet, RANK_DEPTH, RANK_VARIANTS, Report, SOURCE_STATEMENTS, SourceStatement,
-    TIMEOUT, Timing, TimingSummary, compare_results, fill_library, mean, measure_thread_cpu,
+    TIMEOUT, Timing, TimingSummary, compare_results, copy_with_stems, fill_library, mean,
+    measure_thread_cpu,
 };
 use vademecum_core::config::Settings;
 use vademecum_kit::{
@@ -100,8 +101,10 @@ impl AggregateBench {
         let mut settings = Settings::default();
         settings.storage.data = Some(place.folder().to_owned());
         let queries = QuerySet::load(&place.queries_file())?;
+        let stems = place.folder().join("stems");
+        copy_with_stems(&library, &stems)?;
         let plain = SOURCE_STATEMENTS.map(|statements| {
-            let file = library.join(statements.database.file_name());
+            let file = stems.join(statements.database.file_name());
             Ok((statements, Fts5Baseline::open(&file)?))
         });
         let arena = Self {

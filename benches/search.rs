@@ -15,7 +15,8 @@ use serde_json::json;
 use vademecum_benches::{
     Agreement, Fts5Baseline, LibraryFolder, Options, PassageSample, QueryKind, QuerySet,
     RANK_VARIANTS, RankVariant, Report, SOURCE_STATEMENTS, TIMEOUT, TantivyIndex, TantivyWriter,
-    TimingSummary, compare_results, fill_notes, find_source, mean, measure_thread_cpu,
+    TimingSummary, compare_results, copy_with_stems, fill_notes, find_source, mean,
+    measure_thread_cpu,
 };
 use vademecum_kit::{
     model::{Deadline, RankRequest, SourceName},
@@ -151,7 +152,9 @@ impl SearchBench {
         }
         let notes = find_source(SourceName::Notes)?;
         let store = Store::new(notes.database(), place.folder());
-        let plain = Fts5Baseline::open(store.path())?;
+        let stems = place.folder().join("stems");
+        copy_with_stems(place.folder(), &stems)?;
+        let plain = Fts5Baseline::open(&stems.join(notes.database().file_name()))?;
         let rows = plain.count_rows()?;
         if filled_before {
             println!("{rows} passages that were filled before");

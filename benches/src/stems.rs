@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use vademecum_fts5::{WordKind, for_each_word, with_stem};
+use vademecum_fts5::{Language, WordKind, for_each_word, with_stem};
 
 /// Returns the stems of a text, separated by spaces.
 pub(crate) fn stem_text(text: &str) -> String {
@@ -12,7 +12,7 @@ pub(crate) fn stem_text(text: &str) -> String {
             if !words.is_empty() {
                 words.push(' ');
             }
-            with_stem(word.folded, |stem| words.push_str(stem));
+            with_stem(Language::English, word.folded, |stem| words.push_str(stem));
         }
         ControlFlow::Continue(())
     });

@@ -516,6 +516,7 @@ mod tests {
         postings_sql: "",
         lengths_sql: "",
         terms_sql: "",
+        variant_weight: 1.0,
     };
 
     /// Source that finds nothing. A rank that runs past the deadline cancels the call.

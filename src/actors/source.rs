@@ -64,6 +64,7 @@ impl SourceHandle {
             source: Arc::clone(&source),
             store: Arc::clone(&store),
             blocking_pool: pool,
+            is_index_checked: false,
         };
         let address = actor.start();
         Self { source, store, address, replica: None, meter: None, restriction: None }
@@ -310,6 +311,8 @@ struct SourceActor {
     source: Arc<dyn Source>,
     store: Arc<Store>,
     blocking_pool: Arc<BlockingPool>,
+    /// Whether the version of the full-text table has been checked.
+    is_index_checked: bool,
 }
 
 impl Actor for SourceActor {
@@ -317,6 +320,31 @@ impl Actor for SourceActor {
 }
 
 impl SourceActor {
+    /// Rebuilds the full-text table in the background if it is of an earlier version. It is searched
+    /// meanwhile; writes wait.
+    fn update_index_once(&mut self) {
+        if std::mem::replace(&mut self.is_index_checked, true) {
+            return;
+        }
+        let (source, store) = (Arc::clone(&self.source), Arc::clone(&self.store));
+        let Some(table) = source.derived_fts_table() else { return };
+        // Not on the blocking pool of the library, which the searches need meanwhile.
+        tokio::task::spawn_blocking(move || {
+            let is_outdated = store.is_fts_table_outdated(&table);
+            let updated = match is_outdated {
+                Ok(true) => store.rebuild_fts_table(&table).map(|()| true),
+                other => other.map(|_| false),
+            };
+            match updated {
+                Ok(true) => tracing::info!(table = table.table, "a full-text index was rebuilt"),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(table = table.table, %error, "a full-text index was not rebuilt");
+                }
+            }
+        });
+    }
+
     /// Runs `work` on the blocking pool. A panic fails only this call.
     fn spawn_blocking<T: Send + 'static>(
         &self,

@@ -6,12 +6,13 @@ use std::{collections::HashMap, path::PathBuf};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 use vademecum::registry;
+use vademecum_fts5::{Language, with_stem};
 use vademecum_kit::{
     model::{
         CharacterDraft, ChatDraft, Draft, DraftBody, MediaDraft, MessageDraft, NoteDraft,
         PromptDraft, SourceName,
     },
-    search::FtsQuery,
+    search::is_stop_word,
     source::SourceError,
     store::{Database, Durability, Store},
 };
@@ -51,14 +52,12 @@ const ITEM_QUERIES: [(Database, &str); 6] = [
     (Database::Prompts, "SELECT 'prompts://' || id, name, user_prompt FROM Prompts"),
 ];
 
-const REFERENCE_SCHEMA: &str = "
-    CREATE TABLE item (row INTEGER PRIMARY KEY, uri TEXT NOT NULL);
-    CREATE VIRTUAL TABLE one_fts USING fts5 (title, body, content = '', tokenize = 'vademecum');";
-const REFERENCE_RANKING: &str = "
-    SELECT item.uri, -bm25(one_fts, 2.0, 1.0) AS score
-    FROM one_fts JOIN item ON item.row = one_fts.rowid
-    WHERE one_fts MATCH :expression
-    ORDER BY score DESC";
+/// Weight of a title, and of another form of a word, as the library has them.
+const TITLE_WEIGHT: f64 = 2.0;
+const VARIANT_WEIGHT: f64 = 0.8;
+/// Parameters of BM25.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
 
 impl SeededRng {
     /// Returns a random word with a skewed frequency distribution that depends on `subject`.
@@ -133,11 +132,9 @@ impl RandomLibrary {
         }
     }
 
-    /// Builds the reference: a single full-text table with all items.
-    fn build_reference_table(&self) -> Connection {
-        let one = Connection::open_in_memory().unwrap();
-        vademecum_fts5::register(&one).unwrap();
-        one.execute_batch(REFERENCE_SCHEMA).unwrap();
+    /// Reads all items into the reference.
+    fn read_items(&self) -> ReferenceTable {
+        let mut table = ReferenceTable::default();
         for (database, items) in ITEM_QUERIES {
             let path = self.user_folder().join(database.file_name());
             let from = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
@@ -146,18 +143,15 @@ impl RandomLibrary {
             while let Some(row) = rows.next().unwrap() {
                 let [uri, title, body]: [String; 3] =
                     [0, 1, 2].map(|column| row.get(column).unwrap());
-                one.execute("INSERT INTO item (uri) VALUES (?1)", [uri]).unwrap();
-                let number = one.last_insert_rowid();
-                let insert = "INSERT INTO one_fts (rowid, title, body) VALUES (?1, ?2, ?3)";
-                one.execute(insert, (number, title, body)).unwrap();
+                table.items.push(ReferenceItem::new(uri, &title, &body));
             }
         }
-        one
+        table
     }
 
-    /// Asserts that the servers, queried in turn, rank like the reference table.
+    /// Asserts that the servers, queried in turn, rank like the reference.
     fn assert_same_ranking(&self, servers: &[Server], rng: &mut SeededRng) {
-        let one = self.build_reference_table();
+        let one = self.read_items();
         let kinds: [(&str, QueryGenerator); 3] = [
             ("one word", single_word_query),
             ("several words", multi_word_query),
@@ -177,6 +171,82 @@ impl RandomLibrary {
             );
         }
     }
+}
+
+/// All items in one table, ranked by the formula of BM25.
+#[derive(Default)]
+struct ReferenceTable {
+    items: Vec<ReferenceItem>,
+}
+
+struct ReferenceItem {
+    uri: String,
+    /// Words by their stem, each with the weight of its column.
+    words: HashMap<String, Vec<(String, f64)>>,
+    /// Number of words.
+    length: f64,
+}
+
+impl ReferenceItem {
+    fn new(uri: String, title: &str, body: &str) -> Self {
+        let mut by_stem: HashMap<String, Vec<(String, f64)>> = HashMap::new();
+        let mut length = 0.0;
+        for (text, weight) in [(title, TITLE_WEIGHT), (body, 1.0)] {
+            for word in words(text) {
+                by_stem.entry(stem(&word)).or_default().push((word, weight));
+                length += 1.0;
+            }
+        }
+        Self { uri, words: by_stem, length }
+    }
+
+    /// Returns the weighted frequency of the forms of a word.
+    fn frequency(&self, stem: &str, typed: &[String]) -> f64 {
+        let forms = self.words.get(stem).into_iter().flatten();
+        let weight = |word| if typed.contains(word) { 1.0 } else { VARIANT_WEIGHT };
+        forms.map(|(word, of_column)| of_column * weight(word)).sum()
+    }
+}
+
+impl ReferenceTable {
+    /// Returns the URI and score of every match, best first.
+    fn rank(&self, query: &str) -> Vec<(String, f64)> {
+        let rows = to_f64(self.items.len());
+        let average = self.items.iter().map(|item| item.length).sum::<f64>() / rows;
+        let mut typed: HashMap<String, Vec<String>> = HashMap::new();
+        for word in words(query).into_iter().filter(|word| !is_stop_word(word)) {
+            typed.entry(stem(&word)).or_default().push(word);
+        }
+        let mut scores = vec![0.0; self.items.len()];
+        for (stem, typed) in typed {
+            let frequency = |item: &ReferenceItem| item.frequency(&stem, &typed);
+            let frequencies: Vec<f64> = self.items.iter().map(frequency).collect();
+            let matches = to_f64(frequencies.iter().filter(|it| **it > 0.0).count());
+            let weight = ((rows - matches + 0.5) / (matches + 0.5)).ln().max(1e-6);
+            let repeated = weight * to_f64(typed.len());
+            for ((score, frequency), item) in scores.iter_mut().zip(frequencies).zip(&self.items) {
+                let norm = K1 * (1.0 - B + B * item.length / average);
+                *score += repeated * frequency * (K1 + 1.0) / (frequency + norm);
+            }
+        }
+        let found = self.items.iter().zip(scores).filter(|(_, score)| *score > 0.0);
+        let mut found: Vec<_> = found.map(|(item, score)| (item.uri.clone(), score)).collect();
+        found.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        found
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+fn stem(word: &str) -> String {
+    with_stem(Language::English, word, str::to_owned)
+}
+
+fn to_f64(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap())
 }
 
 /// Builds a random query from words of the texts.
@@ -266,11 +336,8 @@ fn top_uris(server: &Server, query: &str) -> Vec<String> {
 
 /// Returns whether each hit has the score of the reference hit at the same rank. Hits with equal
 /// scores may be in any order.
-fn matches_reference(found: &[String], one: &Connection, query: &str) -> bool {
-    let mut statement = one.prepare_cached(REFERENCE_RANKING).unwrap();
-    let expression = FtsQuery::parse(query).expression();
-    let rows = statement.query_map([expression], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-    let exact: Vec<(String, f64)> = rows.map(Result::unwrap).collect();
+fn matches_reference(found: &[String], one: &ReferenceTable, query: &str) -> bool {
+    let exact = one.rank(query);
     let scores: HashMap<&str, f64> =
         exact.iter().map(|(uri, score)| (uri.as_str(), *score)).collect();
     let places = found.iter().zip(&exact);

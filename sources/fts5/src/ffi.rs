@@ -17,10 +17,9 @@ use std::{
 use rusqlite::{Connection, Error, ffi};
 
 use crate::{
-    compact::{CompactTokens, equal_word_token},
     postings::{PostingsSink, SEGMENT_WORDS},
     prepared::visit_prepared_tokens,
-    tokens::for_each_index_token,
+    tokens::{ALTERNATIVE_SEPARATOR, for_each_index_token, with_english_stem},
 };
 
 /// Type name under which a sink pointer is bound.
@@ -28,9 +27,8 @@ pub(crate) const SINK_POINTER_TYPE: &CStr = c"vademecum_sink";
 
 /// SQL name of the function that collects postings.
 const POSTINGS_FUNCTION: &CStr = c"vademecum_postings";
-/// Names of the tokenizers in `CREATE VIRTUAL TABLE`.
-const TOKENIZER_NAME: &CStr = c"vademecum";
-const COMPACT_TOKENIZER_NAME: &CStr = c"vademecum_compact";
+/// Names of the tokenizer in `CREATE VIRTUAL TABLE`: that of new tables, and one of version 0.1.0.
+const TOKENIZER_NAMES: [&CStr; 2] = [c"vademecum", c"vademecum_compact"];
 
 /// Returns the memory that SQLite has allocated in this process, in bytes.
 #[must_use]
@@ -40,7 +38,7 @@ pub fn sqlite_heap_bytes() -> u64 {
     u64::try_from(bytes).unwrap_or(0)
 }
 
-/// Registers the tokenizers `vademecum` and `vademecum_compact` and the function `vademecum_postings` with a connection.
+/// Registers the tokenizers and the function `vademecum_postings` with a connection.
 ///
 /// # Errors
 /// Returns the error of SQLite if it was built without FTS5.
@@ -63,10 +61,11 @@ pub fn register(connection: &Connection) -> rusqlite::Result<()> {
             None,
         )
     })?;
-    let tokenizers: [(&CStr, TokenizeCallback); 2] = [
-        (TOKENIZER_NAME, tokenize_callback::<false>),
-        (COMPACT_TOKENIZER_NAME, tokenize_callback::<true>),
-    ];
+    let tokenizers =
+        TOKENIZER_NAMES.map(|name| (name, tokenize_callback::<false> as TokenizeCallback));
+    #[cfg(feature = "stems")]
+    let tokenizers =
+        [tokenizers.as_slice(), &[(c"vademecum_stems", tokenize_callback::<true>)]].concat();
     for (name, tokenize) in tokenizers {
         let mut functions = ffi::fts5_tokenizer {
             xCreate: Some(create_callback),
@@ -183,19 +182,22 @@ unsafe fn record_row(
             }
             while column >= 0 {
                 if phrases == 1 {
-                    frequency += weight(&sink.weights, column);
+                    frequency += weight(&sink.weights, column) * sink.alternatives.weight(0);
                 } else {
-                    sink.positions.push((column, offset));
+                    sink.positions.push((column, offset, phrase));
                 }
                 sink.segments.push(offset.unsigned_abs() / SEGMENT_WORDS);
                 next(row, &raw mut places, &raw mut column, &raw mut offset);
             }
         }
         if phrases > 1 {
+            // The first alternative at a position has the greatest weight.
             sink.positions.sort_unstable();
-            sink.positions.dedup();
-            frequency =
-                sink.positions.iter().map(|(column, _)| weight(&sink.weights, *column)).sum();
+            sink.positions.dedup_by_key(|(column, offset, _)| (*column, *offset));
+            let weights = sink.positions.iter().map(|(column, _, phrase)| {
+                weight(&sink.weights, *column) * sink.alternatives.weight(*phrase)
+            });
+            frequency = weights.sum();
         }
         if sink.segments.iter().any(|segment| *segment > 0) {
             sink.segments.sort_unstable();
@@ -235,7 +237,7 @@ type TokenizeCallback = unsafe extern "C" fn(
     Option<TokenCallback>,
 ) -> c_int;
 
-unsafe extern "C" fn tokenize_callback<const COMPACT: bool>(
+unsafe extern "C" fn tokenize_callback<const STEMS: bool>(
     _: *mut ffi::Fts5Tokenizer,
     context: *mut c_void,
     flags: c_int,
@@ -267,27 +269,22 @@ unsafe extern "C" fn tokenize_callback<const COMPACT: bool>(
     let done = catch_unwind(AssertUnwindSafe(|| {
         if flags & ffi::FTS5_TOKENIZE_QUERY == 0 {
             let is_document = flags & ffi::FTS5_TOKENIZE_DOCUMENT != 0;
-            if COMPACT {
-                let mut tokens = CompactTokens::new(give);
-                visit_text_tokens(bytes, is_document, |word, place, same| {
-                    tokens.push(word, place, same)
-                });
-                let _broken_off = tokens.finish();
-            } else {
-                visit_text_tokens(bytes, is_document, |word, place, same| {
-                    give(word, place.start, place.end, same)
-                });
-            }
+            visit_text_tokens(bytes, is_document, |word, place, same| {
+                if STEMS {
+                    return with_english_stem(word, |stem| {
+                        give(stem, place.start, place.end, same)
+                    });
+                }
+                give(word, place.start, place.end, same)
+            });
             return;
         }
         // A query contains tokens, not words.
         let text = String::from_utf8_lossy(bytes);
-        // The expression of a prefix names both tokens.
-        let is_whole = flags & ffi::FTS5_TOKENIZE_PREFIX == 0;
         let _broken_off = text.split(' ').filter(|word| !word.is_empty()).try_for_each(|word| {
-            give(word, 0, 0, false)?;
-            let equal = (COMPACT && is_whole).then(|| equal_word_token(word)).flatten();
-            equal.map_or(ControlFlow::Continue(()), |equal| give(&equal, 0, 0, true))
+            let mut same = false;
+            word.split(ALTERNATIVE_SEPARATOR)
+                .try_for_each(|token| give(token, 0, 0, std::mem::replace(&mut same, true)))
         });
     }));
     if done.is_err() { ffi::SQLITE_ERROR } else { code }

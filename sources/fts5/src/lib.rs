@@ -5,8 +5,8 @@
 //! This is the only crate with `unsafe` code, and `ffi` is the only file that contains it. Start
 //! with [`for_each_word`], which defines word boundaries.
 
-mod compact;
 mod ffi;
+mod language;
 mod postings;
 mod prepared;
 mod stems;
@@ -14,10 +14,16 @@ mod tokens;
 mod words;
 
 pub use ffi::{register, sqlite_heap_bytes};
-pub use postings::{Posting, Postings, PostingsCursor, SEGMENT_WORDS, collect_postings};
+pub use language::{Language, Script};
+pub use postings::{
+    Alternatives, Posting, Postings, PostingsCursor, SEGMENT_WORDS, collect_postings,
+};
 pub use prepared::{PreparedText, with_prepared_texts};
 pub use stems::with_stem;
-pub use tokens::{EXACT_MARK, exact_token, for_each_index_token};
+pub use tokens::{
+    ACCENT_MARK, ALTERNATIVE_SEPARATOR, EXACT_MARK, accented_token, exact_token,
+    for_each_index_token,
+};
 pub use words::{
     Word, WordKind, fold_word, for_each_candidate_word, for_each_word, is_letter, is_unspaced,
 };

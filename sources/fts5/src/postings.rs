@@ -197,13 +197,38 @@ fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// Weights of the phrases of an expression that are alternatives for the same word.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alternatives {
+    /// Number of phrases with the weight 1, which come first.
+    pub exact: usize,
+    /// Weight of the other phrases, at most 1.
+    pub variant_weight: f64,
+}
+
+impl Default for Alternatives {
+    /// All phrases have the weight 1.
+    fn default() -> Self {
+        Self { exact: usize::MAX, variant_weight: 1.0 }
+    }
+}
+
+impl Alternatives {
+    pub(crate) fn weight(&self, phrase: i32) -> f64 {
+        let is_exact = usize::try_from(phrase).is_ok_and(|phrase| phrase < self.exact);
+        if is_exact { 1.0 } else { self.variant_weight }
+    }
+}
+
 /// Collects postings while a statement runs.
 #[derive(Debug, Default)]
 pub(crate) struct PostingsSink {
     pub(crate) weights: Vec<f64>,
+    pub(crate) alternatives: Alternatives,
     pub(crate) postings: Postings,
-    /// Column and offset of each match in the current row, if the expression has several phrases.
-    pub(crate) positions: Vec<(i32, i32)>,
+    /// Column, offset and phrase of each match in the current row, if the expression has several
+    /// phrases.
+    pub(crate) positions: Vec<(i32, i32, i32)>,
     /// Segments with matches in the current row.
     pub(crate) segments: Vec<u32>,
 }
@@ -219,7 +244,7 @@ impl ToSql for SinkParameter {
 }
 
 /// Collects the postings of a match expression: one phrase, or several alternatives for the same
-/// word. A position that several alternatives match counts once.
+/// word. A position that several alternatives match counts once, as the first of them.
 ///
 /// The statement has the form `… WHERE <table> MATCH :phrase AND rowid BETWEEN :first AND :last AND
 /// vademecum_postings(<table>, :sink)`. Column `i` has the weight `weights[i]`, or 1 if there is
@@ -230,10 +255,12 @@ impl ToSql for SinkParameter {
 pub fn collect_postings(
     statement: &mut Statement<'_>,
     phrase: &str,
+    alternatives: Alternatives,
     rows: RangeInclusive<i64>,
     weights: &[f64],
 ) -> rusqlite::Result<Postings> {
-    let sink = PostingsSink { weights: weights.to_vec(), ..PostingsSink::default() };
+    let weights = weights.to_vec();
+    let sink = PostingsSink { weights, alternatives, ..PostingsSink::default() };
     let sink = Rc::new(RefCell::new(sink));
     let ran = statement
         .query(rusqlite::named_params! {

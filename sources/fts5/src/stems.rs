@@ -1,33 +1,46 @@
-//! English stemming with a cache per thread.
+//! Stemming with a cache per thread and language.
 //!
 //! Stemming costs more than all other processing of a word, and texts repeat the same words.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::HashMap};
 
-use snowball_stemmers_rs::{Algorithm, Stemmer};
+use snowball_stemmers_rs::Stemmer;
 
-/// Number of words in the cache.
+use crate::language::Language;
+
+/// Number of words in the cache of a language.
 const CACHED_WORDS: usize = 1 << CACHE_INDEX_BITS;
 const CACHE_INDEX_BITS: u32 = 12;
 /// Maximum length of a cached word, in bytes. Few words are longer.
 const MAX_CACHED_WORD_BYTES: usize = 16;
 
 thread_local! {
-    static STEMS: RefCell<StemCache> = RefCell::new(StemCache::new());
+    static STEMS: RefCell<HashMap<Language, StemCache>> = RefCell::default();
 }
 
-/// Calls `then` with the English stem of a folded word.
-pub fn with_stem<T>(folded: &str, then: impl FnOnce(&str) -> T) -> T {
-    let inflected = folded.len() > 2 && folded.bytes().all(|byte| byte.is_ascii_lowercase());
-    if !inflected {
-        return then(folded);
+/// Calls `then` with the stem of a lowercase word in a language. Words of up to two bytes have no
+/// other forms.
+pub fn with_stem<T>(language: Language, word: &str, then: impl FnOnce(&str) -> T) -> T {
+    if word.len() <= 2 || (language == Language::English && !is_inflected_english(word)) {
+        return then(word);
     }
     // Copied, because `then` may call this function again.
-    let known = STEMS.with_borrow_mut(|stems| stems.stem_of(folded));
+    let known = with_cache(language, |stems| stems.stem_of(word));
     match known.as_ref().and_then(CachedWord::as_str) {
         Some(stem) => then(stem),
-        None => then(&STEMS.with_borrow(|stems| stems.stemmer.stem(folded).into_owned())),
+        None => then(&with_cache(language, |stems| stems.compute_stem(word))),
     }
+}
+
+fn with_cache<T>(language: Language, work: impl FnOnce(&mut StemCache) -> T) -> T {
+    STEMS.with_borrow_mut(|caches| {
+        work(caches.entry(language).or_insert_with(|| StemCache::new(language)))
+    })
+}
+
+/// Words with digits and names with signs are not words of English.
+fn is_inflected_english(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// A word short enough for the cache, zero-padded.
@@ -59,24 +72,47 @@ impl CachedWord {
 
 /// A direct-mapped cache of stems. A later word replaces an earlier one with the same index.
 struct StemCache {
+    language: Language,
     stemmer: Stemmer,
     entries: Vec<(CachedWord, CachedWord)>,
 }
 
 impl StemCache {
-    fn new() -> Self {
+    fn new(language: Language) -> Self {
         let known = vec![(CachedWord::default(), CachedWord::default()); CACHED_WORDS];
-        Self { stemmer: Stemmer::create(Algorithm::English), entries: known }
+        Self { language, stemmer: Stemmer::create(language.algorithm()), entries: known }
+    }
+
+    fn compute_stem(&self, word: &str) -> String {
+        if self.language == Language::Persian {
+            // The words of the index have the Arabic forms of two letters.
+            let word: String = word.chars().map(to_persian_letter).collect();
+            return self.stemmer.stem(&word).into_owned();
+        }
+        self.stemmer.stem(word).into_owned()
     }
 
     /// Returns the stem of a word, or `None` if the word or its stem is too long for the cache.
     fn stem_of(&mut self, word: &str) -> Option<CachedWord> {
         let letters = CachedWord::from_word(word)?;
-        let known = self.entries.get_mut(letters.cache_index())?;
-        if known.0 != letters {
-            *known = (letters, CachedWord::from_word(&self.stemmer.stem(word))?);
+        let place = letters.cache_index();
+        if let Some((_, stem)) = self.entries.get(place).filter(|known| known.0 == letters) {
+            return Some(*stem);
         }
-        Some(known.1)
+        let stem = CachedWord::from_word(&self.compute_stem(word))?;
+        if let Some(known) = self.entries.get_mut(place) {
+            *known = (letters, stem);
+        }
+        Some(stem)
+    }
+}
+
+/// Returns the Persian form of a letter that folding turns into the Arabic one.
+fn to_persian_letter(letter: char) -> char {
+    match letter {
+        'ي' => 'ی',
+        'ك' => 'ک',
+        other => other,
     }
 }
 
@@ -85,12 +121,16 @@ mod tests {
     use super::*;
 
     fn to_stem(word: &str) -> String {
-        with_stem(word, str::to_owned)
+        stem_in(Language::English, word)
+    }
+
+    fn stem_in(language: Language, word: &str) -> String {
+        with_stem(language, word, str::to_owned)
     }
 
     #[test]
     fn cached_stem_equals_computed_stem() {
-        let stemmer = Stemmer::create(Algorithm::English);
+        let stemmer = Stemmer::create(Language::English.algorithm());
         let endings = ["", "s", "ing", "ed", "ational", "iveness", "ousnesses", "ly", "y", "ying"];
         let beginnings = (0..2_000_u32).map(|number| {
             let letter = |shift| char::from(b'a' + u8::try_from(number / shift % 26).unwrap());
@@ -109,7 +149,27 @@ mod tests {
     }
 
     #[test]
-    fn only_lowercase_ascii_words_are_stemmed() {
+    fn forms_of_each_language_share_stem() {
+        for (language, forms) in [
+            (Language::Arabic, ["كتاب", "الكتاب", "كتابهم"]),
+            (Language::Dutch, ["huizen", "huis", "huizen"]),
+            (Language::Finnish, ["talossa", "talo", "taloissa"]),
+            (Language::German, ["häuser", "hauser", "haus"]),
+            (Language::Greek, ["ανθρωπος", "ανθρωποσ", "ανθρωπων"]),
+            (Language::Hindi, ["किताब", "किताबें", "किताबों"]),
+            (Language::Persian, ["كتاب", "كتابهاي", "کتاب"]),
+            (Language::Russian, ["книга", "книгами", "книг"]),
+            (Language::Turkish, ["kitap", "kitaplarımızdan", "kitabı"]),
+        ] {
+            // Twice, because the second stem is that of the cache.
+            for form in forms.iter().chain(&forms) {
+                assert_eq!(stem_in(language, form), stem_in(language, forms[0]), "{form}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_lowercase_words_of_english_are_stemmed() {
         for (word, cut) in [
             ("kneading", "knead"),
             ("is", "is"),
@@ -125,7 +185,9 @@ mod tests {
     #[test]
     fn stemming_may_be_nested() {
         assert_eq!(
-            with_stem("breads", |bread| with_stem("baking", |bake| format!("{bread} {bake}"))),
+            with_stem(Language::English, "breads", |bread| {
+                with_stem(Language::English, "baking", |bake| format!("{bread} {bake}"))
+            }),
             "bread bake"
         );
     }

@@ -1,31 +1,42 @@
 //! Index tokens of a text.
 //!
-//! Every word is stored under its stem. A word that may be inflected is also stored unchanged with
-//! the prefix [`EXACT_MARK`], so that exact searches are possible. In scripts without spaces, each
-//! pair of adjacent characters is a token as well; a query for such text searches its pairs.
+//! Every word is stored once, as it is written but folded. A query for all forms of a word searches
+//! the stored words with the same stem. Latin words with accents are stored with them as well, so
+//! that a query with accents can prefer them. In scripts without spaces, each pair of adjacent
+//! characters is a token as well; a query for such text searches its pairs.
 
 use std::ops::{ControlFlow, Range};
 
 use crate::{
+    language::Language,
     stems::with_stem,
     words::{WordKind, for_each_word},
 };
 
-/// Prefix of tokens that match a word exactly. No word contains it.
+/// Prefix of most words of ASCII letters in the index. Tables written by version 0.1.0 also hold
+/// stems, without the mark.
 pub const EXACT_MARK: char = '=';
+/// Prefix of tokens with accents.
+pub const ACCENT_MARK: char = '~';
 
-/// Frequent English words without inflections, about a fifth of any text. They are stored only
-/// once.
+/// Separates the tokens of a query of which any may stand at a position.
+pub const ALTERNATIVE_SEPARATOR: char = '\u{1}';
+
+/// Frequent English words without inflections. They are stored without a mark.
 const UNINFLECTED_WORDS: [&str; 12] =
     ["the", "and", "that", "for", "with", "from", "this", "not", "are", "was", "you", "have"];
 
 /// Returns the token that matches a folded word exactly as written.
 pub fn exact_token(folded: &str) -> String {
-    if may_be_inflected(folded) { format!("{EXACT_MARK}{folded}") } else { folded.to_owned() }
+    if has_exact_mark(folded) { format!("{EXACT_MARK}{folded}") } else { folded.to_owned() }
 }
 
-/// Returns whether another word may have the same stem.
-pub(crate) fn may_be_inflected(folded: &str) -> bool {
+/// Returns the token that matches a word with its accents.
+pub fn accented_token(accented: &str) -> String {
+    format!("{ACCENT_MARK}{accented}")
+}
+
+fn has_exact_mark(folded: &str) -> bool {
     folded.len() > 2
         && folded.bytes().all(|byte| byte.is_ascii_lowercase())
         && !UNINFLECTED_WORDS.contains(&folded)
@@ -40,32 +51,45 @@ pub fn for_each_index_token(
     let mut last_position = None;
     // End and content of the last character of a script without spaces.
     let mut last_solid: Option<(usize, String)> = None;
-    let mut other = String::new();
+    let mut token = String::new();
     for_each_word(text, |word| {
         let same = last_position == Some(word.position);
         last_position = Some(word.position);
+        token.clear();
         if word.kind == WordKind::Unspaced {
             visit(word.folded, &word.range, same)?;
-            other.clear();
             if let Some((_, before)) = last_solid.take_if(|(end, _)| *end == word.range.start) {
-                other.push_str(&before);
-                other.push_str(word.folded);
-                visit(&other, &word.range, true)?;
+                token.push_str(&before);
+                token.push_str(word.folded);
+                visit(&token, &word.range, true)?;
             }
             last_solid = Some((word.range.end, word.folded.to_owned()));
             return ControlFlow::Continue(());
         }
-        with_stem(word.folded, |stem| {
-            visit(stem, &word.range, same)?;
-            if !may_be_inflected(word.folded) {
-                return ControlFlow::Continue(());
-            }
-            other.clear();
-            other.push(EXACT_MARK);
-            other.push_str(word.folded);
-            visit(&other, &word.range, true)
-        })
+        if has_exact_mark(word.folded) {
+            token.push(EXACT_MARK);
+        }
+        token.push_str(word.folded);
+        visit(&token, &word.range, same)?;
+        if let Some(accented) = word.accented {
+            token.clear();
+            token.push(ACCENT_MARK);
+            token.push_str(accented);
+            visit(&token, &word.range, true)?;
+        }
+        ControlFlow::Continue(())
     });
+}
+
+/// Calls `give` with the English stem of an index token, except for tokens with accents.
+pub(crate) fn with_english_stem(
+    token: &str,
+    give: impl FnOnce(&str) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    if token.starts_with(ACCENT_MARK) {
+        return ControlFlow::Continue(());
+    }
+    with_stem(Language::English, token.trim_start_matches(EXACT_MARK), give)
 }
 
 #[cfg(test)]
@@ -84,12 +108,20 @@ mod tests {
     }
 
     #[test]
-    fn inflected_word_has_stem_and_exact_token() {
-        assert_eq!(tokens("Kneading the dough"), "knead|=kneading the dough|=dough");
+    fn every_word_has_one_token() {
+        assert_eq!(tokens("Kneading the dough"), "=kneading the =dough");
+        assert_eq!(tokens("Дома v2"), "дома v2");
         assert_eq!(
-            (exact_token("kneading"), exact_token("dough")),
-            ("=kneading".into(), "=dough".into())
+            (exact_token("kneading"), exact_token("the")),
+            ("=kneading".into(), "the".into())
         );
+    }
+
+    #[test]
+    fn accented_word_has_both_tokens() {
+        assert_eq!(tokens("Die Häuser"), "=die =hauser|~häuser");
+        assert_eq!(tokens("Việt Nam, ÉCOLE"), "=viet|~việt =nam =ecole|~école");
+        assert_eq!(tokens("ёлка الكِتاب"), "елка الكتاب");
     }
 
     #[test]
@@ -100,9 +132,6 @@ mod tests {
 
     #[test]
     fn compound_name_has_whole_and_part_tokens() {
-        assert_eq!(
-            tokens("readFiles in C++"),
-            "readfil|=readfiles|read|=read file|=files in c++|c"
-        );
+        assert_eq!(tokens("readFiles in C++"), "=readfiles|=read =files in c++|c");
     }
 }

@@ -7,7 +7,12 @@
 
 use std::ops::{ControlFlow, Range};
 
-use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+use unicode_normalization::{
+    UnicodeNormalization as _,
+    char::{decompose_compatible, is_combining_mark},
+};
+
+use crate::language::Script;
 
 /// Maximum length of a word, in bytes. Only the beginning of a longer run (base64, minified code)
 /// is used.
@@ -20,6 +25,8 @@ pub struct Word<'a> {
     pub range: Range<usize>,
     /// Folded letters, not stemmed.
     pub folded: &'a str,
+    /// The same with the accents of Latin letters, if it has any.
+    pub accented: Option<&'a str>,
     /// Number of preceding words. A compound name has the position of its first part.
     pub position: usize,
     /// Kind of the word.
@@ -58,7 +65,8 @@ pub fn for_each_candidate_word(
     may_matter: impl Fn(&str) -> bool,
     visit: impl FnMut(Word<'_>) -> ControlFlow<()>,
 ) {
-    let mut walk = WordWalk { text, position: 0, folded: String::new(), may_matter, visit };
+    let (folded, accented) = (String::new(), String::new());
+    let mut walk = WordWalk { text, position: 0, folded, accented, may_matter, visit };
     let _broken_off = walk.visit_all();
 }
 
@@ -67,6 +75,7 @@ struct WordWalk<'a, M, V> {
     text: &'a str,
     position: usize,
     folded: String,
+    accented: String,
     may_matter: M,
     visit: V,
 }
@@ -124,7 +133,8 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
         self.folded.clear();
         self.folded.push_str(word);
         self.folded.make_ascii_lowercase();
-        (self.visit)(Word { range: place, folded: &self.folded, position, kind })
+        let folded = &self.folded;
+        (self.visit)(Word { range: place, folded, accented: None, position, kind })
     }
 
     /// Visits the word in any script that starts at `start`, if there is one. Returns the position
@@ -138,7 +148,12 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
         let position = self.position;
         self.position += 1;
         if (self.may_matter)(&self.folded) {
-            (self.visit)(Word { range: start..end, folded: &self.folded, position, kind })?;
+            let written = self.text.get(start..end).unwrap_or_default();
+            fold_case(written, &mut self.accented);
+            let accented = Some(self.accented.as_str());
+            let accented = accented.filter(|it| has_accent(&self.folded, it));
+            let folded = &self.folded;
+            (self.visit)(Word { range: start..end, folded, accented, position, kind })?;
         }
         ControlFlow::Continue(end)
     }
@@ -191,11 +206,21 @@ fn fold_run(text: &str, start: usize, folded: &mut String) -> (usize, WordKind) 
             break;
         }
         if folded.len() < MAX_WORD_BYTES {
-            fold_letter(next, folded);
+            match (next, folded.chars().next_back()) {
+                // Decomposed, as in names of files on some systems.
+                ('\u{306}', Some('и')) => replace_last(folded, 'й'),
+                ('\u{308}', Some('і')) => replace_last(folded, 'ї'),
+                _ => fold_letter(next, folded),
+            }
         }
         end += next.len_utf8();
     }
     (end, if solid { WordKind::Unspaced } else { WordKind::Plain })
+}
+
+fn replace_last(folded: &mut String, letter: char) {
+    folded.pop();
+    folded.push(letter);
 }
 
 /// Returns whether a character is part of a word.
@@ -213,23 +238,87 @@ pub fn is_unspaced(letter: char) -> bool {
         | 0xFF66..=0xFFDC | 0x2_0000..=0x3_FFFF)
 }
 
+/// Appends the folded letter: lowercase, of normal width, without marks except those of scripts in
+/// which they are vowels or other letters.
 fn fold_letter(letter: char, folded: &mut String) {
     if letter.is_ascii() {
         folded.push(letter.to_ascii_lowercase());
         return;
     }
-    // Decomposition would split Hangul syllables.
-    if matches!(u32::from(letter), 0xAC00..=0xD7AF) {
-        folded.push(letter);
-        return;
+    match u32::from(letter) {
+        // Decomposition would split Hangul syllables and letters such as `й`.
+        0xAC00..=0xD7AF => return folded.push(letter),
+        0x400..=0x52F if !matches!(letter, 'ё' | 'Ё' | 'ѐ' | 'Ѐ' | 'ѝ' | 'Ѝ') => {
+            return folded.extend(letter.to_lowercase());
+        }
+        _ => {}
     }
     for lower in letter.to_lowercase() {
-        decompose_compatible(lower, |part| match u32::from(part) {
-            0x0300..=0x036F => {}
-            0x00DF => folded.push_str("ss"),
-            _ => folded.extend(part.to_lowercase()),
+        decompose_compatible(lower, |part| {
+            if !is_folded_mark(part) {
+                match fold_plain_letter(part) {
+                    Some(letters) => folded.push_str(letters),
+                    None => folded.extend(part.to_lowercase()),
+                }
+            }
         });
     }
+}
+
+/// Returns whether a mark is left out: accents, and the points of Arabic and Hebrew.
+fn is_folded_mark(part: char) -> bool {
+    match u32::from(part) {
+        // Scripts in which marks are vowels, and the marks of kana.
+        0x900..=0x109F | 0x1780..=0x17FF | 0x3099..=0x309A => false,
+        // Tatweel, which stretches a word, and joiners.
+        0x640 | 0x200C..=0x200D => true,
+        _ => is_combining_mark(part),
+    }
+}
+
+/// Returns what a letter folds to that is a letter of its own in Unicode.
+fn fold_plain_letter(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'ß' => "ss",
+        'æ' => "ae",
+        'œ' => "oe",
+        'þ' => "th",
+        'ł' => "l",
+        'ø' => "o",
+        'đ' | 'ð' => "d",
+        'ħ' => "h",
+        'ı' => "i",
+        'ŧ' => "t",
+        'ς' => "σ",
+        'ة' => "ه",
+        'ى' | 'ی' => "ي",
+        'ک' => "ك",
+        '٠' | '۰' | '०' => "0",
+        '١' | '۱' | '१' => "1",
+        '٢' | '۲' | '२' => "2",
+        '٣' | '۳' | '३' => "3",
+        '٤' | '۴' | '४' => "4",
+        '٥' | '۵' | '५' => "5",
+        '٦' | '۶' | '६' => "6",
+        '٧' | '۷' | '७' => "7",
+        '٨' | '۸' | '८' => "8",
+        '٩' | '۹' | '९' => "9",
+        _ => return None,
+    })
+}
+
+/// Writes a word in lowercase, with its accents composed.
+fn fold_case(word: &str, lower: &mut String) {
+    lower.clear();
+    lower.extend(word.chars().flat_map(char::to_lowercase).nfc());
+    if lower.len() > MAX_WORD_BYTES {
+        lower.truncate(lower.floor_char_boundary(MAX_WORD_BYTES));
+    }
+}
+
+/// Returns whether a word of Latin letters has accents or letters that folding changes.
+fn has_accent(folded: &str, written: &str) -> bool {
+    folded != written && Script::of_word(written) == Some(Script::Latin)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ macro_rules! fts_table {
             postings_sql: $crate::sql!("postings"),
             lengths_sql: $crate::sql!("lengths"),
             terms_sql: $crate::sql!("terms"),
+            variant_weight: $crate::store::VARIANT_WEIGHT,
         }
     };
 }

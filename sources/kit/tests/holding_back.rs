@@ -32,6 +32,7 @@ static TABLE: FtsTable = FtsTable {
     postings_sql: "",
     lengths_sql: "",
     terms_sql: "",
+    variant_weight: 1.0,
 };
 
 /// Method of running a statement.

@@ -29,6 +29,7 @@ impl Handler<RankMatches> for SourceActor {
         RankMatches { request, deadline }: RankMatches,
         _: &mut Self::Context,
     ) -> Self::Result {
+        self.update_index_once();
         self.spawn_blocking(move |source, store| {
             store.read(deadline, |reader| source.rank_matches(reader, &request))
         })

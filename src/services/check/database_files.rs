@@ -196,15 +196,17 @@ impl DatabaseFile {
 
     fn read_condition(&self) -> Result<DatabaseCondition, StoreError> {
         let StoreHealth { schema, problems } = self.store.check_integrity()?;
-        let mut drifts = Vec::new();
+        let (mut drifts, mut outdated) = (Vec::new(), Vec::new());
         // Damaged tables cannot be compared.
         if problems.iter().all(|problem| problem.part == DamagedPart::FreePages) {
             for derived in &self.derived {
                 let drift = self.store.count_fts_differences(derived)?;
                 drifts.extend((drift != FtsDifferences::default()).then_some((*derived, drift)));
+                let is_outdated = self.store.is_fts_table_outdated(derived)?;
+                outdated.extend(is_outdated.then_some(*derived));
             }
         }
-        Ok(DatabaseCondition { schema, problems, drifts, closed: None })
+        Ok(DatabaseCondition { schema, problems, drifts, outdated, closed: None })
     }
 
     /// Reports all problems.
@@ -226,6 +228,12 @@ impl DatabaseFile {
             );
             findings.add_error(&self.place, &what, REPAIR_HINT);
         }
+        for DerivedFtsTable { table, .. } in &state.outdated {
+            let what = format!(
+                "full-text table {table} has the words of an earlier version, which finds less"
+            );
+            findings.add_warning(&self.place, &what, REPAIR_HINT);
+        }
     }
 
     /// Rebuilds derived data. Returns a description of the repair, if there was one.
@@ -245,7 +253,11 @@ impl DatabaseFile {
         let drifted = |table| state.drifts.iter().any(|(derived, _)| derived.table == table);
         let mut rebuilt = false;
         for derived in &self.derived {
-            if drifted(derived.table) || has(&DamagedPart::FullText(derived.table.to_owned())) {
+            let is_outdated = state.outdated.iter().any(|other| other.table == derived.table);
+            if is_outdated
+                || drifted(derived.table)
+                || has(&DamagedPart::FullText(derived.table.to_owned()))
+            {
                 self.store.rebuild_fts_table(derived)?;
                 rebuilt = true;
             }
@@ -337,6 +349,8 @@ struct DatabaseCondition {
     schema: usize,
     problems: Vec<StoreProblem>,
     drifts: Vec<(DerivedFtsTable, FtsDifferences)>,
+    /// Full-text tables of an earlier version.
+    outdated: Vec<DerivedFtsTable>,
     /// The reason why it cannot be opened, if so.
     closed: Option<String>,
 }
@@ -344,10 +358,11 @@ struct DatabaseCondition {
 impl DatabaseCondition {
     fn closed(error: &StoreError) -> Self {
         let closed = Some(error_chain(error));
-        Self { schema: 0, problems: Vec::new(), drifts: Vec::new(), closed }
+        Self { schema: 0, problems: Vec::new(), drifts: Vec::new(), outdated: Vec::new(), closed }
     }
 
     fn is_healthy(&self) -> bool {
-        self.problems.is_empty() && self.drifts.is_empty() && self.closed.is_none()
+        let is_current = self.drifts.is_empty() && self.outdated.is_empty();
+        self.problems.is_empty() && is_current && self.closed.is_none()
     }
 }

@@ -5,10 +5,11 @@ use std::{
     ops::{ControlFlow, Range},
 };
 
-use vademecum_fts5::{WordKind, for_each_word, with_stem};
+use vademecum_fts5::{WordKind, for_each_word};
 
 use super::{
     FtsQuery,
+    phrase::word_key,
     phrase_matcher::PhraseMatcher,
     snippet::cut_snippet,
     snippet_window::{TextMatches, find_densest_window},
@@ -107,7 +108,7 @@ impl<'v> Highlighter<'v> {
         let mut places: Vec<(Range<usize>, bool)> = Vec::new();
         for_each_word(typed, |word| {
             let solid = word.kind == WordKind::Unspaced;
-            if self.matcher.is_phrase_word(word.folded, occurs) {
+            if self.matcher.is_phrase_word(&word, occurs) {
                 match places.last_mut() {
                     // A part of a compound name that is already included.
                     Some((last, _)) if word.range.start < last.end => {}
@@ -122,7 +123,7 @@ impl<'v> Highlighter<'v> {
         let mut known = HashSet::new();
         let words = places.into_iter().filter_map(|(place, _)| typed.get(place));
         words
-            .filter(|word| known.insert(with_stem(&word.to_lowercase(), str::to_owned)))
+            .filter(|word| known.insert(word_key(&word.to_lowercase())))
             .map(str::to_owned)
             .collect()
     }

@@ -24,6 +24,7 @@ mod stop_words;
 mod suggest;
 mod top_k;
 pub mod vector;
+mod word_forms;
 
 pub use chunk::{Chunk, ChunkSizes, split_into_chunks};
 pub use diversify::{MmrLambda, diversify};
@@ -42,6 +43,6 @@ pub use snippet::make_snippet;
 pub use snippet_window::TextMatches;
 pub use spelling::SimilarWord;
 pub(crate) use spelling::find_similar_words;
-pub use stop_words::is_stop_word;
+pub use stop_words::{detect_language, is_stop_word};
 pub use suggest::{IdType, suggest_items, suggest_items_with, suggest_words};
 pub use vector::{DistanceMetric, VectorError};

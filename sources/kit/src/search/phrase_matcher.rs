@@ -8,9 +8,16 @@ use std::{
     ops::{ControlFlow, Range},
 };
 
-use vademecum_fts5::{EXACT_MARK, for_each_candidate_word, for_each_word, is_unspaced, with_stem};
+use vademecum_fts5::{
+    EXACT_MARK, Language, Word, for_each_candidate_word, for_each_word, is_unspaced, with_stem,
+};
 
-use super::{FtsQuery, phrase::Phrase};
+use super::{
+    FtsQuery,
+    phrase::{InflectedWord, Phrase, QueryLanguage, QueryWord},
+    stop_words::detect_language,
+    word_forms::WordStems,
+};
 
 /// Maximum number of words compared in one phrase: the number of bits in a `u64`.
 const MAX_PHRASE_WORDS: usize = 64;
@@ -24,19 +31,100 @@ pub(crate) struct PhraseMatch {
     pub(crate) range: Range<usize>,
 }
 
+/// A phrase, and positions of a word in it: one bit per position.
+type PhrasePositions = Vec<(usize, u64)>;
+
 /// Query phrases prepared for matching against many texts.
 #[derive(Clone, Debug)]
 pub(crate) struct PhraseMatcher<'q> {
     /// Number of words in each phrase.
     lengths: Vec<usize>,
-    /// Positions of each stem in each phrase: one bit per position.
-    stem_positions: HashMap<&'q str, Vec<(usize, u64)>>,
-    /// The same for words that must match exactly.
-    exact_positions: HashMap<&'q str, Vec<(usize, u64)>>,
+    /// Words of which any form matches, with a phrase and a position.
+    inflected: Vec<(&'q InflectedWord, usize, u64)>,
+    /// Stems of these words in the languages of the query.
+    stems: Vec<StemPositions>,
+    /// Positions of words that must match exactly.
+    exact_positions: HashMap<String, PhrasePositions>,
     /// Phrases that are a prefix of a word.
     prefixes: Vec<(&'q str, usize)>,
-    /// Prefixes that every form of a word shares, by first byte.
-    beginnings: Vec<Vec<&'q [u8]>>,
+    /// First letters of exact words and prefixes.
+    beginnings: Beginnings,
+}
+
+/// Stems of the words of a query in one language.
+#[derive(Clone, Debug)]
+struct StemPositions {
+    language: Language,
+    positions: HashMap<String, PhrasePositions>,
+    /// First letters that all forms of a word share.
+    beginnings: Beginnings,
+}
+
+impl StemPositions {
+    fn new(language: Language, words: &[(&InflectedWord, usize, u64)]) -> Self {
+        let mut stems =
+            Self { language, positions: HashMap::new(), beginnings: Beginnings::default() };
+        for (word, phrase, place) in words {
+            for typed in &word.typed {
+                let of_word = WordStems::new(language, typed);
+                for stem in of_word.iter() {
+                    let known = stems.positions.entry(stem.to_owned()).or_default();
+                    add_position(known, *phrase, *place);
+                }
+                of_word.beginnings(language).iter().for_each(|it| stems.beginnings.add(it));
+                // The word itself has its stem in every language.
+                stems.beginnings.add(&typed.folded);
+            }
+        }
+        stems
+    }
+
+    /// Visits the positions of a word with one of the stems.
+    fn for_each_position(&self, word: &Word<'_>, mut visit: impl FnMut(usize, u64)) {
+        for written in [Some(word.folded), word.accented].into_iter().flatten() {
+            let found = with_stem(self.language, written, |stem| self.positions.get(stem));
+            found.into_iter().flatten().for_each(|(phrase, places)| visit(*phrase, *places));
+        }
+    }
+}
+
+/// Beginnings of words, by their first byte.
+#[derive(Clone, Debug)]
+struct Beginnings(Vec<Vec<Box<[u8]>>>);
+
+impl Default for Beginnings {
+    fn default() -> Self {
+        Self(vec![Vec::new(); 256])
+    }
+}
+
+impl Beginnings {
+    fn add(&mut self, beginning: &str) {
+        let beginning = beginning.as_bytes();
+        let first = beginning.first().map_or(0, |first| usize::from(*first));
+        let known = self.0.get_mut(first);
+        if let Some(known) = known.filter(|all| !all.iter().any(|known| **known == *beginning)) {
+            known.push(beginning.into());
+        }
+    }
+
+    /// Returns whether a word starts like one of them. ASCII case is ignored.
+    fn may_match(&self, word: &str) -> bool {
+        let word = word.as_bytes();
+        let first = word.first().map_or(0, |first| usize::from(first.to_ascii_lowercase()));
+        self.0.get(first).is_some_and(|all| {
+            all.iter().any(|beginning| {
+                word.get(..beginning.len()).is_some_and(|same| same.eq_ignore_ascii_case(beginning))
+            })
+        })
+    }
+}
+
+fn add_position(known: &mut PhrasePositions, phrase: usize, places: u64) {
+    match known.iter_mut().find(|(known, _)| *known == phrase) {
+        Some((_, known)) => *known |= places,
+        None => known.push((phrase, places)),
+    }
 }
 
 /// Partial match of a phrase, and the word position that must come next.
@@ -51,45 +139,56 @@ impl<'q> PhraseMatcher<'q> {
     pub(crate) fn new(query: &'q FtsQuery) -> Self {
         let mut matcher = Self {
             lengths: Vec::new(),
-            stem_positions: HashMap::new(),
+            inflected: Vec::new(),
+            stems: Vec::new(),
             exact_positions: HashMap::new(),
             prefixes: Vec::new(),
-            beginnings: vec![Vec::new(); 256],
+            beginnings: Beginnings::default(),
         };
-        for (phrase, words) in query.phrases().enumerate() {
-            let length = phrase_words(words).take(MAX_PHRASE_WORDS).count();
-            matcher.lengths.push(length);
-            for (place, word) in phrase_words(words).take(MAX_PHRASE_WORDS).enumerate() {
-                matcher.add_token(word, words.prefix, phrase, 1 << place);
+        for (number, phrase) in query.phrases().enumerate() {
+            let words: Vec<MatchedWord<'q>> =
+                matched_words(phrase).take(MAX_PHRASE_WORDS).collect();
+            matcher.lengths.push(words.len());
+            for (place, word) in words.into_iter().enumerate() {
+                matcher.add_word(word, phrase.prefix, number, 1 << place);
             }
         }
+        let languages = query_languages(&matcher.inflected);
+        matcher.stems = languages
+            .into_iter()
+            .map(|language| StemPositions::new(language, &matcher.inflected))
+            .collect();
         matcher
     }
 
-    fn add_token(&mut self, token: &'q str, prefix: bool, phrase: usize, place: u64) {
-        if prefix {
-            self.prefixes.push((token, phrase));
-            return self.add_beginning(token.as_bytes());
+    fn add_word(&mut self, word: MatchedWord<'q>, prefix: bool, phrase: usize, place: u64) {
+        match word {
+            MatchedWord::Inflected(word) => self.inflected.push((word, phrase, place)),
+            MatchedWord::Exact(word) if prefix => {
+                self.prefixes.push((word, phrase));
+                self.beginnings.add(word);
+            }
+            MatchedWord::Exact(word) => {
+                add_position(
+                    self.exact_positions.entry(word.to_owned()).or_default(),
+                    phrase,
+                    place,
+                );
+                self.beginnings.add(word);
+            }
         }
-        let (word, known) = match token.strip_prefix(EXACT_MARK) {
-            Some(word) => (word, self.exact_positions.entry(word).or_default()),
-            None => (token, self.stem_positions.entry(token).or_default()),
-        };
-        match known.last_mut().filter(|(last, _)| *last == phrase) {
-            Some((_, places)) => *places |= place,
-            None => known.push((phrase, place)),
-        }
-        // Stemming changes at most the last two letters of what remains.
-        let sure = word.len().saturating_sub(2).max(1);
-        self.add_beginning(word.as_bytes().get(..sure).unwrap_or_default());
     }
 
-    fn add_beginning(&mut self, beginning: &'q [u8]) {
-        let first = beginning.first().map_or(0, |first| usize::from(*first));
-        if let Some(known) = self.beginnings.get_mut(first).filter(|all| !all.contains(&beginning))
-        {
-            known.push(beginning);
+    /// Returns the stems in the language of a text, if it is not one of the query.
+    fn stems_for_text(&self, text: &str) -> Option<StemPositions> {
+        let is_known = self.inflected.iter().all(|(word, ..)| word.language.is_some());
+        if is_known {
+            return None;
         }
+        let code = detect_language(text)?;
+        let language = Language::ALL.into_iter().find(|language| language.code() == code)?;
+        let is_new = self.stems.iter().all(|stems| stems.language != language);
+        is_new.then(|| StemPositions::new(language, &self.inflected))
     }
 
     /// Returns the number of phrases.
@@ -97,25 +196,28 @@ impl<'q> PhraseMatcher<'q> {
         self.lengths.len()
     }
 
-    /// Returns whether a folded word is part of any phrase that `wanted` accepts.
-    pub(crate) fn is_phrase_word(&self, folded: &str, wanted: impl Fn(usize) -> bool) -> bool {
-        let mut found = false;
-        self.for_each_position(folded, |phrase, _| found |= wanted(phrase));
-        found
+    /// Returns whether a word is part of any phrase that `wanted` accepts.
+    pub(crate) fn is_phrase_word(&self, word: &Word<'_>, wanted: impl Fn(usize) -> bool) -> bool {
+        self.positions_of(word, None).iter().any(|(phrase, _)| wanted(*phrase))
     }
 
-    /// Visits each phrase that contains a folded word, with the word's positions in it.
-    fn for_each_position(&self, folded: &str, mut visit: impl FnMut(usize, u64)) {
-        let stemmed = with_stem(folded, |stem| self.stem_positions.get(stem));
-        let exact = self.exact_positions.get(folded);
-        for (phrase, places) in stemmed.into_iter().chain(exact).flatten() {
-            visit(*phrase, *places);
+    /// Returns each phrase that contains a word, with the word's positions in it.
+    fn positions_of(&self, word: &Word<'_>, of_text: Option<&StemPositions>) -> PhrasePositions {
+        let mut found = PhrasePositions::new();
+        for stems in self.stems.iter().chain(of_text) {
+            stems
+                .for_each_position(word, |phrase, places| add_position(&mut found, phrase, places));
+        }
+        for (phrase, places) in self.exact_positions.get(word.folded).into_iter().flatten() {
+            add_position(&mut found, *phrase, *places);
         }
         for (beginning, phrase) in &self.prefixes {
-            if folded.starts_with(beginning) {
-                visit(*phrase, 1);
+            if word.folded.starts_with(beginning) {
+                add_position(&mut found, *phrase, 1);
             }
         }
+        found.sort_unstable();
+        found
     }
 
     /// Calls `visit` for every match in `text`, ordered by match end, until it breaks.
@@ -125,65 +227,78 @@ impl<'q> PhraseMatcher<'q> {
         mut visit: impl FnMut(PhraseMatch) -> ControlFlow<()>,
     ) {
         let Some(longest) = self.lengths.iter().copied().max() else { return };
+        let of_text = self.stems_for_text(text);
+        let stems = || self.stems.iter().chain(&of_text);
+        let may_match = |word: &str| {
+            self.beginnings.may_match(word) || stems().any(|it| it.beginnings.may_match(word))
+        };
         let mut progress = vec![PartialMatch::default(); self.lengths.len()];
         // Start positions of the most recent query words.
         let mut starts: VecDeque<usize> = VecDeque::with_capacity(longest);
-        for_each_candidate_word(
-            text,
-            |word| self.may_match(word),
-            |word| {
-                let mut broken_off = ControlFlow::Continue(());
-                let mut first = true;
-                self.for_each_position(word.folded, |phrase, places| {
-                    if std::mem::take(&mut first) {
-                        if starts.len() == longest {
-                            starts.pop_front();
-                        }
-                        starts.push_back(word.range.start);
-                    }
-                    let advanced =
-                        advance_match(&self.lengths, &mut progress, phrase, places, word.position);
-                    let Some(length) = advanced.filter(|_| broken_off.is_continue()) else {
-                        return;
-                    };
-                    let first =
-                        starts.len().checked_sub(length).and_then(|first| starts.get(first));
-                    let start = first.copied().unwrap_or(word.range.start);
-                    broken_off = visit(PhraseMatch { phrase, range: start..word.range.end });
-                });
-                broken_off
-            },
-        );
+        for_each_candidate_word(text, may_match, |word| {
+            let found = self.positions_of(&word, of_text.as_ref());
+            if !found.is_empty() {
+                if starts.len() == longest {
+                    starts.pop_front();
+                }
+                starts.push_back(word.range.start);
+            }
+            for (phrase, places) in found {
+                let advanced =
+                    advance_match(&self.lengths, &mut progress, phrase, places, word.position);
+                let Some(length) = advanced else { continue };
+                let first = starts.len().checked_sub(length).and_then(|first| starts.get(first));
+                let start = first.copied().unwrap_or(word.range.start);
+                visit(PhraseMatch { phrase, range: start..word.range.end })?;
+            }
+            ControlFlow::Continue(())
+        });
     }
+}
 
-    /// Returns whether an unfolded word may have a stem of the query. ASCII case is ignored.
-    fn may_match(&self, word: &str) -> bool {
-        let word = word.as_bytes();
-        let first = word.first().map_or(0, |first| usize::from(first.to_ascii_lowercase()));
-        self.beginnings.get(first).is_some_and(|all| {
-            all.iter().any(|beginning| {
-                word.get(..beginning.len()).is_some_and(|same| same.eq_ignore_ascii_case(beginning))
-            })
-        })
-    }
+/// A word to compare with those of a text.
+#[derive(Clone, Copy)]
+enum MatchedWord<'q> {
+    Exact(&'q str),
+    Inflected(&'q InflectedWord),
 }
 
 /// Returns the words of a phrase. A pair of characters from a script without spaces is one token
 /// but two words. A combining mark belongs to the preceding character, as in `が`, which folds into
 /// two.
-fn phrase_words(phrase: &Phrase) -> impl Iterator<Item = &str> {
-    phrase.tokens.iter().flat_map(|token| {
-        let mut words = Vec::new();
-        if token.starts_with(is_unspaced) {
-            for_each_word(token, |word| {
-                words.extend(token.get(word.range));
-                ControlFlow::Continue(())
-            });
-        } else {
-            words.push(token.as_str());
+fn matched_words(phrase: &Phrase) -> impl Iterator<Item = MatchedWord<'_>> {
+    phrase.words.iter().flat_map(|word| {
+        let token = match word {
+            QueryWord::Inflected(word) => return vec![MatchedWord::Inflected(word)],
+            QueryWord::Exact(token) => token,
+        };
+        if !token.starts_with(is_unspaced) {
+            return vec![MatchedWord::Exact(token.trim_start_matches(EXACT_MARK))];
         }
+        let mut words = Vec::new();
+        for_each_word(token, |word| {
+            words.extend(token.get(word.range).map(MatchedWord::Exact));
+            ControlFlow::Continue(())
+        });
         words
     })
+}
+
+/// Returns the language of the query, otherwise the usual ones of the scripts of its words.
+fn query_languages(words: &[(&InflectedWord, usize, u64)]) -> Vec<Language> {
+    let mut languages = Vec::new();
+    for (word, ..) in words {
+        let usual = || word.typed.first()?.script()?.default_language();
+        let language = match word.language {
+            Some(QueryLanguage::Stemmed(language)) => Some(language),
+            Some(QueryLanguage::Vietnamese) | None => usual(),
+        };
+        let language = language.unwrap_or(Language::English);
+        if !languages.contains(&language) {
+            languages.push(language);
+        }
+    }
+    languages
 }
 
 /// Advances the partial match of a phrase by one word. Returns the phrase length if the match is
@@ -254,7 +369,9 @@ mod tests {
         for family in families {
             for asked in family {
                 for written in family {
-                    let stemmed = |word: &str| with_stem(&word.to_lowercase(), str::to_owned);
+                    let stemmed = |word: &str| {
+                        with_stem(Language::English, &word.to_lowercase(), str::to_owned)
+                    };
                     let stems = (stemmed(asked), stemmed(written));
                     let found = FtsQuery::parse(asked).find_first_match(written).is_some();
                     assert_eq!(found, stems.0 == stems.1, "{asked} in {written}: {stems:?}");
@@ -289,6 +406,6 @@ mod tests {
 
     #[test]
     fn all_phrases_ending_at_word_are_reported() {
-        assert_eq!(all_matches(r#""rye bread" bread"#, "my rye bread"), ["bread", "rye bread"]);
+        assert_eq!(all_matches(r#""rye bread" bread"#, "my rye bread"), ["rye bread", "bread"]);
     }
 }

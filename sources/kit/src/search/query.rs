@@ -11,11 +11,12 @@ use std::{
     ops::ControlFlow,
 };
 
-use vademecum_fts5::{
-    EXACT_MARK, Word, WordKind, exact_token, fold_word, for_each_word, with_stem,
-};
+use vademecum_fts5::{EXACT_MARK, Word, WordKind, exact_token, fold_word, for_each_word};
 
-use super::{phrase::Phrase, stop_words::StopWords};
+use super::{
+    phrase::{Phrase, QueryLanguage, QueryWord, word_key},
+    stop_words::StopWords,
+};
 use crate::model::{CorpusStatistics, Field};
 
 /// Maximum number of phrases of one kind in a query. More words cost time and do not change the
@@ -49,17 +50,17 @@ impl FtsQuery {
             match (kind, field) {
                 (QueryPartKind::Words, None) => query.add_words(text, stop_words, &mut dropped),
                 (QueryPartKind::Words, Some(_)) => {
-                    let words = parse_phrase(text, to_stem).map(|words| Phrase { field, ..words });
+                    let words = parse_phrase(text, any_form).map(|words| Phrase { field, ..words });
                     query.required.extend(words);
                 }
                 (QueryPartKind::Quoted, _) => {
                     let words =
-                        parse_phrase(text, exact_token).map(|words| Phrase { field, ..words });
+                        parse_phrase(text, exact_word).map(|words| Phrase { field, ..words });
                     query.required.extend(words);
                 }
-                (QueryPartKind::Excluded, _) => query.excluded.extend(parse_phrase(text, to_stem)),
+                (QueryPartKind::Excluded, _) => query.excluded.extend(parse_phrase(text, any_form)),
                 (QueryPartKind::ExcludedQuoted, _) => {
-                    query.excluded.extend(parse_phrase(text, exact_token));
+                    query.excluded.extend(parse_phrase(text, exact_word));
                 }
             }
         }
@@ -70,8 +71,18 @@ impl FtsQuery {
                 query.any = std::mem::take(&mut query.excluded);
             }
         }
+        query.set_language(QueryLanguage::detect(text));
         query.merge_repetitions();
         query
+    }
+
+    fn set_language(&mut self, language: Option<QueryLanguage>) {
+        let phrases = [&mut self.required, &mut self.any, &mut self.excluded];
+        for word in phrases.into_iter().flatten().flat_map(|phrase| &mut phrase.words) {
+            if let QueryWord::Inflected(word) = word {
+                word.language = language;
+            }
+        }
     }
 
     /// Returns whether the query has no search terms.
@@ -89,9 +100,15 @@ impl FtsQuery {
     pub fn relaxed(&self) -> Option<Self> {
         let mut relaxed = self.clone();
         let required = relaxed.required.drain(..).flat_map(|phrase| {
-            let words = phrase.tokens.iter().filter(|_| phrase.tokens.len() > 1);
+            let words = phrase.words.iter().filter(|_| phrase.words.len() > 1);
             let words: Vec<Phrase> = words
-                .map(|word| Phrase::from_token(to_stem(word.trim_start_matches(EXACT_MARK))))
+                .map(|word| match word {
+                    QueryWord::Exact(token) => Phrase::from(QueryWord::inflected(
+                        token.trim_start_matches(EXACT_MARK),
+                        None,
+                    )),
+                    QueryWord::Inflected(_) => Phrase::from(word.clone()),
+                })
                 .collect();
             words.into_iter().chain([phrase])
         });
@@ -104,16 +121,14 @@ impl FtsQuery {
     pub fn unmatched_words(&self, statistics: &CorpusStatistics) -> Vec<String> {
         let counts = self.phrases().zip(&statistics.document_frequencies);
         let nowhere = counts.filter(|(phrase, matches)| **matches == 0 && !phrase.prefix);
-        let tokens: HashSet<&str> = nowhere
-            .filter_map(|(phrase, _)| match phrase.tokens.as_slice() {
-                [token] => Some(token.as_str()),
-                _ => None,
-            })
+        let labels: HashSet<String> = nowhere
+            .filter(|(phrase, _)| phrase.words.len() == 1)
+            .map(|(phrase, _)| Phrase { field: None, ..phrase.clone() }.expression())
             .collect();
         let mut words = Vec::new();
         for_each_word(&self.typed, |word| {
-            let nowhere = with_stem(word.folded, |stem| tokens.contains(stem))
-                || tokens.contains(exact_token(word.folded).as_str());
+            let nowhere = labels.contains(&format!("\"{}\"", word_key(word.folded)))
+                || labels.contains(&format!("\"{}\"", exact_token(word.folded)));
             if nowhere && !words.iter().any(|known| known == word.folded) {
                 words.push(word.folded.to_owned());
             }
@@ -126,16 +141,22 @@ impl FtsQuery {
     /// folded query words to folded stored words.
     #[must_use]
     pub fn with_corrections(&self, corrections: &HashMap<String, String>) -> Option<Self> {
-        let forms = |word: &str| [to_stem(word), exact_token(word)];
-        let tokens: HashMap<String, String> = corrections
-            .iter()
-            .flat_map(|(asked, stored)| forms(asked).into_iter().zip(forms(stored)))
-            .collect();
         let mut corrected = self.clone();
         for phrase in corrected.required.iter_mut().chain(&mut corrected.any) {
-            for token in &mut phrase.tokens {
-                if let Some(other) = tokens.get(token) {
-                    token.clone_from(other);
+            for word in &mut phrase.words {
+                let (typed, is_exact) = match &*word {
+                    QueryWord::Exact(token) => (token.trim_start_matches(EXACT_MARK), true),
+                    QueryWord::Inflected(word) => match word.typed.as_slice() {
+                        [typed] => (typed.folded.as_str(), false),
+                        _ => continue,
+                    },
+                };
+                if let Some(stored) = corrections.get(typed) {
+                    *word = if is_exact {
+                        QueryWord::exact(stored)
+                    } else {
+                        QueryWord::inflected(stored, None)
+                    };
                 }
             }
         }
@@ -145,12 +166,18 @@ impl FtsQuery {
 
     /// Returns the search terms in their stored form, separated by spaces.
     pub fn stored_words(&self) -> String {
-        let words = self.phrases().map(|phrase| phrase.tokens.join(" "));
-        words.map(|words| words.replace(EXACT_MARK, "")).collect::<Vec<_>>().join(" ")
+        let words = self.phrases().flat_map(|phrase| &phrase.words);
+        let stored = words.flat_map(|word| match word {
+            QueryWord::Exact(token) => vec![token.trim_start_matches(EXACT_MARK)],
+            QueryWord::Inflected(word) => {
+                word.typed.iter().map(|typed| typed.folded.as_str()).collect()
+            }
+        });
+        stored.collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the whole query as one FTS5 expression over all columns. Used to compare the ranking
-    /// with FTS5's own `bm25()`.
+    /// Returns the whole query as one expression over all columns, equal for queries that find the
+    /// same. Words of which any form may occur are stems in it.
     pub fn expression(&self) -> String {
         let list = |phrases: &[Phrase], operator: &str| {
             let repeated = |phrase: &Phrase| vec![phrase.expression(); phrase.repetitions];
@@ -190,47 +217,46 @@ impl FtsQuery {
         let pieces = TokenWords::split(text);
         for piece in &pieces.0 {
             match piece {
-                TokenWord::Word(folded) => {
-                    let list =
-                        if stop_words.contains(folded) { &mut *dropped } else { &mut self.any };
-                    list.push(match folded.strip_suffix('*') {
-                        Some(beginning) => Phrase { prefix: true, ..Phrase::from_token(beginning) },
-                        None => Phrase::from_token(to_stem(folded)),
+                TokenWord::Word(word) => {
+                    let is_dropped = !word.prefix && stop_words.contains(word.written());
+                    let list = if is_dropped { &mut *dropped } else { &mut self.any };
+                    list.push(if word.prefix {
+                        Phrase::beginning(&word.folded)
+                    } else {
+                        QueryWord::inflected(&word.folded, word.accented.as_deref()).into()
                     });
                 }
                 TokenWord::Name { name, parts } => {
-                    self.any.push(Phrase::from_token(to_stem(name)));
+                    self.any.push(QueryWord::inflected(name, None).into());
                     if parts.len() > 1 {
-                        self.any.push(Phrase { tokens: parts.clone(), ..Phrase::default() });
+                        self.any.push(Phrase { words: parts.clone(), ..Phrase::default() });
                     }
                 }
                 TokenWord::Run(run) => match run.as_slice() {
                     [] => {}
-                    [single] => self.any.push(Phrase::from_token(single)),
+                    [single] => self.any.push(QueryWord::Exact(single.clone()).into()),
                     several => {
-                        let pairs =
-                            several.windows(2).map(|pair| Phrase::from_token(pair.concat()));
-                        self.any.extend(pairs);
+                        let pairs = several.windows(2).map(|pair| QueryWord::Exact(pair.concat()));
+                        self.any.extend(pairs.map(Phrase::from));
                     }
                 },
             }
         }
         if pieces.0.len() > 1 && is_compound_name(text) {
-            self.any.extend(parse_phrase(text, to_stem));
+            self.any.extend(parse_phrase(text, any_form));
         }
     }
 
     /// Merges repeated phrases, counts the repetitions and truncates each list to the maximum.
     fn merge_repetitions(&mut self) {
         for phrases in [&mut self.required, &mut self.any, &mut self.excluded] {
-            let mut places: HashMap<Phrase, usize> = HashMap::new();
+            let mut places: HashMap<(String, Option<Field>), usize> = HashMap::new();
             let mut kept: Vec<Phrase> = Vec::new();
             for phrase in phrases.drain(..) {
-                let place = *places
-                    .entry(Phrase { repetitions: 1, ..phrase.clone() })
-                    .or_insert(kept.len());
+                let label = (phrase.expression(), phrase.field);
+                let place = *places.entry(label).or_insert(kept.len());
                 match kept.get_mut(place) {
-                    Some(known) => known.repetitions += phrase.repetitions,
+                    Some(known) => known.merge(phrase),
                     None => kept.push(phrase),
                 }
             }
@@ -256,12 +282,34 @@ fn is_compound_name(text: &str) -> bool {
 struct TokenWords(Vec<TokenWord>);
 
 enum TokenWord {
-    /// A folded word; a trailing star marks a prefix.
-    Word(String),
-    /// A compound name and the stems of its parts.
-    Name { name: String, parts: Vec<String> },
+    /// A word.
+    Word(TypedToken),
+    /// A compound name and its parts.
+    Name { name: String, parts: Vec<QueryWord> },
     /// Consecutive characters of a script without spaces.
     Run(Vec<String>),
+}
+
+/// A word of the search text.
+struct TypedToken {
+    folded: String,
+    accented: Option<String>,
+    /// Whether a star follows the word, which is longer than one character.
+    prefix: bool,
+}
+
+impl TypedToken {
+    fn new(text: &str, word: &Word<'_>) -> Self {
+        let rest = text.get(word.range.end..).unwrap_or_default();
+        let prefix = rest.starts_with('*') && word.folded.chars().count() > 1;
+        let accented = word.accented.map(str::to_owned);
+        Self { folded: word.folded.to_owned(), accented, prefix }
+    }
+
+    /// Returns the word in lowercase, with its accents.
+    fn written(&self) -> &str {
+        self.accented.as_deref().unwrap_or(&self.folded)
+    }
 }
 
 impl TokenWords {
@@ -282,9 +330,9 @@ impl TokenWords {
                     pieces.push(TokenWord::Name { name, parts: Vec::new() });
                 }
                 (WordKind::Plain, Some(TokenWord::Name { parts, .. })) if inside => {
-                    parts.push(to_stem(word.folded));
+                    parts.push(any_form(&word));
                 }
-                (WordKind::Plain, _) => pieces.push(TokenWord::Word(folded_with_star(text, &word))),
+                (WordKind::Plain, _) => pieces.push(TokenWord::Word(TypedToken::new(text, &word))),
             }
             ControlFlow::Continue(())
         });
@@ -292,16 +340,12 @@ impl TokenWords {
     }
 }
 
-/// Returns the folded word, followed by a star if the text has one there and the word is longer
-/// than one character.
-fn folded_with_star(text: &str, word: &Word<'_>) -> String {
-    let rest = text.get(word.range.end..).unwrap_or_default();
-    let prefix = rest.starts_with('*') && word.folded.chars().count() > 1;
-    format!("{}{}", word.folded, if prefix { "*" } else { "" })
+fn any_form(word: &Word<'_>) -> QueryWord {
+    QueryWord::inflected(word.folded, word.accented)
 }
 
-fn to_stem(folded: &str) -> String {
-    with_stem(folded, str::to_owned)
+fn exact_word(word: &Word<'_>) -> QueryWord {
+    QueryWord::exact(word.folded)
 }
 
 /// A part of the search text.
@@ -382,7 +426,7 @@ fn parse_unquoted<'a>(text: &'a str, parts: &mut Vec<QueryPart<'a>>) {
 }
 
 /// Parses all words of a text as one phrase.
-fn parse_phrase(text: &str, token: impl Fn(&str) -> String) -> Option<Phrase> {
+fn parse_phrase(text: &str, to_word: impl Fn(&Word<'_>) -> QueryWord) -> Option<Phrase> {
     let mut found = Phrase::default();
     let mut signs_until = 0;
     for_each_word(text, |word| {
@@ -392,17 +436,17 @@ fn parse_phrase(text: &str, token: impl Fn(&str) -> String) -> Option<Phrase> {
         }
         // `C++` is kept as a whole; `fooBar` is replaced by its parts.
         if signs || (word.kind != WordKind::Name && word.range.start >= signs_until) {
-            found.tokens.push(token(word.folded));
-            found.prefix = folded_with_star(text, &word).ends_with('*');
+            found.words.push(to_word(&word));
+            found.prefix = TypedToken::new(text, &word).prefix;
         }
-        let more = found.tokens.len() < MAX_PHRASES;
+        let more = found.words.len() < MAX_PHRASES;
         if more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    if found.prefix && found.tokens.len() == 1 {
-        found.tokens = vec![fold_word(text)];
+    if found.prefix && found.words.len() == 1 {
+        found.words = vec![QueryWord::Exact(fold_word(text))];
     }
-    found.prefix &= found.tokens.len() == 1;
-    (!found.tokens.is_empty()).then_some(found)
+    found.prefix &= found.words.len() == 1;
+    (!found.words.is_empty()).then_some(found)
 }
 
 #[cfg(test)]
@@ -475,7 +519,10 @@ mod tests {
         let within = |text: &str| {
             let query = FtsQuery::parse(text);
             let phrase = query.phrases().next().cloned();
-            (query.required(), phrase.and_then(|it| it.expression_for_columns(&columns, &[])))
+            (
+                query.required(),
+                phrase.and_then(|it| it.restrict_to_columns(it.expression(), &columns, &[])),
+            )
         };
         assert_eq!(within("title:Baking"), (1, Some(r#"{title} : ("bake")"#.to_owned())));
         assert_eq!(

@@ -10,6 +10,7 @@ use super::{
     bm25::Bm25Scorer,
     phrase::Phrase,
     top_k::{ScoredRow, TopK},
+    word_forms::{PhraseExpression, find_expression},
 };
 use crate::{
     model::{CorpusStatistics, Order, RankRequest, RankedMatch, Ranking, Timestamp, Uri},
@@ -105,8 +106,10 @@ pub(crate) fn cached_statistics(
     table: &FtsTable,
     columns: &[&str],
 ) -> Option<CorpusStatistics> {
-    let remembered = |phrase: &Phrase| match phrase.expression_for_columns(table.columns, columns) {
-        Some(expression) => memory.postings(&expression),
+    let key =
+        |phrase: &Phrase| phrase.restrict_to_columns(phrase.cache_key(), table.columns, columns);
+    let remembered = |phrase: &Phrase| match key(phrase) {
+        Some(key) => memory.postings(&key),
         None => Some(Arc::default()),
     };
     let phrases: Option<Vec<_>> = query.phrases().map(remembered).collect();
@@ -128,20 +131,24 @@ fn load_postings<'p>(
     plan: &RankPlan<'_>,
 ) -> Result<Vec<Arc<Postings>>, StoreError> {
     phrases
-        .map(|phrase| match phrase.expression_for_columns(plan.table.columns, plan.columns) {
-            Some(expression) => visible_postings(index, &expression, plan.hidden),
-            None => Ok(Arc::default()),
-        })
+        .map(|phrase| visible_postings(index, phrase, plan.table, plan.columns, plan.hidden))
         .collect()
 }
 
-/// Returns the postings of a phrase without the hidden rows.
+/// Returns the postings of a phrase in some columns, without the hidden rows.
 pub(crate) fn visible_postings(
     index: &FtsIndex<'_>,
-    expression: &str,
+    phrase: &Phrase,
+    table: &FtsTable,
+    columns: &[&str],
     hidden: &[i64],
 ) -> Result<Arc<Postings>, StoreError> {
-    let postings = index.postings(expression)?;
+    let restrict = |text: String| phrase.restrict_to_columns(text, table.columns, columns);
+    let Some(key) = restrict(phrase.cache_key()) else { return Ok(Arc::default()) };
+    let postings = index.postings(&key, || {
+        let PhraseExpression { text, alternatives } = find_expression(index, phrase)?;
+        Ok((restrict(text).unwrap_or_default(), alternatives))
+    })?;
     if hidden.is_empty() {
         return Ok(postings);
     }

@@ -4,7 +4,10 @@ use rusqlite::named_params;
 use strsim::osa_distance;
 use vademecum_fts5::{EXACT_MARK, exact_token};
 
-use super::{phrase::Phrase, rank::visible_postings};
+use super::{
+    phrase::{Phrase, QueryWord},
+    rank::visible_postings,
+};
 use crate::store::{FtsTable, Reader, StoreError};
 
 /// Minimum length of a word that is corrected, in characters. Shorter words resemble too many
@@ -75,9 +78,8 @@ pub(crate) fn find_similar_words(
     let index = reader.open_index(table)?;
     let mut visible = Vec::with_capacity(found.len());
     for word in found {
-        let phrase = Phrase::from_token(exact_token(&word.stored_word));
-        let Some(expression) = phrase.expression_for_columns(table.columns, &[]) else { continue };
-        let rows = visible_postings(&index, &expression, hidden)?.len();
+        let phrase = Phrase::from(QueryWord::exact(&word.stored_word));
+        let rows = visible_postings(&index, &phrase, table, &[], hidden)?.len();
         if rows > 0 {
             visible.push(SimilarWord { rows: u64::try_from(rows).unwrap_or(u64::MAX), ..word });
         }

@@ -1,4 +1,4 @@
-//! Stop words by language, which queries ignore.
+//! Stop words by language: queries ignore them, and they tell the language of a text.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,52 +8,145 @@ use std::{
 
 use vademecum_fts5::{fold_word, for_each_word};
 
-/// Minimum number of stop words before a query is treated as another language than English. A
+/// Minimum number of stop words before a text is treated as another language than English. A
 /// single `die` may be English.
 const MIN_LANGUAGE_STOP_WORDS: usize = 2;
+/// Maximum number of words for each stop word in a text. It is about two and a half in natural
+/// language.
+const MAX_WORDS_PER_STOP_WORD: usize = 7;
+/// Number of words of a text that are looked at.
+const MAX_DETECTED_WORDS: usize = 200;
 
 /// Languages written with spaces that have a stop word list, other than English (ISO 639-1).
-const LANGUAGES: [&str; 19] = [
+const LISTED_LANGUAGES: [&str; 19] = [
     "ar", "ca", "da", "de", "el", "es", "fi", "fr", "he", "hu", "id", "it", "nl", "no", "pt", "ro",
     "ru", "sv", "tr",
 ];
 
+/// Stop words of languages without a list in the crate.
+const OTHER_LISTS: [(&str, &str); 6] = [
+    (
+        "cs",
+        "a aby ale ani ano až byl byla bylo být co další do i jak jako je jeho jejich jen ještě jsem jsou \
+         k kde kdo když která které který má mezi na nebo není od po pod pro protože se si tak také \
+         tato tím to ve však z za že",
+    ),
+    (
+        "fa",
+        "از است اما او اين ان آن اگر با باید برای بر بود به تا چه چند چرا در را روی شد شده که كه کدام \
+         کرد کرده کند کنند ما من می نمی های ها هر هم و یا یک این آنها بودن شود",
+    ),
+    (
+        "hi",
+        "और का की के को है हैं था थे थी में से पर ने यह वह इस उस एक लिए क्या किस कौन कब कहाँ कैसे जो तो भी \
+         ही नहीं होता होती होते हुआ हुई कर किया गया गई कि या अपने साथ तक इन उन जब",
+    ),
+    (
+        "pl",
+        "a aby ale bardzo być był była było były co czy dla do gdy gdzie go i ich ile jak jako je jego jej \
+         jest jeszcze już kiedy kto która które który lub ma między na nad nie niż o od oraz po pod \
+         przez przy są się ta tak także te tego tej ten to tylko tym w we z za że",
+    ),
+    (
+        "uk",
+        "а або але в від він вона вони воно для до за з і із й його її їх коли ми на не нас про під по \
+         та так також те ти то у хто це цей ця чи чому що щоб як який яка які якої є був була було \
+         були де",
+    ),
+    (
+        "vi",
+        "ai bao bằng bị bởi cả các cái cho có của cùng cũng do đã đang đâu đây để đến đi được gì hay hoặc \
+         khi không là lại lên loại mà mỗi một nào này nếu như nhưng những nó ở ra rằng rất sau sẽ số tại \
+         theo thì trên trong trước từ và vào vẫn về vì với người nhiêu",
+    ),
+];
+
 /// Stop words of the detected language of a query; `None` means English.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StopWords(Option<&'static HashSet<String>>);
+pub(crate) struct StopWords(Option<usize>);
 
 impl StopWords {
     /// Detects the language with the most stop words in the text. Ties go to English.
     pub(crate) fn detect(text: &str) -> Self {
-        let mut english = 0;
-        let mut counts: HashMap<&'static str, usize> = HashMap::new();
-        for_each_word(text, |word| {
-            english += usize::from(is_stop_word(word.folded));
-            for (language, words) in other_languages() {
-                if words.contains(word.folded) {
-                    *counts.entry(language).or_default() += 1;
-                }
-            }
-            ControlFlow::Continue(())
-        });
-        let most = counts.iter().map(|(language, count)| (*count, *language)).max();
-        let other = most.filter(|(count, _)| *count >= MIN_LANGUAGE_STOP_WORDS.max(english + 1));
-        Self(other.and_then(|(_, language)| other_languages().get(language)))
+        Self(find_language(text).filter(|list| *list != ENGLISH))
     }
 
-    /// Returns whether a folded word is a stop word.
-    pub(crate) fn contains(self, folded: &str) -> bool {
-        self.0.map_or_else(|| is_stop_word(folded), |words| words.contains(folded))
+    /// Returns whether a word in lowercase, with its accents, is a stop word.
+    pub(crate) fn contains(self, written: &str) -> bool {
+        let list = self.0.unwrap_or(ENGLISH);
+        lists().words.get(written).is_some_and(|lists| lists & (1 << list) != 0)
     }
 }
 
-/// Returns the folded stop words of all languages other than English.
-fn other_languages() -> &'static HashMap<&'static str, HashSet<String>> {
-    static OTHERS: OnceLock<HashMap<&'static str, HashSet<String>>> = OnceLock::new();
-    OTHERS.get_or_init(|| {
-        let words = |language: &str| stop_words::lookup(language).unwrap_or_default();
-        let folded = |words: &[&str]| words.iter().map(|word| fold_word(word)).collect();
-        LANGUAGES.iter().map(|language| (*language, folded(words(language)))).collect()
+/// Returns the code (ISO 639-1) of the language of a text, if it has enough stop words.
+pub fn detect_language(text: &str) -> Option<&'static str> {
+    find_language(text).and_then(|list| lists().codes.get(list)).copied()
+}
+
+/// Returns the list with the most words in the beginning of a text.
+fn find_language(text: &str) -> Option<usize> {
+    let known = lists();
+    let mut counts = vec![0_usize; known.codes.len()];
+    let mut words = 0;
+    for_each_word(text, |word| {
+        let mut lists = known.words.get(word.accented.unwrap_or(word.folded)).copied().unwrap_or(0);
+        while lists != 0 {
+            if let Some(count) = counts.get_mut(lists.trailing_zeros() as usize) {
+                *count += 1;
+            }
+            lists &= lists - 1;
+        }
+        words += 1;
+        if words < MAX_DETECTED_WORDS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    let english = counts.first().copied().unwrap_or(0);
+    let most = counts
+        .into_iter()
+        .zip(0..)
+        .skip(1)
+        .max_by_key(|(count, list)| (*count, usize::MAX - *list));
+    match most {
+        Some((count, list))
+            if count >= MIN_LANGUAGE_STOP_WORDS.max(english + 1)
+                && count * MAX_WORDS_PER_STOP_WORD >= words =>
+        {
+            Some(list)
+        }
+        _ => (english > 0).then_some(ENGLISH),
+    }
+}
+
+/// Position of the English list.
+const ENGLISH: usize = 0;
+
+/// The stop words of all languages.
+struct StopWordLists {
+    /// Language of each list.
+    codes: Vec<&'static str>,
+    /// The lists that contain a word in lowercase, with its accents or folded: one bit for each.
+    words: HashMap<String, u32>,
+}
+
+fn lists() -> &'static StopWordLists {
+    static LISTS: OnceLock<StopWordLists> = OnceLock::new();
+    LISTS.get_or_init(|| {
+        let listed = LISTED_LANGUAGES
+            .map(|code| (code, stop_words::lookup(code).unwrap_or_default().to_vec()));
+        let others = OTHER_LISTS.map(|(code, words)| (code, words.split_whitespace().collect()));
+        let english = [("en", ENGLISH_STOP_WORDS.to_vec())];
+        let all: Vec<(&str, Vec<&str>)> = english.into_iter().chain(listed).chain(others).collect();
+        let mut words: HashMap<String, u32> = HashMap::new();
+        for (list, (code, list_words)) in all.iter().enumerate() {
+            for word in list_words {
+                // Without its tone, a word of Vietnamese is another word.
+                let folded = (*code != "vi").then(|| fold_word(word));
+                for form in HashSet::from([Some(word.to_lowercase()), folded]).into_iter().flatten()
+                {
+                    *words.entry(form).or_default() |= 1 << list;
+                }
+            }
+        }
+        StopWordLists { codes: all.iter().map(|(code, _)| *code).collect(), words }
     })
 }
 
@@ -85,5 +178,31 @@ mod tests {
     fn stop_words_are_sorted() {
         assert!(ENGLISH_STOP_WORDS.is_sorted());
         assert!(is_stop_word("the") && !is_stop_word("dough"));
+    }
+
+    #[test]
+    fn language_is_detected_by_stop_words() {
+        for (text, code) in [
+            ("How do I knead the dough?", Some("en")),
+            ("Wie heißt der König von Spanien und was macht er?", Some("de")),
+            ("Quelle est la capitale de la France et où se trouve-t-elle ?", Some("fr")),
+            ("Có bao nhiêu người sống ở Việt Nam?", Some("vi")),
+            ("Что это такое и где оно находится", Some("ru")),
+            ("Що це таке і чому воно є тут", Some("uk")),
+            ("dough bread oven", None),
+            ("", None),
+        ] {
+            assert_eq!(detect_language(text), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn stop_words_keep_their_accents() {
+        let vietnamese = StopWords::detect("số lượng người ở trong thành phố này là bao nhiêu");
+        assert!(vietnamese.contains("của") && !vietnamese.contains("cua"));
+        assert!(
+            StopWords::detect("so what").contains("so")
+                && !StopWords::detect("so what").contains("số")
+        );
     }
 }

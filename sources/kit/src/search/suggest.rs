@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rusqlite::{Row, ToSql};
 use vademecum_fts5::{WordKind, for_each_word};
 
-use super::phrase::Phrase;
+use super::phrase::{Phrase, QueryWord};
 use crate::{
     model::{Field, SourceName, Suggestions, Uri},
     store::{FtsTable, Parameters, Reader, StoreError},
@@ -119,11 +119,11 @@ fn title_prefix_expression(table: &FtsTable, typed: &str) -> String {
         let phrase = Phrase {
             field: Some(Field::Title),
             prefix: word.kind == WordKind::Plain,
-            ..Phrase::from_token(word.folded)
+            ..Phrase::from(QueryWord::Exact(word.folded.to_owned()))
         };
         // The parts of a compound name follow it and are used instead.
         if word.kind != WordKind::Name {
-            phrases.extend(phrase.expression_for_columns(table.columns, &[]));
+            phrases.extend(phrase.restrict_to_columns(phrase.expression(), table.columns, &[]));
         }
         if phrases.len() < MAX_TYPED_WORDS {
             ControlFlow::Continue(())

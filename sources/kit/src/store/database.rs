@@ -56,21 +56,25 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/chacha/0004_changed.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0005_character_texts.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0006_portable_view.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0007_fts_versions.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/media/0002_words.sql"),
                 include_str!("../../../../schemas/sqlite/media/0003_changed.sql"),
+                include_str!("../../../../schemas/sqlite/media/0004_fts_versions.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0002_words.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0003_changed.sql"),
+                include_str!("../../../../schemas/sqlite/prompts/0004_fts_versions.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
             Self::Index | Self::Collection => &[
                 include_str!("../../../../schemas/sqlite/collection/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/collection/0002_shared_texts.sql"),
+                include_str!("../../../../schemas/sqlite/collection/0003_fts_versions.sql"),
             ],
             Self::Embeddings => {
                 &[include_str!("../../../../schemas/sqlite/embeddings/0001_vectors.sql")]

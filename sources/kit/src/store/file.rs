@@ -639,8 +639,8 @@ mod tests {
             "CREATE VIRTUAL TABLE temp.word USING fts5vocab('main', 'chat_fts', 'instance')",
         )
         .unwrap();
-        let sql = "SELECT doc || ' ' || col || ' ' || term FROM temp.word
-                   WHERE term NOT LIKE '=%' ORDER BY doc, col DESC";
+        let sql = "SELECT doc || ' ' || col || ' ' || ltrim(term, '=') FROM temp.word
+                   ORDER BY doc, col DESC";
         let mut statement = file.prepare(sql).unwrap();
         let words = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
         assert_eq!(

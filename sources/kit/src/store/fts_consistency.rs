@@ -13,6 +13,9 @@ use crate::model::Deadline;
 /// Maximum time to compare a full-text table with its rows.
 const CHECK_TIMEOUT: Duration = Duration::from_mins(10);
 
+/// Version of the words in full-text tables (`docs/adr/0009-custom-tokenizer.md`).
+const FTS_VERSION: i64 = 2;
+
 /// A full-text table and the statements that derive it from rows.
 #[derive(Clone, Copy, Debug)]
 pub struct DerivedFtsTable {
@@ -47,6 +50,16 @@ impl Store {
         })
     }
 
+    /// Returns whether a full-text table stores words as an earlier version did.
+    pub fn is_fts_table_outdated(&self, derived: &DerivedFtsTable) -> Result<bool, StoreError> {
+        let name = named_params! { ":table": derived.table };
+        self.read(Deadline::after(CHECK_TIMEOUT), |reader| {
+            let versions = reader
+                .query_all(include_str!("sql/fts_version.sql"), name, |row| row.get("version"));
+            Ok(versions?.into_iter().any(|version: i64| version < FTS_VERSION))
+        })
+    }
+
     /// Rebuilds a full-text table from its rows in one transaction, even if it is damaged. Other
     /// connections can read meanwhile; writers wait.
     ///
@@ -66,9 +79,11 @@ impl Store {
             transaction.execute(include_str!("sql/strike_out.sql"), name)?;
             transaction.pragma_update(None, "writable_schema", "reset")?;
             transaction.execute_batch(&made_as)?;
-            transaction.execute_batch(derived.fill_sql)
+            transaction.execute_batch(derived.fill_sql)?;
+            let version = named_params! { ":table": derived.table, ":version": FTS_VERSION };
+            transaction.execute(include_str!("sql/set_fts_version.sql"), version)
         })();
-        refilled.and_then(|()| transaction.commit()).map_err(failed)?;
+        refilled.and_then(|_| transaction.commit()).map_err(failed)?;
         // The cache describes the old table.
         self.close();
         Ok(())

@@ -3,7 +3,7 @@
 use std::{ops::RangeInclusive, sync::Arc};
 
 use rusqlite::{Row, named_params};
-use vademecum_fts5::{Postings, collect_postings};
+use vademecum_fts5::{Alternatives, Language, Postings, collect_postings};
 
 use super::{
     FtsTable, Reader, StoreError,
@@ -39,31 +39,80 @@ impl<'a> FtsIndex<'a> {
         &self.cache
     }
 
-    /// Returns the postings of a phrase, which is an FTS5 expression.
-    pub(crate) fn postings(&self, phrase: &str) -> Result<Arc<Postings>, StoreError> {
-        let found = match self.cache.postings_with_changes(phrase) {
-            None => self.read_postings(phrase, ALL_ROWS)?,
-            Some((known, changed)) if changed.is_empty() => return Ok(known),
+    /// Returns the weight of a form of a word that the query does not have.
+    pub(crate) fn variant_weight(&self) -> f64 {
+        self.table.variant_weight
+    }
+
+    /// Calls `visit` for each term from `from` (inclusive) to `to` (exclusive), with the number of
+    /// rows that contain it.
+    pub(crate) fn for_each_term(
+        &self,
+        from: &str,
+        to: &str,
+        mut visit: impl FnMut(&str, u64),
+    ) -> Result<(), StoreError> {
+        let range = named_params! { ":from": from, ":to": to };
+        self.reader.for_each_row(self.table.terms_sql, range, |row| {
+            let rows = u64::try_from(row.get::<_, i64>("doc")?).unwrap_or(0);
+            visit(row.get_ref("term")?.as_str()?, rows);
+            Ok(())
+        })
+    }
+
+    /// Returns the languages of the table, which `find` determines if they are not known.
+    pub(crate) fn languages(
+        &self,
+        find: impl FnOnce() -> Result<Vec<Language>, StoreError>,
+    ) -> Result<Arc<[Language]>, StoreError> {
+        if let Some(known) = self.cache.languages() {
+            return Ok(known);
+        }
+        let found: Arc<[Language]> = find()?.into();
+        self.cache.store_languages(&found);
+        Ok(found)
+    }
+
+    /// Returns the postings that are cached as `key`. `find_expression` is called if they are not up
+    /// to date.
+    pub(crate) fn postings(
+        &self,
+        key: &str,
+        find_expression: impl FnOnce() -> Result<(String, Alternatives), StoreError>,
+    ) -> Result<Arc<Postings>, StoreError> {
+        let known = self.cache.postings_with_changes(key);
+        if let Some((known, changed)) = &known
+            && changed.is_empty()
+        {
+            return Ok(Arc::clone(known));
+        }
+        // Words that are new since the last time stand in changed rows only.
+        let (expression, alternatives) = find_expression()?;
+        let read = |rows| self.read_postings(&expression, alternatives, rows);
+        let found = match known {
+            None => read(ALL_ROWS)?,
             Some((known, changed)) => {
                 let mut others = Postings::default();
                 for row in changed.iter().copied() {
-                    others.append(&self.read_postings(phrase, row..=row)?);
+                    others.append(&read(row..=row)?);
                 }
                 known.with_rows_replaced(&changed, &others)
             }
         };
         let found = Arc::new(found);
-        self.cache.store_postings(phrase, &found);
+        self.cache.store_postings(key, &found);
         Ok(found)
     }
 
     fn read_postings(
         &self,
-        phrase: &str,
+        expression: &str,
+        alternatives: Alternatives,
         rows: RangeInclusive<i64>,
     ) -> Result<Postings, StoreError> {
         let mut statement = self.reader.prepare(self.table.postings_sql)?;
-        let found = collect_postings(&mut statement, phrase, rows, &self.table.column_weights());
+        let weights = self.table.column_weights();
+        let found = collect_postings(&mut statement, expression, alternatives, rows, &weights);
         found.map_err(|error| self.reader.to_store_error(error))
     }
 

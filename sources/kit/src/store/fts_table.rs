@@ -2,6 +2,9 @@
 
 use crate::model::Field;
 
+/// Weight of a form of a word that differs from that of the query: an exact word ranks above it.
+pub const VARIANT_WEIGHT: f64 = 0.8;
+
 /// A full-text table that uses the tokenizer of this program.
 #[derive(Clone, Copy, Debug)]
 pub struct FtsTable {
@@ -19,6 +22,8 @@ pub struct FtsTable {
     /// Statement that returns the terms from `:from` (inclusive) to `:to` (exclusive) as `term`,
     /// and the number of rows with each as `doc`.
     pub terms_sql: &'static str,
+    /// Weight of a form of a word that differs from that of the query, from 0 to 1.
+    pub variant_weight: f64,
 }
 
 /// A column of a full-text table.

@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use vademecum_fts5::Postings;
+use vademecum_fts5::{Language, Postings};
 
 use super::{FtsTable, varint::decode_varints};
 
@@ -92,6 +92,8 @@ type WithChanges<T> = (Arc<T>, Arc<[i64]>);
 #[derive(Debug, Default)]
 struct CacheEntries {
     lengths: Option<WithChanges<RowLengths>>,
+    /// Languages of the table, and the number of rows for which they were determined.
+    languages: Option<(Arc<[Language]>, u64)>,
     /// Postings by phrase, with the time of their last use.
     postings: HashMap<String, (WithChanges<Postings>, u64)>,
     total_bytes: usize,
@@ -151,6 +153,16 @@ impl IndexCache {
         lock(&self.entries).lengths.clone()
     }
 
+    /// Returns the languages of the table, unless it has grown or shrunk much since.
+    pub(super) fn languages(&self) -> Option<Arc<[Language]>> {
+        let known = lock(&self.entries).languages.clone();
+        known.filter(|(_, rows)| self.rows.abs_diff(*rows) <= rows / 10).map(|(known, _)| known)
+    }
+
+    pub(super) fn store_languages(&self, languages: &Arc<[Language]>) {
+        lock(&self.entries).languages = Some((Arc::clone(languages), self.rows));
+    }
+
     pub(super) fn store_lengths(&self, lengths: &Arc<RowLengths>) {
         lock(&self.entries).lengths = Some((Arc::clone(lengths), Arc::default()));
     }
@@ -160,6 +172,7 @@ impl CacheEntries {
     /// Returns a copy of the entries with the given rows marked as changed.
     fn with_changed_rows(&self, rows: &[i64]) -> Self {
         let mut after = Self { clock: self.clock, ..Self::default() };
+        after.languages.clone_from(&self.languages);
         after.lengths = self.lengths.as_ref().and_then(|lengths| add_changed_rows(lengths, rows));
         for (phrase, (postings, used)) in &self.postings {
             if let Some(postings) = add_changed_rows(postings, rows) {
@@ -302,6 +315,7 @@ mod tests {
         postings_sql: "",
         lengths_sql: "",
         terms_sql: "",
+        variant_weight: 1.0,
     };
 
     fn state(number: u8) -> TableState {

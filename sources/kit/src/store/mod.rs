@@ -33,7 +33,7 @@ pub use error::StoreError;
 pub use file::Store;
 pub use fts_consistency::{DerivedFtsTable, FtsDifferences};
 pub(crate) use fts_index::FtsIndex;
-pub use fts_table::{FtsColumn, FtsTable};
+pub use fts_table::{FtsColumn, FtsTable, VARIANT_WEIGHT};
 pub use health::{DamagedPart, StoreHealth, StoreProblem};
 pub use import_origins::{
     first_origins, record_local_change, record_local_item, remove_imported, rename_origin,

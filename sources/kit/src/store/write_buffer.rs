@@ -181,6 +181,7 @@ mod tests {
             postings_sql: "",
             lengths_sql: "",
             terms_sql: "",
+            variant_weight: 1.0,
         };
         Box::leak(Box::new(nothing))
     }

@@ -1,0 +1,12 @@
+-- Records how each full-text table stores words. Version 1 has the English stem of each word beside
+-- it; version 2 has each word once, and is searched in every language. Tables of version 1 are
+-- searched as they are, until they are rebuilt.
+CREATE TABLE fts_versions (
+    table_name TEXT PRIMARY KEY,
+    version INTEGER NOT NULL
+);
+INSERT INTO fts_versions (table_name, version)
+VALUES
+    ('note_fts', CASE WHEN EXISTS (SELECT 1 FROM note_fts_docsize) THEN 1 ELSE 2 END),
+    ('chat_fts', CASE WHEN EXISTS (SELECT 1 FROM chat_fts_docsize) THEN 1 ELSE 2 END),
+    ('character_fts', CASE WHEN EXISTS (SELECT 1 FROM character_fts_docsize) THEN 1 ELSE 2 END);

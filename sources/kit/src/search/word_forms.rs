@@ -1,0 +1,231 @@
+//! The stored forms of the words of a query.
+//!
+//! The full-text tables hold words as they are written. A query for any form of a word looks up the
+//! stored words with the same beginning, and searches those with the same stem, in each language
+//! that the query or the table may have (`docs/adr/0009-custom-tokenizer.md`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use vademecum_fts5::{
+    ACCENT_MARK, ALTERNATIVE_SEPARATOR, Alternatives, EXACT_MARK, Language, Script, accented_token,
+    exact_token, fold_word, with_stem,
+};
+
+use super::phrase::{InflectedWord, Phrase, QueryLanguage, QueryWord, TypedWord};
+use crate::store::{FtsIndex, StoreError};
+
+/// Maximum number of forms of a word. The most frequent ones are searched.
+const MAX_FORMS: usize = 200;
+/// Frequent words of each language written in Latin letters that are rare in the others.
+const MARKERS: [(Language, [&str; 4]); 20] = [
+    (Language::Basque, ["eta", "izan", "baina", "dira"]),
+    (Language::Catalan, ["amb", "els", "aquest", "dels"]),
+    (Language::Czech, ["jsou", "ktery", "nebo", "jeho"]),
+    (Language::Danish, ["ikke", "blev", "efter", "hvor"]),
+    (Language::Dutch, ["het", "een", "niet", "wordt"]),
+    (Language::Estonian, ["oli", "kui", "ning", "selle"]),
+    (Language::Finnish, ["oli", "joka", "ovat", "mutta"]),
+    (Language::French, ["les", "dans", "une", "pour"]),
+    (Language::German, ["und", "nicht", "wird", "eine"]),
+    (Language::Hungarian, ["hogy", "egy", "nem", "volt"]),
+    (Language::Indonesian, ["yang", "dengan", "untuk", "adalah"]),
+    (Language::Italian, ["che", "della", "sono", "nel"]),
+    (Language::Lithuanian, ["kad", "yra", "buvo", "apie"]),
+    (Language::Norwegian, ["ikke", "ble", "etter", "hvor"]),
+    (Language::Polish, ["jest", "oraz", "przez", "nie"]),
+    (Language::Portuguese, ["com", "uma", "dos", "mais"]),
+    (Language::Romanian, ["este", "pentru", "din", "sunt"]),
+    (Language::Spanish, ["los", "las", "una", "por"]),
+    (Language::Swedish, ["och", "inte", "att", "som"]),
+    (Language::Turkish, ["bir", "bu", "ile", "icin"]),
+];
+/// Number of rows that contain a marker of a language that the table holds.
+const MIN_MARKER_ROWS: u64 = 2;
+
+/// An expression for the rows with a phrase.
+#[derive(Debug)]
+pub(crate) struct PhraseExpression {
+    /// The FTS5 expression.
+    pub(crate) text: String,
+    /// Weights of its parts.
+    pub(crate) alternatives: Alternatives,
+}
+
+/// Returns the expression of a phrase over all columns.
+pub(crate) fn find_expression(
+    index: &FtsIndex<'_>,
+    phrase: &Phrase,
+) -> Result<PhraseExpression, StoreError> {
+    let alternatives = Alternatives::default();
+    if let [QueryWord::Inflected(word)] = phrase.words.as_slice() {
+        let WordForms { exact, variants } = find_forms(index, word)?;
+        let alternatives =
+            Alternatives { exact: exact.len(), variant_weight: index.variant_weight() };
+        let tokens: Vec<String> =
+            exact.iter().chain(&variants).map(|token| format!("\"{token}\"")).collect();
+        return Ok(PhraseExpression { text: format!("({})", tokens.join(" OR ")), alternatives });
+    }
+    let mut words = Vec::with_capacity(phrase.words.len());
+    for word in &phrase.words {
+        words.push(match word {
+            QueryWord::Exact(token) => token.clone(),
+            QueryWord::Inflected(word) => {
+                let WordForms { exact, variants } = find_forms(index, word)?;
+                let tokens: Vec<String> = exact.into_iter().chain(variants).collect();
+                tokens.join(&ALTERNATIVE_SEPARATOR.to_string())
+            }
+        });
+    }
+    Ok(PhraseExpression { text: phrase.quote(&words.join(" ")), alternatives })
+}
+
+/// Tokens of the forms of a word.
+#[derive(Debug, Default)]
+struct WordForms {
+    /// The forms that the query has.
+    exact: Vec<String>,
+    /// Other forms that are stored.
+    variants: Vec<String>,
+}
+
+fn find_forms(index: &FtsIndex<'_>, word: &InflectedWord) -> Result<WordForms, StoreError> {
+    let mut forms = WordForms::default();
+    let mut variants: BTreeMap<String, u64> = BTreeMap::new();
+    for typed in &word.typed {
+        if word.language == Some(QueryLanguage::Vietnamese)
+            && let Some(accented) = typed.accented.as_deref().map(accented_token)
+            && count_rows(index, &accented)? > 0
+        {
+            forms.exact.push(accented);
+            continue;
+        }
+        forms.exact.push(exact_token(&typed.folded));
+        for language in languages_of(index, word.language, typed)? {
+            find_variants(index, language, typed, &mut variants)?;
+        }
+    }
+    for token in &forms.exact {
+        variants.remove(token);
+    }
+    let mut by_rows: Vec<(String, u64)> = variants.into_iter().collect();
+    by_rows.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
+    by_rows.truncate(MAX_FORMS);
+    forms.variants = by_rows.into_iter().map(|(token, _)| token).collect();
+    Ok(forms)
+}
+
+/// Returns the languages in which the word may have other forms: that of the query, otherwise those
+/// of the table in the script of the word.
+fn languages_of(
+    index: &FtsIndex<'_>,
+    language: Option<QueryLanguage>,
+    typed: &TypedWord,
+) -> Result<Vec<Language>, StoreError> {
+    let has_digit = typed.folded.contains(|letter: char| letter.is_ascii_digit());
+    let Some(script) = typed.script().filter(|_| !has_digit) else { return Ok(Vec::new()) };
+    let of_query = match language {
+        Some(QueryLanguage::Vietnamese) if script == Script::Latin => return Ok(Vec::new()),
+        Some(QueryLanguage::Stemmed(language)) => Some(language),
+        Some(QueryLanguage::Vietnamese) | None => None,
+    };
+    if let Some(language) = of_query.filter(|it| it.script() == script) {
+        return Ok(vec![language]);
+    }
+    let default = script.default_language().into_iter();
+    if script != Script::Latin {
+        return Ok(default.collect());
+    }
+    let held = index.languages(|| find_languages(index))?;
+    Ok(default.chain(held.iter().copied()).collect())
+}
+
+/// Returns the languages of the texts in Latin letters, English excepted.
+fn find_languages(index: &FtsIndex<'_>) -> Result<Vec<Language>, StoreError> {
+    let mut held = Vec::new();
+    for (language, markers) in MARKERS {
+        let mut found = 0;
+        for marker in markers {
+            found += usize::from(count_rows(index, &exact_token(marker))? >= MIN_MARKER_ROWS);
+        }
+        if found == markers.len() {
+            held.push(language);
+        }
+    }
+    Ok(held)
+}
+
+fn count_rows(index: &FtsIndex<'_>, token: &str) -> Result<u64, StoreError> {
+    let mut rows = 0;
+    index.for_each_term(token, &format!("{token}\0"), |_, count| rows = count)?;
+    Ok(rows)
+}
+
+/// Adds the stored words with the stem of the typed one, and the number of rows with each.
+fn find_variants(
+    index: &FtsIndex<'_>,
+    language: Language,
+    typed: &TypedWord,
+    variants: &mut BTreeMap<String, u64>,
+) -> Result<(), StoreError> {
+    let stems = WordStems::new(language, typed);
+    let mut ranges = BTreeSet::new();
+    for start in stems.beginnings(language) {
+        let is_accented = !start.is_ascii() && Script::of_word(&start) == Some(Script::Latin);
+        let mark = match (is_accented, start.is_ascii()) {
+            (true, _) => ACCENT_MARK.to_string(),
+            (false, true) => EXACT_MARK.to_string(),
+            (false, false) => String::new(),
+        };
+        ranges.insert(format!("{mark}{start}"));
+    }
+    for from in ranges {
+        let to = format!("{from}{}", char::MAX);
+        index.for_each_term(&from, &to, |term, rows| {
+            let word = term.trim_start_matches([EXACT_MARK, ACCENT_MARK]);
+            if with_stem(language, word, |stem| stems.contains(stem)) {
+                variants.insert(term.to_owned(), rows);
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Stems of a word as typed, in one language.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WordStems(BTreeSet<String>);
+
+impl WordStems {
+    pub(crate) fn new(language: Language, typed: &TypedWord) -> Self {
+        let stem = |word: &str| with_stem(language, word, str::to_owned);
+        let mut stems = BTreeSet::from([stem(&typed.folded)]);
+        if let Some(accented) = typed.accented.as_deref().map(stem) {
+            // Stored words are mostly folded.
+            stems.extend([fold_word(&accented), accented]);
+        }
+        Self(stems)
+    }
+
+    fn contains(&self, stem: &str) -> bool {
+        self.0.contains(stem)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Returns the letters that all stored words with one of the stems start with: stemmers change
+    /// at most the last two letters of what remains, and one of a short word.
+    pub(crate) fn beginnings(&self, language: Language) -> Vec<String> {
+        let mut beginnings = Vec::new();
+        for stem in &self.0 {
+            let length = stem.chars().count();
+            // The English stem of `dying` is `die`.
+            let is_short = length <= 4 && !(length == 3 && stem.ends_with("ie"));
+            let changed = if is_short { 1 } else { 2 };
+            let kept: String = stem.chars().take(length.saturating_sub(changed).max(1)).collect();
+            let removed = language.removed_prefixes().iter();
+            beginnings.extend(removed.map(|removed| format!("{removed}{kept}")));
+        }
+        beginnings
+    }
+}
