@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use anyhow::Result;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 use vademecum::registry;
 
 /// Copies the databases of the library in a folder to another folder.
@@ -31,7 +31,8 @@ pub fn copy_with_stems(library: &Path, copy: &Path) -> Result<()> {
 }
 
 fn open(path: &Path) -> Result<Connection> {
-    let connection = Connection::open(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let connection = Connection::open_with_flags(path, flags)?;
     vademecum_fts5::register(&connection)?;
     Ok(connection)
 }

@@ -10,10 +10,12 @@ use actix::{
     fut::{LocalBoxActorFuture, ready},
     prelude::*,
 };
+use schemars::JsonSchema;
+use serde::Deserialize;
 use vademecum_kit::{
     model::{
-        CorpusStatistics, GetRequest, Hit, Item, ItemId, Order, PageRequest, Preferences,
-        Retrieval, RetrievalOptions, SourceName,
+        GetRequest, Hit, Item, ItemId, Order, PageRequest, Preferences, Retrieval,
+        RetrievalOptions, SourceName,
     },
     search::FtsQuery,
 };
@@ -123,6 +125,21 @@ pub struct SearchRequest {
     pub skip_seen: bool,
     /// Vector query, if vectors are used.
     pub vector_query: Option<VectorQuery>,
+    /// What to do about words that occur nowhere.
+    pub spelling: Spelling,
+}
+
+/// What a search does about words that occur nowhere but resemble stored ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Spelling {
+    /// Suggests the stored words.
+    #[default]
+    Suggest,
+    /// Searches the stored words instead, and says so.
+    Repair,
+    /// Nothing.
+    Off,
 }
 
 /// Page of search results.
@@ -138,8 +155,12 @@ pub struct SearchPage {
     pub skipped: usize,
     /// Set if all matches had been shown and the search started over.
     pub restarted: bool,
-    /// Corrected query that was searched instead, because the original found nothing.
+    /// Query with replaced words that was searched instead.
     pub searched_for: Option<String>,
+    /// Query with replaced words that may find more.
+    pub did_you_mean: Option<String>,
+    /// Whether nothing was found because a phrase occurs nowhere.
+    pub phrase_not_found: bool,
     /// Sources that failed.
     pub failed: Vec<SourceFailure>,
     /// Number of items not embedded yet, if vectors were used.
@@ -225,70 +246,61 @@ struct Search {
     aggregator: Addr<Aggregator>,
 }
 
-/// A ranked page, the query that found it, and its words if they are not those of the request.
-struct RankedQuery {
+/// A query, perhaps with replaced words.
+struct SpelledQuery {
     query: Arc<FtsQuery>,
-    page: RankedPage,
+    /// The query with replaced words, if it was searched.
     searched_for: Option<String>,
+    /// The query with replaced words, if it was not searched.
+    did_you_mean: Option<String>,
 }
 
+/// A ranked page and the query that found it.
+struct RankedQuery {
+    spelled: SpelledQuery,
+    page: RankedPage,
+}
+
+/// Factor of the scores of a query with replaced words: it may not be what was meant.
+const REPAIRED_SCORE: f64 = 0.5;
+
 impl Session {
-    /// Ranks the matches of a query. If there are none, tries the words of its phrases, then
-    /// similar stored words.
+    /// Ranks the matches of a query. Words that occur nowhere are replaced by similar stored ones, or
+    /// these are suggested.
     fn rank_with_corrections(
         &self,
         search: Rc<Search>,
         query: Arc<FtsQuery>,
     ) -> SessionFuture<Result<RankedQuery, CallError>> {
-        let ranked = self.rank_page(&search, &query, self.initial_depth(&search.request));
-        Box::pin(ranked.then(move |page, session, _| {
-            let original = match page {
-                Ok(page) => RankedQuery { query, page, searched_for: None },
+        let depth = self.initial_depth(&search.request);
+        let ranked = self.rank(&search, &query, depth);
+        Box::pin(ranked.then(move |merged, session, _| {
+            let merged = match merged {
+                Ok(merged) => merged,
                 Err(error) => return Box::pin(ready(Err(error))) as SessionFuture<_>,
             };
-            if !original.page.merged.is_empty() {
-                return Box::pin(ready(Ok(original)));
+            let words = match search.request.spelling {
+                Spelling::Off => Vec::new(),
+                Spelling::Suggest | Spelling::Repair => query.unmatched_words(&merged.statistics),
+            };
+            let original = SpelledQuery { query, searched_for: None, did_you_mean: None };
+            if words.is_empty() {
+                return session.take_page(search, original, merged, depth);
             }
-            if let Some(relaxed) = original.query.relaxed() {
-                session.rank_relaxed(search, original, Arc::new(relaxed))
-            } else {
-                let query = Arc::clone(&original.query);
-                let statistics = original.page.merged.statistics.clone();
-                session.rank_corrected(search, original, query, &statistics)
-            }
+            session.rank_corrected(search, original, merged, words)
         }))
     }
 
-    /// Ranks the words of phrases that are found nowhere.
-    fn rank_relaxed(
-        &self,
-        search: Rc<Search>,
-        original: RankedQuery,
-        relaxed: Arc<FtsQuery>,
-    ) -> SessionFuture<Result<RankedQuery, CallError>> {
-        let ranked = self.rank_page(&search, &relaxed, self.initial_depth(&search.request));
-        Box::pin(ranked.then(move |page, session, _| match page {
-            Err(error) => Box::pin(ready(Err(error))) as SessionFuture<_>,
-            Ok(page) if page.merged.is_empty() => {
-                session.rank_corrected(search, original, relaxed, &page.merged.statistics)
-            }
-            Ok(page) => Box::pin(ready(Ok(session.accept_correction(relaxed, page)))),
-        }))
-    }
-
-    /// Ranks a query whose unmatched words are replaced by similar stored ones. Without any, the
-    /// result is `original`.
+    /// Ranks a query whose unmatched words are replaced by similar stored ones, or suggests it.
+    /// Without any, the result are the matches of `original`.
     fn rank_corrected(
         &self,
         search: Rc<Search>,
-        original: RankedQuery,
-        query: Arc<FtsQuery>,
-        statistics: &CorpusStatistics,
+        original: SpelledQuery,
+        merged: MergedResults,
+        words: Vec<String>,
     ) -> SessionFuture<Result<RankedQuery, CallError>> {
-        let words = query.unmatched_words(statistics);
-        if words.is_empty() {
-            return Box::pin(ready(Ok(original)));
-        }
+        let depth = self.initial_depth(&search.request);
         let selections = search.request.selections.clone();
         let message = CorrectWords { words, selections, cancel: search.context.cancel.clone() };
         let corrections = send(&search.aggregator, message).into_actor(self);
@@ -296,25 +308,30 @@ impl Session {
             let Ok(corrections) = corrections else {
                 return Box::pin(ready(Err(CallError::Unavailable))) as SessionFuture<_>;
             };
-            let Some(corrected) = query.with_corrections(&corrections).map(Arc::new) else {
-                return Box::pin(ready(Ok(original)));
+            let Some(corrected) = original.query.with_corrections(&corrections).map(Arc::new)
+            else {
+                return session.take_page(search, original, merged, depth);
             };
-            let depth = session.initial_depth(&search.request);
-            let ranked = session.rank_page(&search, &corrected, depth);
-            Box::pin(ranked.map(move |page, session, _| {
-                let page = page?;
-                if page.merged.is_empty() {
-                    return Ok(original);
+            let text = original.query.typed_with_corrections(&corrections);
+            if search.request.spelling == Spelling::Suggest {
+                let suggested = SpelledQuery { did_you_mean: Some(text), ..original };
+                return session.take_page(search, suggested, merged, depth);
+            }
+            let ranked = session.rank(&search, &corrected, depth);
+            Box::pin(ranked.then(move |repaired, session, _| match repaired {
+                Err(error) => Box::pin(ready(Err(error))) as SessionFuture<_>,
+                Ok(repaired) if repaired.is_empty() => {
+                    session.take_page(search, original, merged, depth)
                 }
-                Ok(session.accept_correction(corrected, page))
+                Ok(repaired) => {
+                    session.state.remember_query(&corrected);
+                    let searched_for = Some(text);
+                    let spelled =
+                        SpelledQuery { query: corrected, searched_for, did_you_mean: None };
+                    session.take_page(search, spelled, repaired, depth)
+                }
             }))
         }))
-    }
-
-    fn accept_correction(&mut self, query: Arc<FtsQuery>, page: RankedPage) -> RankedQuery {
-        self.state.remember_query(&query);
-        let searched_for = Some(query.stored_words());
-        RankedQuery { query, page, searched_for }
     }
 
     /// Returns the number of matches to rank first: the page, and as many again if some of it may
@@ -325,13 +342,13 @@ impl Session {
         page.saturating_add(seen_count.min(search.limit))
     }
 
-    /// Ranks `depth` matches, or more if those do not fill the page, and records the page as shown.
-    fn rank_page(
+    /// Ranks the first `depth` matches of a query.
+    fn rank(
         &self,
         search: &Rc<Search>,
         query: &Arc<FtsQuery>,
         depth: usize,
-    ) -> SessionFuture<Result<RankedPage, CallError>> {
+    ) -> SessionFuture<Result<MergedResults, CallError>> {
         let request = &search.request;
         let message = RankAll {
             query: Arc::clone(query),
@@ -342,17 +359,31 @@ impl Session {
             context: search.context.clone(),
         };
         let merged = send(&search.aggregator, message).into_actor(self);
-        let (search, query) = (Rc::clone(search), Arc::clone(query));
-        Box::pin(merged.then(move |merged, session, _| {
-            let checked = merged.map_err(|_| CallError::Unavailable).and_then(|merged| {
-                require_answer(&merged, &search.request.selections)?;
-                Ok(merged)
-            });
-            match checked.map(|it| session.state.take_page(&search.request, it, depth)) {
-                Err(error) => Box::pin(ready(Err(error))) as SessionFuture<_>,
-                Ok(Some(page)) => Box::pin(ready(Ok(page))),
-                Ok(None) => session.rank_page(&search, &query, depth.saturating_mul(DEEPER_FACTOR)),
-            }
+        let search = Rc::clone(search);
+        Box::pin(merged.map(move |merged, _, _| {
+            let merged = merged.map_err(|_| CallError::Unavailable)?;
+            require_answer(&merged, &search.request.selections)?;
+            Ok(merged)
+        }))
+    }
+
+    /// Takes the page out of the first `depth` matches, or of more if those do not fill it, and
+    /// records it as shown.
+    fn take_page(
+        &mut self,
+        search: Rc<Search>,
+        spelled: SpelledQuery,
+        merged: MergedResults,
+        depth: usize,
+    ) -> SessionFuture<Result<RankedQuery, CallError>> {
+        if let Some(page) = self.state.take_page(&search.request, merged, depth) {
+            return Box::pin(ready(Ok(RankedQuery { spelled, page })));
+        }
+        let depth = depth.saturating_mul(DEEPER_FACTOR);
+        let ranked = self.rank(&search, &spelled.query, depth);
+        Box::pin(ranked.then(move |merged, session, _| match merged {
+            Ok(merged) => session.take_page(search, spelled, merged, depth),
+            Err(error) => Box::pin(ready(Err(error))) as SessionFuture<_>,
         }))
     }
 
@@ -362,11 +393,13 @@ impl Session {
         search: &Rc<Search>,
         ranked: Result<RankedQuery, CallError>,
     ) -> SessionFuture<Result<SearchPage, CallError>> {
-        let RankedQuery { query, page: ranked, searched_for } = match ranked {
+        let RankedQuery { spelled, page } = match ranked {
             Ok(ranked) => ranked,
             Err(error) => return Box::pin(ready(Err(error))),
         };
-        let RankedPage { merged, selection, restarted } = ranked;
+        let SpelledQuery { query, searched_for, did_you_mean } = spelled;
+        let RankedPage { merged, selection, restarted } = page;
+        let phrase_not_found = merged.is_empty() && query.has_required_phrase();
         let request = &search.request;
         let snippet_length = Retrieval::snippet_length(
             request.snippet_length.or(request.preferences.snippet_length),
@@ -395,6 +428,9 @@ impl Session {
                 if let Some(vector_hit) = merged.vector_hits.get(&hit.uri) {
                     apply_vector_hit(hit, vector_hit, snippet_length);
                 }
+                if searched_for.is_some() {
+                    hit.score *= REPAIRED_SCORE;
+                }
             }
             if fresh && hits.len() < selected.len() {
                 session.state.forget_missing(&selected, &hits);
@@ -406,6 +442,8 @@ impl Session {
                 skipped: selection.skipped,
                 restarted,
                 searched_for,
+                did_you_mean,
+                phrase_not_found,
                 failed: merged.failed.into_iter().chain(failed).collect(),
                 missing_vectors: merged.missing_vectors,
                 vectors_skipped_reason: merged.vectors_skipped_reason,
@@ -424,7 +462,13 @@ fn parse_query(text: &str) -> Result<FtsQuery, CallError> {
             text.len()
         )));
     }
-    Ok(FtsQuery::parse(text))
+    let query = FtsQuery::parse(text);
+    if query.has_only_exclusions() {
+        return Err(CallError::Invalid(
+            "query: has only words to exclude; add a word to search for".to_owned(),
+        ));
+    }
+    Ok(query)
 }
 
 /// Fails if no source answered.
@@ -483,6 +527,7 @@ mod tests {
             preferences: Preferences::default(),
             skip_seen: true,
             vector_query: None,
+            spelling: Spelling::Repair,
         };
         WithContext { request, context: CallContext::default() }
     }

@@ -6,7 +6,7 @@ use actix::prelude::*;
 use futures_util::future::join_all;
 use vademecum_kit::{
     model::{CancelFlag, Deadline},
-    search::SimilarWord,
+    search::{SimilarWord, is_any_stop_word},
 };
 
 use super::{SourceSelection, aggregator::Aggregator};
@@ -42,11 +42,11 @@ impl Handler<CorrectWords> for Aggregator {
     }
 }
 
-/// Returns for each word the closest stored word; among equally close ones, the one in the most
-/// passages.
+/// Returns for each word the closest stored word that is no stop word; among equally close ones, the
+/// one in the most passages.
 fn best_corrections(guesses: Vec<SimilarWord>) -> HashMap<String, String> {
     let mut stored: HashMap<(String, String), (usize, u64)> = HashMap::new();
-    for guess in guesses {
+    for guess in guesses.into_iter().filter(|guess| !is_any_stop_word(&guess.stored_word)) {
         let (_, rows) =
             stored.entry((guess.query_word, guess.stored_word)).or_insert((guess.distance, 0));
         *rows += guess.rows;

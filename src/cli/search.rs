@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use crate::tools::PHRASE_NOT_FOUND;
+
 use super::{
     common::CommonOptions,
     get::call_tool,
@@ -34,6 +36,9 @@ pub(super) struct Search {
     /// Sort by date, newest first, instead of by relevance
     #[arg(long)]
     recent: bool,
+    /// What to do about words that occur nowhere
+    #[arg(long, value_name = "MODE", value_parser = ["repair", "suggest", "off"], default_value = "repair")]
+    spelling: String,
     /// Print the answer as JSON
     #[arg(long)]
     json: bool,
@@ -45,6 +50,7 @@ impl Search {
             "query": self.query.join(" "),
             "limit": self.limit,
             "offset": self.offset,
+            "spelling": self.spelling,
             "order_by": if self.recent { "recent" } else { "relevance" },
         });
         if !self.source.is_empty() {
@@ -63,6 +69,12 @@ impl Search {
 /// Prints search results as text.
 pub(super) fn print_results(found: &Value) {
     let results = found["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if let Some(instead) = found["_meta"]["searched_for"].as_str() {
+        print_line(&format!("Some words occur nowhere; searched for: {instead}"));
+    }
+    if let Some(instead) = found["_meta"]["did_you_mean"].as_str() {
+        print_line(&format!("Some words occur nowhere. Did you mean: {instead}?"));
+    }
     for hit in results {
         let score = hit["score"].as_f64().unwrap_or_default();
         let title = single_line(hit["title"].as_str().unwrap_or("(no title)"));
@@ -77,8 +89,8 @@ pub(super) fn print_results(found: &Value) {
         }
         (shown, None) => print_line(&format!("{shown} of {total}")),
     }
-    if let Some(instead) = found["_meta"]["searched_for"].as_str() {
-        print_line(&format!("No result for the original query; searched for: {instead}"));
+    if found["_meta"]["phrase_not_found"] == true {
+        print_line(PHRASE_NOT_FOUND);
     }
     let failed = found["_meta"]["failed_sources"].as_array();
     for source in failed.into_iter().flatten() {

@@ -50,6 +50,7 @@ impl Tool for DeepResearchSearch {
             preferences: call.defaults.preferences,
             skip_seen: true,
             vector_query: None,
+            spelling: actors::Spelling::Suggest,
         };
         let page = toolbox.search_session(call, call.scope.as_ref(), search).await?;
         let replied = page_output(call, page, None);

@@ -55,6 +55,8 @@ pub struct KnowledgeSearch {
     filters: Option<KnowledgeFilters>,
     /// Compact: {id, title, text, url, metadata}.
     shape: Option<Shape>,
+    /// Words that occur nowhere: repair searches similar ones (default), suggest names them.
+    spelling: Option<actors::Spelling>,
     /// "new" or the handle it gave: repeating a search shows further results. Ends after half an hour unused.
     session: Option<String>,
 }
@@ -95,6 +97,7 @@ impl Tool for KnowledgeSearch {
             preferences: call.defaults.preferences,
             skip_seen: true,
             vector_query: vectors,
+            spelling: self.spelling.unwrap_or(actors::Spelling::Repair),
         };
         let mut page = toolbox.search_session(call, scope.as_ref(), search).await?;
         page.vectors_skipped_reason = page.vectors_skipped_reason.or(without_vectors);

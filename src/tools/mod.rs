@@ -35,6 +35,7 @@ pub use deep_research::{DeepResearchFetch, DeepResearchSearch};
 pub use embedding::GenerateEmbedding;
 pub use knowledge::{KnowledgeGet, KnowledgeSearch};
 pub use knowledgebase::SearchKnowledgebase;
+pub(crate) use output::PHRASE_NOT_FOUND;
 pub use query_embedding::SearchModeInput;
 pub use rag::{
     RagAdminStats, RagAdminSync, RagFetchFromSource, RagGetChunks, RagGetDocs, RagSearchFts,

@@ -32,6 +32,10 @@ pub struct SearchResponse<R> {
     pub(crate) meta: Option<PageNotes>,
 }
 
+/// Sentence for a query whose phrase occurs nowhere.
+pub(crate) const PHRASE_NOT_FOUND: &str =
+    "The quoted words do not occur together; search for them without quotes.";
+
 /// Notes about a page of results, for the model and for `_meta`.
 #[serde_with::skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -43,8 +47,13 @@ pub(crate) struct PageNotes {
     already_shown: Option<usize>,
     /// Whether the session had shown every result and started over.
     restarted: Option<bool>,
-    /// Words searched for instead, because the query as typed had no match.
+    /// Query searched for instead, with words that occur in place of some that do not. All scores are
+    /// halved.
     searched_for: Option<String>,
+    /// Query with words that occur, in place of some that do not.
+    did_you_mean: Option<String>,
+    /// Whether nothing was found because a phrase occurs nowhere.
+    phrase_not_found: Option<bool>,
     /// Number of items that have no vectors yet.
     vectors_missing: Option<usize>,
     /// Reason for a full-text search although vectors were requested.
@@ -130,7 +139,13 @@ impl<R> SearchResponse<R> {
         let Some(about) = &self.meta else { return Vec::new() };
         let mut remarks = Vec::new();
         if let Some(words) = &about.searched_for {
-            remarks.push(format!("No match for the query as typed; searched for: {words}."));
+            remarks.push(format!("Some words occur nowhere; searched for: {words}."));
+        }
+        if let Some(words) = &about.did_you_mean {
+            remarks.push(format!("Some words occur nowhere. Did you mean: {words}?"));
+        }
+        if about.phrase_not_found == Some(true) {
+            remarks.push(PHRASE_NOT_FOUND.to_owned());
         }
         if let Some(count) = about.already_shown {
             remarks.push(format!("{count} already shown in this session are omitted."));
@@ -167,6 +182,8 @@ pub(crate) fn page_output(
         failed_sources: page.failed,
         restarted: page.restarted.then_some(true),
         searched_for: page.searched_for,
+        did_you_mean: page.did_you_mean,
+        phrase_not_found: page.phrase_not_found.then_some(true),
         vectors_missing: (page.missing_vectors > 0).then_some(page.missing_vectors),
         without_vectors: page.vectors_skipped_reason,
         session,

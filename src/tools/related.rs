@@ -81,6 +81,7 @@ impl Tool for KnowledgeRelated {
             preferences: call.defaults.preferences,
             skip_seen: false,
             vector_query: vectors,
+            spelling: actors::Spelling::Off,
         };
         let mut page = toolbox.search_session(call, None, search).await?;
         let before = page.hits.len();

@@ -51,6 +51,7 @@ async fn search_source(
         preferences: call.defaults.preferences,
         skip_seen: false,
         vector_query: None,
+        spelling: actors::Spelling::Suggest,
     };
     let page = toolbox.search_session(call, call.scope.as_ref(), search).await?;
     page_output(call, page, None).with_text(toolbox, call, &query).await

@@ -249,23 +249,162 @@ fn german_question_ignores_stop_words() {
 }
 
 #[test]
-fn typo_is_corrected_and_reported() {
+fn typo_is_repaired_and_reported() {
     let server = serve_inflected_forms();
-    for typo in ["knaeding", "kneding", "knewding it"] {
+    for (typo, meant) in
+        [("knaeding", "kneading"), ("kneding", "kneading"), ("knewding it", "kneading it")]
+    {
         let answer = server.client().call_tool("knowledge.search", &json!({ "query": typo }));
         let found = answer["results"].as_array().unwrap();
         assert!(found.len() >= 4, "{typo}: {answer}");
-        assert_eq!(answer["_meta"]["searched_for"], "knead", "{typo}");
+        assert_eq!(answer["_meta"]["searched_for"], meant, "{typo}");
+        assert_eq!(found[0]["score"], 0.5, "a repaired query says so in its scores");
     }
-    assert_eq!(
-        titles(&server, "\"kneadng\""),
-        ["kneading"],
-        "a quoted typo is corrected to one exact form"
-    );
-    let nothing =
-        server.client().call_tool("knowledge.search", &json!({ "query": "zzyzx machines" }));
-    assert_eq!(nothing["results"][0]["title"], "kneader", "a word that is there is enough");
-    assert!(nothing["_meta"]["searched_for"].is_null());
+    let call = json!({ "name": "knowledge.search", "arguments": { "query": "knaeding" } });
+    let result = server.client().call_method("tools/call", &call);
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("searched for: kneading"), "{text}");
     let nothing = server.client().call_tool("knowledge.search", &json!({ "query": "zzyzxzz" }));
     assert_eq!(nothing["results"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn unknown_word_is_repaired_beside_known_ones() {
+    let server = Library::with_notes([
+        ("Sourdough", "The sourdough rests overnight."),
+        ("Night", "The train leaves overnight."),
+    ])
+    .serve();
+    let answer =
+        server.client().call_tool("knowledge.search", &json!({ "query": "sourdouhg overnight" }));
+    assert_eq!(answer["_meta"]["searched_for"], "sourdough overnight");
+    assert_eq!(answer["results"][0]["title"], "Sourdough");
+}
+
+#[test]
+fn spelling_mode_decides_about_unknown_words() {
+    let server = serve_inflected_forms();
+    let search =
+        |tool: &str, arguments: serde_json::Value| server.client().call_tool(tool, &arguments);
+    for answer in [
+        search("notes.search", json!({ "query": "knaeding" })),
+        search("knowledge.search", json!({ "query": "knaeding", "spelling": "suggest" })),
+    ] {
+        assert_eq!(answer["results"], json!([]), "{answer}");
+        assert_eq!(answer["_meta"]["did_you_mean"], "kneading");
+    }
+    let off = search("knowledge.search", json!({ "query": "knaeding", "spelling": "off" }));
+    assert_eq!((&off["results"], &off["_meta"]), (&json!([]), &serde_json::Value::Null), "{off}");
+}
+
+#[test]
+fn names_numbers_and_quoted_words_are_not_replaced() {
+    let server = Library::with_notes([
+        ("Codes", "Error E1049 of NASA has a house in Berlin, says zanzibarcanary1u."),
+        ("House", "The house that Jack has built."),
+    ])
+    .serve();
+    for query in
+        ["E1099", "\"hoose\"", "NASE", "the Berlyn wall", "zanzibarcanary2u", "Haus", "hsa"]
+    {
+        let answer = server.client().call_tool("knowledge.search", &json!({ "query": query }));
+        assert!(answer["_meta"]["searched_for"].is_null(), "{query}: {answer}");
+    }
+}
+
+#[test]
+fn quoted_phrase_must_occur_in_short_query() {
+    let server = Library::with_notes([
+        ("Bread", "Rye is not bread, and the oven is hot."),
+        ("Rye bread", "A rye bread."),
+    ])
+    .serve();
+    let search =
+        |query: &str| server.client().call_tool("knowledge.search", &json!({ "query": query }));
+    let nothing = search("\"bread oven\"");
+    assert_eq!(nothing["results"], json!([]));
+    assert_eq!(nothing["_meta"]["phrase_not_found"], true);
+    let question = "how long does a loaf of \"rye bread\" have to stay in the hot oven of mine";
+    let found = search(question);
+    assert_eq!(found["results"][0]["title"], "Rye bread", "{found}");
+    assert_eq!(found["results"].as_array().unwrap().len(), 2, "the phrase need not occur");
+}
+
+#[test]
+fn excluded_words_need_others() {
+    let server = Library::with_notes([("Rye", "Rye and yeast."), ("Oat", "Oat and rye.")]).serve();
+    for query in ["-yeast", "NOT yeast", "-\"rye and\""] {
+        let error =
+            server.client().expect_tool_error("knowledge.search", &json!({ "query": query }));
+        assert!(error.contains("has only words to exclude"), "{query}: {error}");
+    }
+    assert_eq!(titles(&server, "rye NOT yeast"), ["Oat"]);
+}
+
+/// A word in other forms than those of the text, by language.
+const NATIVE_QUERIES: [(&str, &str, &[&str]); 16] = [
+    (
+        "ru",
+        "В библиотеке хранятся старые книги о путешествиях.",
+        &["книга", "путешествие", "библиотека"],
+    ),
+    ("uk", "У нашому місті є дві великі школи та театри.", &["школа", "театр"]),
+    ("el", "Οι άνθρωποι μένουν σε μεγάλες πόλεις.", &["άνθρωπος", "ανθρωπος", "ΑΝΘΡΩΠΟΙ"]),
+    (
+        "tr",
+        "Kitaplarımızdan birini kaybettik ve gözlerimiz bu kadar yoruldu.",
+        &["kitap", "KİTAPLAR", "göz"],
+    ),
+    ("ar", "قرأت الكتاب في المكتبة الكبيرة.", &["كتاب", "مكتبة", "كِتَاب"]),
+    ("fa", "درخت‌های زیادی در باغ ما است.", &["درخت", "باغ"]),
+    ("hi", "लड़कों ने किताबें पढ़ीं।", &["किताब", "लड़का"]),
+    ("ro", "Cărțile vechi sunt în bibliotecă.", &["carte", "biblioteca", "bibliotecă"]),
+    (
+        "de",
+        "Die Häuser am Fluss wurden verkauft, und nicht eine wird bleiben.",
+        &["Haus", "hauser", "verkaufen"],
+    ),
+    (
+        "fr",
+        "Les chevaux étaient dans les prairies, pour une œuvre.",
+        &["prairie", "oeuvre", "ETAIENT"],
+    ),
+    ("es", "Las ciudades españolas y los niños por una calle.", &["ciudad", "nino", "niño"]),
+    ("fi", "Talossamme asui monta kissaa, mutta he olivat iloisia.", &["talo", "kissa"]),
+    ("pl", "Książki leżą na półkach, ale łódź jest na wodzie.", &["książka", "lodz", "łódź"]),
+    ("vi", "Có bao nhiêu con chó trong thành phố?", &["chó", "thành phố", "thanh pho"]),
+    ("he", "הַסֵּפֶר נמצא בספרייה", &["הספר"]),
+    (
+        "sv",
+        "Böckerna står i bokhyllan och inte på bordet, att läsa som vanligt.",
+        &["böcker", "bord"],
+    ),
+];
+
+#[test]
+fn native_queries_find_other_forms() {
+    let notes = NATIVE_QUERIES.map(|(language, text, _)| (language, text));
+    let server = Library::with_notes(notes).serve();
+    let mut missed = Vec::new();
+    for (language, _, queries) in NATIVE_QUERIES {
+        for query in queries {
+            let found = titles(&server, query);
+            if found.first().map(String::as_str) != Some(language) {
+                missed.push(format!("{language} {query}: {found:?}"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn exact_word_ranks_above_its_forms() {
+    let server = Library::with_notes([
+        ("forms", "One kneads, and two are kneaded here."),
+        ("exact", "One is kneading, and two are kneading."),
+    ])
+    .serve();
+    assert_eq!(titles(&server, "kneading"), ["exact", "forms"]);
+    assert_eq!(titles(&server, "kneads"), ["forms", "exact"]);
+    assert_eq!(titles(&server, "\"kneading\""), ["exact"]);
 }

@@ -10,6 +10,7 @@ mod language;
 mod postings;
 mod prepared;
 mod stems;
+mod stop_words;
 mod tokens;
 mod words;
 
@@ -20,9 +21,10 @@ pub use postings::{
 };
 pub use prepared::{PreparedText, with_prepared_texts};
 pub use stems::with_stem;
+pub use stop_words::{StopWords, detect_language, is_any_stop_word, is_stop_word};
 pub use tokens::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, EXACT_MARK, accented_token, exact_token,
-    for_each_index_token,
+    for_each_index_token, language_token,
 };
 pub use words::{
     Word, WordKind, fold_word, for_each_candidate_word, for_each_word, is_letter, is_unspaced,

@@ -84,10 +84,14 @@ impl StemCache {
     }
 
     fn compute_stem(&self, word: &str) -> String {
+        // Folding has replaced letters that the stemmers know.
         if self.language == Language::Persian {
-            // The words of the index have the Arabic forms of two letters.
             let word: String = word.chars().map(to_persian_letter).collect();
             return self.stemmer.stem(&word).into_owned();
+        }
+        if let Some(before) = word.strip_suffix('ه').filter(|_| self.language == Language::Arabic)
+        {
+            return self.stemmer.stem(&format!("{before}ة")).into_owned();
         }
         self.stemmer.stem(word).into_owned()
     }
@@ -152,6 +156,7 @@ mod tests {
     fn forms_of_each_language_share_stem() {
         for (language, forms) in [
             (Language::Arabic, ["كتاب", "الكتاب", "كتابهم"]),
+            (Language::Arabic, ["المكتبه", "مكتبه", "المكتبة"]),
             (Language::Dutch, ["huizen", "huis", "huizen"]),
             (Language::Finnish, ["talossa", "talo", "taloissa"]),
             (Language::German, ["häuser", "hauser", "haus"]),

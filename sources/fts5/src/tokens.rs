@@ -10,12 +10,15 @@ use std::ops::{ControlFlow, Range};
 use crate::{
     language::Language,
     stems::with_stem,
+    stop_words::detect_language,
     words::{WordKind, for_each_word},
 };
 
 /// Prefix of most words of ASCII letters in the index. Tables written by version 0.1.0 also hold
 /// stems, without the mark.
 pub const EXACT_MARK: char = '=';
+/// Prefix of the token that names the language of a text.
+const LANGUAGE_MARK: char = '^';
 /// Prefix of tokens with accents.
 pub const ACCENT_MARK: char = '~';
 
@@ -36,6 +39,11 @@ pub fn accented_token(accented: &str) -> String {
     format!("{ACCENT_MARK}{accented}")
 }
 
+/// Returns the token of the texts in a language. English texts have none.
+pub fn language_token(code: &str) -> String {
+    format!("{LANGUAGE_MARK}{code}")
+}
+
 fn has_exact_mark(folded: &str) -> bool {
     folded.len() > 2
         && folded.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -52,9 +60,17 @@ pub fn for_each_index_token(
     // End and content of the last character of a script without spaces.
     let mut last_solid: Option<(usize, String)> = None;
     let mut token = String::new();
+    let mut language = detect_language(text).filter(|code| *code != "en").map(language_token);
     for_each_word(text, |word| {
         let same = last_position == Some(word.position);
         last_position = Some(word.position);
+        if !same
+            && word.position > 0
+            && let Some(language) = language.take()
+        {
+            // At the position of the first word, like its other tokens.
+            visit(&language, &(0..0), true)?;
+        }
         token.clear();
         if word.kind == WordKind::Unspaced {
             visit(word.folded, &word.range, same)?;
@@ -119,9 +135,14 @@ mod tests {
 
     #[test]
     fn accented_word_has_both_tokens() {
-        assert_eq!(tokens("Die Häuser"), "=die =hauser|~häuser");
-        assert_eq!(tokens("Việt Nam, ÉCOLE"), "=viet|~việt =nam =ecole|~école");
+        assert_eq!(tokens("Häuser, ÉCOLE"), "=hauser|~häuser =ecole|~école");
         assert_eq!(tokens("ёлка الكِتاب"), "елка الكتاب");
+    }
+
+    #[test]
+    fn text_has_token_of_its_language() {
+        assert_eq!(tokens("Das ist ein Haus"), "=das|^de is =ein =haus".replace("is ", "=ist "));
+        assert_eq!(tokens("this is a house"), "this is a =house");
     }
 
     #[test]

@@ -247,6 +247,7 @@ async fn search_library(
         preferences: call.defaults.preferences,
         skip_seen: false,
         vector_query: None,
+        spelling: actors::Spelling::Suggest,
     };
     Ok(toolbox.search_session(call, None, search).await?.hits)
 }

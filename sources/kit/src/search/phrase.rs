@@ -1,8 +1,7 @@
 //! A phrase of a query: one or more adjacent words.
 
-use vademecum_fts5::{Language, Script, exact_token, with_stem};
+use vademecum_fts5::{Language, Script, detect_language, exact_token, with_stem};
 
-use super::stop_words::detect_language;
 use crate::{model::Field, store::FtsColumn};
 
 /// Adjacent words.
@@ -71,6 +70,14 @@ impl QueryWord {
     pub(crate) fn inflected(folded: &str, accented: Option<&str>) -> Self {
         let typed = TypedWord { folded: folded.to_owned(), accented: accented.map(str::to_owned) };
         Self::Inflected(InflectedWord { key: word_key(folded), typed: vec![typed], language: None })
+    }
+
+    /// Sets the language of the query.
+    pub(crate) fn with_language(self, language: Option<QueryLanguage>) -> Self {
+        match self {
+            Self::Inflected(word) => Self::Inflected(InflectedWord { language, ..word }),
+            Self::Exact(_) => self,
+        }
     }
 
     /// Returns the word that must occur as it is.

@@ -9,13 +9,13 @@ use std::{
 };
 
 use vademecum_fts5::{
-    EXACT_MARK, Language, Word, for_each_candidate_word, for_each_word, is_unspaced, with_stem,
+    EXACT_MARK, Language, Word, detect_language, for_each_candidate_word, for_each_word,
+    is_unspaced, with_stem,
 };
 
 use super::{
     FtsQuery,
     phrase::{InflectedWord, Phrase, QueryLanguage, QueryWord},
-    stop_words::detect_language,
     word_forms::WordStems,
 };
 

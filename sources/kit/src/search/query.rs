@@ -1,9 +1,9 @@
 //! Parsing of search text into phrases that FTS5 always accepts.
 //!
 //! A match contains any of the words, best match first, because the typical query is a
-//! natural-language question. Quoted phrases must occur exactly as written. Words with a field name
-//! must occur in that field, as in `title:bread`. Words after a minus, as in `-rye`, must not
-//! occur. `knead*` matches every word that starts with `knead`. All other operators are treated as
+//! natural-language question. Quoted phrases must occur exactly as written, except in a long
+//! question. Words with a field name must occur in that field, as in `title:bread`. Words after a
+//! minus or `NOT`, as in `-rye`, must not occur. `knead*` matches every word that starts with `knead`. All other operators are treated as
 //! words, and so is everything in a text too long to be a query.
 
 use std::{
@@ -11,17 +11,19 @@ use std::{
     ops::ControlFlow,
 };
 
-use vademecum_fts5::{EXACT_MARK, Word, WordKind, exact_token, fold_word, for_each_word};
-
-use super::{
-    phrase::{Phrase, QueryLanguage, QueryWord, word_key},
-    stop_words::StopWords,
+use vademecum_fts5::{
+    StopWords, Word, WordKind, exact_token, fold_word, for_each_word, is_any_stop_word,
 };
+
+use super::phrase::{Phrase, QueryLanguage, QueryWord, word_key};
 use crate::model::{CorpusStatistics, Field};
 
 /// Maximum number of phrases of one kind in a query. More words cost time and do not change the
 /// first results.
 const MAX_PHRASES: usize = 256;
+
+/// Maximum number of words beside quoted phrases that must occur. In a longer text they need not.
+const MAX_WORDS_BESIDE_QUOTES: usize = 6;
 
 /// Quotation marks that delimit a phrase.
 const QUOTE_CHARS: [char; 4] = ['"', '“', '”', '„'];
@@ -36,6 +38,8 @@ pub struct FtsQuery {
     any: Vec<Phrase>,
     required: Vec<Phrase>,
     excluded: Vec<Phrase>,
+    /// Folded words that may be replaced by similar stored ones.
+    replaceable: HashSet<String>,
 }
 
 impl FtsQuery {
@@ -46,9 +50,17 @@ impl FtsQuery {
         let mut dropped = Vec::new();
         let parts =
             if is_prose(text) { split_plain_words(text).collect() } else { split_parts(text) };
-        for QueryPart { kind, field, text } in parts {
+        let is_question = is_question(&parts);
+        for (number, QueryPart { kind, field, text }) in parts.into_iter().enumerate() {
             match (kind, field) {
-                (QueryPartKind::Words, None) => query.add_words(text, stop_words, &mut dropped),
+                (QueryPartKind::Words, None) => {
+                    query.replaceable.extend(replaceable_words(text, number == 0));
+                    query.add_words(text, stop_words, &mut dropped);
+                }
+                (QueryPartKind::Quoted, None) if is_question => {
+                    query.any.extend(parse_phrase(text, exact_word));
+                    query.add_words(text, stop_words, &mut dropped);
+                }
                 (QueryPartKind::Words, Some(_)) => {
                     let words = parse_phrase(text, any_form).map(|words| Phrase { field, ..words });
                     query.required.extend(words);
@@ -65,11 +77,8 @@ impl FtsQuery {
             }
         }
         if query.is_empty() {
-            // Only stop words or only exclusions remain, so they are the search terms.
+            // Only stop words remain, so they are the search terms.
             query.any = dropped;
-            if query.any.is_empty() {
-                query.any = std::mem::take(&mut query.excluded);
-            }
         }
         query.set_language(QueryLanguage::detect(text));
         query.merge_repetitions();
@@ -95,29 +104,18 @@ impl FtsQuery {
         &self.typed
     }
 
-    /// Returns the query with required phrases made optional, or `None` if it has none.
-    #[must_use]
-    pub fn relaxed(&self) -> Option<Self> {
-        let mut relaxed = self.clone();
-        let required = relaxed.required.drain(..).flat_map(|phrase| {
-            let words = phrase.words.iter().filter(|_| phrase.words.len() > 1);
-            let words: Vec<Phrase> = words
-                .map(|word| match word {
-                    QueryWord::Exact(token) => Phrase::from(QueryWord::inflected(
-                        token.trim_start_matches(EXACT_MARK),
-                        None,
-                    )),
-                    QueryWord::Inflected(_) => Phrase::from(word.clone()),
-                })
-                .collect();
-            words.into_iter().chain([phrase])
-        });
-        relaxed.any.extend(required);
-        relaxed.merge_repetitions();
-        (!self.required.is_empty()).then_some(relaxed)
+    /// Returns whether the query has words to exclude only.
+    pub fn has_only_exclusions(&self) -> bool {
+        self.is_empty() && !self.excluded.is_empty()
     }
 
-    /// Returns the folded words of the query that occur in no document.
+    /// Returns whether the query has a phrase that must occur.
+    pub fn has_required_phrase(&self) -> bool {
+        !self.required.is_empty()
+    }
+
+    /// Returns the folded words of the query that occur in no document and may be replaced: no quoted
+    /// words, names, and words with digits, and none that another language has as a stop word.
     pub fn unmatched_words(&self, statistics: &CorpusStatistics) -> Vec<String> {
         let counts = self.phrases().zip(&statistics.document_frequencies);
         let nowhere = counts.filter(|(phrase, matches)| **matches == 0 && !phrase.prefix);
@@ -129,7 +127,8 @@ impl FtsQuery {
         for_each_word(&self.typed, |word| {
             let nowhere = labels.contains(&format!("\"{}\"", word_key(word.folded)))
                 || labels.contains(&format!("\"{}\"", exact_token(word.folded)));
-            if nowhere && !words.iter().any(|known| known == word.folded) {
+            let is_replaceable = nowhere && self.replaceable.contains(word.folded);
+            if is_replaceable && !words.iter().any(|known| known == word.folded) {
                 words.push(word.folded.to_owned());
             }
             ControlFlow::Continue(())
@@ -144,19 +143,10 @@ impl FtsQuery {
         let mut corrected = self.clone();
         for phrase in corrected.required.iter_mut().chain(&mut corrected.any) {
             for word in &mut phrase.words {
-                let (typed, is_exact) = match &*word {
-                    QueryWord::Exact(token) => (token.trim_start_matches(EXACT_MARK), true),
-                    QueryWord::Inflected(word) => match word.typed.as_slice() {
-                        [typed] => (typed.folded.as_str(), false),
-                        _ => continue,
-                    },
-                };
-                if let Some(stored) = corrections.get(typed) {
-                    *word = if is_exact {
-                        QueryWord::exact(stored)
-                    } else {
-                        QueryWord::inflected(stored, None)
-                    };
+                let QueryWord::Inflected(inflected) = &*word else { continue };
+                let [typed] = inflected.typed.as_slice() else { continue };
+                if let Some(stored) = corrections.get(&typed.folded) {
+                    *word = QueryWord::inflected(stored, None).with_language(inflected.language);
                 }
             }
         }
@@ -164,16 +154,21 @@ impl FtsQuery {
         (corrected != *self).then_some(corrected)
     }
 
-    /// Returns the search terms in their stored form, separated by spaces.
-    pub fn stored_words(&self) -> String {
-        let words = self.phrases().flat_map(|phrase| &phrase.words);
-        let stored = words.flat_map(|word| match word {
-            QueryWord::Exact(token) => vec![token.trim_start_matches(EXACT_MARK)],
-            QueryWord::Inflected(word) => {
-                word.typed.iter().map(|typed| typed.folded.as_str()).collect()
+    /// Returns the query as typed with some words replaced. `corrections` maps folded words to stored
+    /// ones.
+    pub fn typed_with_corrections(&self, corrections: &HashMap<String, String>) -> String {
+        let mut text = String::new();
+        let mut copied = 0;
+        for_each_word(&self.typed, |word| {
+            let is_whole = word.kind != WordKind::Name && word.range.start >= copied;
+            if let Some(stored) = corrections.get(word.folded).filter(|_| is_whole) {
+                text.push_str(self.typed.get(copied..word.range.start).unwrap_or_default());
+                text.push_str(stored);
+                copied = word.range.end;
             }
+            ControlFlow::Continue(())
         });
-        stored.collect::<Vec<_>>().join(" ")
+        text + self.typed.get(copied..).unwrap_or_default()
     }
 
     /// Returns the whole query as one expression over all columns, equal for queries that find the
@@ -348,6 +343,24 @@ fn exact_word(word: &Word<'_>) -> QueryWord {
     QueryWord::exact(word.folded)
 }
 
+/// Returns the words of a part that may be misspelled: neither words with digits, nor names in
+/// capitals (at the beginning of the text in capitals only), nor stop words of any language.
+fn replaceable_words(text: &str, is_first: bool) -> Vec<String> {
+    let mut words = Vec::new();
+    for_each_word(text, |word| {
+        let written = text.get(word.range.clone()).unwrap_or_default();
+        let capitals = written.chars().filter(|letter| letter.is_uppercase()).count();
+        let is_name = capitals > usize::from(is_first);
+        let has_digit = word.folded.contains(|letter: char| letter.is_numeric());
+        let is_known = is_any_stop_word(word.accented.unwrap_or(word.folded));
+        if word.kind == WordKind::Plain && !is_name && !has_digit && !is_known {
+            words.push(word.folded.to_owned());
+        }
+        ControlFlow::Continue(())
+    });
+    words
+}
+
 /// A part of the search text.
 struct QueryPart<'a> {
     kind: QueryPartKind,
@@ -355,6 +368,7 @@ struct QueryPart<'a> {
     text: &'a str,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueryPartKind {
     Words,
     Quoted,
@@ -366,6 +380,19 @@ enum QueryPartKind {
 /// punctuation.
 fn is_prose(text: &str) -> bool {
     text.split_whitespace().nth(MAX_QUERY_WORDS).is_some()
+}
+
+/// Returns whether quoted phrases stand in a long question. A character of a script without spaces
+/// counts as half a word.
+fn is_question(parts: &[QueryPart<'_>]) -> bool {
+    let mut half_words = 0;
+    for part in parts.iter().filter(|part| part.kind == QueryPartKind::Words) {
+        for_each_word(part.text, |word| {
+            half_words += if word.kind == WordKind::Unspaced { 1 } else { 2 };
+            ControlFlow::Continue(())
+        });
+    }
+    half_words > 2 * MAX_WORDS_BESIDE_QUOTES
 }
 
 fn split_plain_words(text: &str) -> impl Iterator<Item = QueryPart<'_>> {
@@ -408,7 +435,12 @@ fn split_at_quotes(text: &str) -> Option<(&str, &str, &str)> {
 
 /// Parses space-separated words, exclusions and field names.
 fn parse_unquoted<'a>(text: &'a str, parts: &mut Vec<QueryPart<'a>>) {
-    for word in text.split_whitespace() {
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        if let Some(text) = (word == "NOT").then(|| words.next()).flatten() {
+            parts.push(QueryPart { kind: QueryPartKind::Excluded, field: None, text });
+            continue;
+        }
         if let Some(rest) =
             word.strip_prefix('-').filter(|it| it.starts_with(char::is_alphanumeric))
         {
@@ -498,7 +530,9 @@ mod tests {
             r#"("=rye =bread" AND ("=rye =bread" OR "starter")) NOT ("yeast")"#
         );
         assert_eq!(expression(r#""rye breads""#), r#""=rye =breads""#);
-        assert_eq!(expression("-yeast"), r#"("yeast")"#);
+        assert!(FtsQuery::parse("-yeast").has_only_exclusions());
+        assert_eq!(expression("bread NOT yeast"), expression("bread -yeast"));
+        assert_eq!(expression("bread NOT"), r#"("bread")"#);
         assert_eq!(expression(r#"bread -"baking soda""#), r#"(("bread")) NOT ("=baking =soda")"#);
         assert_eq!(expression("„Model C“-Schulen"), r#""=model c" AND ("=model c" OR "schulen")"#);
         assert_eq!(expression(r#""C++ readFiles""#), r#""c++ =read =files""#);

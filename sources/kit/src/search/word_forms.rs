@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vademecum_fts5::{
     ACCENT_MARK, ALTERNATIVE_SEPARATOR, Alternatives, EXACT_MARK, Language, Script, accented_token,
-    exact_token, fold_word, with_stem,
+    exact_token, fold_word, language_token, with_stem,
 };
 
 use super::phrase::{InflectedWord, Phrase, QueryLanguage, QueryWord, TypedWord};
@@ -16,31 +16,9 @@ use crate::store::{FtsIndex, StoreError};
 
 /// Maximum number of forms of a word. The most frequent ones are searched.
 const MAX_FORMS: usize = 200;
-/// Frequent words of each language written in Latin letters that are rare in the others.
-const MARKERS: [(Language, [&str; 4]); 20] = [
-    (Language::Basque, ["eta", "izan", "baina", "dira"]),
-    (Language::Catalan, ["amb", "els", "aquest", "dels"]),
-    (Language::Czech, ["jsou", "ktery", "nebo", "jeho"]),
-    (Language::Danish, ["ikke", "blev", "efter", "hvor"]),
-    (Language::Dutch, ["het", "een", "niet", "wordt"]),
-    (Language::Estonian, ["oli", "kui", "ning", "selle"]),
-    (Language::Finnish, ["oli", "joka", "ovat", "mutta"]),
-    (Language::French, ["les", "dans", "une", "pour"]),
-    (Language::German, ["und", "nicht", "wird", "eine"]),
-    (Language::Hungarian, ["hogy", "egy", "nem", "volt"]),
-    (Language::Indonesian, ["yang", "dengan", "untuk", "adalah"]),
-    (Language::Italian, ["che", "della", "sono", "nel"]),
-    (Language::Lithuanian, ["kad", "yra", "buvo", "apie"]),
-    (Language::Norwegian, ["ikke", "ble", "etter", "hvor"]),
-    (Language::Polish, ["jest", "oraz", "przez", "nie"]),
-    (Language::Portuguese, ["com", "uma", "dos", "mais"]),
-    (Language::Romanian, ["este", "pentru", "din", "sunt"]),
-    (Language::Spanish, ["los", "las", "una", "por"]),
-    (Language::Swedish, ["och", "inte", "att", "som"]),
-    (Language::Turkish, ["bir", "bu", "ile", "icin"]),
-];
-/// Number of rows that contain a marker of a language that the table holds.
-const MIN_MARKER_ROWS: u64 = 2;
+/// Maximum number of rows for each row in a language that the table holds. Rarer languages are
+/// mostly quotations.
+const MAX_ROWS_PER_ROW_IN_LANGUAGE: u64 = 5_000;
 
 /// An expression for the rows with a phrase.
 #[derive(Debug)]
@@ -131,23 +109,18 @@ fn languages_of(
     if let Some(language) = of_query.filter(|it| it.script() == script) {
         return Ok(vec![language]);
     }
-    let default = script.default_language().into_iter();
-    if script != Script::Latin {
-        return Ok(default.collect());
-    }
     let held = index.languages(|| find_languages(index))?;
-    Ok(default.chain(held.iter().copied()).collect())
+    let held = held.iter().copied().filter(|language| language.script() == script);
+    let default = script.default_language();
+    Ok(default.into_iter().chain(held.filter(|it| Some(*it) != default)).collect())
 }
 
-/// Returns the languages of the texts in Latin letters, English excepted.
+/// Returns the languages of the texts, English excepted.
 fn find_languages(index: &FtsIndex<'_>) -> Result<Vec<Language>, StoreError> {
     let mut held = Vec::new();
-    for (language, markers) in MARKERS {
-        let mut found = 0;
-        for marker in markers {
-            found += usize::from(count_rows(index, &exact_token(marker))? >= MIN_MARKER_ROWS);
-        }
-        if found == markers.len() {
+    for language in Language::ALL {
+        let rows = count_rows(index, &language_token(language.code()))?;
+        if rows > 0 && rows * MAX_ROWS_PER_ROW_IN_LANGUAGE >= index.memory().rows() {
             held.push(language);
         }
     }

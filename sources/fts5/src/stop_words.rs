@@ -6,7 +6,7 @@ use std::{
     sync::OnceLock,
 };
 
-use vademecum_fts5::{fold_word, for_each_word};
+use crate::words::{fold_word, for_each_word};
 
 /// Minimum number of stop words before a text is treated as another language than English. A
 /// single `die` may be English.
@@ -24,7 +24,7 @@ const LISTED_LANGUAGES: [&str; 19] = [
 ];
 
 /// Stop words of languages without a list in the crate.
-const OTHER_LISTS: [(&str, &str); 6] = [
+const OTHER_LISTS: [(&str, &str); 11] = [
     (
         "cs",
         "a aby ale ani ano až byl byla bylo být co další do i jak jako je jeho jejich jen ještě jsem jsou \
@@ -32,9 +32,24 @@ const OTHER_LISTS: [(&str, &str); 6] = [
          tato tím to ve však z za že",
     ),
     (
+        "et",
+        "ja on ei et see kui ta oma ning oli ka aga mis kes või siis nii välja üle selle tema olid seda \
+         mida pärast kuid veel ainult juba",
+    ),
+    (
+        "eu",
+        "eta da ez bat du dute ere baina zen dira izan dago edo hau hori bere dela zuen behar egin \
+         zer nola gehiago guztiak bezala",
+    ),
+    (
         "fa",
         "از است اما او اين ان آن اگر با باید برای بر بود به تا چه چند چرا در را روی شد شده که كه کدام \
          کرد کرده کند کنند ما من می نمی های ها هر هم و یا یک این آنها بودن شود",
+    ),
+    (
+        "ga",
+        "agus an na ar is bhí tá go le do sé sí mar ach ag níl atá seo sin leis don chun gur gach acu \
+         nach féin raibh bheith",
     ),
     (
         "hi",
@@ -42,10 +57,20 @@ const OTHER_LISTS: [(&str, &str); 6] = [
          ही नहीं होता होती होते हुआ हुई कर किया गया गई कि या अपने साथ तक इन उन जब",
     ),
     (
+        "lt",
+        "ir kad yra buvo iš į su apie kaip bet tai jo jos tik nuo per prie dėl šis ši kur kuris kuri arba \
+         jau dar po jie mes ar",
+    ),
+    (
         "pl",
         "a aby ale bardzo być był była było były co czy dla do gdy gdzie go i ich ile jak jako je jego jej \
          jest jeszcze już kiedy kto która które który lub ma między na nad nie niż o od oraz po pod \
          przez przy są się ta tak także te tego tej ten to tylko tym w we z za że",
+    ),
+    (
+        "sr",
+        "и је да у на се са за као од су који која које али или из до није био била било бити што како \
+         кад где овај ова ово тај та то његов њихов",
     ),
     (
         "uk",
@@ -63,16 +88,16 @@ const OTHER_LISTS: [(&str, &str); 6] = [
 
 /// Stop words of the detected language of a query; `None` means English.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StopWords(Option<usize>);
+pub struct StopWords(Option<usize>);
 
 impl StopWords {
     /// Detects the language with the most stop words in the text. Ties go to English.
-    pub(crate) fn detect(text: &str) -> Self {
+    pub fn detect(text: &str) -> Self {
         Self(find_language(text).filter(|list| *list != ENGLISH))
     }
 
     /// Returns whether a word in lowercase, with its accents, is a stop word.
-    pub(crate) fn contains(self, written: &str) -> bool {
+    pub fn contains(self, written: &str) -> bool {
         let list = self.0.unwrap_or(ENGLISH);
         lists().words.get(written).is_some_and(|lists| lists & (1 << list) != 0)
     }
@@ -83,13 +108,23 @@ pub fn detect_language(text: &str) -> Option<&'static str> {
     find_language(text).and_then(|list| lists().codes.get(list)).copied()
 }
 
+/// Returns whether a word in lowercase, with its accents, is a stop word of any language.
+pub fn is_any_stop_word(written: &str) -> bool {
+    lists().words.contains_key(written)
+}
+
 /// Returns the list with the most words in the beginning of a text.
 fn find_language(text: &str) -> Option<usize> {
     let known = lists();
     let mut counts = vec![0_usize; known.codes.len()];
     let mut words = 0;
     for_each_word(text, |word| {
-        let mut lists = known.words.get(word.accented.unwrap_or(word.folded)).copied().unwrap_or(0);
+        let written = word.accented.unwrap_or(word.folded);
+        // A single letter may be anything.
+        let mut lists = match written.len() {
+            1 => 0,
+            _ => known.words.get(written).copied().unwrap_or(0),
+        };
         while lists != 0 {
             if let Some(count) = counts.get_mut(lists.trailing_zeros() as usize) {
                 *count += 1;
