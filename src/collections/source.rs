@@ -9,11 +9,12 @@ use vademecum_collections::{
     ChunkId, FULL_TEXT_TABLE, Passage, Scope, StoredDocument, document_uri,
 };
 use vademecum_kit::{
+    location::read_located_passage,
     model::{
         CorpusStatistics, Draft, Filters, GetRequest, Hit, HitRequest, Item, ItemId, Loc,
         RankRequest, Ranking, Retrieval, RetrievalMode, SaveOutcome, SourceName, Suggestions,
     },
-    search::{self, ChunkSpan, FtsQuery, Highlighter},
+    search::{ChunkSpan, FtsQuery, Highlighter},
     source::{Source, SourceError},
     store::{Database, FtsTable, Reader, Store, Writer},
 };
@@ -181,7 +182,8 @@ impl Source for CollectionSource {
             return Err(SourceError::not_found("chunk", meta.uri));
         }
         let retrieval = retrieval_at_chunk(&get.retrieval, named);
-        let passage = search::read_passage(&document.body, &spans, &retrieval, &get.recent_queries);
+        let passage =
+            read_located_passage(&document.body, &spans, &retrieval, &get.recent_queries)?;
         // Chunks that are cut on the fly are not the stored ones.
         let stored = passage.chunk.filter(|_| retrieval.prefer_prechunked);
         let attachments =

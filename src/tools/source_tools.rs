@@ -279,7 +279,9 @@ impl Tool for ChatsGet {
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let around = self.retrieval.filter(|options| {
-            options.mode != Some(RetrievalMode::Full) || options.offset.is_some()
+            options.mode != Some(RetrievalMode::Full)
+                || options.offset.is_some()
+                || options.loc.is_some()
         });
         let page = around.is_none().then(|| PageRequest {
             number: self.page.map_or(1, |page| page.0),

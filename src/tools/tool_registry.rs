@@ -10,7 +10,10 @@ use std::{
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
-use vademecum_kit::model::{Deadline, Item, SourceName};
+use vademecum_kit::{
+    location::check_loc,
+    model::{Deadline, Item, SourceName},
+};
 
 use super::{
     ProfileShow, Query, RegisteredTool, Tool as _, ToolOutput, ToolResult, ToolSetError,
@@ -277,6 +280,9 @@ impl ToolRegistry {
         scope: Option<&Scope>,
         read: actors::ReadRequest,
     ) -> Result<Item, CallError> {
+        if let Some(loc) = &read.options.loc {
+            check_loc(read.source, &read.id, loc)?;
+        }
         let item = if read.source == SourceName::Collections {
             documents::read_document(self, call, read).await?
         } else {

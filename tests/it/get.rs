@@ -285,6 +285,55 @@ fn hit_loc_is_honoured_without_stored_chunks() {
 }
 
 #[test]
+fn unknown_place_is_an_error_naming_places() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
+    let client = server.client();
+    let refused = |source: &str, loc: Value| {
+        let id = &find_thimble(&client, source)["id"];
+        let (tool, argument) = get_tool_of(source);
+        let mut reasons = Vec::new();
+        for mode in ["snippet", "chunk", "chunk_with_siblings", "full"] {
+            let retrieval = json!({ "mode": mode, "loc": loc });
+            let call = json!({ "source": source, "id": id, "retrieval": retrieval });
+            reasons.push(client.expect_tool_error("knowledge.get", &call));
+            if matches!(source, "media" | "notes" | "chats") {
+                let own = client
+                    .expect_tool_error(&tool, &json!({ argument: id, "retrieval": retrieval }));
+                assert_eq!(Some(&own), reasons.last(), "{source}, {mode}");
+            }
+        }
+        reasons.dedup();
+        assert_eq!(reasons.len(), 1, "{source}: {reasons:?}");
+        reasons.remove(0)
+    };
+    let media = refused("media", json!({ "chunk_index": 4_000 }));
+    assert!(media.contains("chunk_index 4000: this item has chunks 0 to "), "{media}");
+    let uuid = refused("media", json!({ "chunk_uuid": "none" }));
+    assert!(uuid.contains("chunk_uuid none: this item has chunks 0 to "), "{uuid}");
+    let other = refused("media", json!({ "media_id": 77 }));
+    assert!(other.contains("media_id 77: this item is media://"), "{other}");
+    let offset = refused("notes", json!({ "approx_offset": 4_000_000 }));
+    assert!(offset.contains("approx_offset 4000000: this text has "), "{offset}");
+    let message = refused("chats", json!({ "message_index": 99 }));
+    assert!(message.contains("message_index 99: this conversation has messages 0"), "{message}");
+    let foreign = refused("notes", json!({ "message_index": 0 }));
+    assert!(foreign.contains("message_index: a location in notes has "), "{foreign}");
+}
+
+#[test]
+fn unknown_field_is_an_error_naming_fields() {
+    let server = Library::with_item_per_source("Attic", &long_story()).serve();
+    let client = server.client();
+    for source in ["characters", "prompts"] {
+        let id = &find_thimble(&client, source)["id"];
+        let retrieval = json!({ "mode": "chunk", "loc": { "field": "colour" } });
+        let call = json!({ "source": source, "id": id, "retrieval": retrieval });
+        let reason = client.expect_tool_error("knowledge.get", &call);
+        assert!(reason.contains("field colour: this item has the fields "), "{reason}");
+    }
+}
+
+#[test]
 fn pages_of_long_document_reproduce_its_text() {
     let text: String = (0..).map(|number| format!("Línie {number}: 東京\n")).take(17_500).collect();
     let text: String = text.chars().take(250_000).collect();

@@ -3,6 +3,7 @@
 use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_kit::{
+    location::{NamedField, read_field_passage},
     model::{
         CharacterDraft, Draft, DraftBody, GetRequest, Hit, HitRequest, Item, ItemId, RetrievalMode,
         SourceName, Timestamp, Uri,
@@ -44,7 +45,7 @@ pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hi
     let mut hits = Vec::with_capacity(view.matches.len());
     for wanted in &view.matches {
         let Some(character) = find_character(reader, wanted.key)? else { continue };
-        let shown = searchable_fields(&character).best_excerpt(&finder, |_| true);
+        let shown = ItemFields::new(searchable_fields(&character)).best_excerpt(&finder, |_| true);
         let ItemExcerpt { snippet, loc, highlights, matched } = shown;
         let score = wanted.score;
         hits.push(Hit { snippet, highlights, matched, loc, score, ..character_hit(&character) });
@@ -62,7 +63,8 @@ pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, S
         let content = character_json(&character);
         return Ok(Item { meta, content, attachments: None, range: None });
     }
-    let passage = searchable_fields(&character).read_passage(&get.retrieval, &get.recent_queries);
+    let passage =
+        read_field_passage(searchable_fields(&character), &get.retrieval, &get.recent_queries)?;
     Ok(Item::from_passage(meta, passage, get.retrieval.mode))
 }
 
@@ -137,8 +139,8 @@ fn parse_list(stored: Option<String>) -> Vec<String> {
 }
 
 /// Returns the searchable fields, most informative first.
-fn searchable_fields(character: &Character) -> ItemFields {
-    ItemFields::new([
+fn searchable_fields(character: &Character) -> [NamedField; 12] {
+    [
         ("name", Some(character.name.clone())),
         ("description", character.description.clone()),
         ("personality", character.personality.clone()),
@@ -151,7 +153,7 @@ fn searchable_fields(character: &Character) -> ItemFields {
         ("character_book", character.character_book.clone()),
         ("creator_notes", character.creator_notes.clone()),
         ("tags", Some(character.tags.join(", "))),
-    ])
+    ]
 }
 
 fn character_hit(character: &Character) -> Hit {

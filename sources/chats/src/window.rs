@@ -4,6 +4,7 @@ use std::ops::Range as Window;
 
 use serde_json::{Value, json};
 use vademecum_kit::{
+    location::{missing_place, numbered},
     model::{GetRequest, Hit, Item, PageRequest, Range, Retrieval, RetrievalMode},
     search::{FtsQuery, Highlighter, TextMatches, make_snippet},
     source::SourceError,
@@ -27,12 +28,16 @@ const SCAN_BATCH_SIZE: usize = 200;
 pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, SourceError> {
     let (conversation, named) = find_target(reader, get)?;
     let total = count_messages(reader, &conversation.id)?;
+    if let Some(index) = named.filter(|index| *index >= total) {
+        let exists = format!("this conversation has {}", numbered("messages", total));
+        return Err(missing_place("message_index", index, exists));
+    }
     if let Some(page) = get.page {
         return load_page(reader, conversation, page, total);
     }
     let retrieval = &get.retrieval;
     if retrieval.mode == RetrievalMode::Full {
-        let window = full_window(retrieval, named.map(|place| place.min(total)), total);
+        let window = full_window(retrieval, named, total);
         return load_window(
             reader,
             conversation,
@@ -78,6 +83,10 @@ fn find_target(
     let missing = || SourceError::not_found("conversation", &id);
     let loc = &get.retrieval.loc;
     if let Some(found) = find_conversation(reader, None, Some(&id))? {
+        if let Some(other) = loc.conversation_id.as_ref().filter(|other| **other != found.id) {
+            let exists = format!("this conversation is {}", found.id);
+            return Err(missing_place("conversation_id", other, exists));
+        }
         let named = get.part.as_deref().or(loc.message_id.as_deref());
         let Some(named) = named else { return Ok((found, loc.message_index)) };
         let message = find_message(reader, None, Some(named))?

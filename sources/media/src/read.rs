@@ -3,11 +3,12 @@
 use rusqlite::{Row, named_params};
 use serde_json::{Map, Value, json};
 use vademecum_kit::{
+    location::read_located_passage,
     model::{
         Draft, DraftBody, GeneratedMediaData, GetRequest, Hit, HitRequest, Item, ItemId, Loc,
         MediaDraft, RetrievalMode, SourceName, StoredChunk, Timestamp, Uri,
     },
-    search::{self, ChunkSpan, Highlighter},
+    search::{ChunkSpan, Highlighter},
     source::SourceError,
     store::{Reader, StoreError},
 };
@@ -76,7 +77,7 @@ fn load_text(
 ) -> Result<Item, SourceError> {
     let stored = chunk_spans(reader, document.id)?;
     let passage =
-        search::read_passage(&document.content, &stored, &get.retrieval, &get.recent_queries);
+        read_located_passage(&document.content, &stored, &get.retrieval, &get.recent_queries)?;
     let loc = Loc {
         media_id: Some(document.id),
         chunk_index: passage.chunk,

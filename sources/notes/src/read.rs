@@ -2,11 +2,12 @@
 
 use rusqlite::{Row, named_params};
 use vademecum_kit::{
+    location::read_located_passage,
     model::{
         Draft, DraftBody, GetRequest, Hit, HitRequest, Item, ItemId, Loc, NoteDraft, SourceName,
         Timestamp, Uri,
     },
-    search::{self, Highlighter},
+    search::Highlighter,
     source::SourceError,
     store::Reader,
 };
@@ -60,7 +61,7 @@ pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, S
     let id = get.id.to_string();
     let note = find_note(reader, None, Some(&id))?
         .ok_or_else(|| SourceError::not_found("note", &get.id))?;
-    let passage = search::read_passage(&note.content, &[], &get.retrieval, &get.recent_queries);
+    let passage = read_located_passage(&note.content, &[], &get.retrieval, &get.recent_queries)?;
     let loc = Loc {
         approx_offset: Some(passage.range.start),
         chunk_index: passage.chunk,

@@ -3,6 +3,7 @@
 use rusqlite::{Row, named_params};
 use serde_json::{Value, json};
 use vademecum_kit::{
+    location::{NamedField, read_field_passage},
     model::{
         Draft, DraftBody, GetRequest, Hit, HitRequest, Item, ItemId, PromptDraft, RetrievalMode,
         SourceName, Timestamp, Uri,
@@ -35,7 +36,7 @@ pub(crate) fn load_hits(reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hi
     let mut hits = Vec::with_capacity(view.matches.len());
     for wanted in &view.matches {
         let Some(prompt) = find_prompt(reader, Some(wanted.key), None)? else { continue };
-        let shown = searchable_fields(&prompt).best_excerpt(&finder, is_searched);
+        let shown = ItemFields::new(searchable_fields(&prompt)).best_excerpt(&finder, is_searched);
         let ItemExcerpt { snippet, loc, highlights, matched } = shown;
         let score = wanted.score;
         hits.push(Hit { snippet, highlights, matched, loc, score, ..prompt_hit(&prompt) });
@@ -62,7 +63,8 @@ pub(crate) fn load_item(reader: &Reader<'_>, get: &GetRequest) -> Result<Item, S
         let content = prompt_json(&prompt);
         return Ok(Item { meta, content, attachments: None, range: None });
     }
-    let passage = searchable_fields(&prompt).read_passage(&get.retrieval, &get.recent_queries);
+    let passage =
+        read_field_passage(searchable_fields(&prompt), &get.retrieval, &get.recent_queries)?;
     Ok(Item::from_passage(meta, passage, get.retrieval.mode))
 }
 
@@ -107,15 +109,15 @@ fn prompt_from_row(row: &Row<'_>) -> rusqlite::Result<Prompt> {
 }
 
 /// Returns the searchable fields, most informative first.
-fn searchable_fields(prompt: &Prompt) -> ItemFields {
-    ItemFields::new([
+fn searchable_fields(prompt: &Prompt) -> [NamedField; 6] {
+    [
         ("user_prompt", prompt.user_prompt.clone()),
         ("system_prompt", prompt.system_prompt.clone()),
         ("details", prompt.details.clone()),
         ("name", Some(prompt.name.clone())),
         ("author", prompt.author.clone()),
         ("keywords", Some(prompt.keywords.join(", "))),
-    ])
+    ]
 }
 
 fn prompt_hit(prompt: &Prompt) -> Hit {
