@@ -41,19 +41,12 @@ pub fn read_field_passage(
         let text = ItemFields::new(fields).joined_text();
         return read_located_passage(&text, &[], retrieval, about);
     };
-    match fields.iter().find(|(name, _)| *name == named) {
-        Some((_, text)) => {
-            read_located_passage(text.as_deref().unwrap_or_default(), &[], retrieval, about)
-        }
-        None => {
-            let names: Vec<_> = fields.iter().map(|(name, _)| *name).collect();
-            Err(missing_place(
-                "field",
-                named,
-                format!("this item has the fields {}", names.join(", ")),
-            ))
-        }
+    if let Some((_, text)) = fields.iter().find(|(name, _)| *name == named) {
+        return read_located_passage(text.as_deref().unwrap_or_default(), &[], retrieval, about);
     }
+    let names: Vec<_> = fields.iter().map(|(name, _)| *name).collect();
+    let exists = format!("this item has the fields {}", names.join(", "));
+    Err(missing_place("field", named, exists))
 }
 
 /// Checks that a location names nothing that items of the source do not have, nor another item.
@@ -127,9 +120,10 @@ fn resolve_loc(
     let reads_chunks =
         matches!(retrieval.mode, RetrievalMode::Chunk | RetrievalMode::ChunkWithSiblings);
     if !stored.is_empty() && (retrieval.prefer_prechunked || !reads_chunks) {
-        return match stored.iter().any(|span| span.index == index) {
-            true => Ok(loc.clone()),
-            false => Err(missing_place("chunk_index", index, has_chunks(stored.len()))),
+        return if stored.iter().any(|span| span.index == index) {
+            Ok(loc.clone())
+        } else {
+            Err(missing_place("chunk_index", index, has_chunks(stored.len())))
         };
     }
     // A hit counts the chunks of another division, and its offset is exact.
