@@ -332,7 +332,7 @@ impl SourceActor {
         tokio::task::spawn_blocking(move || {
             let is_outdated = store.is_fts_table_outdated(&table);
             let updated = match is_outdated {
-                Ok(true) => store.rebuild_fts_table(&table).map(|()| true),
+                Ok(true) => store.update_fts_table(&table).map(|()| true),
                 other => other.map(|_| false),
             };
             match updated {

@@ -40,7 +40,7 @@ pub struct KnowledgeSearch {
     /// Kind of search; default `fts`.
     #[schemars(description = "Default fts.")]
     mode: Option<SearchModeInput>,
-    /// Rerank full-text hits by vectors.
+    /// Rerank hits by vectors.
     rerank: Option<bool>,
     /// Relevance against novelty: 0 to 1.
     lambda: Option<f64>,
@@ -55,9 +55,10 @@ pub struct KnowledgeSearch {
     filters: Option<KnowledgeFilters>,
     /// Compact: {id, title, text, url, metadata}.
     shape: Option<Shape>,
-    /// Words that occur nowhere: repair searches similar ones (default), suggest names them.
+    /// What to do about words that occur nowhere; default `repair`.
+    #[schemars(description = "Default repair.")]
     spelling: Option<actors::Spelling>,
-    /// "new" or the handle it gave: repeating a search shows further results. Ends after half an hour unused.
+    /// "new" or the handle it gave: repeating a search shows further results.
     session: Option<String>,
 }
 

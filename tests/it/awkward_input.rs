@@ -29,7 +29,6 @@ fn awkward_queries() -> Vec<String> {
         "{title}: king",
         "^king",
         "-",
-        "-king",
         "--king",
         "(king",
         ")",

@@ -1,6 +1,11 @@
 //! Migration of a library that an earlier version of the program wrote.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
 
 use rusqlite::{Connection, OpenFlags, types::Value};
 use serde_json::json;
@@ -128,4 +133,62 @@ fn migrated_characters_are_searchable_in_all_fields() {
     drop(server.kill_and_read_log());
     let checked = library.run(&["check"]);
     assert_eq!(checked.code, 0, "{checked:?}");
+}
+
+/// Returns the version of the words in the full-text table of the notes.
+fn note_words_version(connection: &Connection) -> i64 {
+    let sql = "SELECT version FROM fts_versions WHERE table_name = 'note_fts'";
+    connection.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// Makes the notes a table of version 0.1.0, which holds no stem of `кни́ги`.
+fn set_earlier_version(connection: &Connection) {
+    vademecum_fts5::register(connection).unwrap();
+    connection
+        .execute_batch(
+            "UPDATE fts_versions SET version = 1;
+             INSERT INTO note_fts (note_fts) VALUES ('delete-all');
+             INSERT INTO note_fts (rowid, title, content) SELECT row, title, 'earlier' FROM notes;",
+        )
+        .unwrap();
+}
+
+#[test]
+fn earlier_index_is_searched_and_rebuilt_in_background() {
+    let library = Library::new();
+    library.import_file("notes", "note.md", "# Note\nСтарые книги.");
+    let path = library.data_folder().join("users/local/chacha.db");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+    let connection = Connection::open_with_flags(&path, flags).unwrap();
+    assert_eq!(note_words_version(&connection), 2);
+    set_earlier_version(&connection);
+    let server = library.serve();
+    let client = server.client();
+    let found = |query: &str| {
+        let answer = client.call_tool("notes.search", &json!({ "query": query }));
+        answer["results"].as_array().unwrap().len()
+    };
+    assert_eq!(found("earlier"), 1);
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while note_words_version(&connection) != 2 {
+        assert!(Instant::now() < deadline, "the table is not rebuilt");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!((found("книга"), found("earlier")), (1, 0));
+}
+
+#[test]
+fn check_repairs_earlier_index() {
+    let library = Library::new();
+    library.import_file("notes", "note.md", "# Note\nСтарые книги.");
+    let path = library.data_folder().join("users/local/chacha.db");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+    let connection = Connection::open_with_flags(&path, flags).unwrap();
+    set_earlier_version(&connection);
+    let checked = library.run(&["check"]);
+    assert!(checked.stdout.contains("note_fts has the words of an earlier version"), "{checked:?}");
+    let repaired = library.run(&["check", "--repair"]);
+    assert!(repaired.stdout.contains("its full-text tables were rebuilt"), "{repaired:?}");
+    assert_eq!(note_words_version(&connection), 2);
+    assert!(library.run(&["search", "книга"]).stdout.contains("notes://"));
 }

@@ -192,6 +192,8 @@ fn text_reports_empty_results_and_corrected_queries() {
         client.call_tool_text("notes.search", &json!({ "query": "xylophone" })),
         "Nothing was found.\n"
     );
-    let corrected = client.call_tool_text("notes.search", &json!({ "query": "brakish" }));
-    assert!(corrected.contains("searched for: brackish"), "{corrected}");
+    let suggested = client.call_tool_text("notes.search", &json!({ "query": "brakish" }));
+    assert!(suggested.contains("Did you mean: brackish?"), "{suggested}");
+    let repaired = client.call_tool_text("knowledge.search", &json!({ "query": "brakish" }));
+    assert!(repaired.contains("searched for: brackish"), "{repaired}");
 }

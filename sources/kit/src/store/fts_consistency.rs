@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rusqlite::named_params;
+use rusqlite::{Connection, named_params};
 
 use super::{
     Store, StoreError,
@@ -60,6 +60,22 @@ impl Store {
         })
     }
 
+    /// Fills a full-text table again with the words of this version, in one transaction. Other
+    /// connections can read meanwhile; writers wait.
+    pub fn update_fts_table(&self, derived: &DerivedFtsTable) -> Result<(), StoreError> {
+        self.open()?;
+        let failed = |source| StoreError::from_file(self.path(), source);
+        let mut connection = open_connection(self.path()).map_err(failed)?;
+        let transaction = begin_immediate(&mut connection)?;
+        let clear = format!("INSERT INTO {0} ({0}) VALUES ('delete-all')", derived.table);
+        let refilled = (|| {
+            transaction.execute(&clear, [])?;
+            transaction.execute_batch(derived.fill_sql)?;
+            set_fts_version(&transaction, derived)
+        })();
+        refilled.and_then(|()| transaction.commit()).map_err(failed)
+    }
+
     /// Rebuilds a full-text table from its rows in one transaction, even if it is damaged. Other
     /// connections can read meanwhile; writers wait.
     ///
@@ -80,10 +96,9 @@ impl Store {
             transaction.pragma_update(None, "writable_schema", "reset")?;
             transaction.execute_batch(&made_as)?;
             transaction.execute_batch(derived.fill_sql)?;
-            let version = named_params! { ":table": derived.table, ":version": FTS_VERSION };
-            transaction.execute(include_str!("sql/set_fts_version.sql"), version)
+            set_fts_version(&transaction, derived)
         })();
-        refilled.and_then(|_| transaction.commit()).map_err(failed)?;
+        refilled.and_then(|()| transaction.commit()).map_err(failed)?;
         // The cache describes the old table.
         self.close();
         Ok(())
@@ -99,6 +114,11 @@ impl Store {
         // Readers can delay the checkpoint; it is then completed later.
         connection.pragma(None, "wal_checkpoint", "truncate", |_| Ok(())).map_err(failed)
     }
+}
+
+fn set_fts_version(connection: &Connection, derived: &DerivedFtsTable) -> rusqlite::Result<()> {
+    let version = named_params! { ":table": derived.table, ":version": FTS_VERSION };
+    connection.execute(include_str!("sql/set_fts_version.sql"), version).map(|_| ())
 }
 
 #[cfg(test)]
