@@ -159,7 +159,7 @@ impl ProfileConnection {
         let (arrival, mut attempt) = (Instant::now(), Attempt::First);
         loop {
             let timeout = caps.timeout.saturating_sub(arrival.elapsed());
-            let permit = self.acquire_lane(attempt, timeout).await?;
+            let permit = self.acquire_lane(attempt, arrival, timeout).await?;
             let Some(slice) = permit.time_slice().filter(|slice| *slice < caps.timeout) else {
                 return database.run_query(query, parameters, caps).await;
             };
@@ -180,10 +180,11 @@ impl ProfileConnection {
     async fn acquire_lane(
         &self,
         attempt: Attempt,
+        arrival: Instant,
         timeout: Duration,
     ) -> Result<LanePermit, SqlError> {
         let _waiting = Counted::new(&self.open.waiting);
-        let permit = self.open.lanes.acquire(&self.user, attempt, timeout).await;
+        let permit = self.open.lanes.acquire(&self.user, attempt, arrival, timeout).await;
         permit.ok_or_else(|| match self.engine() {
             Engine::Sqlite => driver::sqlite_busy(),
             Engine::MySql | Engine::Postgres => {
@@ -201,7 +202,7 @@ impl ProfileConnection {
         caps: QueryCaps,
     ) -> Result<WriteResult, SqlError> {
         let statement = guard::check_write(self.engine(), text)?;
-        let _permit = self.acquire_lane(Attempt::MainOnly, caps.timeout).await?;
+        let _permit = self.acquire_lane(Attempt::MainOnly, Instant::now(), caps.timeout).await?;
         log_failure(
             &self.profile,
             Box::pin(self.open.database.run_write(&statement, parameters, caps)).await,
@@ -216,7 +217,7 @@ impl ProfileConnection {
         indexes: &HypotheticalIndexes,
     ) -> Result<Vec<Option<Value>>, SqlError> {
         let caps = self.profile.query_caps();
-        let _permit = self.acquire_lane(Attempt::First, caps.timeout).await?;
+        let _permit = self.acquire_lane(Attempt::First, Instant::now(), caps.timeout).await?;
         log_failure(
             &self.profile,
             Box::pin(self.open.database.plan_statement(query, indexes, caps)).await,
@@ -226,7 +227,7 @@ impl ProfileConnection {
     /// Returns the version reported by the engine.
     pub async fn server_version(&self) -> Result<String, SqlError> {
         let timeout = self.profile.query_caps().timeout;
-        let _permit = self.acquire_lane(Attempt::First, timeout).await?;
+        let _permit = self.acquire_lane(Attempt::First, Instant::now(), timeout).await?;
         let version = self.open.database.server_version(timeout);
         log_failure(&self.profile, Box::pin(version).await)
     }

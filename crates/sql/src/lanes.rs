@@ -11,7 +11,7 @@ use std::{
     cmp::Reverse,
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tokio::{sync::oneshot, time};
@@ -81,6 +81,8 @@ struct LaneState {
 struct Waiter {
     user: UserId,
     attempt: Attempt,
+    /// When the statement arrived, before its first attempt.
+    arrival: Instant,
     grant: oneshot::Sender<LanePermit>,
 }
 
@@ -119,15 +121,17 @@ impl StatementLanes {
         Self { shared: Arc::new(Mutex::new(state)) }
     }
 
-    /// Waits until `user` may run a statement. Returns `None` after `timeout`.
+    /// Waits until `user` may run a statement, which arrived at a time. Returns `None` after
+    /// `timeout`.
     pub(crate) async fn acquire(
         &self,
         user: &UserId,
         attempt: Attempt,
+        arrival: Instant,
         timeout: Duration,
     ) -> Option<LanePermit> {
         let (grant, granted) = oneshot::channel();
-        lock(&self.shared).waiting.push(Waiter { user: user.clone(), attempt, grant });
+        lock(&self.shared).waiting.push(Waiter { user: user.clone(), attempt, arrival, grant });
         grant_permits(&self.shared);
         time::timeout(timeout, granted).await.ok()?.ok()
     }
@@ -173,12 +177,13 @@ impl LaneState {
     /// Returns the position of the oldest statement of the user with the fewest running ones.
     fn next_in_main_lane(&self) -> Option<(usize, Lane)> {
         let waiting = self.waiting.iter().enumerate().filter(|_| self.free_main > 0);
-        let next = waiting.min_by_key(|(at, waiter)| (self.running_of(&waiter.user), *at));
+        let next =
+            waiting.min_by_key(|(at, waiter)| (self.running_of(&waiter.user), waiter.arrival, *at));
         next.map(|(at, _)| (at, Lane::Main))
     }
 
-    /// Returns the position of a first attempt, or else of a later one: the newest, because the
-    /// older ones are more likely to be slow, of the user with the fewest running statements.
+    /// Returns the position of a first attempt, or else of a later one: of the statement that arrived
+    /// last, because the older ones are more likely to be slow, of the user with the fewest running statements.
     fn next_in_short_lane(&self) -> Option<(usize, Lane)> {
         let may_run = |attempt: Attempt| match attempt {
             Attempt::First => self.free_short > 0,
@@ -188,7 +193,7 @@ impl LaneState {
         let waiting = self.waiting.iter().enumerate();
         let next =
             waiting.filter(|(_, waiter)| may_run(waiter.attempt)).min_by_key(|(at, waiter)| {
-                (waiter.attempt, self.running_of(&waiter.user), Reverse(*at))
+                (waiter.attempt, self.running_of(&waiter.user), Reverse((waiter.arrival, *at)))
             });
         next.map(|(at, waiter)| (at, Lane::Short(waiter.attempt)))
     }
@@ -220,7 +225,7 @@ fn grant_permits(shared: &Arc<Mutex<LaneState>>) {
         // The lock is released before the permit is sent: a permit that cannot be delivered is
         // dropped, which locks again.
         let next = lock(shared).take_next();
-        let Some((Waiter { user, attempt: _, grant }, lane)) = next else { return };
+        let Some((Waiter { user, attempt: _, arrival: _, grant }, lane)) = next else { return };
         drop(grant.send(LanePermit { lane, user, shared: Arc::clone(shared) }));
     }
 }
@@ -252,7 +257,7 @@ mod tests {
         let ada = user("ada");
         let mut permits = Vec::new();
         for _ in 0..count {
-            permits.push(lanes.acquire(&ada, Attempt::First, LONG).await.unwrap());
+            permits.push(lanes.acquire(&ada, Attempt::First, Instant::now(), LONG).await.unwrap());
         }
         assert!(permits.iter().all(|permit| permit.time_slice().is_none()));
         permits
@@ -265,12 +270,17 @@ mod tests {
             let _main = fill_main_lane(&lanes, main).await;
             let mut sliced = Vec::new();
             for _ in 0..short {
-                let permit = lanes.acquire(&user("bob"), Attempt::First, LONG).await.unwrap();
+                let permit = lanes
+                    .acquire(&user("bob"), Attempt::First, Instant::now(), LONG)
+                    .await
+                    .unwrap();
                 assert_eq!(permit.time_slice(), Some(FIRST_SLICE));
                 sliced.push(permit);
             }
             let soon = Duration::from_millis(1);
-            assert!(lanes.acquire(&user("bob"), Attempt::First, soon).await.is_none());
+            assert!(
+                lanes.acquire(&user("bob"), Attempt::First, Instant::now(), soon).await.is_none()
+            );
         }
     }
 
@@ -279,12 +289,12 @@ mod tests {
         let lanes = StatementLanes::new(8);
         let _main = fill_main_lane(&lanes, 6).await;
         let ada = user("ada");
-        let second = lanes.acquire(&ada, Attempt::Second, LONG).await.unwrap();
+        let second = lanes.acquire(&ada, Attempt::Second, Instant::now(), LONG).await.unwrap();
         assert_eq!(second.time_slice(), Some(SECOND_SLICE));
-        let mut other = Box::pin(lanes.acquire(&ada, Attempt::Second, LONG));
-        let mut slow = Box::pin(lanes.acquire(&ada, Attempt::MainOnly, LONG));
+        let mut other = Box::pin(lanes.acquire(&ada, Attempt::Second, Instant::now(), LONG));
+        let mut slow = Box::pin(lanes.acquire(&ada, Attempt::MainOnly, Instant::now(), LONG));
         assert!(poll_once(&mut other).is_none() && poll_once(&mut slow).is_none());
-        let first = lanes.acquire(&ada, Attempt::First, LONG).await.unwrap();
+        let first = lanes.acquire(&ada, Attempt::First, Instant::now(), LONG).await.unwrap();
         assert_eq!(first.time_slice(), Some(FIRST_SLICE));
         drop(first);
         assert!(poll_once(&mut other).is_none() && poll_once(&mut slow).is_none());
@@ -297,9 +307,10 @@ mod tests {
         let lanes = StatementLanes::new(4);
         let mut main = fill_main_lane(&lanes, 3).await;
         let (ada, bob) = (user("ada"), user("bob"));
-        let mut waiting: Vec<_> =
-            (0..3).map(|_| Box::pin(lanes.acquire(&ada, Attempt::MainOnly, LONG))).collect();
-        let mut last = Box::pin(lanes.acquire(&bob, Attempt::MainOnly, LONG));
+        let mut waiting: Vec<_> = (0..3)
+            .map(|_| Box::pin(lanes.acquire(&ada, Attempt::MainOnly, Instant::now(), LONG)))
+            .collect();
+        let mut last = Box::pin(lanes.acquire(&bob, Attempt::MainOnly, Instant::now(), LONG));
         assert!(waiting.iter_mut().chain([&mut last]).all(|it| poll_once(it).is_none()));
         drop(main.pop());
         let of_bob = poll_once(&mut last).unwrap().unwrap();
@@ -313,9 +324,9 @@ mod tests {
         let lanes = StatementLanes::new(2);
         let _main = fill_main_lane(&lanes, 1).await;
         let ada = user("ada");
-        let short = lanes.acquire(&ada, Attempt::First, LONG).await.unwrap();
-        let mut older = Box::pin(lanes.acquire(&ada, Attempt::First, LONG));
-        let mut newer = Box::pin(lanes.acquire(&ada, Attempt::First, LONG));
+        let short = lanes.acquire(&ada, Attempt::First, Instant::now(), LONG).await.unwrap();
+        let mut older = Box::pin(lanes.acquire(&ada, Attempt::First, Instant::now(), LONG));
+        let mut newer = Box::pin(lanes.acquire(&ada, Attempt::First, Instant::now(), LONG));
         assert!(poll_once(&mut older).is_none() && poll_once(&mut newer).is_none());
         drop(short);
         assert!(poll_once(&mut older).is_none() && poll_once(&mut newer).is_some());
@@ -326,12 +337,27 @@ mod tests {
         let lanes = StatementLanes::new(1);
         let mut main = fill_main_lane(&lanes, 1).await;
         let ada = user("ada");
-        let mut lost = Box::pin(lanes.acquire(&ada, Attempt::First, LONG));
-        let mut kept = Box::pin(lanes.acquire(&ada, Attempt::First, LONG));
+        let mut lost = Box::pin(lanes.acquire(&ada, Attempt::First, Instant::now(), LONG));
+        let mut kept = Box::pin(lanes.acquire(&ada, Attempt::First, Instant::now(), LONG));
         assert!(poll_once(&mut lost).is_none() && poll_once(&mut kept).is_none());
         // The permit is sent to the first caller, who stops waiting before taking it.
         main.clear();
         drop(lost);
         assert!(poll_once(&mut kept).is_some());
+    }
+
+    #[tokio::test]
+    async fn statement_that_arrived_last_precedes_at_every_attempt() {
+        let lanes = StatementLanes::new(8);
+        let _main = fill_main_lane(&lanes, 6).await;
+        let (ada, now) = (user("ada"), Instant::now());
+        let second = lanes.acquire(&ada, Attempt::Second, now, LONG).await.unwrap();
+        let cheap = now + Duration::from_secs(1);
+        let mut newer = Box::pin(lanes.acquire(&ada, Attempt::Second, cheap, LONG));
+        assert!(poll_once(&mut newer).is_none());
+        let mut older = Box::pin(lanes.acquire(&ada, Attempt::Second, now, LONG));
+        assert!(poll_once(&mut older).is_none());
+        drop(second);
+        assert!(poll_once(&mut older).is_none() && poll_once(&mut newer).is_some());
     }
 }
