@@ -9,6 +9,7 @@ use super::{
     input::{KnowledgeFilters, split_uri},
     output::{CompactHit, page_output},
     render::content_text,
+    resources::read_on_sentence,
 };
 use crate::actors::{self, CallError};
 use vademecum_mcp::{RequestContext, Toolset};
@@ -53,7 +54,18 @@ impl Tool for DeepResearchSearch {
             spelling: actors::Spelling::Suggest,
         };
         let page = toolbox.search_session(call, call.scope.as_ref(), search).await?;
-        let replied = page_output(call, page, None);
+        let mut replied = page_output(call, page, None);
+        if let Some(offset) = replied.output.next_offset {
+            // The contract has no field for further results.
+            let total = replied.output.total_estimated;
+            let read_on = format!(
+                "{} of {total} matches; for more, search again or call knowledge.search with \
+                 offset {offset}",
+                replied.output.results.len()
+            );
+            let meta = replied.meta.get_or_insert_default();
+            meta.insert("vademecum/read_on".to_owned(), read_on.into());
+        }
         let results = replied.output.results.into_iter().map(CompactHit::from).collect();
         // The deep-research contract requires the text to be the same JSON.
         Ok(ToolOutput { output: SearchOutput { results }, text: None, meta: replied.meta })
@@ -86,12 +98,15 @@ impl Tool for DeepResearchFetch {
         let preferences = call.defaults.preferences;
         let read = actors::ReadRequest { source, id, part, options, page: None, preferences };
         let item = toolbox.read_item(call, call.scope.as_ref(), read).await?;
-        let more = item.range.and_then(|range| range.next_offset);
+        let more = item
+            .range
+            .and_then(|range| Some((range.next_offset?, read_on_sentence(&asked, range)?)));
         let mut document = CompactHit::new(item.meta, content_text(&item.content));
         document.id = asked;
-        if let Some(offset) = more {
+        if let Some((offset, read_on)) = more {
             document.metadata.insert("truncated", "true".to_owned());
             document.metadata.insert("next_offset", offset.to_string());
+            document.metadata.insert("read_on", read_on);
         }
         Ok(document.into())
     }

@@ -60,6 +60,9 @@ pub struct SearchKnowledgebase {
 pub struct SearchKnowledgebaseOutput {
     /// Chunks, best first.
     results: Option<Vec<KnowledgebaseChunk>>,
+    /// Whether more chunks match; a larger `top_n` shows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_more: Option<bool>,
     /// Products, by name.
     products: Option<Vec<Product>>,
     /// Number of chunks of all products.
@@ -147,11 +150,14 @@ impl Tool for SearchKnowledgebase {
         let found = with_collections(toolbox, call, SEARCH_TIMEOUT, move |opened, deadline| {
             search_collections(opened, &asked, vector, &wanted, top, deadline)
         });
-        let results = found.await?;
+        let mut results = found.await?;
+        let has_more = results.len() > top;
+        results.truncate(top);
         call.items.record(results.iter().map(|chunk| &chunk.chunk_id));
-        let text = toolbox.text(|| render_results(&query, &filter, &results));
+        let text = toolbox.text(|| render_results(&query, &filter, &results, has_more));
         let output = SearchKnowledgebaseOutput {
             results: Some(results),
+            has_more: Some(has_more),
             ..SearchKnowledgebaseOutput::default()
         };
         Ok(ToolOutput { output, text, meta: None })
@@ -160,6 +166,7 @@ impl Tool for SearchKnowledgebase {
 
 type QueryVector = (Arc<[f32]>, vademecum_collections::EmbeddingModel);
 
+/// Returns the best `top` chunks, and one more if there is one.
 fn search_collections(
     opened: &[VisibleCollection],
     query: &Arc<FtsQuery>,
@@ -190,7 +197,7 @@ fn search_collections(
     for (found, passage) in list.hits.iter().zip(passages) {
         let Some(passage) = passage else { continue };
         results.extend(KnowledgebaseChunk::from_passage(passage, found.score));
-        if results.len() == top {
+        if results.len() > top {
             break;
         }
     }
@@ -267,7 +274,12 @@ impl ProductList {
     }
 }
 
-fn render_results(query: &str, filter: &DocumentFilter, results: &[KnowledgebaseChunk]) -> String {
+fn render_results(
+    query: &str,
+    filter: &DocumentFilter,
+    results: &[KnowledgebaseChunk],
+    has_more: bool,
+) -> String {
     let mut page = format!("Knowledgebase Search Results: \"{query}\"\n");
     let filters: Vec<String> =
         [("Projects", &filter.project_names), ("Versions", &filter.project_versions)]
@@ -298,5 +310,9 @@ fn render_results(query: &str, filter: &DocumentFilter, results: &[Knowledgebase
         );
     }
     render::push_display(&mut page, format_args!("{DOUBLE_RULE}\nTotal: {count} results"));
+    if has_more {
+        let more = format_args!("; more match: raise top_n (at most {MAX_RESULTS})");
+        render::push_display(&mut page, more);
+    }
     page
 }

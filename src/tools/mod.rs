@@ -25,6 +25,7 @@ mod source_resolution;
 mod source_tools;
 mod sql;
 mod template;
+mod token_estimate;
 mod tool;
 mod tool_registry;
 mod tool_set;

@@ -90,7 +90,9 @@ impl Tool for KnowledgeRelated {
         page.hits.truncate(limit);
         page.next_offset = None;
         let title = format!("like {uri}");
-        page_output(call, page, None).with_text(toolbox, call, &title).await
+        let mut replied = page_output(call, page, None);
+        replied.output.has_more = replied.output.results.len() < replied.output.total_estimated;
+        replied.with_text(toolbox, call, &title).await
     }
 }
 

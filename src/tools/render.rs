@@ -150,6 +150,9 @@ fn push_page_notes(text: &mut String, page: &SearchResponse<Vec<Hit>>) {
                 format_args!("{shown} of {total} matches; for more pass offset {next}."),
             );
         }
+        (shown, None) if page.has_more => {
+            push_display(text, format_args!("{shown} of {total} matches; for more raise limit."));
+        }
         (shown, None) => {
             push_display(text, format_args!("{shown} of {total} matches; there are no more."));
         }

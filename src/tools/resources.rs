@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use serde::Serialize;
+use serde_json::json;
 use vademecum_kit::model::{
-    Preferences, RetrievalMode, RetrievalOptions, SourceName, SourceStats, Timestamp, Uri,
+    Preferences, Range, RetrievalMode, RetrievalOptions, SourceName, SourceStats, Timestamp, Uri,
 };
 
 use super::{ToolRegistry, input::split_uri, sql::system_info};
@@ -154,11 +155,20 @@ pub(crate) async fn read_resource(
     let preferences = Preferences::default();
     let read = actors::ReadRequest { source, id, part, options, page: None, preferences };
     let item = toolbox.read_item(call, None, read).await?;
+    let read_on = item.range.and_then(|range| read_on_sentence(uri, range));
     let (mime_type, text) = match item.content {
         serde_json::Value::String(text) => ("text/plain", text),
         object => ("application/json", object.to_string()),
     };
-    Ok(ResourceContents::text(uri, mime_type, text))
+    Ok(ResourceContents { read_on, ..ResourceContents::text(uri, mime_type, text) })
+}
+
+/// Returns what a full read left out and the call that reads on; `None` if it read to the end.
+pub(super) fn read_on_sentence(uri: &str, range: Range) -> Option<String> {
+    let Range { start, end, total, next_offset } = range;
+    let retrieval = json!({ "mode": "full", "offset": next_offset? });
+    let arguments = json!({ "id": uri, "retrieval": retrieval });
+    Some(format!("[{start} to {end} of {total}; read on with knowledge.get {arguments}]"))
 }
 
 async fn read_stats(

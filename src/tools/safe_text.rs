@@ -67,6 +67,7 @@ pub(super) fn clean_value(value: &mut Value) {
 
 /// Cleans the text of a resource.
 pub(super) fn clean_resource(contents: &mut ResourceContents) {
+    contents.read_on.iter_mut().for_each(clean_string);
     match &mut contents.body {
         ResourceBody::Text(json) if contents.mime_type == "application/json" => {
             clean_json_string(json);

@@ -119,6 +119,25 @@ fn fetch_marks_long_text_as_truncated() {
     assert_eq!(document["text"].as_str().unwrap().chars().count(), 100_000);
     assert_eq!(document["metadata"]["truncated"], "true");
     assert_eq!(document["metadata"]["next_offset"], "100000");
+    let read_on = document["metadata"]["read_on"].as_str().unwrap();
+    assert!(
+        read_on.starts_with("[0 to 100000 of 160008; read on with knowledge.get {"),
+        "{read_on}"
+    );
+}
+
+#[test]
+fn search_meta_tells_of_further_results() {
+    let library = Library::new();
+    for number in 0..25 {
+        library.import_file("notes", &format!("{number}.md"), format!("Thimble {number}"));
+    }
+    let server = library.serve();
+    let client = server.client();
+    let call = json!({ "name": "search", "arguments": { "query": "thimble" } });
+    let found = client.call_method("tools/call", &call);
+    let read_on = found["_meta"]["vademecum/read_on"].as_str().unwrap();
+    assert!(read_on.starts_with("20 of 25 matches; for more, search again"), "{read_on}");
 }
 
 #[test]

@@ -148,6 +148,7 @@ fn query_reports_truncation_and_cancels_slow_statements() {
     for profile in PROFILES {
         let data = query_data(&server, profile, "SELECT id FROM breads ORDER BY id");
         assert_eq!((&data["rows"], &data["truncated"]), (&json!([[1], [2]]), &json!(true)));
+        assert!(data["read_on"].as_str().unwrap().contains("add OFFSET 2"), "{data}");
     }
     let endless =
         json!({ "sql": "SELECT count(*) FROM generate_series(1, 1000000000) a", "profile": "pg" });

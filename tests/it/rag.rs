@@ -110,7 +110,9 @@ fn k_is_clamped_and_truncation_reported() {
     let found = search_fts(&server, &json!({ "query": "mysql", "k": 5_000 }));
     assert_eq!((chunk_ids(&found).len(), &found["truncated"]), (50, &json!(true)));
     assert_eq!(found["stats"]["k_requested"], 5_000);
+    assert_eq!(found["read_on"], "pass offset 50");
     let rest = search_fts(&server, &json!({ "query": "mysql", "k": 50, "offset": 50 }));
+    assert!(rest.get("read_on").is_none(), "{}", rest["read_on"]);
     assert_eq!((chunk_ids(&rest).len(), &rest["truncated"]), (30, &json!(false)));
     assert!(
         chunk_ids(&rest).iter().all(|id| !chunk_ids(&found).contains(id)),
@@ -376,6 +378,27 @@ fn get_chunks_preserves_requested_order() {
 }
 
 #[test]
+fn cut_document_names_call_that_reads_on() {
+    let library = Library::new();
+    let huge = "MySQL ".repeat(400_000);
+    let document = collection_fixtures::chunked_document("huge:1", "Huge", &json!({}), &[&huge]);
+    collection_fixtures::insert_collection(&library, "huge", None, &[document]);
+    let server = library.serve();
+    let read = server.client().call_tool("rag.get_docs", &json!({ "doc_ids": ["huge:1"] }));
+    let cut = &read["docs"][0];
+    assert_eq!(
+        (cut["body"].as_str().unwrap().len(), &read["truncated"]),
+        (2_000_000, &json!(true))
+    );
+    let read_on = cut["read_on"].as_str().unwrap();
+    let (head, call) = read_on.split_once("knowledge.get ").unwrap();
+    assert_eq!(head, "[0 to 2000000 of 2400000; read on with ");
+    let arguments: Value = serde_json::from_str(call.trim_end_matches(']')).unwrap();
+    let rest = server.client().call_tool("knowledge.get", &arguments);
+    assert_eq!(rest["range"]["start"], 2_000_000);
+}
+
+#[test]
 fn reply_text_is_limited_to_two_million_bytes() {
     let library = Library::new();
     let big = "MySQL ".repeat(50_000);
@@ -394,9 +417,11 @@ fn reply_text_is_limited_to_two_million_bytes() {
     let ids: Vec<String> = (0..9).map(|number| format!("big:{number}#0")).collect();
     let read = server.client().call_tool("rag.get_chunks", &json!({ "chunk_ids": ids }));
     assert_eq!((read["chunks"].as_array().unwrap().len(), &read["truncated"]), (6, &json!(true)));
+    assert_eq!(read["omitted"], json!(ids[6..]));
     let ids: Vec<String> = (0..9).map(|number| format!("big:{number}")).collect();
     let read = server.client().call_tool("rag.get_docs", &json!({ "doc_ids": ids }));
     assert_eq!((read["docs"].as_array().unwrap().len(), &read["truncated"]), (6, &json!(true)));
+    assert_eq!(read["omitted"], json!(ids[6..]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{HttpClient, Library, McpClient, SOURCES};
+use crate::support::{HttpClient, Library, McpClient, SOURCES, claude_conversation};
 
 #[test]
 fn transcript_formats_have_exact_times() {
@@ -125,6 +125,31 @@ fn items_of_every_source_are_readable_resources() {
         let contents = &read["contents"][0];
         assert_eq!((&contents["uri"], &contents["mimeType"]), (&hit["uri"], &json!(kind)));
         assert!(contents["text"].as_str().unwrap().contains(words), "{contents}");
+    }
+}
+
+#[test]
+fn long_resource_names_call_that_reads_on() {
+    let library = Library::new();
+    library.import_file("media", "long.txt", format!("thimble {}end", "hay ".repeat(40_000)));
+    let messages = (0..500).map(|number| ("human", format!("thimble number {number}")));
+    let talk = claude_conversation("Long talk", messages);
+    library.import_file("chats", "talk.json", talk.to_string());
+    let server = library.serve();
+    let client = server.client();
+    for (source, head) in [("media", "[0 to 100000 of 160011; "), ("chats", "[0 to 200 of 500; ")] {
+        let found = client
+            .call_tool(&format!("{source}.search"), &json!({ "query": "thimble", "limit": 1 }));
+        let id = &found["results"][0]["uri"];
+        let uri = id.as_str().unwrap().split('#').next().unwrap();
+        let read = client.call_method("resources/read", &json!({ "uri": uri }));
+        let note = read["contents"][1]["text"].as_str().unwrap();
+        assert_eq!(read["_meta"]["vademecum/read_on"], note);
+        assert!(note.starts_with(head), "{note}");
+        let (_, call) = note.split_once("read on with knowledge.get ").unwrap();
+        let arguments: Value = serde_json::from_str(call.trim_end_matches(']')).unwrap();
+        let rest = client.call_tool("knowledge.get", &arguments);
+        assert_eq!(rest["range"]["start"], arguments["retrieval"]["offset"], "{source}");
     }
 }
 

@@ -93,6 +93,7 @@ fn fetch_enforces_column_and_size_limits() {
             |limits: Value| fetch_rows(&client, &json!({ "doc_ids": ids, "limits": limits }));
         let few = limited(json!({ "max_rows": 10, "max_bytes": 200_000 }));
         assert_eq!((few["rows"].as_array().unwrap().len(), &few["truncated"]), (10, &json!(true)));
+        assert_eq!(few["omitted"], json!(ids[10..]), "{profile}");
         let all = limited(json!({ "max_rows": 1_000_000, "max_bytes": 9_000_000 }));
         assert_eq!((all["rows"].as_array().unwrap().len(), &all["truncated"]), (20, &json!(false)));
         let tight = limited(json!({ "max_rows": 20, "max_bytes": 100 }));

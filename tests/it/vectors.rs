@@ -193,6 +193,8 @@ fn related_items_found_with_and_without_vectors() {
         let results = related["results"].as_array().unwrap();
         assert_eq!(results[0]["title"], "Rolls", "{kind}");
         assert_eq!(results[0]["score_type"], kind);
+        let total = related["total_estimated"].as_u64().unwrap();
+        assert_eq!(related["has_more"], total > 2, "{kind}: {total}");
         assert!(
             results.iter().all(|hit| hit["uri"] != *uri),
             "the item itself must not be returned"

@@ -52,6 +52,10 @@ pub struct ResourceContents {
     /// Text or binary data.
     #[serde(flatten)]
     pub body: ResourceBody,
+    /// What was cut, and how to read on. It is sent as a text of its own, so that the body stays as
+    /// it is stored.
+    #[serde(skip)]
+    pub read_on: Option<String>,
 }
 
 /// Text or binary data of a resource.
@@ -67,6 +71,18 @@ pub enum ResourceBody {
 impl ResourceContents {
     /// Creates the contents of a text resource.
     pub fn text(uri: impl Into<String>, mime_type: impl Into<String>, text: String) -> Self {
-        Self { uri: uri.into(), mime_type: mime_type.into(), body: ResourceBody::Text(text) }
+        Self {
+            uri: uri.into(),
+            mime_type: mime_type.into(),
+            body: ResourceBody::Text(text),
+            read_on: None,
+        }
+    }
+
+    /// Splits off what was cut, as contents of its own.
+    pub(crate) fn into_parts(mut self) -> Vec<Self> {
+        let read_on = self.read_on.take();
+        let read_on = read_on.map(|text| Self::text(self.uri.clone(), "text/plain", text));
+        std::iter::once(self).chain(read_on).collect()
     }
 }

@@ -202,9 +202,14 @@ impl Service {
                 _ => failure,
             });
         let outcome = contents.map(|contents| {
-            MethodResult::new(jsonrpc::to_json(&json!({ "contents": [contents] })))
+            let mut meta = server_info::untrusted_contents();
+            if let Some(read_on) = &contents.read_on {
+                meta.insert("vademecum/read_on".to_owned(), read_on.as_str().into());
+            }
+            let contents = contents.into_parts();
+            MethodResult::new(jsonrpc::to_json(&json!({ "contents": contents })))
                 .with_cache_hint(NO_CACHE)
-                .with_meta(Some(server_info::untrusted_contents()))
+                .with_meta(Some(meta))
         });
         self.result_or_input_request(context, "resources/read", &uri, outcome)
     }

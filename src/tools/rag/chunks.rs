@@ -57,6 +57,9 @@ pub struct RagGetChunksOutput {
     missing: Vec<String>,
     /// Whether chunks were dropped because of the size limit.
     truncated: bool,
+    /// Ids of the dropped chunks; pass them in another call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    omitted: Vec<String>,
     /// Statistics of the call.
     stats: ReadStats,
 }
@@ -112,10 +115,12 @@ fn read_chunks(
         chunks: Vec::new(),
         missing: Vec::new(),
         truncated: false,
+        omitted: Vec::new(),
         stats: ReadStats { ms: 0 },
     };
     let mut bytes = 0;
-    for id in ids {
+    let mut ids = ids.into_iter();
+    while let Some(id) = ids.next() {
         let found = match id.parse() {
             Ok(parsed) => find_chunk(opened, &parsed, deadline)?,
             // A malformed id is reported as missing.
@@ -128,6 +133,7 @@ fn read_chunks(
         bytes += passage.body.len();
         if bytes > MAX_TEXT_BYTES && !output.chunks.is_empty() {
             output.truncated = true;
+            output.omitted = std::iter::once(id).chain(ids).collect();
             break;
         }
         let chunk = passage.id();

@@ -5,8 +5,11 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vademecum_collections::StoredDocument;
-use vademecum_kit::{model::Deadline, source::SourceError};
+use vademecum_collections::{StoredDocument, document_uri};
+use vademecum_kit::{
+    model::{Deadline, Range},
+    source::SourceError,
+};
 
 use super::{
     chunks::{ReadStats, find_in_first},
@@ -15,7 +18,7 @@ use super::{
 };
 use crate::{
     collections::VisibleCollection,
-    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
+    tools::{ErrorFormat, Tool, ToolRegistry, ToolResult, resources::read_on_sentence},
 };
 use vademecum_mcp::{RequestContext, Toolset};
 
@@ -56,6 +59,9 @@ pub struct RagGetDocsOutput {
     missing: Vec<String>,
     /// Whether documents were cut or dropped because of the size limit.
     truncated: bool,
+    /// Ids of the dropped documents; pass them in another call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    omitted: Vec<String>,
     /// Statistics of the call.
     stats: ReadStats,
 }
@@ -70,6 +76,9 @@ struct DocumentOutput {
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<String>,
+    /// If the body is cut: the call that reads on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_on: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Map<String, Value>>,
 }
@@ -106,11 +115,13 @@ fn read_documents(
         docs: Vec::new(),
         missing: Vec::new(),
         truncated: false,
+        omitted: Vec::new(),
         stats: ReadStats { ms: 0 },
     };
     let mut bytes = 0;
-    for id in ids {
-        let Some((_, document)) = find_document(opened, &id, deadline)? else {
+    let mut ids = ids.into_iter();
+    while let Some(id) = ids.next() {
+        let Some((one, document)) = find_document(opened, &id, deadline)? else {
             output.missing.push(id);
             continue;
         };
@@ -120,11 +131,18 @@ fn read_documents(
         if bytes > MAX_TEXT_BYTES {
             output.truncated = true;
             if !output.docs.is_empty() {
+                output.omitted = std::iter::once(id).chain(ids).collect();
                 break;
             }
         }
         let end = document.body.floor_char_boundary(MAX_TEXT_BYTES);
         let body = document.body.get(..end).unwrap_or_default().to_owned();
+        let is_cut = shown.include_body && body.len() < document.body.len();
+        let read_on = is_cut.then(|| {
+            let uri = document_uri(&one.record.name, &document.doc_id, None).to_string();
+            let (end, total) = (body.chars().count(), document.body.chars().count());
+            read_on_sentence(&uri, Range::new(0, end, total))
+        });
         output.docs.push(DocumentOutput {
             doc_id: document.doc_id,
             source_id: document.source_id,
@@ -132,6 +150,7 @@ fn read_documents(
             pk_json: document.primary_key,
             title: document.title,
             body: shown.include_body.then_some(body),
+            read_on: read_on.flatten(),
             metadata: shown.include_metadata.then_some(document.metadata),
         });
     }

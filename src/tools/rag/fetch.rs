@@ -70,6 +70,9 @@ pub struct RagFetchOutput {
     rows: Vec<SourceRow>,
     /// Whether rows were dropped because of a limit.
     truncated: bool,
+    /// Ids of the documents whose rows were dropped; pass them in another call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    omitted: Vec<String>,
     /// Statistics of the call.
     stats: ReadStats,
 }
@@ -133,7 +136,7 @@ impl Tool for RagFetchFromSource {
         let most_rows = parse_count("limits.max_rows", limits.max_rows, DEFAULT_ROWS, MAX_ROWS)?;
         let most_bytes =
             parse_count("limits.max_bytes", limits.max_bytes, DEFAULT_BYTES, MAX_BYTES)?;
-        let too_many = doc_ids.len() > most_rows;
+        let (too_many, asked) = (doc_ids.len() > most_rows, doc_ids.clone());
         let placing = with_collections(toolbox, call, READ_TIMEOUT, move |opened, deadline| {
             let placed =
                 doc_ids.into_iter().take(most_rows).map(|id| locate_row(opened, id, deadline));
@@ -146,6 +149,7 @@ impl Tool for RagFetchFromSource {
         let mut output = RagFetchOutput {
             rows: Vec::new(),
             truncated: too_many || found.values().any(|found| found.truncated),
+            omitted: Vec::new(),
             stats: ReadStats { ms: 0 },
         };
         let mut left = most_bytes;
@@ -158,6 +162,12 @@ impl Tool for RagFetchFromSource {
             }
             left -= bytes;
             output.rows.push(row);
+        }
+        if output.truncated {
+            // The rows are in the order of the ids.
+            let mut shown = output.rows.iter().map(|row| &row.doc_id).peekable();
+            let is_omitted = |id: &String| shown.next_if_eq(&id).is_none();
+            output.omitted = asked.into_iter().filter(is_omitted).collect();
         }
         let read = output.rows.iter().filter(|row| row.row.is_some());
         call.items.record(read.map(|row| &row.doc_id));

@@ -12,7 +12,7 @@ use vademecum_kit::{
     source::SourceError,
 };
 
-use super::limits::MAX_RESPONSE_BYTES;
+use super::limits::{MAX_K, MAX_RESPONSE_BYTES};
 use crate::{
     actors::CallError,
     collections::{
@@ -58,6 +58,9 @@ pub struct RagSearchResponse {
     pub(super) results: Vec<ChunkResult>,
     /// Whether more chunks match.
     pub(super) truncated: bool,
+    /// If so: how to see them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) read_on: Option<String>,
     /// Statistics of the search.
     pub(super) stats: SearchStats,
 }
@@ -151,12 +154,13 @@ impl ResultPage {
         let mut truncated = list.has_more || list.hits.len() > self.offset + page.len();
         let mut results = Vec::with_capacity(page.len());
         let mut bytes = 0;
-        for (found, passage) in page.iter().zip(passages) {
+        let mut next_offset = self.offset + page.len();
+        for ((found, passage), place) in page.iter().zip(passages).zip(self.offset..) {
             let Some(passage) = passage else { continue };
             let chunk = self.to_chunk_result(found, passage);
             bytes += serde_json::to_string(&chunk).map_or(0, |json| json.len());
             if bytes > MAX_RESPONSE_BYTES {
-                truncated = true;
+                (truncated, next_offset) = (true, place);
                 break;
             }
             results.push(chunk);
@@ -166,7 +170,12 @@ impl ResultPage {
         });
         let k_returned = results.len();
         let stats = SearchStats { k_returned, failed: failed.collect(), ..SearchStats::default() };
-        Ok(RagSearchResponse { results, truncated, stats })
+        // Only full-text search has pages.
+        let read_on = truncated.then(|| match &self.query {
+            Some(_) if !self.is_hybrid => format!("pass offset {next_offset}"),
+            Some(_) | None => format!("raise k (at most {MAX_K}), or narrow filters"),
+        });
+        Ok(RagSearchResponse { results, truncated, read_on, stats })
     }
 
     fn to_chunk_result(&self, found: &ChunkHit, passage: Passage) -> ChunkResult {

@@ -103,6 +103,8 @@ fn render_check(page: &mut String, report: &CheckReport) {
         render::push_display(page, format_args!("- not visible: {hidden}\n"));
     }
     if *truncated {
-        page.push_str("- There are more findings; these are the first.\n");
+        page.push_str(
+            "- There are more findings; these are the first. Settle them, then check again.\n",
+        );
     }
 }

@@ -36,6 +36,9 @@ pub struct QueryData {
     rows: Vec<Vec<Value>>,
     /// Whether more rows exist that a limit kept back.
     truncated: bool,
+    /// If so: how to read on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_on: Option<String>,
     /// Number of changed rows, if the profile permits writing.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows_affected: Option<u64>,
@@ -69,6 +72,10 @@ impl QueryData {
     fn new(rows: Rows, rows_affected: Option<u64>) -> Self {
         let Rows { columns, rows, truncated } = rows;
         let columns = columns.into_iter().map(|column| column.name).collect();
-        Self { columns, rows, truncated, rows_affected }
+        let read_on = truncated.then(|| {
+            let count = rows.len();
+            format!("the first {count} rows; select fewer columns, or sort and add OFFSET {count}")
+        });
+        Self { columns, rows, truncated, read_on, rows_affected }
     }
 }

@@ -97,7 +97,9 @@ impl ReadResourceOutput {
         Self { resources: Some(listed.collect()), contents: None }
     }
 
-    fn from_contents(ResourceContents { uri, mime_type, body }: ResourceContents) -> Self {
+    fn from_contents(
+        ResourceContents { uri, mime_type, body, read_on: _ }: ResourceContents,
+    ) -> Self {
         let text = match body {
             ResourceBody::Text(text) => text,
             ResourceBody::Blob(bytes) => bytes,

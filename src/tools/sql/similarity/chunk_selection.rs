@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use vademecum_kit::search::{ChunkSizes, MmrLambda, diversify, is_stop_word, split_into_chunks};
 
-/// Characters of a token in alphabetic scripts. In other scripts each character is a token.
-const CHARS_PER_TOKEN: usize = 4;
+use crate::tools::token_estimate::{CHARS_PER_TOKEN, estimate_tokens, is_wide};
+
 /// BM25 parameters: saturation of the term frequency, and length normalization.
 const BM25_K1: f64 = 1.5;
 const BM25_B: f64 = 0.75;
@@ -54,14 +54,14 @@ impl ChunkSelection {
         self.chunk_tokens.div_ceil(4)
     }
 
-    /// Selects chunks within the budget, best first, by maximal marginal relevance. `rows` is the
-    /// number of rows found.
+    /// Selects chunks within the budget, best first, by maximal marginal relevance, and counts
+    /// those that the budget left out or cut. `rows` is the number of rows found.
     pub(super) fn select_chunks(
         self,
         sources: &[SourceText],
         rows: usize,
         query: &str,
-    ) -> Vec<ScoredChunk> {
+    ) -> (Vec<ScoredChunk>, usize) {
         let mut all = Vec::new();
         for (place, source) in sources.iter().enumerate() {
             let per_token = chars_per_token(&source.text);
@@ -104,9 +104,12 @@ impl ChunkSelection {
 
     /// Takes chunks until the budget is spent. If the first chunk exceeds it, its beginning is
     /// taken.
-    fn take_within_budget(self, chunks: impl Iterator<Item = ScoredChunk>) -> Vec<ScoredChunk> {
+    fn take_within_budget(
+        self,
+        mut chunks: impl Iterator<Item = ScoredChunk>,
+    ) -> (Vec<ScoredChunk>, usize) {
         let (mut left, mut fit) = (self.max_tokens, Vec::new());
-        for mut chunk in chunks {
+        while let Some(mut chunk) = chunks.next() {
             if chunk.tokens > left {
                 if fit.is_empty() {
                     let length = left * chars_per_token(&chunk.text);
@@ -114,31 +117,18 @@ impl ChunkSelection {
                     chunk.tokens = estimate_tokens(&chunk.text);
                     fit.push(chunk);
                 }
-                break;
+                return (fit, 1 + chunks.count());
             }
             left -= chunk.tokens;
             fit.push(chunk);
         }
-        fit
+        (fit, 0)
     }
-}
-
-/// Estimates the number of tokens of a text.
-pub(super) fn estimate_tokens(text: &str) -> usize {
-    let wide = text.chars().filter(|letter| is_wide(*letter)).count();
-    let narrow = text.chars().count() - wide;
-    wide + narrow.div_ceil(CHARS_PER_TOKEN)
 }
 
 /// Returns the mean number of characters per token of a text, from 1 to 4.
 fn chars_per_token(text: &str) -> usize {
     (text.chars().count() / estimate_tokens(text).max(1)).clamp(1, CHARS_PER_TOKEN)
-}
-
-/// Whether a character is from a script with one character per syllable or word, such as Han, Kana
-/// or Hangul.
-fn is_wide(letter: char) -> bool {
-    matches!(letter, '\u{2e80}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Counts the words of a text, without stop words.
@@ -230,7 +220,7 @@ mod tests {
             "Rye dough rises in a warm place.",
         ];
         let order = |lambda: f64| -> Vec<usize> {
-            let chosen = selection(100, lambda, 1_000).select_chunks(
+            let (chosen, _) = selection(100, lambda, 1_000).select_chunks(
                 &source_texts(&texts),
                 4,
                 "knead rye dough",
@@ -245,20 +235,12 @@ mod tests {
     fn selected_chunks_fit_token_budget() {
         let long = "word ".repeat(400);
         let texts = source_texts(&[&long]);
-        let chosen = selection(100, 1.0, 250).select_chunks(&texts, 1, "word");
-        assert_eq!(chosen.len(), 2);
+        let (chosen, omitted) = selection(100, 1.0, 250).select_chunks(&texts, 1, "word");
+        assert!(chosen.len() == 2 && omitted > 0, "{omitted}");
         assert!(chosen.iter().map(|chunk| chunk.tokens).sum::<usize>() <= 250);
-        let [one] = &selection(100, 1.0, 10).select_chunks(&texts, 1, "word")[..] else { panic!() };
+        let (chosen, omitted) = selection(100, 1.0, 10).select_chunks(&texts, 1, "word");
+        let ([one], 2..) = (&chosen[..], omitted) else { panic!("{chosen:?}, {omitted}") };
         assert!(one.tokens <= 10 && one.text.starts_with("word"));
-    }
-
-    #[test]
-    fn han_character_counts_as_one_token() {
-        assert_eq!(
-            (estimate_tokens("abcd"), estimate_tokens("abcde"), estimate_tokens("面包好吃")),
-            (1, 2, 4)
-        );
-        assert_eq!(chars_per_token("面包好吃"), 1);
     }
 
     #[test]

@@ -67,5 +67,9 @@ fn write_results(
         }
         writeln!(out, "\n{single}\n")?;
     }
-    write!(out, "Total: {count} chunks, ~{} tokens", output.tokens)
+    write!(out, "Total: {count} chunks, ~{} tokens", output.tokens)?;
+    match output.omitted {
+        0 => Ok(()),
+        omitted => write!(out, "; {omitted} left out or cut, raise max_output_tokens"),
+    }
 }

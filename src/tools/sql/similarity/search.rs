@@ -76,6 +76,8 @@ pub(super) enum OutputFormat {
 pub struct SimilarityOutput {
     /// Chunks, best first.
     pub(super) results: Vec<SimilarityResult>,
+    /// Number of chunks that `max_output_tokens` left out or cut.
+    pub(super) omitted: usize,
     /// Weights of the columns.
     pub(super) columns: Vec<ColumnWeight>,
     /// Estimated number of tokens of all texts.
@@ -181,7 +183,8 @@ impl Tool for SimilaritySearch {
                 }));
             }
         }
-        let chosen = asked.chunk_selection.select_chunks(&sources, near.len(), &asked.query_text);
+        let (chosen, omitted) =
+            asked.chunk_selection.select_chunks(&sources, near.len(), &asked.query_text);
         let results: Vec<SimilarityResult> = chosen
             .into_iter()
             .filter_map(|chunk| {
@@ -205,6 +208,7 @@ impl Tool for SimilaritySearch {
         let output = SimilarityOutput {
             tokens: results.iter().map(|result| result.tokens).sum(),
             results,
+            omitted,
             columns: columns.collect(),
         };
         let text = toolbox.text(|| render::render_results(&asked, &table, &output));

@@ -39,6 +39,7 @@ pub(crate) fn read_resource(uri: &str) -> Result<ResourceContents, Failure> {
             Ok(ResourceContents::text(uri, "text/plain", text.to_owned()))
         }
         (BINARY_URI, _) => Ok(ResourceContents {
+            read_on: None,
             uri: uri.to_owned(),
             mime_type: "image/png".to_owned(),
             body: ResourceBody::Blob(PNG_BASE64.to_owned()),
