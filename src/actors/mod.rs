@@ -34,6 +34,7 @@ pub use hybrid::{SearchMode, VectorQuery};
 pub use library::Library;
 pub use quota::{LibraryQuotas, LibraryUse, library_use};
 pub use replica::TldwDirectory;
+pub(crate) use session::ForgetShown;
 pub use session::{ReadRequest, SearchPage, SearchRequest, Session, Spelling};
 pub use source::{CompletionKind, SourceHandle};
 pub use source_selection::{SourceFailure, SourceSelection};

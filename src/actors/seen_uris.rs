@@ -23,6 +23,8 @@ pub(crate) struct SeenUris {
 pub(crate) struct PageSelection {
     /// Matches to show.
     pub(crate) shown: Vec<RankedMatch>,
+    /// Offset of each of them in the ranking.
+    pub(crate) offsets: Vec<usize>,
     /// Number of matches skipped because they were shown before.
     pub(crate) skipped: usize,
     /// Ranking offset after the last match considered.
@@ -102,11 +104,13 @@ impl SeenUris {
             if pick.shown.len() == limit {
                 break;
             }
+            let at = pick.next_offset;
             pick.next_offset += 1;
             if self.contains(&match_.uri) {
                 pick.skipped += 1;
             } else {
                 pick.shown.push(match_.clone());
+                pick.offsets.push(at);
             }
         }
         let after = ranked.get(pick.next_offset..).unwrap_or_default();

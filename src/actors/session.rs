@@ -1,6 +1,7 @@
 //! Conversation of one principal: items shown, recent queries, and the course of a search.
 
 use std::{
+    collections::HashMap,
     rc::Rc,
     sync::{Arc, Weak},
 };
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use vademecum_kit::{
     model::{
         GetRequest, Hit, Item, ItemId, Order, PageRequest, Preferences, Retrieval,
-        RetrievalOptions, SourceName,
+        RetrievalOptions, SourceName, Uri,
     },
     search::FtsQuery,
 };
@@ -147,6 +148,10 @@ pub enum Spelling {
 pub struct SearchPage {
     /// Results.
     pub hits: Vec<Hit>,
+    /// Offset of each result in the ranking.
+    pub offsets: Vec<usize>,
+    /// Number of results left out to keep a token budget.
+    pub left_out: usize,
     /// Offset of the next page, if there is one.
     pub next_offset: Option<usize>,
     /// Total number of matches.
@@ -167,6 +172,34 @@ pub struct SearchPage {
     pub missing_vectors: usize,
     /// Reason why vectors were not used although requested.
     pub vectors_skipped_reason: Option<String>,
+}
+
+impl SearchPage {
+    /// Keeps the first `count` results, so that the next page begins after them. Returns the URIs of
+    /// the others.
+    pub(crate) fn truncate(&mut self, count: usize) -> Vec<Uri> {
+        if count >= self.hits.len() {
+            return Vec::new();
+        }
+        let dropped = self.hits.split_off(count);
+        self.next_offset = self.offsets.get(count).copied().or(self.next_offset);
+        self.offsets.truncate(count);
+        self.left_out += dropped.len();
+        dropped.into_iter().map(|hit| hit.uri).collect()
+    }
+}
+
+/// Forgets results that were not shown after all.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct ForgetShown(pub(crate) Vec<Uri>);
+
+impl Handler<ForgetShown> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: ForgetShown, _: &mut Self::Context) {
+        self.state.seen.remove_all(message.0.iter());
+    }
 }
 
 impl Handler<WithContext<SearchRequest>> for Session {
@@ -414,6 +447,8 @@ impl Session {
             highlight: request.highlight,
             context: search.context.clone(),
         });
+        let offsets: HashMap<Uri, usize> =
+            selected.iter().cloned().zip(selection.offsets).collect();
         let (aggregator, fresh) = (search.aggregator.clone(), request.skip_seen);
         let loaded = async move {
             match message {
@@ -435,8 +470,11 @@ impl Session {
             if fresh && hits.len() < selected.len() {
                 session.state.forget_missing(&selected, &hits);
             }
+            let offset_of = |hit: &Hit| offsets.get(&hit.uri).copied();
             Ok(SearchPage {
+                offsets: hits.iter().filter_map(offset_of).collect(),
                 hits,
+                left_out: 0,
                 next_offset: (selection.has_more == HasMore::Yes).then_some(selection.next_offset),
                 total: merged.total,
                 skipped: selection.skipped,

@@ -2,22 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use vademecum_kit::model::{Hit, Item, ItemId, Order, Retrieval, RetrievalOptions, SourceName};
+use vademecum_kit::{
+    model::{Item, ItemId, Order, RetrievalOptions, SourceName},
+    store::cooperative_yield,
+};
 
 use super::{
-    SearchModeInput, Tool, ToolOutput, ToolRegistry, ToolResult,
-    input::{KnowledgeFilters, Limit, Offset, resolve_item_id, source_of_uri},
-    output::{CompactHit, SearchResponse, SearchResults, page_output},
+    SearchModeInput, Tool, ToolRegistry, ToolResult,
+    answer_budget::{FittedAnswer, SearchAnswer},
+    input::{KnowledgeFilters, Limit, Offset, PositiveNumber, resolve_item_id, source_of_uri},
+    output::{MAX_INLINE_RESULTS, SearchResponse, SearchResults},
     query_embedding::VectorOptions,
     source_resolution,
 };
-use crate::actors::{self, CallError};
+use crate::actors;
 use vademecum_mcp::{RequestContext, Scope, Shape};
-
-/// Estimates for the `max_tokens` budget: characters of a token, and characters of a result besides
-/// its snippet.
-const CHARS_PER_TOKEN: usize = 4;
-const RESULT_OVERHEAD_CHARS: usize = 120;
 
 /// Searches all sources at once.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,9 +43,9 @@ pub struct KnowledgeSearch {
     rerank: Option<bool>,
     /// Relevance against novelty: 0 to 1.
     lambda: Option<f64>,
-    /// Maximum size of all results, in tokens.
-    #[schemars(description = "Of all results.")]
-    max_tokens: Option<usize>,
+    /// Maximum size of the whole answer, in estimated tokens; it has at least one result.
+    #[schemars(description = "Of the answer.")]
+    max_tokens: Option<PositiveNumber>,
     /// notes, media, chats, characters, prompts (default), collections, or the name of a collection.
     sources: Option<Vec<String>>,
     /// Best or newest first.
@@ -79,7 +78,6 @@ impl Tool for KnowledgeSearch {
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
             None => call.scope.clone(),
         };
-        let limit = self.limit.map_or(20, |limit| limit.0);
         let meaning = VectorOptions {
             mode: self.mode.unwrap_or_default(),
             rerank: self.rerank.unwrap_or_default(),
@@ -91,7 +89,7 @@ impl Tool for KnowledgeSearch {
             query: self.query.clone(),
             selections: wanted,
             order: self.order_by,
-            limit: limit_for_budget(self.max_tokens, self.snippet_length, limit)?,
+            limit: self.limit.map_or(20, |limit| limit.0),
             offset: self.offset.unwrap_or_default().0,
             snippet_length: self.snippet_length,
             highlight: self.highlight.unwrap_or_default(),
@@ -102,43 +100,28 @@ impl Tool for KnowledgeSearch {
         };
         let mut page = toolbox.search_session(call, scope.as_ref(), search).await?;
         page.vectors_skipped_reason = page.vectors_skipped_reason.or(without_vectors);
-        let session = match scope {
-            Some(Scope::Handle(handle)) => Some(handle),
+        let session = match &scope {
+            Some(Scope::Handle(handle)) => Some(handle.clone()),
             Some(Scope::Session(_) | Scope::OpenAi(_)) | None => None,
         };
-        let shape = self.shape.or(call.defaults.shape).unwrap_or_default();
-        let replied = page_output(call, page, session);
-        Ok(match shape {
-            Shape::Full => {
-                let told = replied.with_text(toolbox, call, &self.query).await?;
-                let ToolOutput { output, text, meta } = told;
-                ToolOutput { output: output.map_results(SearchResults::Full), text, meta }
-            }
-            // A client that requests a shape reads the JSON and needs no other text.
-            Shape::Compact => {
-                let ToolOutput { output, text, meta } = replied;
-                ToolOutput { output: output.map_results(compact_results), text, meta }
-            }
-        })
+        let answer = SearchAnswer {
+            page,
+            session,
+            query: self.query,
+            shape: self.shape.or(call.defaults.shape).unwrap_or_default(),
+            wants_text: toolbox.wants_text(),
+            is_cleaned: toolbox.cleans_text(),
+        };
+        let max_tokens = self.max_tokens.map_or(usize::MAX, |tokens| tokens.0);
+        let FittedAnswer { output, dropped } = if answer.page.hits.len() <= MAX_INLINE_RESULTS {
+            answer.fit(max_tokens, || ())
+        } else {
+            toolbox.run_blocking(call, move || answer.fit(max_tokens, cooperative_yield)).await?
+        };
+        call.items.record(output.output.results.uris());
+        toolbox.forget_shown(call, scope.as_ref(), dropped).await?;
+        Ok(output)
     }
-}
-
-/// Limits the number of results to what fits into a token budget, but to at least one.
-fn limit_for_budget(
-    max_tokens: Option<usize>,
-    snippet_length: Option<usize>,
-    limit: usize,
-) -> Result<usize, CallError> {
-    let Some(tokens) = max_tokens else { return Ok(limit) };
-    if tokens == 0 {
-        return Err(CallError::Invalid("max_tokens: expected 1 or more, got 0".to_owned()));
-    }
-    let characters = Retrieval::snippet_length(snippet_length) + RESULT_OVERHEAD_CHARS;
-    Ok(limit.min((tokens.saturating_mul(CHARS_PER_TOKEN) / characters).max(1)))
-}
-
-fn compact_results(hits: Vec<Hit>) -> SearchResults {
-    SearchResults::Compact(hits.into_iter().map(CompactHit::from).collect())
 }
 
 /// Reads an item of any source.

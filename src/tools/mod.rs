@@ -1,6 +1,7 @@
 //! MCP tools: names, input and output schemas, and thin adapters that translate calls into session
 //! requests. Search logic lives in `actors`, `collections` and `sql`, not here.
 
+mod answer_budget;
 mod argument_coercion;
 mod arguments;
 mod completion;
@@ -52,6 +53,7 @@ pub use sql::{
     AdviseIndexes, CountRows, DatabaseActivity, DatabaseHealth, ExecuteExplain, GetSchemaInfo,
     ProfileList, ProfileShow, Query, QueryDatabase, ReadResource, SimilaritySearch,
 };
+pub use token_estimate::estimate_tokens;
 pub use tool::{ErrorFormat, RegisteredTool, Tool, ToolOutput, ToolResult};
 pub use tool_registry::ToolRegistry;
 pub use tool_set::ToolSetError;

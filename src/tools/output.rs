@@ -13,7 +13,9 @@ use vademecum_mcp::RequestContext;
 
 /// Largest number of results whose text is rendered on the event loop. Below this size, rendering
 /// costs less than a handover to the blocking pool.
-const MAX_INLINE_RESULTS: usize = 20;
+pub(super) const MAX_INLINE_RESULTS: usize = 20;
+/// Maximum number of tags listed with a result.
+const MAX_TAGS: usize = 20;
 
 /// A page of search results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -43,6 +45,8 @@ pub(crate) struct PageNotes {
     /// Sources that failed, with the reason; their hits are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failed_sources: Vec<SourceFailure>,
+    /// Number of results left out to keep `max_tokens`.
+    left_out: Option<usize>,
     /// Number of results omitted because this session has shown them before.
     already_shown: Option<usize>,
     /// Whether the session had shown every result and started over.
@@ -103,6 +107,7 @@ impl CompactHit {
         note("last_modified", hit.last_modified.map(|moment| moment.to_string()));
         note("media_type", hit.media_type);
         note("sender", hit.sender);
+        note("omitted_tags", hit.omitted_tags.map(|count| count.to_string()));
         note("tags", hit.tags.filter(|tags| !tags.is_empty()).map(|tags| tags.join(", ")));
         let openable = |url: &String| url.starts_with("http://") || url.starts_with("https://");
         Self {
@@ -119,6 +124,16 @@ impl From<Hit> for CompactHit {
     fn from(mut hit: Hit) -> Self {
         let snippet = hit.snippet.take().unwrap_or_default();
         Self::new(hit, snippet)
+    }
+}
+
+impl SearchResults {
+    /// Returns the URIs of the results.
+    pub(super) fn uris(&self) -> Vec<String> {
+        match self {
+            Self::Full(hits) => hits.iter().map(|hit| hit.uri.to_string()).collect(),
+            Self::Compact(hits) => hits.iter().map(|hit| hit.id.clone()).collect(),
+        }
     }
 }
 
@@ -147,6 +162,9 @@ impl<R> SearchResponse<R> {
         if about.phrase_not_found == Some(true) {
             remarks.push(PHRASE_NOT_FOUND.to_owned());
         }
+        if let Some(count) = about.left_out {
+            remarks.push(format!("max_tokens left out {count} results of this page."));
+        }
         if let Some(count) = about.already_shown {
             remarks.push(format!("{count} already shown in this session are omitted."));
         }
@@ -169,15 +187,25 @@ impl<R> SearchResponse<R> {
     }
 }
 
-/// Converts a page to a tool output and records its items for the audit log. Its notes are part of the output, for the model, and of
-/// `_meta`, for the client.
+/// Converts a page to a tool output and records its items for the audit log.
 pub(crate) fn page_output(
     call: &RequestContext,
     page: SearchPage,
     session: Option<String>,
 ) -> ToolOutput<SearchResponse<Vec<Hit>>> {
     call.items.record(page.hits.iter().map(|hit| &hit.uri));
+    unrecorded_output(page, session)
+}
+
+/// Converts a page to a tool output. Its notes are part of the output, for the model, and of `_meta`,
+/// for the client.
+pub(super) fn unrecorded_output(
+    mut page: SearchPage,
+    session: Option<String>,
+) -> ToolOutput<SearchResponse<Vec<Hit>>> {
+    page.hits.iter_mut().for_each(|hit| hit.limit_tags(MAX_TAGS));
     let about = PageNotes {
+        left_out: (page.left_out > 0).then_some(page.left_out),
         already_shown: (page.skipped > 0 && !page.restarted).then_some(page.skipped),
         failed_sources: page.failed,
         restarted: page.restarted.then_some(true),

@@ -4,7 +4,7 @@
 pub(crate) const CHARS_PER_TOKEN: usize = 4;
 
 /// Estimates the number of tokens of a text.
-pub(crate) fn estimate_tokens(text: &str) -> usize {
+pub fn estimate_tokens(text: &str) -> usize {
     let wide = text.chars().filter(|letter| is_wide(*letter)).count();
     let narrow = text.chars().count() - wide;
     wide + narrow.div_ceil(CHARS_PER_TOKEN)

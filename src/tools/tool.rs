@@ -335,7 +335,7 @@ async fn finish_output<T: Serialize + Send + 'static>(
 
 /// Serializes an output, without invisible and control characters if `is_cleaned`. A second text
 /// becomes a content block of its own.
-fn to_tool_result<T: Serialize>(
+pub(super) fn to_tool_result<T: Serialize>(
     output: ToolOutput<T>,
     mut second: Option<String>,
     is_cleaned: bool,

@@ -12,7 +12,7 @@ use serde_json::{Value, json, value::RawValue};
 use tokio::sync::watch;
 use vademecum_kit::{
     location::check_loc,
-    model::{Deadline, Item, SourceName},
+    model::{Deadline, Item, SourceName, Uri},
 };
 
 use super::{
@@ -271,6 +271,19 @@ impl ToolRegistry {
             call.send_log(LogLevel::Warning, &json!(failed));
         }
         Ok(page)
+    }
+
+    /// Lets a session forget results that were not shown after all.
+    pub(crate) async fn forget_shown(
+        &self,
+        call: &RequestContext,
+        scope: Option<&Scope>,
+        uris: Vec<Uri>,
+    ) -> Result<(), CallError> {
+        // Without a scope, the session has ended.
+        let (Some(_), false) = (scope, uris.is_empty()) else { return Ok(()) };
+        let session = self.registry.open_session(&call.principal, scope)?;
+        session.send(actors::ForgetShown(uris)).await.map_err(|_| CallError::Unavailable)
     }
 
     /// Reads an item within a session.

@@ -11,6 +11,7 @@ mod support;
 
 mod access_rules;
 mod accounts;
+mod answer_budget;
 mod architecture;
 mod argument_coercion;
 mod audit;

@@ -378,27 +378,6 @@ fn get_chunks_preserves_requested_order() {
 }
 
 #[test]
-fn cut_document_names_call_that_reads_on() {
-    let library = Library::new();
-    let huge = "MySQL ".repeat(400_000);
-    let document = collection_fixtures::chunked_document("huge:1", "Huge", &json!({}), &[&huge]);
-    collection_fixtures::insert_collection(&library, "huge", None, &[document]);
-    let server = library.serve();
-    let read = server.client().call_tool("rag.get_docs", &json!({ "doc_ids": ["huge:1"] }));
-    let cut = &read["docs"][0];
-    assert_eq!(
-        (cut["body"].as_str().unwrap().len(), &read["truncated"]),
-        (2_000_000, &json!(true))
-    );
-    let read_on = cut["read_on"].as_str().unwrap();
-    let (head, call) = read_on.split_once("knowledge.get ").unwrap();
-    assert_eq!(head, "[0 to 2000000 of 2400000; read on with ");
-    let arguments: Value = serde_json::from_str(call.trim_end_matches(']')).unwrap();
-    let rest = server.client().call_tool("knowledge.get", &arguments);
-    assert_eq!(rest["range"]["start"], 2_000_000);
-}
-
-#[test]
 fn reply_text_is_limited_to_two_million_bytes() {
     let library = Library::new();
     let big = "MySQL ".repeat(50_000);

@@ -52,8 +52,8 @@ pub struct ResourceContents {
     /// Text or binary data.
     #[serde(flatten)]
     pub body: ResourceBody,
-    /// What was cut, and how to read on. It is sent as a text of its own, so that the body stays as
-    /// it is stored.
+    /// Sentence that tells what was cut and how to read on. It is sent as a text of its own, so that
+    /// the body stays as it is stored.
     #[serde(skip)]
     pub read_on: Option<String>,
 }

@@ -38,6 +38,9 @@ pub struct Hit {
     pub version: Option<i64>,
     /// Keywords.
     pub tags: Option<Vec<String>>,
+    /// In search results only: number of further keywords that are not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omitted_tags: Option<usize>,
     /// Media and collections: the kind of document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub media_type: Option<String>,
@@ -66,6 +69,13 @@ impl Hit {
         ContentOrigin::of_document(self.media_type.as_deref(), self.url.as_deref())
     }
 
+    /// Lists at most `most` keywords and counts the others.
+    pub fn limit_tags(&mut self, most: usize) {
+        let Some(tags) = self.tags.as_mut().filter(|tags| tags.len() > most) else { return };
+        self.omitted_tags = Some(tags.len() - most);
+        tags.truncate(most);
+    }
+
     /// Creates a hit with the given URI and identifier, score 1.0 and no other fields.
     pub fn new(uri: Uri, id: ItemId) -> Self {
         Self {
@@ -90,6 +100,7 @@ impl Hit {
             last_modified: None,
             version: None,
             tags: None,
+            omitted_tags: None,
             media_type: None,
             url: None,
             conversation_id: None,
