@@ -44,6 +44,8 @@ pub(crate) struct MergedResults {
     pub(crate) vector_hits: HashMap<Uri, VectorHit>,
     /// Number of items not embedded yet.
     pub(crate) missing_vectors: usize,
+    /// Sources in which a filter by tags finds nothing because no item has any.
+    pub(crate) without_tags: Vec<SourceName>,
     /// Reason why vectors were not used.
     pub(crate) vectors_skipped_reason: Option<String>,
 }
@@ -196,8 +198,29 @@ async fn rank_all(asked: Vec<SourceQuery>, message: RankAll, timeout: Duration) 
     if refresh_statistics(&mut asked, &answers) && asked.len() > 1 {
         answers = rank_sources(&asked, &message, total, &deadline).await;
     }
+    let without_tags = find_without_tags(&asked, &answers, &deadline).await;
     answers.extend(failed.into_iter().map(Err));
-    merge_rankings(answers, message.order, message.take)
+    MergedResults { without_tags, ..merge_rankings(answers, message.order, message.take) }
+}
+
+/// Returns the sources in which a filter by tags found nothing because no item has any.
+async fn find_without_tags(
+    asked: &[SourceQuery],
+    answers: &[Result<(SourceName, Ranking), SourceFailure>],
+    deadline: &Deadline,
+) -> Vec<SourceName> {
+    let is_empty = |answer: &Result<(SourceName, Ranking), SourceFailure>| {
+        answer.as_ref().is_ok_and(|(_, ranking)| ranking.total == 0)
+    };
+    let mut found = Vec::new();
+    for (asked, answer) in asked.iter().zip(answers) {
+        let filtered = !asked.selection.filters.tags.is_empty() && is_empty(answer);
+        if filtered && asked.source.lacks_tags(deadline.clone()).await {
+            found.push(asked.source.name());
+        }
+    }
+    found.dedup();
+    found
 }
 
 /// Fetches missing statistics. A source that does not return them within half of the time is

@@ -166,6 +166,8 @@ pub struct SearchPage {
     pub did_you_mean: Option<String>,
     /// Whether nothing was found because a phrase occurs nowhere.
     pub phrase_not_found: bool,
+    /// Sources in which a filter by tags finds nothing because no item has any.
+    pub without_tags: Vec<SourceName>,
     /// Sources that failed.
     pub failed: Vec<SourceFailure>,
     /// Number of items not embedded yet, if vectors were used.
@@ -484,6 +486,7 @@ impl Session {
                 phrase_not_found,
                 failed: merged.failed.into_iter().chain(failed).collect(),
                 missing_vectors: merged.missing_vectors,
+                without_tags: merged.without_tags,
                 vectors_skipped_reason: merged.vectors_skipped_reason,
             })
         }))

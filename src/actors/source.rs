@@ -24,8 +24,8 @@ use vademecum_tldw::{MissingItems, SyncSummary, TldwError, TldwFile, TldwUser, s
 
 use self::{
     read_messages::{
-        FindSimilarWords, ListKinds, ListPrompts, LoadHits, RankMatches, ReadItem, ReadStats,
-        SuggestCompletions,
+        CheckTags, FindSimilarWords, ListKinds, ListPrompts, LoadHits, RankMatches, ReadItem,
+        ReadStats, SuggestCompletions,
     },
     restriction::Restriction,
     write_messages::{ApplyChange, RemoveOrigin, RenameOrigin, SaveDrafts},
@@ -142,6 +142,12 @@ impl SourceHandle {
             return Ok(Ranking::default());
         }
         self.send_message(Some(&deadline.clone()), RankMatches { request, deadline }).await
+    }
+
+    /// Returns whether no item has a tag; `false` if that is unknown.
+    pub(crate) async fn lacks_tags(&self, deadline: Deadline) -> bool {
+        let message = CheckTags { deadline: deadline.clone() };
+        !self.is_hidden() && self.send_message(Some(&deadline), message).await.unwrap_or(false)
     }
 
     /// Returns stored words that are similar to any of these.

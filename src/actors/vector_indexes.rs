@@ -93,14 +93,15 @@ impl VectorIndexes {
         if opened.is_empty() {
             return Ok((near, Vec::new()));
         }
-        let (model, everything) =
-            (self.indexer.embedding_model(vector.len()), DocumentFilter::default());
+        let model = self.indexer.embedding_model(vector.len());
+        // All collections of a search have the same filters.
+        let filter = self.collections.first().map(|wanted| DocumentFilter::from(&wanted.filters));
         let metric = DistanceMetric::Cosine;
         let list = retrieve::search_vectors(
             &opened,
             vector,
             Some(&model),
-            &everything,
+            &filter.unwrap_or_default(),
             take,
             metric,
             &self.deadline,

@@ -21,7 +21,8 @@ use vademecum_kit::{
 
 use super::VisibleCollection;
 
-/// A collection, restricted to what one principal may see. The filters of libraries do not apply.
+/// A collection, restricted to what one principal may see. Only the filters that all sources have
+/// apply.
 #[derive(Clone, Debug)]
 pub struct CollectionSource {
     opened: VisibleCollection,
@@ -35,6 +36,10 @@ impl CollectionSource {
 
     fn scope(&self) -> Scope {
         Scope::of(self.opened.access.clone())
+    }
+
+    fn filtered_scope(&self, filters: &Filters) -> Scope {
+        Scope { filter: filters.into(), ..self.scope() }
     }
 
     /// Returns the requested document, and the index of the chunk if one is requested. An
@@ -152,12 +157,17 @@ impl Source for CollectionSource {
         reader: &Reader<'_>,
         request: &RankRequest,
     ) -> Result<Ranking, SourceError> {
-        let mut ranking = self.opened.collection.rank_matches(reader, request, &self.scope())?;
+        let scope = self.filtered_scope(&request.filters);
+        let mut ranking = self.opened.collection.rank_matches(reader, request, &scope)?;
         for ranked in &mut ranking.ranked {
             // URIs inside a collection lack its name: `/<document>`.
             ranked.uri.id.insert_str(0, &self.opened.record.name);
         }
         Ok(ranking)
+    }
+
+    fn lacks_tags(&self, reader: &Reader<'_>) -> Result<bool, SourceError> {
+        self.opened.collection.lacks_tags(reader, &self.opened.access)
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
@@ -209,10 +219,11 @@ impl Source for CollectionSource {
     fn passes_filters(
         &self,
         reader: &Reader<'_>,
-        _: &Filters,
+        filters: &Filters,
         key: i64,
     ) -> Result<Option<bool>, SourceError> {
-        let found = self.opened.collection.read_passages(reader, &[key], &self.scope())?;
+        let scope = self.filtered_scope(filters);
+        let found = self.opened.collection.read_passages(reader, &[key], &scope)?;
         Ok(Some(!found.is_empty()))
     }
 

@@ -129,6 +129,26 @@ pub(crate) struct PromptsFilters {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CharactersFilters {}
 
+/// Filters that all sources have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ItemFilters {
+    /// Only items changed then or later, and messages sent then or later.
+    pub(crate) after: Option<Timestamp>,
+    /// Only items changed earlier, and messages sent earlier.
+    pub(crate) before: Option<Timestamp>,
+    /// Only items with at least one of these tags.
+    pub(crate) tags: Option<Vec<String>>,
+}
+
+impl ItemFilters {
+    /// Adds the filters to a selection.
+    pub(crate) fn apply_to(&self, selection: &mut SourceSelection) {
+        let Self { after, before, tags } = self.clone();
+        selection.filters =
+            Filters { after, before, tags: tags.unwrap_or_default(), ..selection.filters.clone() };
+    }
+}
+
 /// Filters for each source.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -3,14 +3,17 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use vademecum_kit::{
-    model::{Item, ItemId, Order, RetrievalOptions, SourceName},
+    model::{Item, ItemId, Order, RetrievalOptions, SourceName, Timestamp},
     store::cooperative_yield,
 };
 
 use super::{
     SearchModeInput, Tool, ToolRegistry, ToolResult,
     answer_budget::{FittedAnswer, SearchAnswer},
-    input::{KnowledgeFilters, Limit, Offset, PositiveNumber, resolve_item_id, source_of_uri},
+    input::{
+        ItemFilters, KnowledgeFilters, Limit, Offset, PositiveNumber, resolve_item_id,
+        source_of_uri,
+    },
     output::{MAX_INLINE_RESULTS, SearchResponse, SearchResults},
     query_embedding::VectorOptions,
     source_resolution,
@@ -27,7 +30,7 @@ pub struct KnowledgeSearch {
     /// How many results.
     #[schemars(extend("default" = 20))]
     limit: Option<Limit>,
-    /// Start offset: a page's `next_offset`.
+    /// A page's `next_offset`.
     #[schemars(extend("default" = 0))]
     offset: Option<Offset>,
     /// Longest snippet, in characters: 1 to 1000.
@@ -50,6 +53,12 @@ pub struct KnowledgeSearch {
     sources: Option<Vec<String>>,
     /// Best or newest first.
     order_by: Option<Order>,
+    /// Changed or sent since (ISO 8601).
+    after: Option<Timestamp>,
+    /// Changed or sent earlier.
+    before: Option<Timestamp>,
+    /// Any of these.
+    tags: Option<Vec<String>>,
     /// By source
     filters: Option<KnowledgeFilters>,
     /// Compact: {id, title, text, url, metadata}.
@@ -70,9 +79,11 @@ impl Tool for KnowledgeSearch {
 
     async fn call(self, toolbox: &ToolRegistry, call: &RequestContext) -> ToolResult<Self::Output> {
         let filters = self.filters.unwrap_or_default();
-        let wanted =
+        let mut wanted =
             source_resolution::resolve_sources(toolbox, call, self.sources.as_deref(), filters)
                 .await?;
+        let common = ItemFilters { after: self.after, before: self.before, tags: self.tags };
+        wanted.iter_mut().for_each(|selection| common.apply_to(selection));
         let scope = match self.session.as_deref() {
             Some("new") => Some(Scope::Handle(toolbox.registry().create_session(&call.principal))),
             Some(handle) => Some(Scope::Handle(handle.to_owned())),

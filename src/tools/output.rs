@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use vademecum_kit::{model::Hit, store::cooperative_yield};
+use vademecum_kit::{
+    model::{Hit, SourceName},
+    store::cooperative_yield,
+};
 
 use super::{ToolOutput, ToolRegistry, render};
 use crate::actors::{CallError, SearchPage, SourceFailure};
@@ -45,6 +48,9 @@ pub(crate) struct PageNotes {
     /// Sources that failed, with the reason; their hits are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failed_sources: Vec<SourceFailure>,
+    /// Sources in which the filter by tags finds nothing because no item has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    without_tags: Vec<SourceName>,
     /// Number of results left out to keep `max_tokens`.
     left_out: Option<usize>,
     /// Number of results omitted because this session has shown them before.
@@ -171,6 +177,10 @@ impl<R> SearchResponse<R> {
         if about.restarted == Some(true) {
             remarks.push("This session had shown all results; it starts over.".to_owned());
         }
+        if !about.without_tags.is_empty() {
+            let names: Vec<_> = about.without_tags.iter().map(|source| source.as_str()).collect();
+            remarks.push(format!("No item has tags in {}.", names.join(", ")));
+        }
         for failed in &about.failed_sources {
             remarks.push(format!("No answer from {}: {}.", failed.display_name(), failed.reason));
         }
@@ -205,6 +215,7 @@ pub(super) fn unrecorded_output(
 ) -> ToolOutput<SearchResponse<Vec<Hit>>> {
     page.hits.iter_mut().for_each(|hit| hit.limit_tags(MAX_TAGS));
     let about = PageNotes {
+        without_tags: page.without_tags,
         left_out: (page.left_out > 0).then_some(page.left_out),
         already_shown: (page.skipped > 0 && !page.restarted).then_some(page.skipped),
         failed_sources: page.failed,

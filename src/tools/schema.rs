@@ -68,7 +68,12 @@ fn compact_schema(schema: &mut Value) {
     for keyword in ["format", "title", "additionalProperties"] {
         fields.remove(keyword);
     }
-    let nothing = [("default", Value::Null), ("default", false.into()), ("minimum", 0.into())];
+    let nothing = [
+        ("default", Value::Null),
+        ("default", false.into()),
+        ("default", 0.into()),
+        ("minimum", 0.into()),
+    ];
     for (keyword, nothing) in nothing {
         if fields.get(keyword) == Some(&nothing) {
             fields.remove(keyword);

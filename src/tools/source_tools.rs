@@ -10,8 +10,8 @@ use vademecum_kit::model::{
 use super::{
     Tool, ToolRegistry, ToolResult,
     input::{
-        CharactersFilters, ChatsFilters, EndTimestamp, Limit, MediaFilters, NotesFilters, Offset,
-        OneOrMany, PositiveNumber, PromptsFilters, resolve_item_id,
+        CharactersFilters, ChatsFilters, EndTimestamp, ItemFilters, Limit, MediaFilters,
+        NotesFilters, Offset, OneOrMany, PositiveNumber, PromptsFilters, resolve_item_id,
     },
     output::{SearchResponse, page_output},
 };
@@ -78,7 +78,7 @@ macro_rules! search_tool {
             /// How many results.
             #[schemars(extend("default" = 10))]
             limit: Option<Limit>,
-            /// Start offset: a page's `next_offset`.
+            /// A page's `next_offset`.
             #[schemars(extend("default" = 0))]
             offset: Option<Offset>,
             /// Longest snippet, in characters: 1 to 1000.
@@ -88,6 +88,12 @@ macro_rules! search_tool {
             #[schemars(extend("default" = false))]
             highlight: Option<bool>,
             $($(#[$filter_doc])* $filter: Option<$type>,)*
+            /// Changed or sent since (ISO 8601).
+            after: Option<Timestamp>,
+            /// Changed or sent earlier.
+            before: Option<Timestamp>,
+            /// Any of these.
+            tags: Option<Vec<String>>,
         }
 
         impl Tool for $tool {
@@ -101,9 +107,13 @@ macro_rules! search_tool {
                 toolbox: &ToolRegistry,
                 call: &RequestContext,
             ) -> ToolResult<Self::Output> {
-                let Self { query, limit, offset, snippet_length, highlight, $($filter,)* } = self;
+                let Self {
+                    query, limit, offset, snippet_length, highlight, after, before, tags,
+                    $($filter,)*
+                } = self;
                 let window = ResultWindow { limit, offset, snippet_length, highlight };
-                let selection = $filters { $($filter,)* }.into_selection();
+                let mut selection = $filters { $($filter,)* }.into_selection();
+                ItemFilters { after, before, tags }.apply_to(&mut selection);
                 search_source(toolbox, call, query.into(), window, selection).await
             }
         }
@@ -116,7 +126,7 @@ search_tool! {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: NotesFilters {
-        /// Notes with at least one of these.
+        /// Any of these.
         keywords: Vec<String>,
     }
 }
@@ -131,7 +141,7 @@ search_tool! {
         media_types: Vec<String>,
         /// ISO 8601.
         date_from: Timestamp,
-        /// ISO 8601; a day counts to its end.
+        /// A day counts to its end.
         date_to: EndTimestamp,
         /// Best or newest first.
         order_by: Order,

@@ -50,6 +50,7 @@ mod hostile_databases;
 mod hostile_files;
 mod import;
 mod import_files;
+mod item_filters;
 mod jwt;
 mod keys;
 mod knowledgebase;

@@ -176,6 +176,10 @@ fn vector_search_applies_filters() {
     };
     assert_eq!(found(json!({})), 2);
     assert_eq!(found(json!({ "sources": ["media"] })), 1);
+    assert_eq!(found(json!({ "before": "2000-01-01" })), 0);
+    assert_eq!(found(json!({ "after": "2000-01-01" })), 2);
+    assert_eq!(found(json!({ "tags": ["lamps"] })), 0);
+    assert_eq!(found(json!({ "filters": { "notes": { "keywords": ["lamps"] } } })), 1);
     assert_eq!(
         found(json!({ "sources": ["media"], "filters": { "media": { "media_types": ["pdf"] } } })),
         0

@@ -292,7 +292,7 @@ impl ToolCatalog {
             let mut tool = entry.to_json(listing.name_style);
             brief.compact_input(entry.name, &mut tool["inputSchema"]);
             if let Some(output) = tool.get_mut("outputSchema") {
-                SchemaCompactor::compact_output(output);
+                brief.compact_output(output);
             }
             if listing.name_style != NameStyle::Dotted {
                 self.rename_in_descriptions(&mut tool, listing.name_style);

@@ -12,6 +12,8 @@ pub(crate) struct SchemaCompactor {
     objects: HashMap<(String, String), String>,
     /// Argument names with their descriptions.
     descriptions: HashSet<(String, String)>,
+    /// Output schemas.
+    outputs: HashSet<String>,
 }
 
 impl SchemaCompactor {
@@ -33,13 +35,16 @@ impl SchemaCompactor {
         }
     }
 
-    /// Compacts the output schema of a tool: removes `required` and the type of optional fields.
-    pub(crate) fn compact_output(output: &mut Value) {
+    /// Compacts the output schema of the next tool in the list: removes `required` and the type of
+    /// optional fields, and all types if the list already contains the schema.
+    pub(crate) fn compact_output(&mut self, output: &mut Value) {
         let Value::Object(schema) = output else { return };
         schema.remove("required");
         let fields = schema.get_mut("properties").and_then(Value::as_object_mut);
-        for (_, field) in fields.into_iter().flatten() {
-            if field.get("type").is_some_and(Value::is_array) {
+        let Some(fields) = fields else { return };
+        let is_new = self.outputs.insert(format!("{fields:?}"));
+        for field in fields.values_mut() {
+            if !is_new || field.get("type").is_some_and(Value::is_array) {
                 *field = json!({});
             }
         }
@@ -110,6 +115,17 @@ mod tests {
                 "b": { "type": "object", "description": "As in one." },
             })
         );
+    }
+
+    #[test]
+    fn repeated_output_lists_only_names() {
+        let output = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+        let (mut brief, mut first, mut second) =
+            (SchemaCompactor::default(), output.clone(), output.clone());
+        brief.compact_output(&mut first);
+        brief.compact_output(&mut second);
+        assert_eq!(first, output);
+        assert_eq!(second, json!({ "type": "object", "properties": { "a": {} } }));
     }
 
     #[test]

@@ -1,5 +1,7 @@
--- Returns a row if the match :key has this sender and character. A conversation has the sender of
--- its opening message, except in a search by title (:by_title), since a title has no sender.
+-- Returns a row if the match :key has this sender and character, its conversation has one of :tags, and
+-- it dates from :after to before :before. A message has its own date. A conversation has the sender of
+-- its opening message, except in a search by title (:by_title), since a title has no sender; its date
+-- is that of its last modification, or of the opening message in a search by message (:by_message).
 SELECT 1
 FROM messages
 JOIN conversations ON conversations.id = messages.conversation_id
@@ -7,19 +9,55 @@ WHERE :key % 2 = 1
   AND messages.row = :key / 2
   AND (:sender IS NULL OR messages.sender = :sender COLLATE NOCASE)
   AND (:character_id IS NULL OR conversations.character_id = :character_id)
+  AND (:after IS NULL OR COALESCE(messages.timestamp, messages.last_modified) >= :after)
+  AND (:before IS NULL OR COALESCE(messages.timestamp, messages.last_modified) < :before)
+  AND (
+      :tags IS NULL
+      OR EXISTS (
+          SELECT 1
+          FROM conversation_keywords
+          JOIN keywords ON keywords.id = conversation_keywords.keyword_id
+          WHERE conversation_keywords.conversation_id = conversations.id
+            AND keywords.deleted = 0
+            AND keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+      )
+  )
 UNION ALL
 SELECT 1
 FROM conversations
+LEFT JOIN messages AS opening ON opening.row = (
+    SELECT row
+    FROM messages
+    WHERE conversation_id = conversations.id AND deleted = 0
+    ORDER BY timestamp, messages.row
+    LIMIT 1
+)
 WHERE :key % 2 = 0
-  AND row = :key / 2
-  AND (:character_id IS NULL OR character_id = :character_id)
+  AND conversations.row = :key / 2
+  AND (:character_id IS NULL OR conversations.character_id = :character_id)
+  AND (:sender IS NULL OR NOT :by_title AND opening.sender = :sender COLLATE NOCASE)
   AND (
-      :sender IS NULL
-      OR NOT :by_title AND :sender = (
-          SELECT sender
-          FROM messages
-          WHERE conversation_id = conversations.id AND deleted = 0
-          ORDER BY timestamp, messages.row
-          LIMIT 1
-      ) COLLATE NOCASE
+      :after IS NULL
+      OR CASE
+          WHEN :by_message THEN COALESCE(opening.timestamp, opening.last_modified)
+          ELSE conversations.last_modified
+      END >= :after
+  )
+  AND (
+      :before IS NULL
+      OR CASE
+          WHEN :by_message THEN COALESCE(opening.timestamp, opening.last_modified)
+          ELSE conversations.last_modified
+      END < :before
+  )
+  AND (
+      :tags IS NULL
+      OR EXISTS (
+          SELECT 1
+          FROM conversation_keywords
+          JOIN keywords ON keywords.id = conversation_keywords.keyword_id
+          WHERE conversation_keywords.conversation_id = conversations.id
+            AND keywords.deleted = 0
+            AND keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+      )
   );

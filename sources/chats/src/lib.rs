@@ -13,13 +13,13 @@ mod remove;
 mod save;
 mod window;
 
-use rusqlite::{Row, named_params};
+use rusqlite::Row;
 use vademecum_kit::{
     model::{
-        ChatMatchScope, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, RankRequest,
-        Ranking, SaveOutcome, SourceName, Uri,
+        ChatMatchScope, Draft, Field, FilterParameters, Filters, GetRequest, Hit, HitRequest, Item,
+        SaveOutcome, SourceName, Uri,
     },
-    search::{IdType, RankPlan, rank_table},
+    search::IdType,
     source::{ItemStatements, Source, SourceError},
     store::{Database, FtsColumn, FtsTable, Reader, Writer},
 };
@@ -57,32 +57,29 @@ impl Source for Chats {
         Some(&ITEM_STATEMENTS)
     }
 
-    fn rank_matches(
-        &self,
-        reader: &Reader<'_>,
-        request: &RankRequest,
-    ) -> Result<Ranking, SourceError> {
-        let (character, sender) = (request.filters.character_id, request.filters.sender.as_deref());
-        let filtered = character.is_some() || sender.is_some();
-        let by = request.filters.chat_scope;
-        let filters = named_params! {
-            ":character_id": character,
-            ":sender": sender,
-            ":by_title": by == ChatMatchScope::Title,
-        };
-        let (table, columns) = self.searched_table(&request.filters);
-        let plan = RankPlan {
-            table,
-            columns: &columns,
-            filter: filtered.then_some((sql!("passes"), filters)),
-            hidden: &self.hidden_rows(reader)?,
-            identify_sql: match by {
-                ChatMatchScope::Both | ChatMatchScope::Title => sql!("identify"),
-                ChatMatchScope::Message => sql!("identify_message"),
-            },
-            read_uri: &uri,
-        };
-        Ok(rank_table(reader, request, &plan)?)
+    fn filter_parameters(&self, filters: &Filters) -> FilterParameters {
+        let mut parameters = filters.shared_parameters();
+        parameters.push((":character_id", Box::new(filters.character_id)));
+        parameters.push((":sender", Box::new(filters.sender.clone())));
+        let scope = filters.chat_scope;
+        parameters.push((":by_title", Box::new(scope == ChatMatchScope::Title)));
+        parameters.push((":by_message", Box::new(scope == ChatMatchScope::Message)));
+        parameters
+    }
+
+    fn identify_sql(&self, filters: &Filters) -> &'static str {
+        match filters.chat_scope {
+            ChatMatchScope::Both | ChatMatchScope::Title => sql!("identify"),
+            ChatMatchScope::Message => sql!("identify_message"),
+        }
+    }
+
+    fn read_uri(&self, row: &Row<'_>) -> rusqlite::Result<Uri> {
+        let conversation: String = row.get("conversation_id")?;
+        Ok(match row.get::<_, Option<String>>("message_id")? {
+            Some(message) => Uri::part(SourceName::Chats, conversation, message),
+            None => Uri::item(SourceName::Chats, conversation),
+        })
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
@@ -114,14 +111,6 @@ fn searched_columns(filters: &Filters) -> Vec<&'static str> {
         (ChatMatchScope::Title, _) => vec!["title"],
         (ChatMatchScope::Both, Some(_)) | (ChatMatchScope::Message, _) => vec!["content"],
     }
-}
-
-fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {
-    let conversation: String = row.get("conversation_id")?;
-    Ok(match row.get::<_, Option<String>>("message_id")? {
-        Some(message) => Uri::part(SourceName::Chats, conversation, message),
-        None => Uri::item(SourceName::Chats, conversation),
-    })
 }
 
 /// Returns the rowid in the full-text table of a conversation's title and opening message.

@@ -23,6 +23,8 @@ WITH counting AS (
       )
       AND (:created_after IS NULL OR rag_documents.created_at >= :created_after)
       AND (:created_before IS NULL OR rag_documents.created_at <= :created_before)
+      AND (:changed_after IS NULL OR rag_documents.updated_at >= :changed_after)
+      AND (:changed_before IS NULL OR rag_documents.updated_at < :changed_before)
       AND (
           :project_names IS NULL
           OR rag_documents.project_name IN (SELECT value FROM json_each(:project_names))

@@ -25,8 +25,8 @@ pub const FULL_TEXT_REBUILD: DerivedFtsTable = derived_fts_table!(FULL_TEXT_TABL
 
 impl Collection {
     /// Ranks the chunks that match the query. Each key is the row of a chunk; the URIs have an
-    /// empty collection name, which the caller fills in. The filters in `ask` belong to libraries
-    /// and are ignored.
+    /// empty collection name, which the caller fills in. The scope has the filters; those of the
+    /// request are not applied.
     pub fn rank_matches(
         &self,
         reader: &Reader<'_>,
@@ -51,6 +51,13 @@ impl Collection {
             read_uri: &uri,
         };
         Ok(rank_table(reader, request, &plan)?)
+    }
+
+    /// Returns whether no document has a tag. A caller who does not see all documents never learns of
+    /// it, because others may have some.
+    pub fn lacks_tags(&self, reader: &Reader<'_>, access: &Access) -> Result<bool, SourceError> {
+        Ok(*access == Access::Everything
+            && reader.query_first(sql!("tagged"), &[], |_| Ok(()))?.is_none())
     }
 
     /// Returns the chunks that a caller may not see, in ascending order.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::ToSql;
 use serde_json::json;
-use vademecum_kit::model::{SourceAccess, Timestamp, pattern_to_like};
+use vademecum_kit::model::{Filters, SourceAccess, Timestamp, pattern_to_like};
 
 /// A statement over the common table expression `counting`, which selects the documents in scope.
 /// It is the only way to exclude documents, and takes [`ScopeParameters::parameters`].
@@ -37,6 +37,10 @@ pub struct DocumentFilter {
     pub created_after: Option<Timestamp>,
     /// Latest creation time, inclusive.
     pub created_before: Option<Timestamp>,
+    /// Earliest time of the last change in the collection, inclusive.
+    pub changed_after: Option<Timestamp>,
+    /// Time before which the last change in the collection was.
+    pub changed_before: Option<Timestamp>,
     /// Names of projects, matched exactly.
     pub project_names: Option<Vec<String>>,
     /// Versions of projects, matched exactly.
@@ -87,6 +91,18 @@ pub struct Scope {
     pub access: Access,
 }
 
+impl From<&Filters> for DocumentFilter {
+    /// Takes the filters that all sources have.
+    fn from(filters: &Filters) -> Self {
+        Self {
+            tags_any: (!filters.tags.is_empty()).then(|| filters.tags.clone()),
+            changed_after: filters.after,
+            changed_before: filters.before,
+            ..Self::default()
+        }
+    }
+}
+
 impl Scope {
     /// Creates a scope without filters.
     pub fn of(access: Access) -> Self {
@@ -114,6 +130,8 @@ impl Scope {
             tags_all: texts(&filter.tags_all),
             created_after: filter.created_after,
             created_before: filter.created_before,
+            changed_after: filter.changed_after,
+            changed_before: filter.changed_before,
             project_names: texts(&filter.project_names),
             project_versions: texts(&filter.project_versions),
             access: self.access.tags().map(|tags| json!(tags).to_string()),
@@ -138,6 +156,8 @@ pub(crate) struct ScopeParameters {
     tags_all: Option<String>,
     created_after: Option<Timestamp>,
     created_before: Option<Timestamp>,
+    changed_after: Option<Timestamp>,
+    changed_before: Option<Timestamp>,
     project_names: Option<String>,
     project_versions: Option<String>,
     access: Option<String>,
@@ -158,6 +178,8 @@ impl ScopeParameters {
             (":tags_all", &self.tags_all),
             (":created_after", &self.created_after),
             (":created_before", &self.created_before),
+            (":changed_after", &self.changed_after),
+            (":changed_before", &self.changed_before),
             (":project_names", &self.project_names),
             (":project_versions", &self.project_versions),
             (":access", &self.access),

@@ -5,13 +5,13 @@
 
 use std::{borrow::Cow, fmt::Debug};
 
-use rusqlite::named_params;
+use rusqlite::{Row, ToSql, named_params};
 
 use crate::{
     model::{
-        Change, ChangedItem, CorpusStatistics, Draft, Edit, Filters, GetRequest, Hit, HitRequest,
-        Item, ItemId, ItemVersion, RankRequest, Ranking, SaveOutcome, SourceName, SourceStats,
-        StoredPrompt, Suggestions, TagChange, Uri,
+        Change, ChangedItem, CorpusStatistics, Draft, Edit, FilterParameters, Filters, GetRequest,
+        Hit, HitRequest, Item, ItemId, ItemVersion, RankRequest, Ranking, SaveOutcome, SourceName,
+        SourceStats, StoredPrompt, Suggestions, TagChange, Uri,
     },
     search::{self, FtsQuery, IdType, RankPlan, SimilarWord},
     store::{
@@ -31,6 +31,10 @@ pub struct ItemStatements {
     pub suggest_sql: &'static str,
     /// Lists the versions of all items, as described at [`Reader::query_item_versions`].
     pub versions_sql: &'static str,
+    /// Returns a row if the match `:key` passes the filters in [`Source::filter_parameters`].
+    pub passes_sql: &'static str,
+    /// Returns a row if some item has a tag.
+    pub tagged_sql: &'static str,
     /// Lists the full-text rows that a restricted reader may not see, as described at
     /// [`Reader::hidden_rows`].
     pub hidden_sql: &'static str,
@@ -81,15 +85,42 @@ pub trait Source: Debug + Send + Sync + 'static {
         let Some(statements) = self.item_statements() else { return Ok(Ranking::default()) };
         let (table, columns) = self.searched_table(&ask.filters);
         let hidden = self.hidden_rows(reader)?;
+        let parameters = self.filter_parameters(&ask.filters);
+        let parameters: Vec<_> =
+            parameters.iter().map(|(name, value)| (*name, value.as_ref())).collect();
         let plan = RankPlan {
             table,
             columns: &columns,
-            filter: None,
+            filter: ask.filters.exclude_items().then_some((statements.passes_sql, &parameters)),
             hidden: &hidden,
-            identify_sql: statements.identify_sql,
-            read_uri: &|row| statements.id_type.read_uri(self.name(), row),
+            identify_sql: self.identify_sql(&ask.filters),
+            read_uri: &|row| self.read_uri(row),
         };
         Ok(search::rank_table(reader, ask, &plan)?)
+    }
+
+    /// Returns whether no item has a tag. A restricted caller never learns of it, because hidden
+    /// items may have some.
+    fn lacks_tags(&self, reader: &Reader<'_>) -> Result<bool, SourceError> {
+        let Some(statements) = self.item_statements() else { return Ok(false) };
+        Ok(self.hidden_rows(reader)?.is_empty()
+            && reader.query_first(statements.tagged_sql, &[], |_| Ok(()))?.is_none())
+    }
+
+    /// Returns the parameters of the statement `passes` besides `:key`.
+    fn filter_parameters(&self, filters: &Filters) -> FilterParameters {
+        filters.shared_parameters()
+    }
+
+    /// Returns the statement that identifies the match `:key`.
+    fn identify_sql(&self, _: &Filters) -> &'static str {
+        self.item_statements().map_or("", |statements| statements.identify_sql)
+    }
+
+    /// Reads the URI of a match from a row of [`Self::identify_sql`].
+    fn read_uri(&self, row: &Row<'_>) -> rusqlite::Result<Uri> {
+        let id_type = self.item_statements().map_or(IdType::Texts, |statements| statements.id_type);
+        id_type.read_uri(self.name(), row)
     }
 
     /// Returns the cached statistics of a query, or `None` if any part is not cached. Reads no
@@ -231,11 +262,18 @@ pub trait Source: Debug + Send + Sync + 'static {
     /// depends on which part matches.
     fn passes_filters(
         &self,
-        _reader: &Reader<'_>,
+        reader: &Reader<'_>,
         filters: &Filters,
-        _key: i64,
+        key: i64,
     ) -> Result<Option<bool>, SourceError> {
-        Ok((*filters == Filters::default()).then_some(true))
+        let Some(statements) = self.item_statements().filter(|_| !filters.depend_on_match()) else {
+            return Ok((*filters == Filters::default()).then_some(true));
+        };
+        let values = self.filter_parameters(filters);
+        let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
+        parameters.extend(values.iter().map(|(name, value)| (*name, value.as_ref())));
+        let found = reader.query_first(statements.passes_sql, &parameters, |_| Ok(()))?;
+        Ok(Some(found.is_some()))
     }
 
     /// Returns item and passage counts.

@@ -46,6 +46,8 @@ macro_rules! item_statements {
             identify_sql: $crate::sql!("identify"),
             suggest_sql: $crate::sql!("suggest"),
             versions_sql: $crate::sql!("versions"),
+            passes_sql: $crate::sql!("passes"),
+            tagged_sql: $crate::sql!("tagged"),
             hidden_sql: $crate::sql!("hidden"),
             stats_sql: $crate::sql!("stats"),
             remove_sql: $crate::sql!("remove"),

@@ -1,8 +1,21 @@
--- Returns a row if the document :key has one of :types and was ingested from :date_from to
--- :date_to.
+-- Returns a row if the document :key has one of :types and one of :tags, was ingested from :date_from
+-- to :date_to, and was modified from :after to before :before.
 SELECT 1
 FROM Media
 WHERE id = :key
   AND (:types IS NULL OR type COLLATE NOCASE IN (SELECT value FROM json_each(:types)))
   AND (:date_from IS NULL OR ingestion_date >= :date_from)
-  AND (:date_to IS NULL OR ingestion_date <= :date_to);
+  AND (:date_to IS NULL OR ingestion_date <= :date_to)
+  AND (:after IS NULL OR last_modified >= :after)
+  AND (:before IS NULL OR last_modified < :before)
+  AND (
+      :tags IS NULL
+      OR EXISTS (
+          SELECT 1
+          FROM MediaKeywords
+          JOIN Keywords ON Keywords.id = MediaKeywords.keyword_id
+          WHERE MediaKeywords.media_id = Media.id
+            AND Keywords.deleted = 0
+            AND Keywords.keyword COLLATE NOCASE IN (SELECT value FROM json_each(:tags))
+      )
+  );

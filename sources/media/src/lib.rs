@@ -14,13 +14,12 @@ mod save;
 mod sections;
 mod transcript;
 
-use rusqlite::named_params;
 use vademecum_kit::{
     model::{
-        ChangedItem, Draft, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId, RankRequest,
-        Ranking, SaveOutcome, SourceName, TagChange,
+        ChangedItem, Draft, Field, FilterParameters, Filters, GetRequest, Hit, HitRequest, Item,
+        ItemId, SaveOutcome, SourceName, TagChange, json_list,
     },
-    search::{IdType, RankPlan, rank_table},
+    search::IdType,
     source::{ItemStatements, Source, SourceError},
     store::{Database, FtsColumn, FtsTable, Reader, Writer},
 };
@@ -60,25 +59,12 @@ impl Source for Media {
         Some(&ITEM_STATEMENTS)
     }
 
-    fn rank_matches(
-        &self,
-        reader: &Reader<'_>,
-        request: &RankRequest,
-    ) -> Result<Ranking, SourceError> {
-        let types = &request.filters.media_types;
-        let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
-        let (from, to) = (request.filters.date_from, request.filters.date_to);
-        let filtered = types.is_some() || from.is_some() || to.is_some();
-        let filters = named_params! { ":types": types, ":date_from": from, ":date_to": to };
-        let plan = RankPlan {
-            table: &FULL_TEXT_TABLE,
-            columns: &[],
-            filter: filtered.then_some((sql!("passes"), filters)),
-            hidden: &self.hidden_rows(reader)?,
-            identify_sql: sql!("identify"),
-            read_uri: &|row| IdType::Numbers.read_uri(self.name(), row),
-        };
-        Ok(rank_table(reader, request, &plan)?)
+    fn filter_parameters(&self, filters: &Filters) -> FilterParameters {
+        let mut parameters = filters.shared_parameters();
+        parameters.push((":types", Box::new(json_list(&filters.media_types))));
+        parameters.push((":date_from", Box::new(filters.date_from)));
+        parameters.push((":date_to", Box::new(filters.date_to)));
+        parameters
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {
@@ -115,21 +101,6 @@ impl Source for Media {
             .query_all(sql!("types"), &[], |row| Ok((row.get("type")?, row.get::<_, i64>("n")?)))?;
         let count = |n| usize::try_from(n).unwrap_or(0);
         Ok(kinds.into_iter().map(|(kind, n)| (kind, count(n))).collect())
-    }
-
-    fn passes_filters(
-        &self,
-        reader: &Reader<'_>,
-        filters: &Filters,
-        key: i64,
-    ) -> Result<Option<bool>, SourceError> {
-        let types = &filters.media_types;
-        let types = (!types.is_empty()).then(|| serde_json::json!(types).to_string());
-        let (from, to) = (filters.date_from, filters.date_to);
-        let parameters =
-            named_params! { ":key": key, ":types": types, ":date_from": from, ":date_to": to };
-        let found = reader.query_first(sql!("passes"), parameters, |_| Ok(()))?;
-        Ok(Some(found.is_some()))
     }
 }
 

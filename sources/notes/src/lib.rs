@@ -10,13 +10,12 @@ mod change;
 mod read;
 mod save;
 
-use rusqlite::named_params;
 use vademecum_kit::{
     model::{
-        ChangedItem, Draft, Edit, Field, Filters, GetRequest, Hit, HitRequest, Item, ItemId,
-        RankRequest, Ranking, SaveOutcome, SourceName, Suggestions, TagChange,
+        ChangedItem, Draft, Edit, Field, FilterParameters, Filters, GetRequest, Hit, HitRequest,
+        Item, ItemId, SaveOutcome, SourceName, Suggestions, TagChange, json_list,
     },
-    search::{self, IdType, RankPlan, rank_table},
+    search::{self, IdType},
     source::{ItemStatements, Source, SourceError},
     store::{Database, FtsColumn, FtsTable, Reader, Writer},
 };
@@ -55,24 +54,10 @@ impl Source for Notes {
         Some(&ITEM_STATEMENTS)
     }
 
-    fn rank_matches(
-        &self,
-        reader: &Reader<'_>,
-        request: &RankRequest,
-    ) -> Result<Ranking, SourceError> {
-        let keywords = &request.filters.keywords;
-        let filtered = !keywords.is_empty();
-        let keywords = serde_json::json!(keywords).to_string();
-        let filters = named_params! { ":keywords": keywords };
-        let plan = RankPlan {
-            table: &FULL_TEXT_TABLE,
-            columns: &[],
-            filter: filtered.then_some((sql!("passes"), filters)),
-            hidden: &self.hidden_rows(reader)?,
-            identify_sql: sql!("identify"),
-            read_uri: &|row| IdType::Texts.read_uri(self.name(), row),
-        };
-        Ok(rank_table(reader, request, &plan)?)
+    fn filter_parameters(&self, filters: &Filters) -> FilterParameters {
+        let mut parameters = filters.shared_parameters();
+        parameters.push((":keywords", Box::new(json_list(&filters.keywords))));
+        parameters
     }
 
     fn load_hits(&self, reader: &Reader<'_>, view: &HitRequest) -> Result<Vec<Hit>, SourceError> {

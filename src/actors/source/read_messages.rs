@@ -36,6 +36,23 @@ impl Handler<RankMatches> for SourceActor {
     }
 }
 
+/// Returns whether no item has a tag.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<bool, SourceError>")]
+pub(super) struct CheckTags {
+    pub(super) deadline: Deadline,
+}
+
+impl Handler<CheckTags> for SourceActor {
+    type Result = ResponseFuture<Result<bool, SourceError>>;
+
+    fn handle(&mut self, CheckTags { deadline }: CheckTags, _: &mut Self::Context) -> Self::Result {
+        self.spawn_blocking(move |source, store| {
+            store.read(deadline, |reader| source.lacks_tags(reader))
+        })
+    }
+}
+
 /// Finds stored words that are similar to the given words.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Vec<SimilarWord>, SourceError>")]

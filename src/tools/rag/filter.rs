@@ -49,6 +49,8 @@ impl FilterInput {
             tags_all: self.tags_all,
             created_after: after.map_err(|error| wrong("created_after", &error))?,
             created_before: before.map_err(|error| wrong("created_before", &error))?,
+            changed_after: None,
+            changed_before: None,
             project_names: None,
             project_versions: None,
         })

@@ -28,8 +28,8 @@ pub use hit::{ContentOrigin, Highlight, Hit, Loc, ScoreType};
 pub use item::{GetRequest, Item, PageRequest, Range};
 pub use item_access::{ItemAccess, SourceAccess, matches_pattern, pattern_to_like};
 pub use rank_request::{
-    ChatMatchScope, Deadline, Filters, HitRequest, Order, PromptField, RankRequest, RankedMatch,
-    Ranking,
+    ChatMatchScope, Deadline, FilterParameters, Filters, HitRequest, Order, PromptField,
+    RankRequest, RankedMatch, Ranking, json_list,
 };
 pub use retrieval::{Preferences, Retrieval, RetrievalMode, RetrievalOptions};
 pub use score_threshold::ScoreThreshold;

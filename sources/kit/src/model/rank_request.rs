@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use rusqlite::ToSql;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,44 @@ pub struct Filters {
     pub sender: Option<String>,
     /// Prompts: fields to match; empty means all.
     pub fields: Vec<PromptField>,
+    /// Item was modified at this time or later; for a message, its date counts.
+    pub after: Option<Timestamp>,
+    /// Item was modified earlier than this time; for a message, its date counts.
+    pub before: Option<Timestamp>,
+    /// Item has at least one of these tags, ignoring ASCII case.
+    pub tags: Vec<String>,
+}
+
+/// Named parameters of a `passes` statement.
+pub type FilterParameters = Vec<(&'static str, Box<dyn ToSql>)>;
+
+impl Filters {
+    /// Returns whether the filters can exclude items, not only parts of them.
+    pub fn exclude_items(&self) -> bool {
+        let (chat_scope, fields) = (self.chat_scope, self.fields.clone());
+        *self != Self { chat_scope, fields, ..Self::default() }
+    }
+
+    /// Returns whether an item passes only if the query matches certain parts of it.
+    pub fn depend_on_match(&self) -> bool {
+        self.sender.is_some()
+            || self.chat_scope != ChatMatchScope::default()
+            || !self.fields.is_empty()
+    }
+
+    /// Returns the parameters `:after`, `:before` and `:tags`, which all sources have.
+    pub fn shared_parameters(&self) -> FilterParameters {
+        vec![
+            (":after", Box::new(self.after)),
+            (":before", Box::new(self.before)),
+            (":tags", Box::new(json_list(&self.tags))),
+        ]
+    }
+}
+
+/// Returns a list as JSON for a statement; `None`, which excludes nothing, for an empty list.
+pub fn json_list(list: &[String]) -> Option<String> {
+    (!list.is_empty()).then(|| serde_json::json!(list).to_string())
 }
 
 /// Parts of a conversation to match.
