@@ -83,7 +83,9 @@ impl Tool for KnowledgeSearch {
             source_resolution::resolve_sources(toolbox, call, self.sources.as_deref(), filters)
                 .await?;
         let common = ItemFilters { after: self.after, before: self.before, tags: self.tags };
-        wanted.iter_mut().for_each(|selection| common.apply_to(selection));
+        for selection in &mut wanted {
+            common.apply_to(selection);
+        }
         let scope = match self.session.as_deref() {
             Some("new") => Some(Scope::Handle(toolbox.registry().create_session(&call.principal))),
             Some(handle) => Some(Scope::Handle(handle.to_owned())),
