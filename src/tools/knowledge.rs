@@ -44,7 +44,7 @@ pub struct KnowledgeSearch {
     mode: Option<SearchModeInput>,
     /// Rerank hits by vectors.
     rerank: Option<bool>,
-    /// Relevance against novelty: 0 to 1.
+    /// Relevance or novelty: 0 to 1.
     lambda: Option<f64>,
     /// Maximum size of the whole answer, in estimated tokens; it has at least one result.
     #[schemars(description = "Of the answer.")]
@@ -53,9 +53,9 @@ pub struct KnowledgeSearch {
     sources: Option<Vec<String>>,
     /// Best or newest first.
     order_by: Option<Order>,
-    /// Changed or sent since (ISO 8601).
+    /// Changed or sent since, ISO 8601.
     after: Option<Timestamp>,
-    /// Changed or sent earlier.
+    /// Exclusive.
     before: Option<Timestamp>,
     /// Any of these.
     tags: Option<Vec<String>>,
@@ -145,7 +145,7 @@ pub struct KnowledgeGet {
     source: Option<SourceName>,
     /// `id` or `uri`.
     id: ItemId,
-    /// How much to read, and where.
+    /// What to read.
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
     raw: Option<bool>,

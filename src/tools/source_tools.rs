@@ -88,9 +88,9 @@ macro_rules! search_tool {
             #[schemars(extend("default" = false))]
             highlight: Option<bool>,
             $($(#[$filter_doc])* $filter: Option<$type>,)*
-            /// Changed or sent since (ISO 8601).
+            /// Changed or sent since, ISO 8601.
             after: Option<Timestamp>,
-            /// Changed or sent earlier.
+            /// Exclusive.
             before: Option<Timestamp>,
             /// Any of these.
             tags: Option<Vec<String>>,
@@ -137,7 +137,7 @@ search_tool! {
     /// A question or a few words. Any may match; "phrases" must occur, -words must not.
     query: String,
     filters: MediaFilters {
-        /// Such as pdf or video; see `media://types`.
+        /// Such as pdf; see `media://types`.
         media_types: Vec<String>,
         /// ISO 8601.
         date_from: Timestamp,
@@ -208,7 +208,7 @@ fn full_retrieval() -> RetrievalOptions {
 pub struct NotesGet {
     /// `id` or `uri`.
     note_id: String,
-    /// How much to read, and where.
+    /// What to read.
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
     raw: Option<bool>,
@@ -236,7 +236,7 @@ impl Tool for NotesGet {
 pub struct MediaGet {
     /// `id` or `uri`.
     media_id: ItemId,
-    /// How much to read, and where.
+    /// What to read.
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
     raw: Option<bool>,
@@ -270,7 +270,7 @@ pub struct ChatsGet {
     /// At most 200 messages.
     #[schemars(extend("default" = 50))]
     page_size: Option<PositiveNumber>,
-    /// How much to read, and where.
+    /// What to read.
     retrieval: Option<RetrievalOptions>,
     /// Keep invisible characters.
     raw: Option<bool>,
