@@ -17,7 +17,8 @@ use std::{
 use rusqlite::{Connection, Error, ffi};
 
 use crate::{
-    postings::{PostingsSink, SEGMENT_WORDS},
+    collect::PostingsSink,
+    postings::SEGMENT_WORDS,
     prepared::visit_prepared_tokens,
     tokens::{ALTERNATIVE_SEPARATOR, for_each_index_token, with_english_stem},
 };

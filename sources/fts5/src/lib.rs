@@ -5,21 +5,27 @@
 //! This is the only crate with `unsafe` code, and `ffi` is the only file that contains it. Start
 //! with [`for_each_word`], which defines word boundaries.
 
+mod collect;
 mod ffi;
 mod language;
 mod postings;
 mod prepared;
+mod row_bits;
+mod score_bounds;
 mod stems;
 mod stop_words;
 mod tokens;
 mod words;
 
+pub use collect::{Alternatives, collect_postings};
 pub use ffi::{register, sqlite_heap_bytes};
 pub use language::{Language, Script};
 pub use postings::{
-    Alternatives, Posting, Postings, PostingsCursor, SEGMENT_WORDS, collect_postings,
+    BLOCK_RANGES, Posting, Postings, PostingsBlock, RANGE_ROWS, SEGMENT_WORDS,
 };
 pub use prepared::{PreparedText, with_prepared_texts};
+pub use row_bits::RowBits;
+pub use score_bounds::ScoreBounds;
 pub use stems::with_stem;
 pub use stop_words::{StopWords, detect_language, is_any_stop_word, is_stop_word};
 pub use tokens::{

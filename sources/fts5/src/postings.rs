@@ -1,11 +1,24 @@
 //! Postings of a phrase: the rows that contain it and its frequency in each.
+//!
+//! Rows are divided into blocks of 65,536 and ranges of 64. A block stores the lower half of its
+//! row numbers; a range is one word of a [`RowBits`] set.
 
-use std::{cell::RefCell, ops::RangeInclusive, rc::Rc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rusqlite::{Statement, ToSql, types::ToSqlOutput};
+use crate::{row_bits::RowBits, score_bounds::ScoreBounds};
 
 /// Length of a segment in words. Long rows are divided into segments.
 pub const SEGMENT_WORDS: u32 = 128;
+/// Number of rows in a range.
+pub const RANGE_ROWS: usize = 64;
+/// Number of ranges in a block.
+pub const BLOCK_RANGES: usize = 1_024;
+/// Number of low bits of a row number that are stored in a block.
+const BLOCK_BITS: u32 = 16;
+/// Blocks with more postings than this are also kept as a set of bits.
+const SPARSE_POSTINGS: usize = 2_048;
+/// Stands for a frequency whose index does not fit into one byte.
+const RARE_FREQUENCY: u8 = u8::MAX;
 
 /// Rows that contain a phrase, in ascending order, with the weighted frequency of the phrase. Each
 /// occurrence counts with the weight of its column.
@@ -13,44 +26,107 @@ pub const SEGMENT_WORDS: u32 = 128;
 /// For rows longer than one segment, the segments that contain the phrase are stored too, so that
 /// passages can be scored separately.
 ///
-/// The encoding is compact, because common words have many postings: two bytes per row where row
-/// numbers are close together.
-#[derive(Clone, Debug, Default)]
+/// The encoding is compact, because common words have many postings: three bytes per row.
+#[derive(Debug, Default)]
 pub struct Postings {
-    /// For each row, as varints: the difference to the previous row number, then twice the index
-    /// into `frequencies`, plus 1 if segments follow. Segments are stored as their length in bytes
-    /// and the difference of each to the previous one.
-    bytes: Vec<u8>,
+    blocks: Vec<Block>,
+    /// The lower 16 bits of each row number.
+    low_bits: Vec<u16>,
+    /// For each row the index into `frequencies`, or [`RARE_FREQUENCY`].
+    frequency_indexes: Vec<u8>,
     /// Distinct frequencies.
     frequencies: Vec<f64>,
-    row_count: usize,
-    last_row: i64,
+    /// Posting and frequency of each row with [`RARE_FREQUENCY`].
+    rare_frequencies: Vec<(u32, f64)>,
+    /// Posting and end in `segments` of each row with segments.
+    segment_ends: Vec<(u32, u32)>,
+    segments: Vec<u32>,
+    /// Bounds for the average lengths in recent use.
+    bounds: Mutex<Vec<Arc<ScoreBounds>>>,
+}
+
+/// The postings of up to 65,536 adjacent row numbers.
+#[derive(Debug)]
+struct Block {
+    /// The upper bits of the row numbers.
+    number: i64,
+    /// Position of the first posting.
+    start: usize,
+    bits: OnceLock<Box<RowBits>>,
+}
+
+/// A row that contains a phrase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Posting<'a> {
+    /// Row number.
+    pub row: i64,
+    /// Weighted number of occurrences.
+    pub frequency: f64,
+    segments: &'a [u32],
+}
+
+impl Posting<'_> {
+    /// Returns the segments in which the phrase starts, in ascending order. Each segment is
+    /// [`SEGMENT_WORDS`] words long.
+    pub fn segments(&self) -> impl Iterator<Item = u32> {
+        let first = self.segments.is_empty().then_some(0);
+        first.into_iter().chain(self.segments.iter().copied())
+    }
 }
 
 impl Postings {
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
-        self.row_count
+        self.low_bits.len()
     }
 
     /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.row_count == 0
+        self.low_bits.is_empty()
     }
 
-    /// Returns the memory size in bytes.
+    /// Returns the memory size in bytes, including sets of bits and bounds that are made when the
+    /// postings are used.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.bytes.capacity() + self.frequencies.capacity() * size_of::<f64>()
-    }
-
-    /// Returns the distinct frequencies, indexed by [`Posting::frequency_index`].
-    pub fn frequencies(&self) -> &[f64] {
-        &self.frequencies
+        let derived: usize = self.blocks().map(|block| block.derived_bytes()).sum();
+        size_of::<Self>()
+            + derived
+            + self.blocks.capacity() * size_of::<Block>()
+            + self.low_bits.capacity() * size_of::<u16>()
+            + self.frequency_indexes.capacity()
+            + self.frequencies.capacity() * size_of::<f64>()
+            + self.rare_frequencies.capacity() * size_of::<(u32, f64)>()
+            + self.segment_ends.capacity() * size_of::<(u32, u32)>()
+            + self.segments.capacity() * size_of::<u32>()
     }
 
     /// Iterates over the rows in ascending order.
-    pub fn rows(&self) -> PostingsCursor<'_> {
-        PostingsCursor { bytes: &self.bytes, row: 0 }
+    pub fn rows(&self) -> impl Iterator<Item = Posting<'_>> {
+        self.blocks().flat_map(|block| block.postings())
+    }
+
+    /// Returns whether a row contains the phrase.
+    pub fn contains(&self, row: i64) -> bool {
+        let (number, low) = split_row(row);
+        self.block(number).is_some_and(|block| block.low_bits.binary_search(&low).is_ok())
+    }
+
+    /// Iterates over the blocks that have postings, in ascending order.
+    pub fn blocks(&self) -> impl Iterator<Item = PostingsBlock<'_>> {
+        (0..self.blocks.len()).filter_map(|position| self.block_at(position))
+    }
+
+    /// Returns the block with a number if it has postings.
+    pub fn block(&self, number: i64) -> Option<PostingsBlock<'_>> {
+        let position = self.blocks.binary_search_by_key(&number, |block| block.number).ok()?;
+        self.block_at(position)
+    }
+
+    fn block_at(&self, position: usize) -> Option<PostingsBlock<'_>> {
+        let block = self.blocks.get(position)?;
+        let end = self.blocks.get(position + 1).map_or(self.len(), |next| next.start);
+        let low_bits = self.low_bits.get(block.start..end)?;
+        Some(PostingsBlock { postings: self, block, position, low_bits })
     }
 
     /// Returns a copy in which the postings of `rows` are replaced by `others`. `rows` must be in
@@ -61,219 +137,229 @@ impl Postings {
         let mut new = others.rows().peekable();
         for posting in self.rows() {
             while let Some(before) = new.next_if(|new| new.row <= posting.row) {
-                changed.push_posting(&before, others);
+                changed.push(before.row, before.frequency, before.segments);
             }
             if rows.binary_search(&posting.row).is_err() {
-                changed.push_posting(&posting, self);
+                changed.push(posting.row, posting.frequency, posting.segments);
             }
         }
-        new.for_each(|posting| changed.push_posting(&posting, others));
-        changed.bytes.shrink_to_fit();
+        new.for_each(|posting| changed.push(posting.row, posting.frequency, posting.segments));
+        changed.shrink_to_fit();
         changed
     }
 
     /// Appends the rows of `others`, which must come after all existing rows.
     pub fn append(&mut self, others: &Self) {
-        others.rows().for_each(|posting| self.push_posting(&posting, others));
-    }
-
-    fn push_posting(&mut self, posting: &Posting<'_>, of: &Self) {
-        if let Some(frequency) = of.frequencies.get(posting.frequency_index) {
-            let segments: Vec<u32> = posting.segments().collect();
-            self.push(posting.row, *frequency, &segments);
-        }
+        others
+            .rows()
+            .for_each(|posting| self.push(posting.row, posting.frequency, posting.segments));
     }
 
     /// Appends a row, which must come after all existing rows. Segments are in ascending order;
     /// they may be empty if the phrase occurs only in the first one.
     pub fn push(&mut self, row: i64, frequency: f64, segments: &[u32]) {
+        let (number, low) = split_row(row);
+        let start = self.len();
+        if self.blocks.last().is_none_or(|last| last.number != number) {
+            self.blocks.push(Block { number, start, bits: OnceLock::new() });
+        }
+        let posting = u32::try_from(start).unwrap_or(u32::MAX);
+        let index = self.frequency_index(frequency);
+        if index == RARE_FREQUENCY {
+            self.rare_frequencies.push((posting, frequency));
+        }
+        self.low_bits.push(low);
+        self.frequency_indexes.push(index);
+        if segments.last().is_some_and(|last| *last > 0) {
+            self.segments.extend_from_slice(segments);
+            let end = u32::try_from(self.segments.len()).unwrap_or(u32::MAX);
+            self.segment_ends.push((posting, end));
+        }
+    }
+
+    fn frequency_index(&mut self, frequency: f64) -> u8 {
         let known = self.frequencies.iter().position(|it| *it == frequency);
-        let number = known.unwrap_or_else(|| {
-            self.frequencies.push(frequency);
-            self.frequencies.len() - 1
+        let index = known.or_else(|| {
+            let index = self.frequencies.len();
+            (index < usize::from(RARE_FREQUENCY)).then(|| self.frequencies.push(frequency))?;
+            Some(index)
         });
-        write_varint(&mut self.bytes, row.wrapping_sub(self.last_row).cast_unsigned());
-        let number = 2 * number as u64;
-        if segments.last().is_none_or(|last| *last == 0) {
-            write_varint(&mut self.bytes, number);
-        } else {
-            let mut list = Vec::with_capacity(segments.len());
-            let mut before = 0;
-            for segment in segments {
-                write_varint(&mut list, u64::from(segment.saturating_sub(before)));
-                before = *segment;
-            }
-            write_varint(&mut self.bytes, number + 1);
-            write_varint(&mut self.bytes, list.len() as u64);
-            self.bytes.extend_from_slice(&list);
+        index.and_then(|index| u8::try_from(index).ok()).unwrap_or(RARE_FREQUENCY)
+    }
+
+    /// Releases memory that was reserved for more rows.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.blocks.shrink_to_fit();
+        self.low_bits.shrink_to_fit();
+        self.frequency_indexes.shrink_to_fit();
+        self.rare_frequencies.shrink_to_fit();
+        self.segment_ends.shrink_to_fit();
+        self.segments.shrink_to_fit();
+    }
+
+    fn frequency(&self, posting: usize) -> f64 {
+        let index = self.frequency_indexes.get(posting).copied().unwrap_or(RARE_FREQUENCY);
+        if let Some(frequency) = self.frequencies.get(usize::from(index)) {
+            return *frequency;
         }
-        self.last_row = row;
-        self.row_count += 1;
+        let found =
+            self.rare_frequencies.binary_search_by_key(&posting, |(rare, _)| *rare as usize);
+        found.ok().and_then(|found| self.rare_frequencies.get(found)).map_or(0.0, |it| it.1)
+    }
+
+    fn segments(&self, posting: usize) -> &[u32] {
+        let found = self.segment_ends.binary_search_by_key(&posting, |(it, _)| *it as usize);
+        let Ok(found) = found else { return &[] };
+        let end = self.segment_ends.get(found).map_or(0, |(_, end)| *end as usize);
+        let before = found.checked_sub(1).and_then(|before| self.segment_ends.get(before));
+        self.segments.get(before.map_or(0, |(_, end)| *end as usize)..end).unwrap_or_default()
+    }
+
+    /// Returns the upper bounds of `score` for each range of rows, for an average length of a row
+    /// of `average` words. `score` takes the row, the frequency and an average length, returns at
+    /// most `highest`, and does not fall as the average length grows.
+    pub fn score_bounds(
+        &self,
+        average: f64,
+        highest: f64,
+        score: impl Fn(i64, f64, f64) -> f64,
+    ) -> Arc<ScoreBounds> {
+        let mut known = self.bounds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bounds) = known.iter().find(|bounds| bounds.is_valid_for(average)) {
+            return Arc::clone(bounds);
+        }
+        let bounds = Arc::new(ScoreBounds::compute(self, average, highest, score));
+        if known.len() == ScoreBounds::MAX_KEPT {
+            known.remove(0);
+        }
+        known.push(Arc::clone(&bounds));
+        bounds
     }
 }
 
-/// A row that contains a phrase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Posting<'a> {
-    /// Row number.
-    pub row: i64,
-    /// Index of the frequency in [`Postings::frequencies`].
-    pub frequency_index: usize,
-    segments: &'a [u8],
+/// A block of postings.
+#[derive(Clone, Copy, Debug)]
+pub struct PostingsBlock<'a> {
+    postings: &'a Postings,
+    block: &'a Block,
+    /// Position of the block among those that have postings.
+    position: usize,
+    low_bits: &'a [u16],
 }
 
-impl Posting<'_> {
-    /// Returns the segments in which the phrase starts, in ascending order. Each segment is
-    /// [`SEGMENT_WORDS`] words long.
-    pub fn segments(&self) -> impl Iterator<Item = u32> {
-        let mut bytes = self.segments;
-        let mut segment = 0;
-        let first = bytes.is_empty().then_some(0);
-        let others = std::iter::from_fn(move || {
-            segment += u32::try_from(read_varint(&mut bytes)?).unwrap_or(u32::MAX);
-            Some(segment)
-        });
-        first.into_iter().chain(others)
+impl<'a> PostingsBlock<'a> {
+    /// Returns the number of the block: its rows divided by 65,536.
+    pub fn number(&self) -> i64 {
+        self.block.number
     }
-}
 
-/// Iterator over postings.
-#[derive(Clone, Debug)]
-pub struct PostingsCursor<'a> {
-    bytes: &'a [u8],
-    row: i64,
-}
-
-impl<'a> Iterator for PostingsCursor<'a> {
-    type Item = Posting<'a>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Posting<'a>> {
-        // Fast path: both numbers usually fit into one byte, without segments.
-        if let [gap @ 0..0x80, number @ 0..0x80, rest @ ..] = self.bytes
-            && number & 1 == 0
-        {
-            self.bytes = rest;
-            self.row += i64::from(*gap);
-            return Some(Posting {
-                row: self.row,
-                frequency_index: usize::from(number >> 1),
-                segments: &[],
-            });
-        }
-        let gap = read_varint(&mut self.bytes)?;
-        let number = read_varint(&mut self.bytes)?;
-        let mut segments: &[u8] = &[];
-        if number & 1 == 1 {
-            let length = usize::try_from(read_varint(&mut self.bytes)?).ok()?;
-            (segments, self.bytes) = self.bytes.split_at_checked(length)?;
-        }
-        self.row = self.row.wrapping_add(gap.cast_signed());
-        let number = usize::try_from(number >> 1).unwrap_or(usize::MAX);
-        Some(Posting { row: self.row, frequency_index: number, segments })
+    /// Returns the number of postings.
+    pub fn len(&self) -> usize {
+        self.low_bits.len()
     }
-}
 
-fn write_varint(bytes: &mut Vec<u8>, mut value: u64) {
-    loop {
-        let [low, ..] = value.to_le_bytes();
-        value >>= 7;
-        if value == 0 {
-            return bytes.push(low & 0x7F);
-        }
-        bytes.push(low | 0x80);
+    /// Returns whether there are no postings.
+    pub fn is_empty(&self) -> bool {
+        self.low_bits.is_empty()
     }
-}
 
-fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for (length, byte) in bytes.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7F) << (7 * length);
-        if *byte < 0x80 {
-            *bytes = bytes.get(length + 1..)?;
-            return Some(value);
+    /// Adds the rows to a set of the same block.
+    pub fn add_to(&self, rows: &mut RowBits) {
+        match self.bits() {
+            Some(bits) => rows.union_with(bits),
+            None => rows.insert_all(self.low_bits),
         }
     }
-    None
-}
 
-/// Weights of the phrases of an expression that are alternatives for the same word.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Alternatives {
-    /// Number of phrases with the weight 1, which come first.
-    pub exact: usize,
-    /// Weight of the other phrases, at most 1.
-    pub variant_weight: f64,
-}
-
-impl Default for Alternatives {
-    /// All phrases have the weight 1.
-    fn default() -> Self {
-        Self { exact: usize::MAX, variant_weight: 1.0 }
+    /// Adds the bounds of this block, times `weight`, to those of its ranges.
+    pub fn add_bounds(&self, bounds: &ScoreBounds, weight: f32, ranges: &mut [f32; BLOCK_RANGES]) {
+        bounds.add_block(self.position, self.low_bits, weight, ranges);
     }
-}
 
-impl Alternatives {
-    pub(crate) fn weight(&self, phrase: i32) -> f64 {
-        let is_exact = usize::try_from(phrase).is_ok_and(|phrase| phrase < self.exact);
-        if is_exact { 1.0 } else { self.variant_weight }
+    /// Returns the lower 16 bits of the rows, in ascending order.
+    pub fn low_bits(&self) -> &'a [u16] {
+        self.low_bits
     }
-}
 
-/// Collects postings while a statement runs.
-#[derive(Debug, Default)]
-pub(crate) struct PostingsSink {
-    pub(crate) weights: Vec<f64>,
-    pub(crate) alternatives: Alternatives,
-    pub(crate) postings: Postings,
-    /// Column, offset and phrase of each match in the current row, if the expression has several
-    /// phrases.
-    pub(crate) positions: Vec<(i32, i32, i32)>,
-    /// Segments with matches in the current row.
-    pub(crate) segments: Vec<u32>,
-}
-
-/// Binds a sink as a statement parameter.
-#[derive(Debug)]
-struct SinkParameter(Rc<RefCell<PostingsSink>>);
-
-impl ToSql for SinkParameter {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::from_rc(Rc::clone(&self.0), crate::ffi::SINK_POINTER_TYPE))
-    }
-}
-
-/// Collects the postings of a match expression: one phrase, or several alternatives for the same
-/// word. A position that several alternatives match counts once, as the first of them.
-///
-/// The statement has the form `… WHERE <table> MATCH :phrase AND rowid BETWEEN :first AND :last AND
-/// vademecum_postings(<table>, :sink)`. Column `i` has the weight `weights[i]`, or 1 if there is
-/// none, as in FTS5's `bm25()`.
-///
-/// # Errors
-/// Returns the error of the statement, including an interruption.
-pub fn collect_postings(
-    statement: &mut Statement<'_>,
-    phrase: &str,
-    alternatives: Alternatives,
-    rows: RangeInclusive<i64>,
-    weights: &[f64],
-) -> rusqlite::Result<Postings> {
-    let weights = weights.to_vec();
-    let sink = PostingsSink { weights, alternatives, ..PostingsSink::default() };
-    let sink = Rc::new(RefCell::new(sink));
-    let ran = statement
-        .query(rusqlite::named_params! {
-            ":phrase": phrase,
-            ":first": rows.start(),
-            ":last": rows.end(),
-            ":sink": SinkParameter(Rc::clone(&sink)),
+    /// Returns the rows as a set of bits if there are many.
+    pub fn bits(&self) -> Option<&'a RowBits> {
+        (self.len() > SPARSE_POSTINGS).then(|| {
+            let make = || Box::new(RowBits::from_rows(self.low_bits));
+            &**self.block.bits.get_or_init(make)
         })
-        .and_then(|mut rows| rows.next().map(|_| ()));
-    // Releases the sink now instead of at the next use of the statement.
-    statement.clear_bindings();
-    ran?;
-    let mut postings = std::mem::take(&mut sink.borrow_mut().postings);
-    postings.bytes.shrink_to_fit();
-    Ok(postings)
+    }
+
+    /// Iterates over the postings in ascending order.
+    pub fn postings(&self) -> impl Iterator<Item = Posting<'a>> + use<'a> {
+        self.postings_between(0, self.len())
+    }
+
+    /// Iterates over the postings in a range of 64 rows, in ascending order.
+    pub fn postings_in_range(&self, range: u16) -> impl Iterator<Item = Posting<'a>> + use<'a> {
+        let first = range * 64;
+        let start = self.low_bits.partition_point(|low| *low < first);
+        let rest = self.low_bits.get(start..).unwrap_or_default();
+        let length = rest.iter().take_while(|low| **low / 64 == range).count();
+        self.postings_between(start, start + length)
+    }
+
+    fn postings_between(
+        &self,
+        start: usize,
+        end: usize,
+    ) -> impl Iterator<Item = Posting<'a>> + use<'a> {
+        let (all, block) = (self.postings, self.block);
+        let low_bits = self.low_bits.get(start..end).unwrap_or_default();
+        (block.start + start..).zip(low_bits).map(move |(posting, low)| Posting {
+            row: (block.number << BLOCK_BITS) | i64::from(*low),
+            frequency: all.frequency(posting),
+            segments: if all.segments.is_empty() { &[] } else { all.segments(posting) },
+        })
+    }
+
+    fn derived_bytes(&self) -> usize {
+        let bits = if self.len() > SPARSE_POSTINGS { size_of::<RowBits>() } else { 0 };
+        bits + self.len().min(BLOCK_RANGES)
+    }
+}
+
+fn split_row(row: i64) -> (i64, u16) {
+    let [low, high, ..] = row.to_le_bytes();
+    (row >> BLOCK_BITS, u16::from_le_bytes([low, high]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_frequencies_are_kept_beside_common_ones() {
+        let mut postings = Postings::default();
+        let rows: Vec<(i64, f64)> =
+            (0..1_000).map(|row| (row * 70_001 - 900, f64::from(row as u32 % 400))).collect();
+        for (row, frequency) in &rows {
+            postings.push(*row, *frequency, &[]);
+        }
+        let found: Vec<(i64, f64)> = postings.rows().map(|it| (it.row, it.frequency)).collect();
+        assert_eq!(found, rows);
+        assert!(postings.contains(-900) && !postings.contains(-899));
+    }
+
+    #[test]
+    fn block_lists_postings_of_each_range() {
+        let mut postings = Postings::default();
+        let rows: Vec<i64> = (-70_000..70_000).filter(|row| row % 5 == 0).collect();
+        for row in &rows {
+            postings.push(*row, 1.0, &[0, 3]);
+        }
+        let mut found = Vec::new();
+        for block in postings.blocks() {
+            assert_eq!(block.bits().map(RowBits::count), block.bits().map(|_| block.len()));
+            for range in 0..1_024 {
+                found.extend(block.postings_in_range(range).map(|it| it.row));
+            }
+        }
+        assert_eq!(found, rows);
+        assert!(postings.rows().all(|it| it.segments().eq([0, 3])));
+    }
 }

@@ -130,8 +130,7 @@ fn collect_in_rows(
 }
 
 fn rows(postings: &Postings) -> Vec<(i64, f64)> {
-    let frequency = |number: usize| postings.frequencies()[number];
-    postings.rows().map(|posting| (posting.row, frequency(posting.frequency_index))).collect()
+    postings.rows().map(|posting| (posting.row, posting.frequency)).collect()
 }
 
 fn matching_rows(connection: &Connection, expression: &str) -> Vec<i64> {

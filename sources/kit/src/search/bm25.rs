@@ -2,16 +2,22 @@
 //!
 //! The formula is Robertson's with `k1` = 1.2 and `b` = 0.75; a phrase in more than half of all
 //! rows has the weight 1e-6. The operations and their order are those of FTS5, so scores are
-//! bit-identical. Each window of rows is scored phrase by phrase. This needs no merging or sorting,
-//! and the partial sums stay in the CPU cache.
+//! bit-identical.
+//!
+//! First the matching rows are found as sets of bits, which counts them. Then ranges of 64 rows are
+//! scored, the most promising first: upper bounds of the scores in each range are known, and a
+//! range that cannot contain a row of interest is not scored (block-max pruning; Ding and Suel 2011,
+//! with the ranges by row number of Dimopoulos, Nepomnyachiy and Suel 2013).
 //!
 //! A long row scores at least as high as its best passage would score as a row of its own.
 //! Otherwise a book with one relevant page would rank below any short text that contains one of the
 //! words.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use vademecum_fts5::{Posting, Postings, PostingsCursor, SEGMENT_WORDS};
+use vademecum_fts5::{
+    BLOCK_RANGES, Posting, Postings, PostingsBlock, RANGE_ROWS, RowBits, SEGMENT_WORDS, ScoreBounds,
+};
 
 use crate::{
     model::{CorpusStatistics, to_f64},
@@ -21,9 +27,15 @@ use crate::{
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Number of rows scored at once.
-const WINDOW_ROWS: i64 = 4_096;
-const WINDOW_SLOTS: usize = 4_096;
+/// Number of rows of a block.
+const BLOCK_ROWS: i64 = 65_536;
+/// Number of ranges whose bounds are compared together.
+const GROUP_RANGES: usize = 64;
+/// Number of groups of which the best range is scored first, so that the lowest score of interest
+/// rises early.
+const FIRST_GROUPS: usize = 32;
+/// With fewer postings, scoring all of them is faster than looking at bounds.
+const MIN_BOUNDED_POSTINGS: usize = 2_048;
 /// Number of row lengths whose norm is precomputed.
 const PRECOMPUTED_NORMS: usize = 1_024;
 
@@ -32,102 +44,217 @@ const PASSAGE_WORDS: u32 = 2 * SEGMENT_WORDS;
 /// Rows with more words than this are also scored by passage.
 const LONG_ROW_WORDS: u32 = 2 * PASSAGE_WORDS;
 
-/// Scores the rows that match a query.
+/// Finds and scores the rows that match a query.
 pub(crate) struct Bm25Scorer<'a> {
-    lists: Vec<PhrasePostings<'a>>,
-    required: u16,
+    phrases: Vec<ScoredPhrase<'a>>,
+    required: usize,
+    excluded: &'a [Arc<Postings>],
+    hidden: &'a [i64],
     norms: LengthNorms<'a>,
 }
 
-struct PhrasePostings<'a> {
-    cursor: PostingsCursor<'a>,
-    next: Option<Posting<'a>>,
-    frequencies: &'a [f64],
-    /// Weight and number of repetitions of the phrase; `None` if the phrase excludes its rows.
-    weight: Option<(f64, usize)>,
-    required: bool,
+struct ScoredPhrase<'a> {
+    postings: &'a Postings,
+    weight: f64,
+    /// Number of repetitions in the query.
+    times: usize,
 }
 
-/// Partial score of one row in the window.
-#[derive(Clone, Copy, Debug, Default)]
-struct RowScore {
-    score: f64,
-    required_matches: u16,
-    matched: bool,
-    excluded: bool,
+/// The rows that match a query.
+pub(crate) struct Matches<'a> {
+    /// For each block, the postings of each phrase.
+    blocks: Vec<Vec<Option<PostingsBlock<'a>>>>,
+    ranges: Vec<MatchedRange>,
+    total: usize,
+}
+
+/// The matches among 64 adjacent rows.
+#[derive(Clone, Copy, Debug)]
+struct MatchedRange {
+    /// Position in [`Matches::blocks`].
+    block: usize,
+    /// Number of the first row.
+    first_row: i64,
+    rows: u64,
+    /// Upper bound of the scores.
+    bound: f32,
+    range: u16,
 }
 
 /// A phrase in one segment of a long row.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct SegmentMatch {
-    slot: u16,
+    slot: usize,
     segment: u32,
-    list: usize,
+    phrase: usize,
     weight: f64,
 }
 
 impl<'a> Bm25Scorer<'a> {
     /// Creates a scorer for `phrases`, each with its number of repetitions in the query. The first
-    /// `required` phrases must occur and no phrase of `excluded` may occur. `statistics` cover
-    /// everything that is ranked.
+    /// `required` phrases must occur and no phrase of `excluded` may occur. `hidden` rows, in
+    /// ascending order, do not match. `statistics` cover everything that is ranked.
     pub(crate) fn new(
         phrases: &'a [(Arc<Postings>, usize)],
         required: usize,
-        excluded: &'a [Arc<Postings>],
+        (excluded, hidden): (&'a [Arc<Postings>], &'a [i64]),
         statistics: &CorpusStatistics,
         lengths: &'a RowLengths,
     ) -> Self {
-        let scored = phrases.iter().zip(statistics.phrase_weights()).zip(0..);
-        let scored = scored.map(|(((postings, times), weight), index)| {
-            PhrasePostings::new(postings, Some((weight, *times)), index < required)
-        });
-        let dropped = excluded.iter().map(|postings| PhrasePostings::new(postings, None, false));
+        let weighted = phrases.iter().zip(statistics.phrase_weights());
+        let phrases = weighted
+            .map(|((postings, times), weight)| ScoredPhrase { postings, weight, times: *times })
+            .collect::<Vec<_>>();
         let average = to_f64(statistics.tokens) / to_f64(statistics.rows.max(1));
-        let postings: usize = phrases.iter().map(|(postings, _)| postings.len()).sum();
-        Self {
-            lists: scored.chain(dropped).collect(),
-            required: u16::try_from(required).unwrap_or(u16::MAX),
-            norms: LengthNorms::new(lengths, average, postings),
-        }
+        let postings = phrases.iter().map(|phrase| phrase.postings.len()).sum();
+        let norms = LengthNorms::new(lengths, average, postings);
+        Self { phrases, required, excluded, hidden, norms }
     }
 
-    /// Calls `visit` with the row and score of every match, in no particular order. Calls `pause`
-    /// regularly, so that it can abort the loop.
-    pub(crate) fn for_each_match<E>(
-        mut self,
+    /// Finds the matching rows. `accept` is called for each of them and returns whether it is
+    /// wanted. Calls `pause` regularly, so that it can abort the loop.
+    pub(crate) fn find_matches<E>(
+        &self,
         mut pause: impl FnMut() -> Result<(), E>,
-        mut visit: impl FnMut(i64, f64) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut slots = vec![RowScore::default(); WINDOW_SLOTS];
-        let mut touched: Vec<u16> = Vec::with_capacity(WINDOW_SLOTS);
-        let mut places: Vec<SegmentMatch> = Vec::new();
-        while let Some(first) = self.lists.iter().filter_map(|list| Some(list.next?.row)).min() {
-            let start = first.div_euclid(WINDOW_ROWS) * WINDOW_ROWS;
-            for (number, list) in self.lists.iter_mut().enumerate() {
-                pause()?;
-                list.score_window(
-                    start,
-                    &mut slots,
-                    &mut touched,
-                    &self.norms,
-                    |slot, posting, weight| {
-                        let segments = posting.segments();
-                        places.extend(segments.map(|segment| SegmentMatch {
-                            slot,
-                            segment,
-                            list: number,
-                            weight,
-                        }));
-                    },
-                );
+        mut accept: Option<impl FnMut(i64) -> Result<bool, E>>,
+    ) -> Result<Matches<'a>, E> {
+        let bounds = self.score_bounds();
+        let numbers: BTreeSet<i64> = self
+            .phrases
+            .iter()
+            .flat_map(|phrase| phrase.postings.blocks())
+            .map(|block| block.number())
+            .collect();
+        let mut found = Matches { blocks: Vec::new(), ranges: Vec::new(), total: 0 };
+        let (mut rows, mut others) = (Box::<RowBits>::default(), Box::<RowBits>::default());
+        for number in numbers {
+            pause()?;
+            let blocks: Vec<Option<PostingsBlock<'a>>> =
+                self.phrases.iter().map(|phrase| phrase.postings.block(number)).collect();
+            self.match_block(number, &blocks, &mut rows, &mut others);
+            let range_bounds = bounds.as_ref().map(|bounds| self.bound_ranges(bounds, &blocks));
+            for (range, mut rows) in rows.ranges().filter(|(_, rows)| *rows != 0) {
+                let first_row = number * BLOCK_ROWS + i64::from(range) * 64;
+                if let Some(accept) = &mut accept {
+                    for slot in slots(rows) {
+                        if !accept(first_row + slot as i64)? {
+                            rows &= !(1 << slot);
+                        }
+                    }
+                }
+                let known = range_bounds.as_ref().and_then(|all| all.get(usize::from(range)));
+                let bound = known.copied().unwrap_or(f32::INFINITY);
+                found.total += rows.count_ones() as usize;
+                let block = found.blocks.len();
+                found.ranges.push(MatchedRange { block, first_row, rows, bound, range });
             }
-            self.norms.raise_to_best_passages(&mut places, &mut slots);
-            for slot in touched.drain(..) {
-                let Some(found) = slots.get_mut(usize::from(slot)).map(std::mem::take) else {
-                    continue;
-                };
-                if found.matched && !found.excluded && found.required_matches == self.required {
-                    visit(start + i64::from(slot), found.score)?;
+            found.blocks.push(blocks);
+        }
+        Ok(found)
+    }
+
+    /// Stores the matching rows of a block in `rows`. `others` is overwritten.
+    fn match_block(
+        &self,
+        number: i64,
+        blocks: &[Option<PostingsBlock<'a>>],
+        rows: &mut RowBits,
+        others: &mut RowBits,
+    ) {
+        rows.clear();
+        let (required, optional) = blocks.split_at(self.required.min(blocks.len()));
+        match required {
+            [] => optional.iter().flatten().for_each(|block| block.add_to(rows)),
+            [Some(first), required @ ..] => {
+                first.add_to(rows);
+                for block in required {
+                    others.clear();
+                    if let Some(block) = block {
+                        block.add_to(others);
+                    }
+                    rows.intersect_with(others);
+                }
+            }
+            [None, ..] => {}
+        }
+        for block in self.excluded.iter().filter_map(|postings| postings.block(number)) {
+            rows.remove_all(block.low_bits());
+        }
+        let first = number * BLOCK_ROWS;
+        let hidden = self.hidden.partition_point(|row| *row < first);
+        let hidden = self.hidden.iter().skip(hidden).map(|row| u16::try_from(row - first));
+        hidden.map_while(Result::ok).for_each(|row| rows.remove_all(&[row]));
+    }
+
+    /// Returns the bounds of each phrase, unless there are few postings.
+    fn score_bounds(&self) -> Option<Vec<Arc<ScoreBounds>>> {
+        let postings: usize = self.phrases.iter().map(|phrase| phrase.postings.len()).sum();
+        if postings < MIN_BOUNDED_POSTINGS {
+            return None;
+        }
+        let highest_score = |row, frequency, average| {
+            let length = self.norms.lengths.words_in_row(row);
+            let score = saturate_frequency(frequency, length_norm(length, average));
+            if length <= LONG_ROW_WORDS {
+                return score;
+            }
+            score.max(saturate_frequency(2.0, length_norm(PASSAGE_WORDS, average)))
+        };
+        let average = self.norms.average_length;
+        let bounds = |phrase: &ScoredPhrase<'_>| {
+            phrase.postings.score_bounds(average, K1 + 1.0, highest_score)
+        };
+        Some(self.phrases.iter().map(bounds).collect())
+    }
+
+    /// Returns the upper bounds of the scores in each range of a block.
+    fn bound_ranges(
+        &self,
+        bounds: &[Arc<ScoreBounds>],
+        blocks: &[Option<PostingsBlock<'a>>],
+    ) -> Box<[f32; BLOCK_RANGES]> {
+        let mut ranges = Box::new([0.0; BLOCK_RANGES]);
+        for ((phrase, bounds), block) in self.phrases.iter().zip(bounds).zip(blocks) {
+            if let Some(block) = block {
+                let weight = phrase.weight * to_f64(phrase.times as u64);
+                block.add_bounds(bounds, f32_above(weight), &mut ranges);
+            }
+        }
+        ranges
+    }
+
+    /// Calls `visit` with the row and score of each match, in no particular order. `visit` returns
+    /// the lowest score that is still of interest: rows that score less may be left out. Calls
+    /// `pause` regularly, so that it can abort the loop.
+    pub(crate) fn score_matches<E>(
+        &self,
+        mut matches: Matches<'a>,
+        mut pause: impl FnMut() -> Result<(), E>,
+        mut visit: impl FnMut(i64, f64) -> Result<f64, E>,
+    ) -> Result<(), E> {
+        let Matches { blocks, ranges, .. } = &mut matches;
+        let mut groups: Vec<(f32, &mut [MatchedRange])> = ranges
+            .chunks_mut(GROUP_RANGES)
+            .map(|group| (highest_bound(group).map_or(0.0, |highest| highest.bound), group))
+            .collect();
+        groups.sort_unstable_by(|(one, _), (other, _)| other.total_cmp(one));
+        let mut range_scorer = RangeScorer::new(self, blocks);
+        let mut floor = f64::NEG_INFINITY;
+        if groups.len() > 1 {
+            for (_, group) in groups.iter_mut().take(FIRST_GROUPS) {
+                if let Some(highest) = highest_bound(group) {
+                    range_scorer.score(highest, &mut floor, &mut visit)?;
+                }
+            }
+        }
+        for (bound, group) in groups {
+            if f64::from(bound) < floor {
+                break;
+            }
+            pause()?;
+            for range in group {
+                if f64::from(range.bound) >= floor {
+                    range_scorer.score(range, &mut floor, &mut visit)?;
                 }
             }
         }
@@ -135,52 +262,93 @@ impl<'a> Bm25Scorer<'a> {
     }
 }
 
-impl<'a> PhrasePostings<'a> {
-    fn new(postings: &'a Postings, weight: Option<(f64, usize)>, required: bool) -> Self {
-        let mut rows = postings.rows();
-        let next = rows.next();
-        Self { cursor: rows, next, frequencies: postings.frequencies(), weight, required }
+impl Matches<'_> {
+    /// Returns the number of matching rows.
+    pub(crate) fn total(&self) -> usize {
+        self.total
+    }
+}
+
+/// Scores ranges of rows.
+struct RangeScorer<'s, 'a> {
+    scorer: &'s Bm25Scorer<'a>,
+    blocks: &'s [Vec<Option<PostingsBlock<'a>>>],
+    scores: [f64; RANGE_ROWS],
+    long_rows: Vec<SegmentMatch>,
+}
+
+impl<'s, 'a> RangeScorer<'s, 'a> {
+    fn new(scorer: &'s Bm25Scorer<'a>, blocks: &'s [Vec<Option<PostingsBlock<'a>>>]) -> Self {
+        Self { scorer, blocks, scores: [0.0; RANGE_ROWS], long_rows: Vec::new() }
     }
 
-    /// Adds the scores of the rows in the window that begins at `start`. Calls `is_long` for long
-    /// rows.
-    fn score_window(
+    /// Scores the matches of a range, phrase by phrase, and removes them from it. `floor` becomes
+    /// the lowest score of interest.
+    fn score<E>(
         &mut self,
-        start: i64,
-        slots: &mut [RowScore],
-        touched: &mut Vec<u16>,
-        norms: &LengthNorms<'_>,
-        mut is_long: impl FnMut(u16, Posting<'a>, f64),
-    ) {
-        while let Some(posting) = self.next {
-            let place = posting.row.saturating_sub(start);
-            if place >= WINDOW_ROWS {
-                return;
-            }
-            self.next = self.cursor.next();
-            let Ok(number) = u16::try_from(place) else { continue };
-            let Some(slot) = slots.get_mut(usize::from(number)) else { continue };
-            if !slot.matched && !slot.excluded {
-                touched.push(number);
-            }
-            match (self.weight, self.frequencies.get(posting.frequency_index)) {
-                (Some((weight, times)), Some(&frequency)) => {
-                    let length = norms.lengths.words_in_row(posting.row);
-                    let once = weight * saturate_frequency(frequency, norms.norm(length));
-                    // Repeated addition gives the same rounding as one phrase per repetition.
-                    for _ in 0..times {
-                        slot.score += once;
-                    }
-                    slot.matched = true;
-                    slot.required_matches += u16::from(self.required);
-                    if length > LONG_ROW_WORDS {
-                        is_long(number, posting, weight * to_f64(times as u64));
-                    }
-                }
-                _ => slot.excluded = true,
+        range: &mut MatchedRange,
+        floor: &mut f64,
+        visit: &mut impl FnMut(i64, f64) -> Result<f64, E>,
+    ) -> Result<(), E> {
+        self.scores.fill(0.0);
+        let blocks = self.blocks.get(range.block).map_or(&[][..], Vec::as_slice);
+        for (number, (phrase, block)) in self.scorer.phrases.iter().zip(blocks).enumerate() {
+            let Some(block) = block else { continue };
+            for posting in block.postings_in_range(range.range) {
+                let slot = usize::try_from(posting.row - range.first_row).unwrap_or(usize::MAX);
+                self.add_posting(phrase, number, slot, posting);
             }
         }
+        self.scorer.norms.raise_to_best_passages(&mut self.long_rows, &mut self.scores);
+        let rows = std::mem::take(&mut range.rows);
+        for slot in slots(rows) {
+            let score = self.scores.get(slot).copied().unwrap_or_default();
+            *floor = visit(range.first_row + slot as i64, score)?;
+        }
+        Ok(())
     }
+
+    fn add_posting(
+        &mut self,
+        phrase: &ScoredPhrase<'_>,
+        number: usize,
+        slot: usize,
+        posting: Posting<'_>,
+    ) {
+        let norms = &self.scorer.norms;
+        let length = norms.lengths.words_in_row(posting.row);
+        let once = phrase.weight * saturate_frequency(posting.frequency, norms.norm(length));
+        let Some(score) = self.scores.get_mut(slot) else { return };
+        // Repeated addition gives the same rounding as one phrase per repetition.
+        for _ in 0..phrase.times {
+            *score += once;
+        }
+        if length > LONG_ROW_WORDS {
+            let weight = phrase.weight * to_f64(phrase.times as u64);
+            let place = |segment| SegmentMatch { slot, segment, phrase: number, weight };
+            self.long_rows.extend(posting.segments().map(place));
+        }
+    }
+}
+
+/// Returns the range with the highest bound that has not been scored yet.
+fn highest_bound(group: &mut [MatchedRange]) -> Option<&mut MatchedRange> {
+    group.iter_mut().max_by(|one, other| one.bound.total_cmp(&other.bound))
+}
+
+/// Iterates over the positions of the bits that are set.
+fn slots(mut rows: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let slot = (rows != 0).then(|| rows.trailing_zeros() as usize)?;
+        rows &= rows - 1;
+        Some(slot)
+    })
+}
+
+/// Returns a number that exceeds `value` by more than the rounding errors of sums in `f32`.
+#[expect(clippy::cast_possible_truncation, reason = "the reserve exceeds the rounding error")]
+fn f32_above(value: f64) -> f32 {
+    (value * 1.0001) as f32
 }
 
 /// Returns the saturated term frequency: `f * (k1 + 1) / (f + norm)`.
@@ -188,7 +356,12 @@ fn saturate_frequency(frequency: f64, norm: f64) -> f64 {
     (frequency * (K1 + 1.0)) / (frequency + norm)
 }
 
-/// Length-dependent part of the formula: `k1 * (1 - b + b * length / average)`.
+/// Returns the length-dependent part of the formula: `k1 * (1 - b + b * length / average)`.
+fn length_norm(length: u32, average: f64) -> f64 {
+    K1 * (1.0 - B + B * f64::from(length) / average)
+}
+
+/// Length-dependent parts of the formula.
 struct LengthNorms<'a> {
     lengths: &'a RowLengths,
     average_length: f64,
@@ -209,17 +382,15 @@ impl<'a> LengthNorms<'a> {
     #[inline]
     fn norm(&self, length: u32) -> f64 {
         let known = usize::try_from(length).ok().and_then(|length| self.by_length.get(length));
-        known
-            .copied()
-            .unwrap_or_else(|| K1 * (1.0 - B + B * f64::from(length) / self.average_length))
+        known.copied().unwrap_or_else(|| length_norm(length, self.average_length))
     }
 
     /// Raises the score of every long row to that of its best passage. Clears `places`.
-    fn raise_to_best_passages(&self, places: &mut Vec<SegmentMatch>, slots: &mut [RowScore]) {
+    fn raise_to_best_passages(&self, places: &mut Vec<SegmentMatch>, scores: &mut [f64]) {
         if places.is_empty() {
             return;
         }
-        let key = |place: &SegmentMatch| (place.slot, place.segment, place.list);
+        let key = |place: &SegmentMatch| (place.slot, place.segment, place.phrase);
         places.sort_unstable_by_key(key);
         let norm = self.norm(PASSAGE_WORDS);
         let (once, twice) = (saturate_frequency(1.0, norm), saturate_frequency(2.0, norm));
@@ -233,15 +404,14 @@ impl<'a> LengthNorms<'a> {
                     (Some(last), Some(first)) if follows(last, first) => before,
                     _ => &[],
                 };
-                let in_both = |place: &&SegmentMatch| near.iter().any(|it| it.list == place.list);
+                let in_both = |place: &&SegmentMatch| near.iter().any(|it| it.phrase == place.phrase);
                 let both: f64 = here.iter().filter(in_both).map(|place| place.weight).sum();
                 let all: f64 = here.iter().chain(near).map(|place| place.weight).sum();
                 best = best.max((all - 2.0 * both) * once + both * twice);
                 before = here;
             }
-            let slot = row.first().and_then(|place| slots.get_mut(usize::from(place.slot)));
-            if let Some(slot) = slot {
-                slot.score = slot.score.max(best);
+            if let Some(score) = row.first().and_then(|place| scores.get_mut(place.slot)) {
+                *score = score.max(best);
             }
         }
         places.clear();
@@ -268,13 +438,17 @@ mod tests {
         let phrases: Vec<_> = phrases.iter().cloned().map(|postings| (postings, 1)).collect();
         let lengths = RowLengths::new(lengths.to_vec());
         let mut found = Vec::new();
-        let scorer = Bm25Scorer::new(&phrases, 0, &[], &statistics, &lengths);
+        let scorer = Bm25Scorer::new(&phrases, 0, (&[], &[]), &statistics, &lengths);
         let pause = || Ok::<_, ()>(());
         let visit = |row, score| {
             found.push((row, score));
-            Ok(())
+            Ok(f64::NEG_INFINITY)
         };
-        scorer.for_each_match(pause, visit).unwrap();
+        let all = None::<fn(i64) -> Result<bool, ()>>;
+        let matches = scorer.find_matches(pause, all).unwrap();
+        let total = matches.total();
+        scorer.score_matches(matches, pause, visit).unwrap();
+        assert_eq!(total, found.len());
         found.sort_by_key(|(row, _)| *row);
         found
     }

@@ -53,7 +53,7 @@ pub fn rank_table(
     let phrases = load_postings(&index, request.query.phrases(), plan)?;
     let mut own = compute_statistics(index.memory(), &phrases);
     if !plan.hidden.is_empty() {
-        count_visible_rows(&mut own, &*index.lengths()?, plan.hidden);
+        count_visible_rows(&mut own, &phrases, &*index.lengths()?, plan.hidden);
     }
     if request.limit == 0 {
         return Ok(Ranking { statistics: own, ..Ranking::default() });
@@ -64,9 +64,10 @@ pub fn rank_table(
     let times = request.query.phrases().map(|phrase| phrase.repetitions);
     let scored: Vec<_> = phrases.into_iter().zip(times).collect();
     let lengths = index.lengths()?;
-    let scorer = Bm25Scorer::new(&scored, request.query.required(), &excluded, &all, &lengths);
-    let best = select_top(reader, request, plan, scorer)?;
-    let (kept, total, best) = best.into_parts();
+    let required = request.query.required();
+    let scorer = Bm25Scorer::new(&scored, required, (&excluded, plan.hidden), &all, &lengths);
+    let (best, total) = select_top(reader, request, plan, &scorer)?;
+    let (kept, best) = best.into_parts();
     let threshold = request.threshold.as_ref().filter(|_| request.order == Order::Relevance);
     let scores = || kept.iter().map(|found| found.score);
     let lowest = threshold.map_or(f64::NEG_INFINITY, |threshold| threshold.lowest_with(scores()));
@@ -131,84 +132,97 @@ fn load_postings<'p>(
     plan: &RankPlan<'_>,
 ) -> Result<Vec<Arc<Postings>>, StoreError> {
     phrases
-        .map(|phrase| visible_postings(index, phrase, plan.table, plan.columns, plan.hidden))
+        .map(|phrase| phrase_postings(index, phrase, plan.table, plan.columns))
         .collect()
 }
 
-/// Returns the postings of a phrase in some columns, without the hidden rows.
-pub(crate) fn visible_postings(
+/// Returns the postings of a phrase in some columns.
+pub(crate) fn phrase_postings(
     index: &FtsIndex<'_>,
     phrase: &Phrase,
     table: &FtsTable,
     columns: &[&str],
-    hidden: &[i64],
 ) -> Result<Arc<Postings>, StoreError> {
     let restrict = |text: String| phrase.restrict_to_columns(text, table.columns, columns);
     let Some(key) = restrict(phrase.cache_key()) else { return Ok(Arc::default()) };
-    let postings = index.postings(&key, || {
+    index.postings(&key, || {
         let PhraseExpression { text, alternatives } = find_expression(index, phrase)?;
         Ok((restrict(text).unwrap_or_default(), alternatives))
-    })?;
-    if hidden.is_empty() {
-        return Ok(postings);
-    }
-    Ok(Arc::new(postings.with_rows_replaced(hidden, &Postings::default())))
+    })
 }
 
-/// Replaces the size of a table by that of its visible rows. The totals that FTS5 keeps are not used,
-/// because they include earlier versions of changed rows.
-fn count_visible_rows(statistics: &mut CorpusStatistics, lengths: &RowLengths, hidden: &[i64]) {
+/// Replaces the statistics of a table by those of its visible rows. The totals that FTS5 keeps are
+/// not used, because they include earlier versions of changed rows.
+fn count_visible_rows(
+    statistics: &mut CorpusStatistics,
+    phrases: &[Arc<Postings>],
+    lengths: &RowLengths,
+    hidden: &[i64],
+) {
     (statistics.rows, statistics.tokens) = lengths.totals();
     for length in hidden.iter().map(|row| lengths.words_in_row(*row)).filter(|words| *words > 0) {
         statistics.rows = statistics.rows.saturating_sub(1);
         statistics.tokens = statistics.tokens.saturating_sub(length.into());
     }
+    for (matches, postings) in statistics.document_frequencies.iter_mut().zip(phrases) {
+        *matches = count_visible(postings, hidden);
+    }
 }
 
-/// Scores every match and keeps the first ones.
+/// Returns the number of rows with a phrase that are not hidden.
+pub(crate) fn count_visible(postings: &Postings, hidden: &[i64]) -> u64 {
+    let rows = postings.len() - hidden.iter().filter(|row| postings.contains(**row)).count();
+    u64::try_from(rows).unwrap_or(u64::MAX)
+}
+
+/// Scores the matches and keeps the first ones. Returns them and the number of all matches.
 fn select_top(
     reader: &Reader<'_>,
     request: &RankRequest,
     plan: &RankPlan<'_>,
-    scorer: Bm25Scorer<'_>,
-) -> Result<TopK, StoreError> {
-    let mut best = TopK::new(request.limit);
-    let mut identify = reader.prepare(plan.identify_sql)?;
-    let mut filter = match plan.filter {
-        Some((sql, parameters)) => Some((reader.prepare(sql)?, parameters)),
+    scorer: &Bm25Scorer<'_>,
+) -> Result<(TopK, usize), StoreError> {
+    let pause = || reader.check_deadline();
+    let filter = match plan.filter {
+        Some((sql, parameters)) => {
+            let mut statement = reader.prepare(sql)?;
+            let mut looked_at = 0_u32;
+            Some(move |key: i64| {
+                looked_at = looked_at.wrapping_add(1);
+                if looked_at.is_multiple_of(MATCHES_PER_DEADLINE_CHECK) {
+                    pause()?;
+                }
+                let mut all: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
+                all.extend_from_slice(parameters);
+                Ok(statement.exists(all.as_slice())?)
+            })
+        }
         None => None,
     };
-    let mut looked_at = 0_u32;
-    let pause = || reader.check_deadline();
-    scorer.for_each_match(pause, |key, score| {
-        looked_at = looked_at.wrapping_add(1);
-        if looked_at.is_multiple_of(MATCHES_PER_DEADLINE_CHECK) {
-            reader.check_deadline()?;
-        }
-        if let Some((statement, parameters)) = &mut filter {
-            let mut all: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
-            all.extend_from_slice(parameters);
-            if !statement.exists(all.as_slice())? {
-                return Ok(());
-            }
-        }
-        let place = match request.order {
-            Order::Relevance => -score,
-            Order::Recent => {
-                let mut found = identify.query([key])?;
-                let row = found.next()?;
-                let moment: Option<Timestamp> =
-                    row.map(|row| row.get("last_modified")).transpose()?.flatten();
-                moment.map_or(f64::INFINITY, |moment| -moment.as_unix_milliseconds())
-            }
-        };
-        best.push(ScoredRow { sort_key: place, key, score });
-        Ok::<_, StoreError>(())
+    let matches = scorer.find_matches(pause, filter)?;
+    let total = matches.total();
+    let mut best = TopK::new(request.limit);
+    if request.order == Order::Relevance {
+        scorer.score_matches(matches, pause, |key, score| {
+            best.push(ScoredRow { sort_key: -score, key, score });
+            Ok::<_, StoreError>(-best.threshold())
+        })?;
+        return Ok((best, total));
+    }
+    let mut identify = reader.prepare(plan.identify_sql)?;
+    scorer.score_matches(matches, pause, |key, score| {
+        let mut found = identify.query([key])?;
+        let row = found.next()?;
+        let moment: Option<Timestamp> =
+            row.map(|row| row.get("last_modified")).transpose()?.flatten();
+        let sort_key = moment.map_or(f64::INFINITY, |moment| -moment.as_unix_milliseconds());
+        best.push(ScoredRow { sort_key, key, score });
+        Ok::<_, StoreError>(f64::NEG_INFINITY)
     })?;
-    Ok(best)
+    Ok((best, total))
 }
 
-/// Number of matches between two deadline checks.
+/// Number of filtered matches between two deadline checks.
 const MATCHES_PER_DEADLINE_CHECK: u32 = 256;
 
 fn sort_matches(ranked: &mut [RankedMatch], order: Order) {

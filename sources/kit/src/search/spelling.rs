@@ -6,7 +6,7 @@ use vademecum_fts5::{EXACT_MARK, exact_token};
 
 use super::{
     phrase::{Phrase, QueryWord},
-    rank::visible_postings,
+    rank::{count_visible, phrase_postings},
 };
 use crate::store::{FtsTable, Reader, StoreError};
 
@@ -79,9 +79,10 @@ pub(crate) fn find_similar_words(
     let mut visible = Vec::with_capacity(found.len());
     for word in found {
         let phrase = Phrase::from(QueryWord::exact(&word.stored_word));
-        let rows = visible_postings(&index, &phrase, table, &[], hidden)?.len();
+        let postings = phrase_postings(&index, &phrase, table, &[])?;
+        let rows = count_visible(&postings, hidden);
         if rows > 0 {
-            visible.push(SimilarWord { rows: u64::try_from(rows).unwrap_or(u64::MAX), ..word });
+            visible.push(SimilarWord { rows, ..word });
         }
     }
     Ok(visible)

@@ -20,7 +20,6 @@ pub(crate) struct TopK {
     threshold: f64,
     /// Number of kept rows that triggers pruning.
     prune_at: usize,
-    offered: usize,
     max_score: f64,
 }
 
@@ -31,8 +30,7 @@ impl TopK {
             limit: take,
             kept: Vec::new(),
             threshold: f64::INFINITY,
-            prune_at: take.saturating_mul(2).max(256),
-            offered: 0,
+            prune_at: take.saturating_mul(2).max(32),
             max_score: 0.0,
         }
     }
@@ -44,7 +42,6 @@ impl TopK {
 
     /// Offers a row.
     pub(crate) fn push(&mut self, found: ScoredRow) {
-        self.offered += 1;
         self.max_score = self.max_score.max(found.score);
         if found.sort_key > self.threshold {
             return;
@@ -57,13 +54,18 @@ impl TopK {
         }
     }
 
-    /// Returns the kept rows in order, the number of offered rows and the highest score.
-    pub(crate) fn into_parts(mut self) -> (Vec<ScoredRow>, usize, f64) {
+    /// Returns the highest sort key that could still be kept.
+    pub(crate) fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    /// Returns the kept rows in order, and the highest score.
+    pub(crate) fn into_parts(mut self) -> (Vec<ScoredRow>, f64) {
         self.prune();
         self.kept.sort_by(|one, other| {
             one.sort_key.total_cmp(&other.sort_key).then_with(|| one.key.cmp(&other.key))
         });
-        (self.kept, self.offered, self.max_score)
+        (self.kept, self.max_score)
     }
 
     fn prune(&mut self) {
@@ -82,26 +84,25 @@ impl TopK {
 mod tests {
     use super::*;
 
-    fn best(take: usize, places: impl IntoIterator<Item = u32>) -> (Vec<f64>, usize) {
+    fn best(take: usize, places: impl IntoIterator<Item = u32>) -> Vec<f64> {
         let mut best = TopK::new(take);
         for (key, place) in (0..).zip(places) {
             best.push(ScoredRow { sort_key: f64::from(place), key, score: -f64::from(place) });
         }
-        let (kept, total, _) = best.into_parts();
-        (kept.iter().map(|found| found.sort_key).collect(), total)
+        let (kept, _) = best.into_parts();
+        kept.iter().map(|found| found.sort_key).collect()
     }
 
     #[test]
     fn top_k_is_independent_of_input_order() {
         let scattered = (0..10_000).map(|number| number * 7_919 % 10_000);
-        let (kept, total) = best(5, scattered);
-        assert_eq!((kept, total), (vec![0.0, 1.0, 2.0, 3.0, 4.0], 10_000));
+        assert_eq!(best(5, scattered), [0.0, 1.0, 2.0, 3.0, 4.0]);
     }
 
     #[test]
     fn top_k_keeps_ties_with_last() {
-        assert_eq!(best(2, [3, 1, 2, 2, 9, 2]).0, [1.0, 2.0, 2.0, 2.0]);
-        assert_eq!(best(1, std::iter::repeat_n(7, 5_000)).0.len(), 5_000);
-        assert_eq!(best(10, [2, 1]).0, [1.0, 2.0]);
+        assert_eq!(best(2, [3, 1, 2, 2, 9, 2]), [1.0, 2.0, 2.0, 2.0]);
+        assert_eq!(best(1, std::iter::repeat_n(7, 5_000)).len(), 5_000);
+        assert_eq!(best(10, [2, 1]), [1.0, 2.0]);
     }
 }
