@@ -5,7 +5,7 @@ use vademecum_kit::{
     model::{CorpusStatistics, Field, RankRequest, Ranking, Suggestions, Uri},
     search::{FtsQuery, IdType, RankPlan, rank_table, suggest_items_with},
     source::SourceError,
-    store::{DerivedFtsTable, FtsColumn, FtsTable, Reader},
+    store::{DerivedFtsTable, FilterStatements, FtsColumn, FtsTable, Reader},
 };
 
 use crate::{Access, ChunkId, Collection, Scope, scope::of_counting};
@@ -45,7 +45,7 @@ impl Collection {
         let plan = RankPlan {
             table: &FULL_TEXT_TABLE,
             columns: &[],
-            filter: filtered.then_some((of_counting!("../sql/passes.sql"), &parameters[..])),
+            filter: filtered.then(|| scope_filter(&parameters)),
             hidden: &hidden,
             identify_sql: sql!("identify"),
             read_uri: &uri,
@@ -105,6 +105,17 @@ pub(crate) fn has_hidden_documents(
     let Some((_, access)) = access else { return Ok(true) };
     let sql = sql!("restricted");
     Ok(reader.query_one(sql, named_params! { ":access": access }, |row| row.get("restricted"))?)
+}
+
+/// Returns the filter on the chunks in scope.
+pub(crate) fn scope_filter<'a>(
+    parameters: &'a [(&'static str, &'a dyn ToSql)],
+) -> FilterStatements<'a> {
+    FilterStatements {
+        row_sql: of_counting!("../sql/passes.sql"),
+        all_sql: Some(of_counting!("../sql/allowed.sql")),
+        parameters,
+    }
 }
 
 fn uri(row: &Row<'_>) -> rusqlite::Result<Uri> {

@@ -4,12 +4,11 @@
 //! full vectors of the candidates are then compared exactly.
 
 use std::{
-    cell::RefCell,
-    collections::HashSet,
+    cell::{Cell, RefCell},
     sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use rusqlite::{ToSql, named_params};
+use rusqlite::named_params;
 use vademecum_kit::{
     model::Timestamp,
     search::{
@@ -17,12 +16,13 @@ use vademecum_kit::{
         vector::{VectorError, decode_vector, encode_vector, exact_similarity, normalize},
     },
     source::SourceError,
-    store::{Reader, StoreError, Writer},
+    store::{Reader, RowFilter, StoreError, Writer},
 };
 
 use crate::{
-    Collection, EmbeddingModel, Scope, document::join_embedding_input,
-    full_text::has_hidden_documents, scope::of_counting,
+    Collection, EmbeddingModel, Scope,
+    document::join_embedding_input,
+    full_text::{has_hidden_documents, scope_filter},
 };
 
 /// A chunk and its similarity to a query vector.
@@ -42,10 +42,6 @@ pub struct NearestChunks {
     /// There are more chunks in scope.
     pub has_more: bool,
 }
-
-/// Maximum number of chunks checked against the scope one by one; beyond that, loading all chunks
-/// in scope at once is faster.
-const MAX_SINGLE_CHECKS: usize = 1_000;
 
 /// The in-memory cache of a collection's vector codes.
 #[derive(Debug, Default)]
@@ -94,17 +90,29 @@ impl Collection {
             )));
         }
         self.refresh_codes(reader, model.dimensions)?;
-        let counting = ScopeChecker::new(reader, scope)?;
+        let bound = scope.to_parameters();
+        let parameters = bound.parameters();
+        let filtered = bound.is_filtered || has_hidden_documents(reader, &parameters)?;
+        let filter = filtered.then(|| RowFilter::new(reader, scope_filter(&parameters)));
+        let filter = filter.transpose()?.map(RefCell::new);
+        let failure: Cell<Option<StoreError>> = Cell::new(None);
+        let is_in_scope = |key| {
+            let accepts = |filter: &RefCell<RowFilter<'_>>| filter.borrow_mut().accepts(key);
+            filter.as_ref().map_or(Ok(true), accepts).unwrap_or_else(|error| {
+                failure.set(Some(error));
+                false
+            })
+        };
         let candidates = {
             let loaded = self.code_cache.read();
             let Some(codes) = &loaded.codes else { return Ok(NearestChunks::default()) };
             // One more than requested tells if there are more.
             let looked_at = rescore_depth(take.saturating_add(1));
-            codes
-                .nearest(query, looked_at, |key| counting.is_in_scope(key))
-                .map_err(vector_error)?
+            codes.nearest(query, looked_at, is_in_scope).map_err(vector_error)?
         };
-        counting.finish()?;
+        if let Some(error) = failure.take() {
+            return Err(error.into());
+        }
         let keys: Vec<i64> = candidates.into_iter().map(|(key, _)| key).collect();
         let mut found = self.similarities(reader, query, &keys)?;
         let more = found.len() > take;
@@ -279,77 +287,4 @@ pub(crate) fn delete_vector(writer: &Writer<'_>, key: i64) -> Result<(), StoreEr
 
 fn vector_error(error: VectorError) -> SourceError {
     SourceError::Refused(error.to_string())
-}
-
-/// Checks which chunks are in scope: one by one at first, then against the set of all of them.
-struct ScopeChecker<'r, 's> {
-    reader: &'r Reader<'r>,
-    /// `None` if every chunk is in scope.
-    scope: Option<&'s Scope>,
-    progress: RefCell<ScopeCheckProgress>,
-}
-
-#[derive(Default)]
-struct ScopeCheckProgress {
-    checks: usize,
-    chunks_in_scope: Option<HashSet<i64>>,
-    error: Option<StoreError>,
-}
-
-impl<'r, 's> ScopeChecker<'r, 's> {
-    fn new(reader: &'r Reader<'r>, scope: &'s Scope) -> Result<Self, SourceError> {
-        let bound = scope.to_parameters();
-        let some = bound.is_filtered || has_hidden_documents(reader, &bound.parameters())?;
-        Ok(Self { reader, scope: some.then_some(scope), progress: RefCell::default() })
-    }
-
-    fn is_in_scope(&self, key: i64) -> bool {
-        let Some(scope) = self.scope else { return true };
-        let mut asked = self.progress.borrow_mut();
-        if asked.error.is_some() {
-            return false;
-        }
-        if let Some(all) = &asked.chunks_in_scope {
-            return all.contains(&key);
-        }
-        asked.checks += 1;
-        let answer = if asked.checks > MAX_SINGLE_CHECKS {
-            self.load_chunks_in_scope(scope)
-                .map(|all| asked.chunks_in_scope.insert(all).contains(&key))
-        } else {
-            self.check_chunk(scope, key)
-        };
-        answer.unwrap_or_else(|error| {
-            asked.error = Some(error);
-            false
-        })
-    }
-
-    fn check_chunk(&self, scope: &Scope, key: i64) -> Result<bool, StoreError> {
-        let bound = scope.to_parameters();
-        let mut parameters: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
-        parameters.extend(bound.parameters());
-        let found =
-            self.reader.query_first(of_counting!("../sql/passes.sql"), &parameters, |_| Ok(()))?;
-        Ok(found.is_some())
-    }
-
-    fn load_chunks_in_scope(&self, scope: &Scope) -> Result<HashSet<i64>, StoreError> {
-        let mut all = HashSet::new();
-        let bound = scope.to_parameters();
-        self.reader.for_each_row(
-            of_counting!("../sql/allowed.sql"),
-            &bound.parameters(),
-            |row| {
-                all.insert(row.get("id")?);
-                Ok(())
-            },
-        )?;
-        Ok(all)
-    }
-
-    /// Returns the first error of a check, if there was one.
-    fn finish(self) -> Result<(), SourceError> {
-        self.progress.into_inner().error.map_or(Ok(()), |error| Err(error.into()))
-    }
 }

@@ -20,9 +20,7 @@ mod words;
 pub use collect::{Alternatives, collect_postings};
 pub use ffi::{register, sqlite_heap_bytes};
 pub use language::{Language, Script};
-pub use postings::{
-    BLOCK_RANGES, Posting, Postings, PostingsBlock, RANGE_ROWS, SEGMENT_WORDS,
-};
+pub use postings::{BLOCK_RANGES, Posting, Postings, PostingsBlock, RANGE_ROWS, SEGMENT_WORDS};
 pub use prepared::{PreparedText, with_prepared_texts};
 pub use row_bits::RowBits;
 pub use score_bounds::ScoreBounds;

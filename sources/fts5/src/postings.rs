@@ -336,7 +336,7 @@ mod tests {
     fn rare_frequencies_are_kept_beside_common_ones() {
         let mut postings = Postings::default();
         let rows: Vec<(i64, f64)> =
-            (0..1_000).map(|row| (row * 70_001 - 900, f64::from(row as u32 % 400))).collect();
+            (0..1_000).map(|row| (i64::from(row) * 70_001 - 900, f64::from(row % 400))).collect();
         for (row, frequency) in &rows {
             postings.push(*row, *frequency, &[]);
         }

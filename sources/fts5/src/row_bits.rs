@@ -58,6 +58,18 @@ impl RowBits {
         self.0.iter().map(|rows| rows.count_ones() as usize).sum()
     }
 
+    /// Returns the rows of a range of 64 rows, as a set of bits.
+    pub fn range(&self, range: u16) -> u64 {
+        self.0.get(usize::from(range)).copied().unwrap_or(0)
+    }
+
+    /// Adds rows of a range of 64 rows.
+    pub fn insert_range(&mut self, range: u16, rows: u64) {
+        if let Some(known) = self.0.get_mut(usize::from(range)) {
+            *known |= rows;
+        }
+    }
+
     /// Iterates over the ranges of 64 rows, as sets of bits.
     pub fn ranges(&self) -> impl Iterator<Item = (u16, u64)> {
         (0..).zip(self.0)

@@ -15,7 +15,8 @@ use crate::{
     },
     search::{self, FtsQuery, IdType, RankPlan, SimilarWord},
     store::{
-        Database, DerivedFtsTable, FtsTable, Reader, Store, StoreError, Writer, remove_imported,
+        Database, DerivedFtsTable, FilterStatements, FtsTable, Reader, Store, StoreError, Writer,
+        remove_imported,
     },
 };
 
@@ -91,7 +92,11 @@ pub trait Source: Debug + Send + Sync + 'static {
         let plan = RankPlan {
             table,
             columns: &columns,
-            filter: ask.filters.exclude_items().then_some((statements.passes_sql, &parameters)),
+            filter: ask.filters.exclude_items().then_some(FilterStatements {
+                row_sql: statements.passes_sql,
+                all_sql: None,
+                parameters: &parameters,
+            }),
             hidden: &hidden,
             identify_sql: self.identify_sql(&ask.filters),
             read_uri: &|row| self.read_uri(row),

@@ -111,12 +111,13 @@ impl<'a> Bm25Scorer<'a> {
         Self { phrases, required, excluded, hidden, norms }
     }
 
-    /// Finds the matching rows. `accept` is called for each of them and returns whether it is
-    /// wanted. Calls `pause` regularly, so that it can abort the loop.
+    /// Finds the matching rows. `accept` is called with the first of 64 adjacent rows and the bits of
+    /// those that match, and returns the bits of those that are wanted. Calls `pause` regularly, so
+    /// that it can abort the loop.
     pub(crate) fn find_matches<E>(
         &self,
         mut pause: impl FnMut() -> Result<(), E>,
-        mut accept: Option<impl FnMut(i64) -> Result<bool, E>>,
+        mut accept: impl FnMut(i64, u64) -> Result<u64, E>,
     ) -> Result<Matches<'a>, E> {
         let bounds = self.score_bounds();
         let numbers: BTreeSet<i64> = self
@@ -133,15 +134,9 @@ impl<'a> Bm25Scorer<'a> {
                 self.phrases.iter().map(|phrase| phrase.postings.block(number)).collect();
             self.match_block(number, &blocks, &mut rows, &mut others);
             let range_bounds = bounds.as_ref().map(|bounds| self.bound_ranges(bounds, &blocks));
-            for (range, mut rows) in rows.ranges().filter(|(_, rows)| *rows != 0) {
+            for (range, rows) in rows.ranges().filter(|(_, rows)| *rows != 0) {
                 let first_row = number * BLOCK_ROWS + i64::from(range) * 64;
-                if let Some(accept) = &mut accept {
-                    for slot in slots(rows) {
-                        if !accept(first_row + slot as i64)? {
-                            rows &= !(1 << slot);
-                        }
-                    }
-                }
+                let rows = accept(first_row, rows)?;
                 let known = range_bounds.as_ref().and_then(|all| all.get(usize::from(range)));
                 let bound = known.copied().unwrap_or(f32::INFINITY);
                 found.total += rows.count_ones() as usize;
@@ -302,8 +297,8 @@ impl<'s, 'a> RangeScorer<'s, 'a> {
         self.scorer.norms.raise_to_best_passages(&mut self.long_rows, &mut self.scores);
         let rows = std::mem::take(&mut range.rows);
         for slot in slots(rows) {
-            let score = self.scores.get(slot).copied().unwrap_or_default();
-            *floor = visit(range.first_row + slot as i64, score)?;
+            let score = self.scores.get(slot as usize).copied().unwrap_or_default();
+            *floor = visit(range.first_row + i64::from(slot), score)?;
         }
         Ok(())
     }
@@ -337,9 +332,9 @@ fn highest_bound(group: &mut [MatchedRange]) -> Option<&mut MatchedRange> {
 }
 
 /// Iterates over the positions of the bits that are set.
-fn slots(mut rows: u64) -> impl Iterator<Item = usize> {
+fn slots(mut rows: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
-        let slot = (rows != 0).then(|| rows.trailing_zeros() as usize)?;
+        let slot = (rows != 0).then(|| rows.trailing_zeros())?;
         rows &= rows - 1;
         Some(slot)
     })
@@ -404,7 +399,8 @@ impl<'a> LengthNorms<'a> {
                     (Some(last), Some(first)) if follows(last, first) => before,
                     _ => &[],
                 };
-                let in_both = |place: &&SegmentMatch| near.iter().any(|it| it.phrase == place.phrase);
+                let in_both =
+                    |place: &&SegmentMatch| near.iter().any(|it| it.phrase == place.phrase);
                 let both: f64 = here.iter().filter(in_both).map(|place| place.weight).sum();
                 let all: f64 = here.iter().chain(near).map(|place| place.weight).sum();
                 best = best.max((all - 2.0 * both) * once + both * twice);
@@ -421,6 +417,7 @@ impl<'a> LengthNorms<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::top_k::{ScoredRow, TopK};
 
     fn postings(rows: &[(i64, f64, &[u32])]) -> Arc<Postings> {
         let mut postings = Postings::default();
@@ -444,8 +441,7 @@ mod tests {
             found.push((row, score));
             Ok(f64::NEG_INFINITY)
         };
-        let all = None::<fn(i64) -> Result<bool, ()>>;
-        let matches = scorer.find_matches(pause, all).unwrap();
+        let matches = scorer.find_matches(pause, |_, rows| Ok(rows)).unwrap();
         let total = matches.total();
         scorer.score_matches(matches, pause, visit).unwrap();
         assert_eq!(total, found.len());
@@ -469,6 +465,77 @@ mod tests {
         let long = [postings(&[(1, 1.0, &[40])]), postings(&[(1, 1.0, &[41])])];
         let book = scores(&long, &[(1, 50_000), (3, 50_000), (4, 200)]);
         assert!((page[0].1 - book[0].1).abs() < 1e-9, "{page:?} {book:?}");
+    }
+
+    /// Returns a number below `limit` that looks random.
+    fn scatter(seed: u64, limit: u64) -> u64 {
+        let mixed = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        ((mixed ^ (mixed >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) % limit
+    }
+
+    #[test]
+    fn pruned_scoring_finds_same_best_rows_as_full_scoring() {
+        let rows = 200_000;
+        let length = |row: i64| {
+            let row = row.cast_unsigned();
+            let words = if row.is_multiple_of(97) {
+                600 + scatter(row, 900)
+            } else {
+                5 + scatter(row, 250)
+            };
+            u32::try_from(words).unwrap()
+        };
+        let lengths = RowLengths::new((0..rows).map(|row| (row, length(row))).collect());
+        let phrases: Vec<(Arc<Postings>, usize)> = [(2, 1), (9, 2), (40, 1), (900, 1), (7_000, 1)]
+            .into_iter()
+            .map(|(one_in, times)| {
+                let mut postings = Postings::default();
+                for row in 0..rows {
+                    let seed = row.cast_unsigned() * 10_007 + one_in;
+                    if scatter(seed, one_in) == 0 {
+                        let segment = scatter(seed + 5, u64::from(length(row) / SEGMENT_WORDS) + 1);
+                        let frequency = [1.0, 1.0, 2.8, 4.0][usize::try_from(seed % 4).unwrap()];
+                        postings.push(row, frequency, &[u32::try_from(segment).unwrap()]);
+                    }
+                }
+                (Arc::new(postings), times)
+            })
+            .collect();
+        let frequencies = phrases.iter().map(|(postings, _)| postings.len() as u64).collect();
+        let statistics = CorpusStatistics {
+            rows: 500_000,
+            tokens: 60_000_000,
+            document_frequencies: frequencies,
+        };
+        let excluded = [Arc::clone(&phrases[2].0)];
+        let hidden: Vec<i64> = (0..rows).filter(|row| row % 5 == 0).collect();
+        for (phrases, required, excluded, hidden) in [
+            (&phrases[..], 0, &[][..], &[][..]),
+            (&phrases[..2], 0, &excluded[..], &hidden[..]),
+            (&phrases[1..4], 1, &[][..], &hidden[..]),
+            (&phrases[..2], 2, &[][..], &[][..]),
+        ] {
+            let others = (excluded, hidden);
+            let scorer = Bm25Scorer::new(phrases, required, others, &statistics, &lengths);
+            let pause = || Ok::<_, ()>(());
+            let best_of = |prune: bool| {
+                let mut best = TopK::new(20);
+                let mut scored = 0;
+                let matches = scorer.find_matches(pause, |_, rows| Ok(rows)).unwrap();
+                let total = matches.total();
+                let visited = scorer.score_matches(matches, pause, |key, score| {
+                    scored += 1;
+                    best.push(ScoredRow { sort_key: -score, key, score });
+                    Ok(if prune { -best.threshold() } else { f64::NEG_INFINITY })
+                });
+                visited.unwrap();
+                (best.into_parts(), total, scored)
+            };
+            let (all, total, scored) = best_of(false);
+            let (pruned, same_total, fewer) = best_of(true);
+            assert_eq!((all, total), (pruned, same_total));
+            assert!(scored == total && fewer < total, "{fewer} of {total}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Row, ToSql};
+use rusqlite::Row;
 use vademecum_fts5::Postings;
 
 use super::{
@@ -14,7 +14,10 @@ use super::{
 };
 use crate::{
     model::{CorpusStatistics, Order, RankRequest, RankedMatch, Ranking, Timestamp, Uri},
-    store::{FtsIndex, FtsTable, IndexCache, Parameters, Reader, RowLengths, Store, StoreError},
+    store::{
+        FilterStatements, FtsIndex, FtsTable, IndexCache, Reader, RowFilter, RowLengths, Store,
+        StoreError,
+    },
 };
 
 /// Instructions for finding and identifying the matches of a source.
@@ -25,9 +28,8 @@ pub struct RankPlan<'a> {
     pub table: &'static FtsTable,
     /// Columns to search; empty means all.
     pub columns: &'a [&'static str],
-    /// Statement that returns a row if the match `:key` passes the filters, and its other
-    /// parameters. `None` accepts every match.
-    pub filter: Option<(&'static str, &'a Parameters<'a>)>,
+    /// Filter on the matches; `None` accepts every match.
+    pub filter: Option<FilterStatements<'a>>,
     /// Rows that do not exist for this caller, in ascending order. They are neither returned nor
     /// counted, and do not influence scores.
     pub hidden: &'a [i64],
@@ -131,9 +133,7 @@ fn load_postings<'p>(
     phrases: impl Iterator<Item = &'p Phrase>,
     plan: &RankPlan<'_>,
 ) -> Result<Vec<Arc<Postings>>, StoreError> {
-    phrases
-        .map(|phrase| phrase_postings(index, phrase, plan.table, plan.columns))
-        .collect()
+    phrases.map(|phrase| phrase_postings(index, phrase, plan.table, plan.columns)).collect()
 }
 
 /// Returns the postings of a phrase in some columns.
@@ -183,23 +183,12 @@ fn select_top(
     scorer: &Bm25Scorer<'_>,
 ) -> Result<(TopK, usize), StoreError> {
     let pause = || reader.check_deadline();
-    let filter = match plan.filter {
-        Some((sql, parameters)) => {
-            let mut statement = reader.prepare(sql)?;
-            let mut looked_at = 0_u32;
-            Some(move |key: i64| {
-                looked_at = looked_at.wrapping_add(1);
-                if looked_at.is_multiple_of(MATCHES_PER_DEADLINE_CHECK) {
-                    pause()?;
-                }
-                let mut all: Vec<(&str, &dyn ToSql)> = vec![(":key", &key)];
-                all.extend_from_slice(parameters);
-                Ok(statement.exists(all.as_slice())?)
-            })
-        }
-        None => None,
-    };
-    let matches = scorer.find_matches(pause, filter)?;
+    let mut filter =
+        plan.filter.map(|statements| RowFilter::new(reader, statements)).transpose()?;
+    let matches = scorer.find_matches(pause, |first_row, rows| match &mut filter {
+        Some(filter) => filter.accepted_rows(first_row, rows),
+        None => Ok(rows),
+    })?;
     let total = matches.total();
     let mut best = TopK::new(request.limit);
     if request.order == Order::Relevance {
@@ -221,9 +210,6 @@ fn select_top(
     })?;
     Ok((best, total))
 }
-
-/// Number of filtered matches between two deadline checks.
-const MATCHES_PER_DEADLINE_CHECK: u32 = 256;
 
 fn sort_matches(ranked: &mut [RankedMatch], order: Order) {
     ranked.sort_by(|one, other| {

@@ -18,6 +18,7 @@ use super::{
     pool_wait::PoolWaits,
     private_files::{create_private_folder, prepare_database_file},
     reader::Visibility,
+    row_filter::{FilterCache, register_connection_number},
     sidecar_path,
     writer::TableChanges,
 };
@@ -63,6 +64,7 @@ pub(super) struct OpenDatabase {
     readers: r2d2::Pool<SqliteConnectionManager>,
     pub(super) writer: Mutex<Connection>,
     indexes: IndexCaches,
+    filters: FilterCache,
 }
 
 impl Store {
@@ -118,7 +120,8 @@ impl Store {
             None => Visibility::All,
             Some(_) => Visibility::Restricted,
         };
-        Reader::run_in_snapshot(&connection, (&open.indexes, visibility), deadline, work)
+        let caches = (&open.indexes, &open.filters);
+        Reader::run_in_snapshot(&connection, caches, visibility, deadline, work)
     }
 
     /// Returns an idle reader. If none is idle, the waiting time is recorded.
@@ -307,7 +310,12 @@ impl Store {
             .test_on_check_out(false)
             .thread_pool(connection_pool_threads())
             .build_unchecked(manager);
-        Ok(OpenDatabase { readers, writer: Mutex::new(writer), indexes: IndexCaches::default() })
+        Ok(OpenDatabase {
+            readers,
+            writer: Mutex::new(writer),
+            indexes: IndexCaches::default(),
+            filters: FilterCache::default(),
+        })
     }
 
     /// Runs the pending migrations.
@@ -379,6 +387,7 @@ fn configure_connection(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "soft_heap_limit", PROCESS_HEAP_LIMIT_BYTES)?;
     connection.set_prepared_statement_cache_capacity(64);
     register_chunk_text(connection)?;
+    register_connection_number(connection)?;
     vademecum_fts5::register(connection)
 }
 

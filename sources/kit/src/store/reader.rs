@@ -2,7 +2,9 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql};
 
-use super::{FtsIndex, FtsTable, StoreError, index_cache::IndexCaches, yielding};
+use super::{
+    FtsIndex, FtsTable, StoreError, index_cache::IndexCaches, row_filter::FilterCache, yielding,
+};
 use crate::model::Deadline;
 
 /// Named parameters of a statement.
@@ -16,6 +18,7 @@ const INSTRUCTIONS_PER_CHECK: i32 = 1_000;
 pub struct Reader<'a> {
     connection: &'a Connection,
     indexes: &'a IndexCaches,
+    filters: &'a FilterCache,
     visibility: Visibility,
     deadline: Deadline,
 }
@@ -30,9 +33,10 @@ pub(crate) enum Visibility {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn run_in_snapshot<T, E: From<StoreError>>(
+    pub(super) fn run_in_snapshot<T, E: From<StoreError>>(
         connection: &'a Connection,
-        (indexes, visibility): (&'a IndexCaches, Visibility),
+        (indexes, filters): (&'a IndexCaches, &'a FilterCache),
+        visibility: Visibility,
         deadline: Deadline,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -44,7 +48,7 @@ impl<'a> Reader<'a> {
         let failed = |error| StoreError::from_connection(connection, error);
         connection.progress_handler(INSTRUCTIONS_PER_CHECK, watch).map_err(failed)?;
         let _moment = ReadTransaction::begin(connection)?;
-        work(&Self { connection, indexes, visibility, deadline })
+        work(&Self { connection, indexes, filters, visibility, deadline })
     }
 
     /// Returns a cached prepared statement. Returns an error if the deadline has passed.
@@ -62,6 +66,10 @@ impl<'a> Reader<'a> {
     /// Opens a full-text table in this snapshot.
     pub(crate) fn open_index(&self, table: &'static FtsTable) -> Result<FtsIndex<'_>, StoreError> {
         FtsIndex::open(self, self.indexes, table)
+    }
+
+    pub(super) fn filter_cache(&self) -> &FilterCache {
+        self.filters
     }
 
     /// Returns the hidden rows of a full-text table in ascending order; `hidden_sql` lists them as
