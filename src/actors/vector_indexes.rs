@@ -10,7 +10,10 @@ use vademecum_kit::{
 };
 
 use super::{SourceFailure, SourceHandle, SourceSelection, indexer::VectorIndexer};
-use crate::collections::{VisibleCollection, retrieve};
+use crate::collections::{
+    VisibleCollection,
+    retrieve::{self, VectorSearch},
+};
 
 /// Item near a query vector; for collections, a chunk.
 #[derive(Clone, Debug)]
@@ -96,16 +99,15 @@ impl VectorIndexes {
         let model = self.indexer.embedding_model(vector.len());
         // All collections of a search have the same filters.
         let filter = self.collections.first().map(|wanted| DocumentFilter::from(&wanted.filters));
-        let metric = DistanceMetric::Cosine;
-        let list = retrieve::search_vectors(
-            &opened,
+        let search = VectorSearch {
             vector,
-            Some(&model),
-            &filter.unwrap_or_default(),
+            model: Some(&model),
+            unrelated: None,
+            filter: &filter.unwrap_or_default(),
             take,
-            metric,
-            &self.deadline,
-        );
+            metric: DistanceMetric::Cosine,
+        };
+        let list = retrieve::search_vectors(&opened, search, &self.deadline);
         let passages = retrieve::load_passages(&opened, &list.hits, &self.deadline)?;
         for (found, passage) in list.hits.iter().zip(passages) {
             let (Some(passage), Some(one)) = (passage, opened.get(found.collection_index)) else {

@@ -13,6 +13,8 @@ use vademecum_kit::{
     source::SourceError,
 };
 
+use vademecum_embed::UnrelatedSimilarity;
+
 use super::VisibleCollection;
 
 /// A chunk that matches a search.
@@ -50,6 +52,8 @@ pub struct HitList {
     pub has_more: bool,
     /// Weight of each phrase of the query, for snippets.
     pub phrase_weights: Arc<[f64]>,
+    /// Cosine similarity below which the best hit of a vector search would be a coincidence.
+    pub similarity_floor: Option<f64>,
     /// Collections that failed.
     pub failed: Vec<FailedCollection>,
 }
@@ -182,18 +186,34 @@ fn rank_collection(
         .read(deadline.clone(), |reader| one.collection.rank_matches(reader, &request, &scope))
 }
 
-/// Searches by vector. Collections with vectors of a model other than `model`, or of another
-/// length, are left out and named as failed.
+/// A search by vector.
+#[derive(Clone, Copy, Debug)]
+pub struct VectorSearch<'a> {
+    /// The query vector, of length 1.
+    pub vector: &'a [f32],
+    /// Model of the query vector, if known. Collections with vectors of another model are left out
+    /// and named as failed.
+    pub model: Option<&'a EmbeddingModel>,
+    /// Similarity of unrelated texts, if known. If no hit exceeds what is reached by chance, nothing
+    /// was found.
+    pub unrelated: Option<UnrelatedSimilarity>,
+    /// Filters of the caller.
+    pub filter: &'a DocumentFilter,
+    /// Maximum number of hits.
+    pub take: usize,
+    /// Metric of the raw distances in the result.
+    pub metric: DistanceMetric,
+}
+
+/// Searches by vector. Collections with vectors of another length are left out and named as failed.
 pub fn search_vectors(
     opened: &[VisibleCollection],
-    vector: &[f32],
-    model: Option<&EmbeddingModel>,
-    filter: &DocumentFilter,
-    take: usize,
-    metric: DistanceMetric,
+    search: VectorSearch<'_>,
     deadline: &Deadline,
 ) -> HitList {
+    let VectorSearch { vector, model, unrelated, filter, take, metric } = search;
     let mut list = HitList::default();
+    let mut compared = 0;
     let mut all: Vec<(usize, SimilarChunk)> = Vec::new();
     for (place, one) in opened.iter().enumerate() {
         let scope = one.scope(filter);
@@ -206,6 +226,7 @@ pub fn search_vectors(
         });
         match found {
             Ok(nearest) => {
+                compared += nearest.compared;
                 list.has_more |= nearest.has_more;
                 all.extend(nearest.chunks.into_iter().map(|near| (place, near)));
             }
@@ -213,6 +234,13 @@ pub fn search_vectors(
         }
     }
     sort_by_similarity(&mut all);
+    list.similarity_floor = unrelated.map(|unrelated| unrelated.floor(compared));
+    if let (Some(floor), Some((_, best))) = (list.similarity_floor, all.first())
+        && f64::from(best.similarity) < floor
+    {
+        list.has_more = false;
+        return list;
+    }
     list.has_more |= all.len() > take;
     all.truncate(take);
     list.hits = to_hits(all, metric);
@@ -244,6 +272,7 @@ pub fn fuse_rankings(words: &HitList, near: &HitList, fusion: ReciprocalRank) ->
         hits: found.collect(),
         has_more: words.has_more || near.has_more,
         phrase_weights: Arc::clone(&words.phrase_weights),
+        similarity_floor: near.similarity_floor,
         failed,
     }
 }
@@ -260,6 +289,7 @@ pub fn rerank_by_vector(
     let mut list = HitList {
         has_more: candidates.has_more,
         phrase_weights: Arc::clone(&candidates.phrase_weights),
+        similarity_floor: None,
         failed: candidates.failed.clone(),
         hits: Vec::new(),
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vademecum_collections::{DocumentFilter, Passage};
+use vademecum_embed::UnrelatedSimilarity;
 use vademecum_kit::{
     model::Deadline,
     search::{FtsQuery, ReciprocalRank, vector::DistanceMetric},
@@ -14,11 +15,14 @@ use vademecum_kit::{
 use super::{
     Tool, ToolOutput, ToolRegistry, ToolResult,
     rag::{embed_query, with_collections},
-    render,
+    render, similarity_floor_meta,
 };
 use crate::{
     actors::CallError,
-    collections::{VisibleCollection, retrieve},
+    collections::{
+        VisibleCollection,
+        retrieve::{self, VectorSearch},
+    },
 };
 use vademecum_mcp::{RequestContext, Toolset};
 
@@ -146,11 +150,15 @@ impl Tool for SearchKnowledgebase {
         let top = usize::try_from(top).unwrap_or(1);
         // Without an embedding provider the search uses full text only.
         let vector = embed_query(toolbox, &query, None).await.ok();
+        let unrelated = match &vector {
+            Some(_) => toolbox.unrelated_similarity().await,
+            None => None,
+        };
         let (asked, wanted) = (Arc::new(FtsQuery::parse(&query)), filter.clone());
         let found = with_collections(toolbox, call, SEARCH_TIMEOUT, move |opened, deadline| {
-            search_collections(opened, &asked, vector, &wanted, top, deadline)
+            search_collections(opened, &asked, (vector, unrelated), &wanted, top, deadline)
         });
-        let mut results = found.await?;
+        let (mut results, floor) = found.await?;
         let has_more = results.len() > top;
         results.truncate(top);
         call.items.record(results.iter().map(|chunk| &chunk.chunk_id));
@@ -160,33 +168,34 @@ impl Tool for SearchKnowledgebase {
             has_more: Some(has_more),
             ..SearchKnowledgebaseOutput::default()
         };
-        Ok(ToolOutput { output, text, meta: None })
+        Ok(ToolOutput { output, text, meta: similarity_floor_meta(floor) })
     }
 }
 
 type QueryVector = (Arc<[f32]>, vademecum_collections::EmbeddingModel);
 
-/// Returns the best `top` chunks, and one more if there is one.
+/// Returns the best `top` chunks, and one more if there is one, and the floor of the vector search.
 fn search_collections(
     opened: &[VisibleCollection],
     query: &Arc<FtsQuery>,
-    vector: Option<QueryVector>,
+    (vector, unrelated): (Option<QueryVector>, Option<UnrelatedSimilarity>),
     filter: &DocumentFilter,
     top: usize,
     deadline: &Deadline,
-) -> Result<Vec<KnowledgebaseChunk>, SourceError> {
+) -> Result<(Vec<KnowledgebaseChunk>, Option<f64>), SourceError> {
+    let mut floor = None;
     let mut list = retrieve::search_full_text(opened, query, filter, MAX_CANDIDATES, deadline);
     if let Some((vector, model)) = vector {
-        let metric = DistanceMetric::Cosine;
-        let near = retrieve::search_vectors(
-            opened,
-            &vector,
-            Some(&model),
+        let search = VectorSearch {
+            vector: &vector,
+            model: Some(&model),
+            unrelated,
             filter,
-            MAX_CANDIDATES,
-            metric,
-            deadline,
-        );
+            take: MAX_CANDIDATES,
+            metric: DistanceMetric::Cosine,
+        };
+        let near = retrieve::search_vectors(opened, search, deadline);
+        floor = near.similarity_floor;
         if !near.hits.is_empty() {
             list = retrieve::fuse_rankings(&list, &near, ReciprocalRank::default());
         }
@@ -201,7 +210,7 @@ fn search_collections(
             break;
         }
     }
-    Ok(results)
+    Ok((results, floor))
 }
 
 impl KnowledgebaseChunk {

@@ -100,6 +100,12 @@ impl<T> From<T> for ToolOutput<T> {
     }
 }
 
+/// Returns the `_meta` of a vector search: the cosine similarity below which hits are coincidences.
+pub(crate) fn similarity_floor_meta(floor: Option<f64>) -> Option<Map<String, Value>> {
+    let rounded = (floor? * 1_000.0).round() / 1_000.0;
+    Some(Map::from_iter([("similarity_floor".to_owned(), json!(rounded))]))
+}
+
 /// Longest text, in bytes, whose structured output is serialized on the event loop. Below this
 /// size, serializing costs less than a handover to the blocking pool.
 const MAX_INLINE_TEXT_BYTES: usize = 16 * 1_024;

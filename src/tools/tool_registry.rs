@@ -27,7 +27,7 @@ use vademecum_core::{
     auth::{Principal, Right, ServerKey},
     config::{self, TextFormat},
 };
-use vademecum_embed::Embeddings;
+use vademecum_embed::{Embeddings, UnrelatedSimilarity};
 use vademecum_mcp::{
     CallToolResult, Completion, CompletionRequest, Failure, GetPromptResult, LogLevel, Prompt,
     PromptArguments, RequestContext, Resource, ResourceContents, ResourceTemplate, Scope,
@@ -217,6 +217,12 @@ impl ToolRegistry {
     #[must_use]
     pub fn with_segments(self, segments: usize) -> Self {
         Self { segments, ..self }
+    }
+
+    /// Returns the similarity of unrelated texts for the embedding model, if there is one and its
+    /// provider answers.
+    pub(crate) async fn unrelated_similarity(&self) -> Option<UnrelatedSimilarity> {
+        self.embeddings()?.unrelated_similarity().await
     }
 
     /// Returns the maximum number of segments in a result of `rag_search`.

@@ -14,7 +14,9 @@ use super::{
     provider,
     query_cache::QueryCache,
     retrying_embedder::RetryingEmbedder,
+    unrelated::UnrelatedSimilarity,
 };
+use tokio::sync::OnceCell;
 use vademecum_core::config;
 
 /// Maximum time for which vectors are not yet in the document cache.
@@ -29,6 +31,7 @@ pub struct Embeddings {
     query_timeout: Duration,
     document_cache: Option<DocumentCache>,
     batch_size: usize,
+    unrelated: OnceCell<UnrelatedSimilarity>,
 }
 
 impl Embeddings {
@@ -49,6 +52,7 @@ impl Embeddings {
             document_cache: (settings.cache_mb > 0)
                 .then(|| DocumentCache::new(folder, settings.cache_mb)),
             batch_size: settings.batch_size.get(),
+            unrelated: OnceCell::new(),
         }
     }
 
@@ -79,6 +83,22 @@ impl Embeddings {
             made.into_iter().next().ok_or(EmbedError::Aborted)
         };
         self.query_cache.get_or_embed(key, make).await
+    }
+
+    /// Returns how similar unrelated texts are for this model, which is measured once; `None` if
+    /// the provider fails.
+    pub async fn unrelated_similarity(&self) -> Option<UnrelatedSimilarity> {
+        let measure = || async {
+            let embedder = Arc::clone(&self.embedder);
+            let measured =
+                tokio::task::spawn_blocking(move || UnrelatedSimilarity::measure(&embedder));
+            measured.await.map_err(|_| EmbedError::Aborted)?
+        };
+        let measured = self.unrelated.get_or_try_init(measure).await;
+        measured
+            .inspect_err(|error| tracing::warn!(%error, "unrelated texts not embedded"))
+            .ok()
+            .copied()
     }
 
     /// Returns the vectors of documents, in the order of `texts`.

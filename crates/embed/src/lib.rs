@@ -26,6 +26,7 @@ mod retry;
 mod retrying_embedder;
 #[cfg(feature = "stub")]
 mod stub;
+mod unrelated;
 mod vector;
 mod voyage;
 
@@ -35,3 +36,4 @@ pub use error::{EmbedError, SetupError};
 pub use local::LocalEmbedder;
 #[cfg(feature = "stub")]
 pub use stub::StubEmbedder;
+pub use unrelated::UnrelatedSimilarity;

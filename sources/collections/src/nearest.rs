@@ -41,6 +41,8 @@ pub struct NearestChunks {
     pub chunks: Vec<SimilarChunk>,
     /// There are more chunks in scope.
     pub has_more: bool,
+    /// Number of vectors in the collection.
+    pub compared: usize,
 }
 
 /// The in-memory cache of a collection's vector codes.
@@ -103,12 +105,13 @@ impl Collection {
                 false
             })
         };
-        let candidates = {
+        let (candidates, compared) = {
             let loaded = self.code_cache.read();
             let Some(codes) = &loaded.codes else { return Ok(NearestChunks::default()) };
             // One more than requested tells if there are more.
             let looked_at = rescore_depth(take.saturating_add(1));
-            codes.nearest(query, looked_at, is_in_scope).map_err(vector_error)?
+            let nearest = codes.nearest(query, looked_at, is_in_scope).map_err(vector_error)?;
+            (nearest, codes.len())
         };
         if let Some(error) = failure.take() {
             return Err(error.into());
@@ -117,7 +120,7 @@ impl Collection {
         let mut found = self.similarities(reader, query, &keys)?;
         let more = found.len() > take;
         found.truncate(take);
-        Ok(NearestChunks { chunks: found, has_more: more })
+        Ok(NearestChunks { chunks: found, has_more: more, compared })
     }
 
     /// Computes the exact similarities of these chunks, nearest first. Chunks without a vector are

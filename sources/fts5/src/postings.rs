@@ -52,25 +52,39 @@ struct Block {
     number: i64,
     /// Position of the first posting.
     start: usize,
-    bits: OnceLock<Box<RowBits>>,
+    bits: OnceLock<Box<RankedBits>>,
+}
+
+/// The rows of a block as a set of bits, with the number of rows before each range.
+#[derive(Debug)]
+struct RankedBits {
+    rows: RowBits,
+    before: [u16; BLOCK_RANGES],
 }
 
 /// A row that contains a phrase.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Posting<'a> {
     /// Row number.
     pub row: i64,
     /// Weighted number of occurrences.
     pub frequency: f64,
-    segments: &'a [u32],
+    postings: &'a Postings,
+    position: usize,
 }
 
-impl Posting<'_> {
+impl<'a> Posting<'a> {
     /// Returns the segments in which the phrase starts, in ascending order. Each segment is
     /// [`SEGMENT_WORDS`] words long.
-    pub fn segments(&self) -> impl Iterator<Item = u32> {
-        let first = self.segments.is_empty().then_some(0);
-        first.into_iter().chain(self.segments.iter().copied())
+    pub fn segments(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let stored = self.stored_segments();
+        let first = stored.is_empty().then_some(0);
+        first.into_iter().chain(stored.iter().copied())
+    }
+
+    /// Returns the segments, or none if the phrase starts in the first one only.
+    fn stored_segments(&self) -> &'a [u32] {
+        self.postings.segments(self.position)
     }
 }
 
@@ -137,22 +151,24 @@ impl Postings {
         let mut new = others.rows().peekable();
         for posting in self.rows() {
             while let Some(before) = new.next_if(|new| new.row <= posting.row) {
-                changed.push(before.row, before.frequency, before.segments);
+                changed.push(before.row, before.frequency, before.stored_segments());
             }
             if rows.binary_search(&posting.row).is_err() {
-                changed.push(posting.row, posting.frequency, posting.segments);
+                changed.push(posting.row, posting.frequency, posting.stored_segments());
             }
         }
-        new.for_each(|posting| changed.push(posting.row, posting.frequency, posting.segments));
+        new.for_each(|posting| {
+            changed.push(posting.row, posting.frequency, posting.stored_segments());
+        });
         changed.shrink_to_fit();
         changed
     }
 
     /// Appends the rows of `others`, which must come after all existing rows.
     pub fn append(&mut self, others: &Self) {
-        others
-            .rows()
-            .for_each(|posting| self.push(posting.row, posting.frequency, posting.segments));
+        others.rows().for_each(|posting| {
+            self.push(posting.row, posting.frequency, posting.stored_segments());
+        });
     }
 
     /// Appends a row, which must come after all existing rows. Segments are in ascending order;
@@ -283,10 +299,12 @@ impl<'a> PostingsBlock<'a> {
 
     /// Returns the rows as a set of bits if there are many.
     pub fn bits(&self) -> Option<&'a RowBits> {
-        (self.len() > SPARSE_POSTINGS).then(|| {
-            let make = || Box::new(RowBits::from_rows(self.low_bits));
-            &**self.block.bits.get_or_init(make)
-        })
+        self.ranked_bits().map(|bits| &bits.rows)
+    }
+
+    fn ranked_bits(&self) -> Option<&'a RankedBits> {
+        let make = || Box::new(RankedBits::new(self.low_bits));
+        (self.len() > SPARSE_POSTINGS).then(|| &**self.block.bits.get_or_init(make))
     }
 
     /// Iterates over the postings in ascending order.
@@ -294,13 +312,25 @@ impl<'a> PostingsBlock<'a> {
         self.postings_between(0, self.len())
     }
 
-    /// Iterates over the postings in a range of 64 rows, in ascending order.
-    pub fn postings_in_range(&self, range: u16) -> impl Iterator<Item = Posting<'a>> + use<'a> {
-        let first = range * 64;
+    /// Iterates over the postings of rows whose lower 16 bits are from `first` to `last`, in
+    /// ascending order.
+    pub fn postings_in_rows(
+        &self,
+        first: u16,
+        last: u16,
+    ) -> impl Iterator<Item = Posting<'a>> + use<'a> {
         let start = self.low_bits.partition_point(|low| *low < first);
         let rest = self.low_bits.get(start..).unwrap_or_default();
-        let length = rest.iter().take_while(|low| **low / 64 == range).count();
-        self.postings_between(start, start + length)
+        self.postings_between(start, start + rest.partition_point(|low| *low <= last))
+    }
+
+    /// Returns the posting of the row with these lower 16 bits.
+    pub fn posting(&self, low: u16) -> Option<Posting<'a>> {
+        let position = match self.ranked_bits() {
+            Some(bits) => bits.position(low)?,
+            None => self.low_bits.binary_search(&low).ok()?,
+        };
+        self.postings_between(position, position + 1).next()
     }
 
     fn postings_between(
@@ -313,13 +343,36 @@ impl<'a> PostingsBlock<'a> {
         (block.start + start..).zip(low_bits).map(move |(posting, low)| Posting {
             row: (block.number << BLOCK_BITS) | i64::from(*low),
             frequency: all.frequency(posting),
-            segments: if all.segments.is_empty() { &[] } else { all.segments(posting) },
+            postings: all,
+            position: posting,
         })
     }
 
     fn derived_bytes(&self) -> usize {
-        let bits = if self.len() > SPARSE_POSTINGS { size_of::<RowBits>() } else { 0 };
+        let bits = if self.len() > SPARSE_POSTINGS { size_of::<RankedBits>() } else { 0 };
         bits + self.len().min(BLOCK_RANGES)
+    }
+}
+
+impl RankedBits {
+    fn new(low_bits: &[u16]) -> Self {
+        let rows = RowBits::from_rows(low_bits);
+        let mut before = [0; BLOCK_RANGES];
+        let mut count = 0_usize;
+        for (before, (_, rows)) in before.iter_mut().zip(rows.ranges()) {
+            *before = u16::try_from(count).unwrap_or(u16::MAX);
+            count += rows.count_ones() as usize;
+        }
+        Self { rows, before }
+    }
+
+    /// Returns the number of rows before the one with these lower 16 bits, if it is in the set.
+    fn position(&self, low: u16) -> Option<usize> {
+        let rows = self.rows.range(low / 64);
+        let bit = 1_u64 << (low % 64);
+        let before = self.before.get(usize::from(low / 64))?;
+        let in_range = (rows & (bit - 1)).count_ones() as usize;
+        (rows & bit != 0).then_some(usize::from(*before) + in_range)
     }
 }
 
@@ -346,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn block_lists_postings_of_each_range() {
+    fn block_finds_postings_by_row() {
         let mut postings = Postings::default();
         let rows: Vec<i64> = (-70_000..70_000).filter(|row| row % 5 == 0).collect();
         for row in &rows {
@@ -355,9 +408,12 @@ mod tests {
         let mut found = Vec::new();
         for block in postings.blocks() {
             assert_eq!(block.bits().map(RowBits::count), block.bits().map(|_| block.len()));
-            for range in 0..1_024 {
-                found.extend(block.postings_in_range(range).map(|it| it.row));
+            for group in 0..16 {
+                let first = group * 4_096;
+                found.extend(block.postings_in_rows(first, first + 4_095).map(|it| it.row));
             }
+            assert!(block.low_bits().iter().all(|low| block.posting(*low).is_some()));
+            assert!(block.posting(block.low_bits()[0] + 1).is_none());
         }
         assert_eq!(found, rows);
         assert!(postings.rows().all(|it| it.segments().eq([0, 3])));

@@ -63,6 +63,13 @@ impl RowBits {
         self.0.get(usize::from(range)).copied().unwrap_or(0)
     }
 
+    /// Removes rows of a range of 64 rows.
+    pub fn remove_range(&mut self, range: u16, rows: u64) {
+        if let Some(known) = self.0.get_mut(usize::from(range)) {
+            *known &= !rows;
+        }
+    }
+
     /// Adds rows of a range of 64 rows.
     pub fn insert_range(&mut self, range: u16, rows: u64) {
         if let Some(known) = self.0.get_mut(usize::from(range)) {

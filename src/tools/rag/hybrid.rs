@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vademecum_collections::EmbeddingModel;
+use vademecum_embed::UnrelatedSimilarity;
 use vademecum_kit::{
     model::Deadline,
     search::{FtsQuery, ReciprocalRank, vector::DistanceMetric},
@@ -20,7 +21,7 @@ use crate::{
     actors::CallError,
     collections::{
         VisibleCollection,
-        retrieve::{self, HitList},
+        retrieve::{self, HitList, VectorSearch},
     },
     tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
 };
@@ -127,6 +128,7 @@ struct HybridSearch {
     filter: vademecum_collections::DocumentFilter,
     /// Query vector and its model; `None` makes the search full-text only.
     vector: Option<(Arc<[f32]>, EmbeddingModel)>,
+    unrelated: Option<UnrelatedSimilarity>,
     mode: HybridMode,
     fusion: ReciprocalRank,
     metric: DistanceMetric,
@@ -164,6 +166,7 @@ impl Tool for RagSearchHybrid {
             query: Arc::new(FtsQuery::parse(&self.query)),
             filter: self.filters.into_filter()?,
             vector: None,
+            unrelated: None,
             mode: self.mode,
             fusion,
             metric: self.fts_then_vec.vec_metric.into(),
@@ -175,6 +178,7 @@ impl Tool for RagSearchHybrid {
         let degraded = match embed_query(toolbox, &self.query, None).await {
             Ok(vector) => {
                 plan.vector = Some(vector);
+                plan.unrelated = toolbox.unrelated_similarity().await;
                 None
             }
             Err(problem) => Some(problem.degraded_notice()),
@@ -194,7 +198,7 @@ impl Tool for RagSearchHybrid {
             HybridMode::Fuse => "fuse",
             HybridMode::FtsThenVec => "fts_then_vec",
         });
-        Ok(response.into())
+        Ok(response.into_output())
     }
 }
 
@@ -212,15 +216,15 @@ impl HybridSearch {
         let Some((vector, model)) = &self.vector else { return words };
         match self.mode {
             HybridMode::Fuse => {
-                let near = retrieve::search_vectors(
-                    opened,
+                let search = VectorSearch {
                     vector,
-                    Some(model),
-                    &self.filter,
-                    self.vec_k,
-                    self.metric,
-                    deadline,
-                );
+                    model: Some(model),
+                    unrelated: self.unrelated,
+                    filter: &self.filter,
+                    take: self.vec_k,
+                    metric: self.metric,
+                };
+                let near = retrieve::search_vectors(opened, search, deadline);
                 retrieve::fuse_rankings(&words, &near, self.fusion)
             }
             HybridMode::FtsThenVec => {

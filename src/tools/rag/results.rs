@@ -19,6 +19,7 @@ use crate::{
         VisibleCollection,
         retrieve::{self, ChunkHit, FailedCollection, HitList},
     },
+    tools::{ToolOutput, similarity_floor_meta},
 };
 use vademecum_mcp::RequestContext;
 
@@ -63,6 +64,9 @@ pub struct RagSearchResponse {
     pub(super) read_on: Option<String>,
     /// Statistics of the search.
     pub(super) stats: SearchStats,
+    /// Cosine similarity below which vector hits are coincidences; told in `_meta`.
+    #[serde(skip)]
+    similarity_floor: Option<f64>,
 }
 
 /// A chunk that matches.
@@ -175,7 +179,8 @@ impl ResultPage {
             Some(_) if !self.is_hybrid => format!("pass offset {next_offset}"),
             Some(_) | None => format!("raise k (at most {MAX_K}), or narrow filters"),
         });
-        Ok(RagSearchResponse { results, truncated, read_on, stats })
+        let similarity_floor = list.similarity_floor;
+        Ok(RagSearchResponse { results, truncated, read_on, stats, similarity_floor })
     }
 
     fn to_chunk_result(&self, found: &ChunkHit, passage: Passage) -> ChunkResult {
@@ -228,6 +233,12 @@ impl RagSearchResponse {
         self.stats.k_requested = k_requested;
         self.stats.ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self
+    }
+
+    /// Returns the output of the tool, with the floor of a vector search in `_meta`.
+    pub(super) fn into_output(self) -> ToolOutput<Self> {
+        let meta = similarity_floor_meta(self.similarity_floor);
+        ToolOutput { output: self, text: None, meta }
     }
 
     /// Fails if there are no results because collections failed.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     actors::CallError,
-    collections::retrieve,
+    collections::retrieve::{self, VectorSearch},
     tools::{ErrorFormat, Tool, ToolRegistry, ToolResult},
 };
 use vademecum_embed::EmbedError;
@@ -96,19 +96,19 @@ impl Tool for RagSearchVector {
                 return Err(CallError::Invalid(problem.to_owned()));
             }
         };
+        let unrelated = toolbox.unrelated_similarity().await;
         let what = self.shown;
         let found =
             with_collections(toolbox, call, limits::VECTOR_TIMEOUT, move |opened, deadline| {
-                let metric = DistanceMetric::Cosine;
-                let list = retrieve::search_vectors(
-                    opened,
-                    &vector,
-                    model.as_ref(),
-                    &filter,
-                    k,
-                    metric,
-                    deadline,
-                );
+                let search = VectorSearch {
+                    vector: &vector,
+                    model: model.as_ref(),
+                    unrelated,
+                    filter: &filter,
+                    take: k,
+                    metric: DistanceMetric::Cosine,
+                };
+                let list = retrieve::search_vectors(opened, search, deadline);
                 let shown =
                     ResultPage { fields: what, query: None, is_hybrid: false, offset: 0, k };
                 shown.read_response(opened, &list, deadline)
@@ -121,7 +121,7 @@ impl Tool for RagSearchVector {
             }
             error => error,
         })?;
-        Ok(response.finish(call, asked, begun).into())
+        Ok(response.finish(call, asked, begun).into_output())
     }
 }
 

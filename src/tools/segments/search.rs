@@ -6,6 +6,7 @@ use futures_util::future::{join, join_all};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vademecum_collections::{DocumentFilter, EmbeddingModel, Passage};
+use vademecum_embed::UnrelatedSimilarity;
 use vademecum_kit::{
     model::{Deadline, Hit, RetrievalMode, RetrievalOptions, SourceName},
     search::{FtsQuery, vector::DistanceMetric},
@@ -16,12 +17,13 @@ use crate::{
     actors::{self, CallError},
     collections::{
         VisibleCollection,
-        retrieve::{self, ChunkHit, HitList},
+        retrieve::{self, ChunkHit, HitList, VectorSearch},
     },
     tools::{
-        ErrorFormat, Tool, ToolRegistry, ToolResult,
+        ErrorFormat, Tool, ToolOutput, ToolRegistry, ToolResult,
         input::{KnowledgeFilters, split_uri},
         render::content_text,
+        similarity_floor_meta,
     },
 };
 use vademecum_mcp::{RequestContext, Toolset};
@@ -113,8 +115,10 @@ impl Tool for RagSearch {
             return Err(problem);
         }
         let segments = read_segments(toolbox, call, &opened, candidates.into_sorted()).await?;
+        let floor = lists.iter().find_map(|list| list.similarity_floor);
+        let output = RagSearchOutput { status: "success", segments };
         // The clients of this contract parse the JSON in the text.
-        Ok(RagSearchOutput { status: "success", segments }.into())
+        Ok(ToolOutput { output, text: None, meta: similarity_floor_meta(floor) })
     }
 }
 
@@ -202,8 +206,10 @@ async fn search_collections(
             dimensions: 0,
         };
         let opened = Arc::clone(opened);
-        let near = toolbox
-            .run_blocking(call, move || search_vectors(&opened, &vectors, &model, &deadline));
+        let unrelated = toolbox.unrelated_similarity().await;
+        let near = toolbox.run_blocking(call, move || {
+            search_vectors(&opened, &vectors, (&model, unrelated), &deadline)
+        });
         lists.extend(near.await.unwrap_or_default());
     }
     (lists, problem)
@@ -212,20 +218,20 @@ async fn search_collections(
 fn search_vectors(
     opened: &[VisibleCollection],
     vectors: &[Arc<[f32]>],
-    model: &EmbeddingModel,
+    (model, unrelated): (&EmbeddingModel, Option<UnrelatedSimilarity>),
     deadline: &Deadline,
 ) -> Vec<HitList> {
     let filter = DocumentFilter::default();
     let request = |vector: &Arc<[f32]>| {
-        retrieve::search_vectors(
-            opened,
+        let search = VectorSearch {
             vector,
-            Some(model),
-            &filter,
-            MAX_CANDIDATES,
-            DistanceMetric::Cosine,
-            deadline,
-        )
+            model: Some(model),
+            unrelated,
+            filter: &filter,
+            take: MAX_CANDIDATES,
+            metric: DistanceMetric::Cosine,
+        };
+        retrieve::search_vectors(opened, search, deadline)
     };
     vectors.iter().map(request).collect()
 }

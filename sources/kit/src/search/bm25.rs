@@ -4,19 +4,20 @@
 //! rows has the weight 1e-6. The operations and their order are those of FTS5, so scores are
 //! bit-identical.
 //!
-//! First the matching rows are found as sets of bits, which counts them. Then ranges of 64 rows are
-//! scored, the most promising first: upper bounds of the scores in each range are known, and a
-//! range that cannot contain a row of interest is not scored (block-max pruning; Ding and Suel 2011,
-//! with the ranges by row number of Dimopoulos, Nepomnyachiy and Suel 2013).
+//! First the matching rows are found as sets of bits, which counts them. Then groups of 4,096 rows
+//! are scored, the most promising first. Upper bounds of the score of each phrase in each range of
+//! 64 rows are known: rows whose phrases together cannot reach the lowest score of interest are not
+//! scored (block-max pruning, Ding and Suel 2011; max-score pruning, Turtle and Flood 1995; ranges by row
+//! number, Dimopoulos, Nepomnyachiy and Suel 2013).
 //!
 //! A long row scores at least as high as its best passage would score as a row of its own.
 //! Otherwise a book with one relevant page would rank below any short text that contains one of the
 //! words.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{borrow::Cow, collections::BTreeSet, ops::Range, sync::Arc};
 
 use vademecum_fts5::{
-    BLOCK_RANGES, Posting, Postings, PostingsBlock, RANGE_ROWS, RowBits, SEGMENT_WORDS, ScoreBounds,
+    BLOCK_RANGES, Posting, Postings, PostingsBlock, RowBits, SEGMENT_WORDS, ScoreBounds,
 };
 
 use crate::{
@@ -29,11 +30,16 @@ const B: f64 = 0.75;
 
 /// Number of rows of a block.
 const BLOCK_ROWS: i64 = 65_536;
-/// Number of ranges whose bounds are compared together.
-const GROUP_RANGES: usize = 64;
+/// Number of ranges that are scored together.
+const GROUP_RANGES: u16 = 64;
+const GROUP_SLOTS: usize = 4_096;
+/// Number of ranges of a block.
+const ALL_RANGES: u16 = 1_024;
 /// Number of groups of which the best range is scored first, so that the lowest score of interest
 /// rises early.
 const FIRST_GROUPS: usize = 32;
+/// Maximum number of rows of a group whose postings are looked up one by one.
+const MAX_SINGLE_ROWS: u32 = 24;
 /// With fewer postings, scoring all of them is faster than looking at bounds.
 const MIN_BOUNDED_POSTINGS: usize = 2_048;
 /// Number of row lengths whose norm is precomputed.
@@ -62,23 +68,40 @@ struct ScoredPhrase<'a> {
 
 /// The rows that match a query.
 pub(crate) struct Matches<'a> {
-    /// For each block, the postings of each phrase.
-    blocks: Vec<Vec<Option<PostingsBlock<'a>>>>,
-    ranges: Vec<MatchedRange>,
+    blocks: Vec<BlockMatches<'a>>,
     total: usize,
 }
 
-/// The matches among 64 adjacent rows.
+/// The matches in a block that are not scored yet.
+struct BlockMatches<'a> {
+    number: i64,
+    /// The postings of each phrase.
+    postings: Vec<Option<PostingsBlock<'a>>>,
+    rows: Box<RowBits>,
+    bounds: Option<BlockBounds<'a>>,
+}
+
+/// Upper bounds of the scores in each range of a block.
+struct BlockBounds<'a> {
+    sums: Box<[f32; BLOCK_RANGES]>,
+    /// By ascending weight.
+    phrases: Vec<PhraseBounds<'a>>,
+}
+
+/// Upper bounds of the scores of a phrase in each range of a block.
+struct PhraseBounds<'a> {
+    bounds: Box<[f32; BLOCK_RANGES]>,
+    rows: Cow<'a, RowBits>,
+}
+
+/// A group of 64 ranges.
 #[derive(Clone, Copy, Debug)]
-struct MatchedRange {
-    /// Position in [`Matches::blocks`].
-    block: usize,
-    /// Number of the first row.
-    first_row: i64,
-    rows: u64,
+struct Group {
     /// Upper bound of the scores.
     bound: f32,
-    range: u16,
+    /// Position in [`Matches::blocks`].
+    block: usize,
+    first_range: u16,
 }
 
 /// A phrase in one segment of a long row.
@@ -126,24 +149,24 @@ impl<'a> Bm25Scorer<'a> {
             .flat_map(|phrase| phrase.postings.blocks())
             .map(|block| block.number())
             .collect();
-        let mut found = Matches { blocks: Vec::new(), ranges: Vec::new(), total: 0 };
-        let (mut rows, mut others) = (Box::<RowBits>::default(), Box::<RowBits>::default());
+        let mut found = Matches { blocks: Vec::new(), total: 0 };
+        let mut others = Box::<RowBits>::default();
         for number in numbers {
             pause()?;
-            let blocks: Vec<Option<PostingsBlock<'a>>> =
+            let postings: Vec<Option<PostingsBlock<'a>>> =
                 self.phrases.iter().map(|phrase| phrase.postings.block(number)).collect();
-            self.match_block(number, &blocks, &mut rows, &mut others);
-            let range_bounds = bounds.as_ref().map(|bounds| self.bound_ranges(bounds, &blocks));
-            for (range, rows) in rows.ranges().filter(|(_, rows)| *rows != 0) {
-                let first_row = number * BLOCK_ROWS + i64::from(range) * 64;
-                let rows = accept(first_row, rows)?;
-                let known = range_bounds.as_ref().and_then(|all| all.get(usize::from(range)));
-                let bound = known.copied().unwrap_or(f32::INFINITY);
-                found.total += rows.count_ones() as usize;
-                let block = found.blocks.len();
-                found.ranges.push(MatchedRange { block, first_row, rows, bound, range });
+            let mut rows = Box::<RowBits>::default();
+            self.match_block(number, &postings, &mut rows, &mut others);
+            for range in 0..ALL_RANGES {
+                let matching = rows.range(range);
+                if matching != 0 {
+                    let first_row = number * BLOCK_ROWS + i64::from(range) * 64;
+                    rows.remove_range(range, matching & !accept(first_row, matching)?);
+                }
             }
-            found.blocks.push(blocks);
+            found.total += rows.count();
+            let bounds = bounds.as_ref().map(|bounds| self.bound_block(bounds, &postings));
+            found.blocks.push(BlockMatches { number, postings, rows, bounds });
         }
         Ok(found)
     }
@@ -203,19 +226,27 @@ impl<'a> Bm25Scorer<'a> {
     }
 
     /// Returns the upper bounds of the scores in each range of a block.
-    fn bound_ranges(
+    fn bound_block(
         &self,
         bounds: &[Arc<ScoreBounds>],
-        blocks: &[Option<PostingsBlock<'a>>],
-    ) -> Box<[f32; BLOCK_RANGES]> {
-        let mut ranges = Box::new([0.0; BLOCK_RANGES]);
-        for ((phrase, bounds), block) in self.phrases.iter().zip(bounds).zip(blocks) {
-            if let Some(block) = block {
-                let weight = phrase.weight * to_f64(phrase.times as u64);
-                block.add_bounds(bounds, f32_above(weight), &mut ranges);
-            }
+        postings: &[Option<PostingsBlock<'a>>],
+    ) -> BlockBounds<'a> {
+        let mut sums = Box::new([0.0; BLOCK_RANGES]);
+        let mut phrases: Vec<(f64, PhraseBounds<'a>)> = Vec::with_capacity(postings.len());
+        for ((phrase, bounds), block) in self.phrases.iter().zip(bounds).zip(postings) {
+            let Some(block) = block else { continue };
+            let weight = phrase.weight * to_f64(phrase.times as u64);
+            let mut of_phrase = Box::new([0.0; BLOCK_RANGES]);
+            block.add_bounds(bounds, f32_above(weight), &mut of_phrase);
+            sums.iter_mut().zip(of_phrase.iter()).for_each(|(sum, bound)| *sum += bound);
+            let rows = match block.bits() {
+                Some(rows) => Cow::Borrowed(rows),
+                None => Cow::Owned(RowBits::from_rows(block.low_bits())),
+            };
+            phrases.push((weight, PhraseBounds { bounds: of_phrase, rows }));
         }
-        ranges
+        phrases.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        BlockBounds { sums, phrases: phrases.into_iter().map(|(_, phrase)| phrase).collect() }
     }
 
     /// Calls `visit` with the row and score of each match, in no particular order. `visit` returns
@@ -223,34 +254,37 @@ impl<'a> Bm25Scorer<'a> {
     /// `pause` regularly, so that it can abort the loop.
     pub(crate) fn score_matches<E>(
         &self,
-        mut matches: Matches<'a>,
+        matches: Matches<'a>,
         mut pause: impl FnMut() -> Result<(), E>,
         mut visit: impl FnMut(i64, f64) -> Result<f64, E>,
     ) -> Result<(), E> {
-        let Matches { blocks, ranges, .. } = &mut matches;
-        let mut groups: Vec<(f32, &mut [MatchedRange])> = ranges
-            .chunks_mut(GROUP_RANGES)
-            .map(|group| (highest_bound(group).map_or(0.0, |highest| highest.bound), group))
-            .collect();
-        groups.sort_unstable_by(|(one, _), (other, _)| other.total_cmp(one));
-        let mut range_scorer = RangeScorer::new(self, blocks);
-        let mut floor = f64::NEG_INFINITY;
+        let mut blocks = matches.blocks;
+        let mut groups: Vec<Group> = Vec::new();
+        for (number, block) in blocks.iter().enumerate() {
+            for first_range in (0..ALL_RANGES).step_by(usize::from(GROUP_RANGES)) {
+                let bound = block.highest_bound(first_range).map(|(_, bound)| bound);
+                groups.extend(bound.map(|bound| Group { bound, block: number, first_range }));
+            }
+        }
+        groups.sort_unstable_by(|one, other| other.bound.total_cmp(&one.bound));
+        let mut scorer = GroupScorer::new(self);
         if groups.len() > 1 {
-            for (_, group) in groups.iter_mut().take(FIRST_GROUPS) {
-                if let Some(highest) = highest_bound(group) {
-                    range_scorer.score(highest, &mut floor, &mut visit)?;
+            for group in groups.iter().take(FIRST_GROUPS) {
+                let Some(block) = blocks.get_mut(group.block) else { continue };
+                let Some((range, bound)) = block.highest_bound(group.first_range) else { continue };
+                if block.bounds.is_some() && f64::from(bound) >= scorer.floor {
+                    scorer.score(block, group.first_range, range..range + 1, &mut visit)?;
                 }
             }
         }
-        for (bound, group) in groups {
-            if f64::from(bound) < floor {
+        for group in groups {
+            if f64::from(group.bound) < scorer.floor {
                 break;
             }
             pause()?;
-            for range in group {
-                if f64::from(range.bound) >= floor {
-                    range_scorer.score(range, &mut floor, &mut visit)?;
-                }
+            let ranges = group.first_range..group.first_range + GROUP_RANGES;
+            if let Some(block) = blocks.get_mut(group.block) {
+                scorer.score(block, group.first_range, ranges, &mut visit)?;
             }
         }
         Ok(())
@@ -264,55 +298,155 @@ impl Matches<'_> {
     }
 }
 
-/// Scores ranges of rows.
-struct RangeScorer<'s, 'a> {
+impl BlockMatches<'_> {
+    /// Returns the range of a group with the highest upper bound, if there is a match in the group.
+    fn highest_bound(&self, first_range: u16) -> Option<(u16, f32)> {
+        let ranges = first_range..first_range + GROUP_RANGES;
+        let matched = ranges.filter(|range| self.rows.range(*range) != 0);
+        let bounded = matched.map(|range| (range, self.bound(range)));
+        bounded.max_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
+    fn bound(&self, range: u16) -> f32 {
+        let sums = self.bounds.as_ref().map(|bounds| &bounds.sums);
+        sums.and_then(|sums| sums.get(usize::from(range))).copied().unwrap_or(f32::INFINITY)
+    }
+
+    /// Returns the matches of a range whose score may reach `floor`.
+    fn promising_rows(&self, range: u16, floor: f64) -> u64 {
+        let rows = self.rows.range(range);
+        match &self.bounds {
+            Some(bounds) if rows != 0 => bounds.promising_rows(range, rows, floor),
+            Some(_) | None => rows,
+        }
+    }
+}
+
+impl BlockBounds<'_> {
+    fn promising_rows(&self, range: u16, rows: u64, floor: f64) -> u64 {
+        let bound_of = |phrase: &PhraseBounds<'_>| phrase.bounds.get(usize::from(range)).copied();
+        let mut sum = 0.0;
+        let mut promising = 0;
+        for phrase in &self.phrases {
+            sum += bound_of(phrase).unwrap_or(f32::INFINITY);
+            // A row with none but the phrases before cannot reach the floor.
+            if f64::from(sum) >= floor {
+                promising |= phrase.rows.range(range);
+            }
+        }
+        promising &= rows;
+        for slot in slots(promising) {
+            let mut sum = 0.0;
+            for phrase in &self.phrases {
+                if phrase.rows.range(range) >> slot & 1 == 1 {
+                    sum += bound_of(phrase).unwrap_or(f32::INFINITY);
+                }
+            }
+            if f64::from(sum) < floor {
+                promising &= !(1 << slot);
+            }
+        }
+        promising
+    }
+}
+
+/// Scores groups of rows.
+struct GroupScorer<'s, 'a> {
     scorer: &'s Bm25Scorer<'a>,
-    blocks: &'s [Vec<Option<PostingsBlock<'a>>>],
-    scores: [f64; RANGE_ROWS],
+    /// Lowest score of interest.
+    floor: f64,
+    /// The rows to score, by range.
+    rows: [u64; GROUP_RANGES as usize],
+    scores: Vec<f64>,
     long_rows: Vec<SegmentMatch>,
 }
 
-impl<'s, 'a> RangeScorer<'s, 'a> {
-    fn new(scorer: &'s Bm25Scorer<'a>, blocks: &'s [Vec<Option<PostingsBlock<'a>>>]) -> Self {
-        Self { scorer, blocks, scores: [0.0; RANGE_ROWS], long_rows: Vec::new() }
+impl<'s, 'a> GroupScorer<'s, 'a> {
+    fn new(scorer: &'s Bm25Scorer<'a>) -> Self {
+        Self {
+            scorer,
+            floor: f64::NEG_INFINITY,
+            rows: [0; GROUP_RANGES as usize],
+            scores: vec![0.0; GROUP_SLOTS],
+            long_rows: Vec::new(),
+        }
     }
 
-    /// Scores the matches of a range, phrase by phrase, and removes them from it. `floor` becomes
-    /// the lowest score of interest.
+    /// Scores the matches in some ranges of a group, phrase by phrase, and removes them from the
+    /// block.
     fn score<E>(
         &mut self,
-        range: &mut MatchedRange,
-        floor: &mut f64,
+        block: &mut BlockMatches<'a>,
+        first_range: u16,
+        ranges: Range<u16>,
         visit: &mut impl FnMut(i64, f64) -> Result<f64, E>,
     ) -> Result<(), E> {
-        self.scores.fill(0.0);
-        let blocks = self.blocks.get(range.block).map_or(&[][..], Vec::as_slice);
-        for (number, (phrase, block)) in self.scorer.phrases.iter().zip(blocks).enumerate() {
-            let Some(block) = block else { continue };
-            for posting in block.postings_in_range(range.range) {
-                let slot = usize::try_from(posting.row - range.first_row).unwrap_or(usize::MAX);
-                self.add_posting(phrase, number, slot, posting);
+        let mut count = 0;
+        self.rows.fill(0);
+        for range in ranges {
+            let rows = block.promising_rows(range, self.floor);
+            count += rows.count_ones();
+            if let Some(slot) = self.rows.get_mut(usize::from(range - first_range)) {
+                *slot = rows;
+            }
+            block.rows.remove_range(range, rows);
+        }
+        if count == 0 {
+            return Ok(());
+        }
+        let first_low = first_range * 64;
+        let last_low = first_low + (GROUP_RANGES * 64 - 1);
+        let phrases = self.scorer.phrases.iter().zip(&block.postings);
+        for (number, (phrase, postings)) in phrases.enumerate() {
+            let Some(postings) = postings else { continue };
+            if count <= MAX_SINGLE_ROWS {
+                for low in self.rows_to_score() {
+                    if let Some(posting) = postings.posting(first_low + low) {
+                        self.add_posting(phrase, number, low, posting);
+                    }
+                }
+                continue;
+            }
+            for posting in postings.postings_in_rows(first_low, last_low) {
+                let [low, high, ..] = posting.row.to_le_bytes();
+                let low = u16::from_le_bytes([low, high]) - first_low;
+                let rows = self.rows.get(usize::from(low / 64)).copied().unwrap_or(0);
+                if rows >> (low % 64) & 1 == 1 {
+                    self.add_posting(phrase, number, low, posting);
+                }
             }
         }
-        self.scorer.norms.raise_to_best_passages(&mut self.long_rows, &mut self.scores);
-        let rows = std::mem::take(&mut range.rows);
-        for slot in slots(rows) {
-            let score = self.scores.get(slot as usize).copied().unwrap_or_default();
-            *floor = visit(range.first_row + i64::from(slot), score)?;
+        let scores = self.scores.as_mut_slice();
+        self.scorer.norms.raise_to_best_passages(&mut self.long_rows, scores);
+        let first_row = block.number * BLOCK_ROWS + i64::from(first_low);
+        for low in self.rows_to_score() {
+            let score = self.scores.get_mut(usize::from(low)).map(std::mem::take);
+            self.floor = visit(first_row + i64::from(low), score.unwrap_or_default())?;
         }
         Ok(())
     }
 
+    /// Iterates over the rows to score, counted from the first of the group.
+    fn rows_to_score(&self) -> impl Iterator<Item = u16> + use<> {
+        let rows = self.rows;
+        (0..GROUP_RANGES)
+            .zip(rows)
+            .filter(|(_, rows)| *rows != 0)
+            .flat_map(|(range, rows)| slots(rows).map(move |slot| range * 64 + slot))
+    }
+
+    #[inline]
     fn add_posting(
         &mut self,
         phrase: &ScoredPhrase<'_>,
         number: usize,
-        slot: usize,
+        low: u16,
         posting: Posting<'_>,
     ) {
         let norms = &self.scorer.norms;
         let length = norms.lengths.words_in_row(posting.row);
         let once = phrase.weight * saturate_frequency(posting.frequency, norms.norm(length));
+        let slot = usize::from(low);
         let Some(score) = self.scores.get_mut(slot) else { return };
         // Repeated addition gives the same rounding as one phrase per repetition.
         for _ in 0..phrase.times {
@@ -326,17 +460,12 @@ impl<'s, 'a> RangeScorer<'s, 'a> {
     }
 }
 
-/// Returns the range with the highest bound that has not been scored yet.
-fn highest_bound(group: &mut [MatchedRange]) -> Option<&mut MatchedRange> {
-    group.iter_mut().max_by(|one, other| one.bound.total_cmp(&other.bound))
-}
-
 /// Iterates over the positions of the bits that are set.
-fn slots(mut rows: u64) -> impl Iterator<Item = u32> {
+fn slots(mut rows: u64) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let slot = (rows != 0).then(|| rows.trailing_zeros())?;
         rows &= rows - 1;
-        Some(slot)
+        u16::try_from(slot).ok()
     })
 }
 
