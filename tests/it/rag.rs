@@ -234,7 +234,7 @@ fn vector_search_filters_before_limiting() {
     let (_library, server) = serve_with_vectors();
     let near = |arguments: Value| server.client().call_tool("rag.search_vector", &arguments);
     let filters = json!({ "source_names": ["stack_posts"] });
-    let found = near(json!({ "query_text": "knead the bread", "k": 4, "filters": filters }));
+    let found = near(json!({ "query_text": "mysql json column", "k": 4, "filters": filters }));
     assert_eq!(chunk_ids(&found).len(), 4, "{found}");
     let found = near(json!({ "query_text": "index a generated column", "k": 1,
         "return": { "include_raw": true } }));

@@ -40,7 +40,8 @@ pub struct Postings {
     rare_frequencies: Vec<(u32, f64)>,
     /// Posting and end in `segments` of each row with segments.
     segment_ends: Vec<(u32, u32)>,
-    segments: Vec<u32>,
+    /// Segments as varints: the difference of each to the one before.
+    segments: Vec<u8>,
     /// Bounds for the average lengths in recent use.
     bounds: Mutex<Vec<Arc<ScoreBounds>>>,
 }
@@ -77,14 +78,14 @@ impl<'a> Posting<'a> {
     /// Returns the segments in which the phrase starts, in ascending order. Each segment is
     /// [`SEGMENT_WORDS`] words long.
     pub fn segments(&self) -> impl Iterator<Item = u32> + use<'a> {
-        let stored = self.stored_segments();
-        let first = stored.is_empty().then_some(0);
-        first.into_iter().chain(stored.iter().copied())
-    }
-
-    /// Returns the segments, or none if the phrase starts in the first one only.
-    fn stored_segments(&self) -> &'a [u32] {
-        self.postings.segments(self.position)
+        let mut bytes = self.postings.segments(self.position);
+        let first = bytes.is_empty().then_some(0);
+        let mut segment = 0;
+        let others = std::iter::from_fn(move || {
+            segment += read_varint(&mut bytes)?;
+            Some(segment)
+        });
+        first.into_iter().chain(others)
     }
 }
 
@@ -111,7 +112,7 @@ impl Postings {
             + self.frequencies.capacity() * size_of::<f64>()
             + self.rare_frequencies.capacity() * size_of::<(u32, f64)>()
             + self.segment_ends.capacity() * size_of::<(u32, u32)>()
-            + self.segments.capacity() * size_of::<u32>()
+            + self.segments.capacity()
     }
 
     /// Iterates over the rows in ascending order.
@@ -151,24 +152,41 @@ impl Postings {
         let mut new = others.rows().peekable();
         for posting in self.rows() {
             while let Some(before) = new.next_if(|new| new.row <= posting.row) {
-                changed.push(before.row, before.frequency, before.stored_segments());
+                changed.push_posting(&before);
             }
             if rows.binary_search(&posting.row).is_err() {
-                changed.push(posting.row, posting.frequency, posting.stored_segments());
+                changed.push_posting(&posting);
             }
         }
-        new.for_each(|posting| {
-            changed.push(posting.row, posting.frequency, posting.stored_segments());
-        });
+        new.for_each(|posting| changed.push_posting(&posting));
         changed.shrink_to_fit();
         changed
     }
 
+    /// Returns a copy that has the segments only of rows accepted by `keep`. The others seem to have
+    /// the phrase in the first segment only.
+    #[must_use]
+    pub fn with_segments_of(&self, keep: impl Fn(i64) -> bool) -> Self {
+        let mut kept = Self::default();
+        for posting in self.rows() {
+            if keep(posting.row) {
+                kept.push_posting(&posting);
+            } else {
+                kept.push(posting.row, posting.frequency, &[]);
+            }
+        }
+        kept.shrink_to_fit();
+        kept
+    }
+
     /// Appends the rows of `others`, which must come after all existing rows.
     pub fn append(&mut self, others: &Self) {
-        others.rows().for_each(|posting| {
-            self.push(posting.row, posting.frequency, posting.stored_segments());
-        });
+        others.rows().for_each(|posting| self.push_posting(&posting));
+    }
+
+    fn push_posting(&mut self, posting: &Posting<'_>) {
+        let segments: Vec<u32> = posting.segments().collect();
+        self.push(posting.row, posting.frequency, &segments);
     }
 
     /// Appends a row, which must come after all existing rows. Segments are in ascending order;
@@ -187,7 +205,11 @@ impl Postings {
         self.low_bits.push(low);
         self.frequency_indexes.push(index);
         if segments.last().is_some_and(|last| *last > 0) {
-            self.segments.extend_from_slice(segments);
+            let mut before = 0;
+            for segment in segments {
+                write_varint(&mut self.segments, segment.saturating_sub(before));
+                before = *segment;
+            }
             let end = u32::try_from(self.segments.len()).unwrap_or(u32::MAX);
             self.segment_ends.push((posting, end));
         }
@@ -223,7 +245,7 @@ impl Postings {
         found.ok().and_then(|found| self.rare_frequencies.get(found)).map_or(0.0, |it| it.1)
     }
 
-    fn segments(&self, posting: usize) -> &[u32] {
+    fn segments(&self, posting: usize) -> &[u8] {
         let found = self.segment_ends.binary_search_by_key(&posting, |(it, _)| *it as usize);
         let Ok(found) = found else { return &[] };
         let end = self.segment_ends.get(found).map_or(0, |(_, end)| *end as usize);
@@ -374,6 +396,29 @@ impl RankedBits {
         let in_range = (rows & (bit - 1)).count_ones() as usize;
         (rows & bit != 0).then_some(usize::from(*before) + in_range)
     }
+}
+
+fn write_varint(bytes: &mut Vec<u8>, mut value: u32) {
+    loop {
+        let [low, ..] = value.to_le_bytes();
+        value >>= 7;
+        if value == 0 {
+            return bytes.push(low & 0x7F);
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn read_varint(bytes: &mut &[u8]) -> Option<u32> {
+    let mut value = 0;
+    for (length, byte) in bytes.iter().take(5).enumerate() {
+        value |= u32::from(byte & 0x7F) << (7 * length);
+        if *byte < 0x80 {
+            *bytes = bytes.get(length + 1..)?;
+            return Some(value);
+        }
+    }
+    None
 }
 
 fn split_row(row: i64) -> (i64, u16) {

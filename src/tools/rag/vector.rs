@@ -96,7 +96,11 @@ impl Tool for RagSearchVector {
                 return Err(CallError::Invalid(problem.to_owned()));
             }
         };
-        let unrelated = toolbox.unrelated_similarity().await;
+        // A vector of the caller may be of any model.
+        let unrelated = match &model {
+            Some(_) => toolbox.unrelated_similarity().await,
+            None => None,
+        };
         let what = self.shown;
         let found =
             with_collections(toolbox, call, limits::VECTOR_TIMEOUT, move |opened, deadline| {

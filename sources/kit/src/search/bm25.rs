@@ -16,13 +16,14 @@
 
 use std::{borrow::Cow, collections::BTreeSet, ops::Range, sync::Arc};
 
-use vademecum_fts5::{
-    BLOCK_RANGES, Posting, Postings, PostingsBlock, RowBits, SEGMENT_WORDS, ScoreBounds,
-};
+use vademecum_fts5::{BLOCK_RANGES, Posting, Postings, PostingsBlock, RowBits, ScoreBounds};
 
+use super::row_matches::{
+    ALL_RANGES, BlockBounds, BlockMatches, GROUP_RANGES, Group, Matches, PhraseBounds, slots,
+};
 use crate::{
     model::{CorpusStatistics, to_f64},
-    store::RowLengths,
+    store::{LONG_ROW_WORDS, PASSAGE_WORDS, RowLengths},
 };
 
 const K1: f64 = 1.2;
@@ -30,11 +31,8 @@ const B: f64 = 0.75;
 
 /// Number of rows of a block.
 const BLOCK_ROWS: i64 = 65_536;
-/// Number of ranges that are scored together.
-const GROUP_RANGES: u16 = 64;
+/// Number of rows that are scored together.
 const GROUP_SLOTS: usize = 4_096;
-/// Number of ranges of a block.
-const ALL_RANGES: u16 = 1_024;
 /// Number of groups of which the best range is scored first, so that the lowest score of interest
 /// rises early.
 const FIRST_GROUPS: usize = 32;
@@ -45,13 +43,8 @@ const MIN_BOUNDED_POSTINGS: usize = 2_048;
 /// Number of row lengths whose norm is precomputed.
 const PRECOMPUTED_NORMS: usize = 1_024;
 
-/// Length of a passage in words: two adjacent segments.
-const PASSAGE_WORDS: u32 = 2 * SEGMENT_WORDS;
-/// Rows with more words than this are also scored by passage.
-const LONG_ROW_WORDS: u32 = 2 * PASSAGE_WORDS;
-
 /// Finds and scores the rows that match a query.
-pub(crate) struct Bm25Scorer<'a> {
+pub(super) struct Bm25Scorer<'a> {
     phrases: Vec<ScoredPhrase<'a>>,
     required: usize,
     excluded: &'a [Arc<Postings>],
@@ -64,44 +57,6 @@ struct ScoredPhrase<'a> {
     weight: f64,
     /// Number of repetitions in the query.
     times: usize,
-}
-
-/// The rows that match a query.
-pub(crate) struct Matches<'a> {
-    blocks: Vec<BlockMatches<'a>>,
-    total: usize,
-}
-
-/// The matches in a block that are not scored yet.
-struct BlockMatches<'a> {
-    number: i64,
-    /// The postings of each phrase.
-    postings: Vec<Option<PostingsBlock<'a>>>,
-    rows: Box<RowBits>,
-    bounds: Option<BlockBounds<'a>>,
-}
-
-/// Upper bounds of the scores in each range of a block.
-struct BlockBounds<'a> {
-    sums: Box<[f32; BLOCK_RANGES]>,
-    /// By ascending weight.
-    phrases: Vec<PhraseBounds<'a>>,
-}
-
-/// Upper bounds of the scores of a phrase in each range of a block.
-struct PhraseBounds<'a> {
-    bounds: Box<[f32; BLOCK_RANGES]>,
-    rows: Cow<'a, RowBits>,
-}
-
-/// A group of 64 ranges.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    /// Upper bound of the scores.
-    bound: f32,
-    /// Position in [`Matches::blocks`].
-    block: usize,
-    first_range: u16,
 }
 
 /// A phrase in one segment of a long row.
@@ -117,7 +72,7 @@ impl<'a> Bm25Scorer<'a> {
     /// Creates a scorer for `phrases`, each with its number of repetitions in the query. The first
     /// `required` phrases must occur and no phrase of `excluded` may occur. `hidden` rows, in
     /// ascending order, do not match. `statistics` cover everything that is ranked.
-    pub(crate) fn new(
+    pub(super) fn new(
         phrases: &'a [(Arc<Postings>, usize)],
         required: usize,
         (excluded, hidden): (&'a [Arc<Postings>], &'a [i64]),
@@ -137,7 +92,7 @@ impl<'a> Bm25Scorer<'a> {
     /// Finds the matching rows. `accept` is called with the first of 64 adjacent rows and the bits of
     /// those that match, and returns the bits of those that are wanted. Calls `pause` regularly, so
     /// that it can abort the loop.
-    pub(crate) fn find_matches<E>(
+    pub(super) fn find_matches<E>(
         &self,
         mut pause: impl FnMut() -> Result<(), E>,
         mut accept: impl FnMut(i64, u64) -> Result<u64, E>,
@@ -252,7 +207,7 @@ impl<'a> Bm25Scorer<'a> {
     /// Calls `visit` with the row and score of each match, in no particular order. `visit` returns
     /// the lowest score that is still of interest: rows that score less may be left out. Calls
     /// `pause` regularly, so that it can abort the loop.
-    pub(crate) fn score_matches<E>(
+    pub(super) fn score_matches<E>(
         &self,
         matches: Matches<'a>,
         mut pause: impl FnMut() -> Result<(), E>,
@@ -288,65 +243,6 @@ impl<'a> Bm25Scorer<'a> {
             }
         }
         Ok(())
-    }
-}
-
-impl Matches<'_> {
-    /// Returns the number of matching rows.
-    pub(crate) fn total(&self) -> usize {
-        self.total
-    }
-}
-
-impl BlockMatches<'_> {
-    /// Returns the range of a group with the highest upper bound, if there is a match in the group.
-    fn highest_bound(&self, first_range: u16) -> Option<(u16, f32)> {
-        let ranges = first_range..first_range + GROUP_RANGES;
-        let matched = ranges.filter(|range| self.rows.range(*range) != 0);
-        let bounded = matched.map(|range| (range, self.bound(range)));
-        bounded.max_by(|(_, one), (_, other)| one.total_cmp(other))
-    }
-
-    fn bound(&self, range: u16) -> f32 {
-        let sums = self.bounds.as_ref().map(|bounds| &bounds.sums);
-        sums.and_then(|sums| sums.get(usize::from(range))).copied().unwrap_or(f32::INFINITY)
-    }
-
-    /// Returns the matches of a range whose score may reach `floor`.
-    fn promising_rows(&self, range: u16, floor: f64) -> u64 {
-        let rows = self.rows.range(range);
-        match &self.bounds {
-            Some(bounds) if rows != 0 => bounds.promising_rows(range, rows, floor),
-            Some(_) | None => rows,
-        }
-    }
-}
-
-impl BlockBounds<'_> {
-    fn promising_rows(&self, range: u16, rows: u64, floor: f64) -> u64 {
-        let bound_of = |phrase: &PhraseBounds<'_>| phrase.bounds.get(usize::from(range)).copied();
-        let mut sum = 0.0;
-        let mut promising = 0;
-        for phrase in &self.phrases {
-            sum += bound_of(phrase).unwrap_or(f32::INFINITY);
-            // A row with none but the phrases before cannot reach the floor.
-            if f64::from(sum) >= floor {
-                promising |= phrase.rows.range(range);
-            }
-        }
-        promising &= rows;
-        for slot in slots(promising) {
-            let mut sum = 0.0;
-            for phrase in &self.phrases {
-                if phrase.rows.range(range) >> slot & 1 == 1 {
-                    sum += bound_of(phrase).unwrap_or(f32::INFINITY);
-                }
-            }
-            if f64::from(sum) < floor {
-                promising &= !(1 << slot);
-            }
-        }
-        promising
     }
 }
 
@@ -460,15 +356,6 @@ impl<'s, 'a> GroupScorer<'s, 'a> {
     }
 }
 
-/// Iterates over the positions of the bits that are set.
-fn slots(mut rows: u64) -> impl Iterator<Item = u16> {
-    std::iter::from_fn(move || {
-        let slot = (rows != 0).then(|| rows.trailing_zeros())?;
-        rows &= rows - 1;
-        u16::try_from(slot).ok()
-    })
-}
-
 /// Returns a number that exceeds `value` by more than the rounding errors of sums in `f32`.
 #[expect(clippy::cast_possible_truncation, reason = "the reserve exceeds the rounding error")]
 fn f32_above(value: f64) -> f32 {
@@ -545,6 +432,8 @@ impl<'a> LengthNorms<'a> {
 
 #[cfg(test)]
 mod tests {
+    use vademecum_fts5::SEGMENT_WORDS;
+
     use super::*;
     use crate::search::top_k::{ScoredRow, TopK};
 

@@ -16,6 +16,7 @@ mod quantized_index;
 mod query;
 mod rank;
 mod rank_fusion;
+mod row_matches;
 mod sentence_boundary;
 mod snippet;
 mod snippet_window;

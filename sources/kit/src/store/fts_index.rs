@@ -3,13 +3,18 @@
 use std::{ops::RangeInclusive, sync::Arc};
 
 use rusqlite::{Row, named_params};
-use vademecum_fts5::{Alternatives, Language, Postings, collect_postings};
+use vademecum_fts5::{Alternatives, Language, Postings, SEGMENT_WORDS, collect_postings};
 
 use super::{
     FtsTable, Reader, StoreError,
     index_cache::{IndexCache, IndexCaches, RowLengths, TableState},
     varint::decode_varints,
 };
+
+/// Length of a passage in words: two adjacent segments.
+pub(crate) const PASSAGE_WORDS: u32 = 2 * SEGMENT_WORDS;
+/// Rows with more words than this are also scored by passage.
+pub(crate) const LONG_ROW_WORDS: u32 = 2 * PASSAGE_WORDS;
 
 /// All possible row numbers.
 const ALL_ROWS: RangeInclusive<i64> = i64::MIN..=i64::MAX;
@@ -99,7 +104,10 @@ impl<'a> FtsIndex<'a> {
                 known.with_rows_replaced(&changed, &others)
             }
         };
-        let found = Arc::new(found);
+        // Passages are scored in long rows only.
+        let lengths = self.lengths()?;
+        let is_long = |row| lengths.words_in_row(row) > LONG_ROW_WORDS;
+        let found = Arc::new(found.with_segments_of(is_long));
         self.cache.store_postings(key, &found);
         Ok(found)
     }

@@ -33,7 +33,7 @@ pub use database::Database;
 pub use error::StoreError;
 pub use file::Store;
 pub use fts_consistency::{DerivedFtsTable, FtsDifferences};
-pub(crate) use fts_index::FtsIndex;
+pub(crate) use fts_index::{FtsIndex, LONG_ROW_WORDS, PASSAGE_WORDS};
 pub use fts_table::{FtsColumn, FtsTable, VARIANT_WEIGHT};
 pub use health::{DamagedPart, StoreHealth, StoreProblem};
 pub use import_origins::{
