@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use tantivy::{
     DocAddress, Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, Term,
-    collector::TopDocs,
+    collector::{Count, TopDocs},
     columnar::Column,
     query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery},
     schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions},
@@ -96,12 +96,18 @@ impl TantivyIndex {
         Ok(Self { searcher, fields: index_fields(&index)?, rows })
     }
 
-    /// Returns the best rows that contain any word of a match expression.
-    pub fn best_rows(&self, expression: &str, limit: usize) -> Result<Vec<i64>> {
+    /// Returns the best rows that contain any word of a match expression. If `counted`, all of them
+    /// are counted too.
+    pub fn best_rows(&self, expression: &str, limit: usize, counted: bool) -> Result<Vec<i64>> {
         let wanted = BooleanQuery::new(
             expression_words(expression).flat_map(|it| self.word_clauses(it)).collect(),
         );
-        let found = self.searcher.search(&wanted, &TopDocs::with_limit(limit).order_by_score())?;
+        let best = TopDocs::with_limit(limit).order_by_score();
+        let found = if counted {
+            self.searcher.search(&wanted, &(best, Count))?.0
+        } else {
+            self.searcher.search(&wanted, &best)?
+        };
         found
             .into_iter()
             .map(|(_, DocAddress { segment_ord, doc_id })| {
