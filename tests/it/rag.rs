@@ -6,7 +6,7 @@ use vademecum_collections::Document;
 
 use crate::support::{Library, McpClient, Server, collection_fixtures};
 
-const STUB_EMBEDDINGS: &str =
+pub(crate) const STUB_EMBEDDINGS: &str =
     "[embeddings]\nprovider = \"stub\"\nallow_stub = true\ndimensions = 64\n";
 
 fn serve_posts() -> (Library, Server) {
@@ -22,7 +22,7 @@ fn serve_posts() -> (Library, Server) {
 }
 
 /// Serves the posts with vectors, together with a much larger collection `recipes`.
-fn serve_with_vectors() -> (Library, Server) {
+pub(crate) fn serve_with_vectors() -> (Library, Server) {
     let library = Library::new();
     collection_fixtures::insert_collection(
         &library,
@@ -49,7 +49,7 @@ fn serve_with_vectors() -> (Library, Server) {
     (library, server)
 }
 
-fn chunk_ids(found: &Value) -> Vec<&str> {
+pub(crate) fn chunk_ids(found: &Value) -> Vec<&str> {
     found["results"].as_array().unwrap().iter().map(|it| it["chunk_id"].as_str().unwrap()).collect()
 }
 

@@ -4,8 +4,11 @@
 use serde_json::{Value, json};
 use vademecum_collections::Document;
 
-use crate::support::{
-    FakeProvider, HttpClient, Library, McpClient, ProviderReply, Server, collection_fixtures,
+use crate::{
+    rag,
+    support::{
+        FakeProvider, HttpClient, Library, McpClient, ProviderReply, Server, collection_fixtures,
+    },
 };
 
 /// Enables the tools for all callers instead of delegating keys only.
@@ -281,4 +284,25 @@ fn failing_provider_matters_only_without_text_hits() {
     assert_eq!(code, -32603, "{message}");
     assert!(message.starts_with("RAG search failed: openai"), "{message}");
     assert!(!message.contains("127.0.0.1"), "{message}");
+}
+
+#[test]
+fn unrelated_query_finds_nothing_by_vector() {
+    let (library, server) = rag::serve_with_vectors();
+    let client = server.client();
+    let near = |text: &str| client.tool_result("rag.search_vector", &json!({ "query_text": text }));
+    let unrelated = near("quarterly dividends of a zinc mine");
+    assert_eq!(rag::chunk_ids(&unrelated["structuredContent"]), [""; 0], "{unrelated}");
+    let floor = unrelated["_meta"]["similarity_floor"].as_f64().unwrap();
+    assert!((0.05..0.9).contains(&floor), "{floor}");
+    let related = near("knead the dough");
+    assert_eq!(rag::chunk_ids(&related["structuredContent"]).len(), 10, "{related}");
+    assert_eq!(related["_meta"]["similarity_floor"], floor);
+    let fused = client.call_tool("rag.search_hybrid", &json!({ "query": "zinc mine dividends" }));
+    assert_eq!(rag::chunk_ids(&fused), [""; 0], "{fused}");
+    let settings = format!("{}[tools]\nrag_search = \"on\"\n", rag::STUB_EMBEDDINGS);
+    let server = library.serve_with_settings(&settings);
+    let phrases = json!({ "search_phrases": ["dividends of a zinc mine"] });
+    let segments = server.client().call_tool("rag_search", &phrases);
+    assert_eq!(segments["segments"], json!([]), "{segments}");
 }
