@@ -160,7 +160,7 @@ fn earlier_index_is_searched_and_rebuilt_in_background() {
     let path = library.data_folder().join("users/local/chacha.db");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let connection = Connection::open_with_flags(&path, flags).unwrap();
-    assert_eq!(note_words_version(&connection), 2);
+    assert_eq!(note_words_version(&connection), 3);
     set_earlier_version(&connection);
     let server = library.serve();
     let client = server.client();
@@ -171,7 +171,7 @@ fn earlier_index_is_searched_and_rebuilt_in_background() {
     // The first search finds the earlier words, or those of a table that is already rebuilt.
     assert!(found("earlier") <= 1);
     let deadline = Instant::now() + Duration::from_mins(1);
-    while note_words_version(&connection) != 2 {
+    while note_words_version(&connection) != 3 {
         assert!(Instant::now() < deadline, "the table is not rebuilt");
         thread::sleep(Duration::from_millis(20));
     }
@@ -190,6 +190,32 @@ fn check_repairs_earlier_index() {
     assert!(checked.stdout.contains("note_fts has the words of an earlier version"), "{checked:?}");
     let repaired = library.run(&["check", "--repair"]);
     assert!(repaired.stdout.contains("its full-text tables were rebuilt"), "{repaired:?}");
-    assert_eq!(note_words_version(&connection), 2);
+    assert_eq!(note_words_version(&connection), 3);
     assert!(library.run(&["search", "книга"]).stdout.contains("notes://"));
+}
+
+#[test]
+fn updated_index_finds_all_spellings() {
+    let library = Library::new();
+    library.import_file("notes", "note.md", "# Note\nAn e-mail about 12,500.00 🙂.");
+    let path = library.data_folder().join("users/local/chacha.db");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+    let connection = Connection::open_with_flags(&path, flags).unwrap();
+    vademecum_fts5::register(&connection).unwrap();
+    // Words as version 2 stored them.
+    connection
+        .execute_batch(
+            "UPDATE fts_versions SET version = 2;
+             INSERT INTO note_fts (note_fts) VALUES ('delete-all');
+             INSERT INTO note_fts (rowid, title, content)
+             SELECT row, title, 'An e mail about 12 500 00' FROM notes;",
+        )
+        .unwrap();
+    let found = |query: &str| library.run(&["search", query]).stdout.contains("notes://");
+    let repaired = library.run(&["check", "--repair"]);
+    assert!(repaired.stdout.contains("its full-text tables were rebuilt"), "{repaired:?}");
+    assert_eq!(note_words_version(&connection), 3);
+    for query in ["email", "e-mail", "12500", "🙂"] {
+        assert!(found(query), "{query}");
+    }
 }

@@ -408,3 +408,72 @@ fn exact_word_ranks_above_its_forms() {
     assert_eq!(titles(&server, "kneads"), ["forms", "exact"]);
     assert_eq!(titles(&server, "\"kneading\""), ["exact"]);
 }
+
+/// Ways of writing a word; each finds all of a group.
+const SPELLINGS: [&[&str]; 9] = [
+    &["e-mail", "email", "E\u{2011}Mail", "emails"],
+    &["U.S.A.", "USA", "usa"],
+    &["12,500.00", "12500", "12'500", "12.500", "12\u{202f}500"],
+    &["iPhone15", "iPhone 15", "iphone15", "iphone 15"],
+    &["re-use", "reuse"],
+    &["covid-19", "COVID19", "covid 19"],
+    &["👍", "👍🏽"],
+    &["👩", "👩🏽\u{200d}🔬"],
+    &["❤", "❤️"],
+];
+
+#[test]
+fn word_found_in_all_spellings() {
+    let mut notes = vec![("other".to_owned(), "Nothing of the kind.".to_owned())];
+    for (group, spellings) in SPELLINGS.iter().enumerate() {
+        for (place, written) in spellings.iter().enumerate() {
+            notes.push((format!("{group} {place}"), format!("They said {written} then.")));
+        }
+    }
+    let server = Library::with_notes(notes).serve();
+    for (group, spellings) in SPELLINGS.iter().enumerate() {
+        let expected: Vec<String> =
+            (0..spellings.len()).map(|place| format!("{group} {place}")).collect();
+        for query in *spellings {
+            let found = titles(&server, query);
+            let first = title_set(&found[..spellings.len().min(found.len())]);
+            assert_eq!(first, title_set(&expected), "{query}: {found:?}");
+            let excluded = titles(&server, &format!("said -{query}"));
+            let left = expected.iter().filter(|title| excluded.contains(title)).count();
+            let is_one_word = !query.contains([' ', '\u{200d}']);
+            assert!(!is_one_word || left == 0, "{query}: {excluded:?}");
+        }
+    }
+    assert_eq!(title_set(&titles(&server, "🔬")), BTreeSet::from(["7 1"]));
+}
+
+#[test]
+fn spelling_is_highlighted_as_written() {
+    let texts =
+        [("e-mail", "An e-mail."), ("usa", "In the U.S.A. now."), ("cook", "A 👩🏽\u{200d}🍳!")];
+    let server = Library::with_notes(texts).serve();
+    for (query, written) in [("email", "e-mail"), ("USA", "U.S.A"), ("👩", "👩🏽\u{200d}🍳")]
+    {
+        let arguments = json!({ "query": query, "highlight": true });
+        let hit = server.client().only_hit("notes.search", &arguments);
+        let snippet: Vec<char> = hit["snippet"].as_str().unwrap().chars().collect();
+        let place = &hit["highlights"][0];
+        let end = |name: &str| usize::try_from(place[name].as_u64().unwrap()).unwrap();
+        let shown: String = snippet[end("start")..end("end")].iter().collect();
+        assert_eq!(shown, written, "{hit}");
+    }
+}
+
+#[test]
+fn phrases_around_spellings_match() {
+    let server = Library::with_notes([
+        ("joined", "Send 12,500 emails to the U.S.A. by iPhone15 today."),
+        ("apart", "Send e-mail. Today the U.S. and A. had 12 of 500."),
+    ])
+    .serve();
+    for query in ["\"emails to the U.S.A. by\"", "\"iPhone 15 today\"", "\"12,500 emails\""] {
+        assert_eq!(titles(&server, query), ["joined"], "{query}");
+    }
+    assert_eq!(titles(&server, "12500"), ["joined"]);
+    assert_eq!(titles(&server, "title:usa"), Vec::<String>::new());
+}

@@ -155,4 +155,10 @@ mod tests {
     fn compound_name_has_whole_and_part_tokens() {
         assert_eq!(tokens("readFiles in C++"), "=readfiles|=read =files in c++|c");
     }
+
+    #[test]
+    fn word_written_in_several_ways_has_joined_token() {
+        assert_eq!(tokens("e-mail 12,500 🙂"), "=email|e =mail 12500|12 500 🙂");
+        assert_eq!(tokens("iPhone15"), "iphone15|=iphone|i =phone 15");
+    }
 }

@@ -3,7 +3,8 @@
 //! Case, width and diacritics are folded. Scripts written without spaces give one word per
 //! character, so that any part of a run can be found. Compound names such as `camelCase` give their
 //! parts and, at the position of the first part, the whole name as a [`WordKind::Name`]; so do
-//! names with signs such as `C++`.
+//! names with signs such as `C++`. Words that are written in several ways such as `e-mail` give a
+//! [`WordKind::Joined`] there.
 
 use std::ops::{ControlFlow, Range};
 
@@ -12,7 +13,12 @@ use unicode_normalization::{
     char::{decompose_compatible, is_combining_mark},
 };
 
-use crate::language::Script;
+use crate::{
+    language::Script,
+    spellings::{
+        emoji_length, is_emoji, is_flag_half, joined_word_end, number_border, numbered_name_end,
+    },
+};
 
 /// Maximum length of a word, in bytes. Only the beginning of a longer run (base64, minified code)
 /// is used.
@@ -42,6 +48,16 @@ pub enum WordKind {
     Unspaced,
     /// A compound name, or a name with signs. Its parts follow.
     Name,
+    /// Letters and digits of a word with signs or a number, such as `email` of `e-mail`. Its parts
+    /// follow.
+    Joined,
+}
+
+impl WordKind {
+    /// Returns whether the word is a whole of which the parts follow.
+    pub fn has_parts(self) -> bool {
+        matches!(self, Self::Name | Self::Joined)
+    }
 }
 
 /// Folds the letters of a text like those of a word. Other characters are omitted.
@@ -66,7 +82,8 @@ pub fn for_each_candidate_word(
     visit: impl FnMut(Word<'_>) -> ControlFlow<()>,
 ) {
     let (folded, accented) = (String::new(), String::new());
-    let mut walk = WordWalk { text, position: 0, folded, accented, may_matter, visit };
+    let mut walk =
+        WordWalk { text, position: 0, joined_until: 0, folded, accented, may_matter, visit };
     let _broken_off = walk.visit_all();
 }
 
@@ -74,6 +91,8 @@ pub fn for_each_candidate_word(
 struct WordWalk<'a, M, V> {
     text: &'a str,
     position: usize,
+    /// End of the last word that was joined.
+    joined_until: usize,
     folded: String,
     accented: String,
     may_matter: M,
@@ -87,7 +106,9 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
         while at < bytes.len() {
             let start = at;
             at = ascii_run_end(bytes, start);
-            if !bytes.get(at).is_none_or(u8::is_ascii) {
+            let next = self.text.get(at..).and_then(|rest| rest.chars().next());
+            let next = next.filter(|next| !next.is_ascii());
+            if next.is_some_and(|next| at == start || is_letter(next) || is_combining_mark(next)) {
                 at = self.visit_folded_word(start)?;
             } else if at == start {
                 at += 1;
@@ -98,13 +119,47 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
         ControlFlow::Continue(())
     }
 
-    /// Visits a run of ASCII letters and digits: a word, or a compound name with its parts.
+    /// Visits a run of ASCII letters and digits: a word, or several with their parts.
     fn visit_ascii_run(&mut self, place: Range<usize>) -> ControlFlow<()> {
         let run = self.text.get(place.clone()).unwrap_or_default();
         let rest = self.text.get(place.end..).unwrap_or_default();
+        if place.start >= self.joined_until
+            && let Some(end) = joined_word_end(self.text, place.start, place.end)
+        {
+            self.joined_until = end;
+            self.visit_joined_word(place.start..end)?;
+        }
         let signs = count_name_signs(run, rest);
         if signs > 0 {
             self.visit_ascii_word(place.start..place.end + signs, WordKind::Name)?;
+        }
+        let Some(border) = number_border(run).filter(|_| run.len() <= MAX_WORD_BYTES) else {
+            return self.visit_name_parts(place);
+        };
+        let border = place.start + border;
+        self.visit_ascii_word(place.clone(), WordKind::Joined)?;
+        self.visit_name_parts(place.start..border)?;
+        self.visit_name_parts(border..place.end)
+    }
+
+    /// Visits a word with signs, without them.
+    fn visit_joined_word(&mut self, range: Range<usize>) -> ControlFlow<()> {
+        let written = self.text.get(range.clone()).unwrap_or_default();
+        self.folded = fold_word(written);
+        self.folded.truncate(self.folded.floor_char_boundary(MAX_WORD_BYTES));
+        if !(self.may_matter)(&self.folded) {
+            return ControlFlow::Continue(());
+        }
+        let (folded, position) = (&self.folded, self.position);
+        (self.visit)(Word { range, folded, accented: None, position, kind: WordKind::Joined })
+    }
+
+    /// Visits a word, or a compound name with its parts.
+    fn visit_name_parts(&mut self, place: Range<usize>) -> ControlFlow<()> {
+        let run = self.text.get(place.clone()).unwrap_or_default();
+        let is_name = name_part_starts(run).next().is_some();
+        if let Some(end) = numbered_name_end(self.text, place.end).filter(|_| is_name) {
+            self.visit_joined_word(place.start..end)?;
         }
         let mut start = place.start;
         if run.len() <= MAX_WORD_BYTES {
@@ -124,7 +179,7 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
         let end = place.end.min(place.start + MAX_WORD_BYTES);
         let word = self.text.get(place.start..end).unwrap_or_default();
         let position = self.position;
-        if kind != WordKind::Name {
+        if !kind.has_parts() {
             self.position += 1;
         }
         if !(self.may_matter)(word) {
@@ -143,7 +198,9 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
         self.folded.clear();
         let (end, kind) = fold_run(self.text, start, &mut self.folded);
         if self.folded.is_empty() {
-            return ControlFlow::Continue(end);
+            let length = emoji_length(self.text.get(start..).unwrap_or_default());
+            self.visit_emoji(start..start + length)?;
+            return ControlFlow::Continue(end.max(start + length));
         }
         let position = self.position;
         self.position += 1;
@@ -156,6 +213,28 @@ impl<M: Fn(&str) -> bool, V: FnMut(Word<'_>) -> ControlFlow<()>> WordWalk<'_, M,
             (self.visit)(Word { range: start..end, folded, accented, position, kind })?;
         }
         ControlFlow::Continue(end)
+    }
+
+    /// Visits each picture of an emoji as a word, without skin tones. All have the range of the
+    /// whole, because a part of it is another character.
+    fn visit_emoji(&mut self, range: Range<usize>) -> ControlFlow<()> {
+        let written = self.text.get(range.clone()).unwrap_or_default();
+        let mut pictures = written.chars().filter(|it| is_emoji(*it));
+        while let Some(picture) = pictures.next() {
+            self.folded.clear();
+            self.folded.push(picture);
+            if is_flag_half(picture) {
+                self.folded.extend(pictures.next());
+            }
+            let position = self.position;
+            self.position += 1;
+            if (self.may_matter)(&self.folded) {
+                let (range, folded) = (range.clone(), &self.folded);
+                let kind = WordKind::Plain;
+                (self.visit)(Word { range, folded, accented: None, position, kind })?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -343,6 +422,7 @@ mod tests {
             ("Straße", "0strasse"),
             ("ＦＵＬＬ width", "0full 1width"),
             ("don't x2 3.14", "0don 1t 2x2 33 414"),
+            ("readFiles… “iPhone”", "0readfiles 0read 1files 2iphone 2i 3phone"),
         ] {
             assert_eq!(positioned_words(written), read);
         }
@@ -360,10 +440,58 @@ mod tests {
     fn compound_name_gives_whole_and_parts() {
         assert_eq!(positioned_words("camelCase x"), "0camelcase 0camel 1case 2x");
         assert_eq!(positioned_words("HTTPServer2Go"), "0httpserver2go 0http 1server2 2go");
-        assert_eq!(positioned_words("snake_case foo-bar"), "0snake 1case 2foo 3bar");
+        assert_eq!(positioned_words("snake_case quux-bar"), "0snake 1case 2quux 3bar");
         assert_eq!(positioned_words("C++ or C#, not C"), "0c++ 0c 1or 2c# 2c 3not 4c");
         assert_eq!(positioned_words("PDFs of NASA"), "0pdfs 1of 2nasa");
         assert_eq!(positioned_words("a+b #1 x#y"), "0a 1b 21 3x 4y");
+    }
+
+    #[test]
+    fn word_with_signs_gives_joined_word_and_parts() {
+        for (written, read) in [
+            ("e-mail re\u{2011}use", "0email 0e 1mail 2reuse 2re 3use"),
+            ("e-mail-address T-Müll", "0email 0e 1mail 2address 3tmull 3t 4mull"),
+            ("up-to-date two-dimensional", "0up 1to 2date 3two 3dimensional"),
+            ("the U.S.A. and e.g. this", "0the 1usa 1u 2s 3a 4and 5eg 5e 6g 7this"),
+            ("a.out main.c v1.2.3", "0a 1out 2main 3c 4v1 52 63"),
+        ] {
+            let read = read.replace("3two 3dim", "3twodimensional 3two 4dim");
+            assert_eq!(positioned_words(written), read, "{written}");
+        }
+    }
+
+    #[test]
+    fn grouped_digits_give_joined_number() {
+        for (written, read) in [
+            ("12,500.00 1.234.567", "012500 012 1500 200 31234567 31 4234 5567"),
+            ("12\u{202f}500 and 1'000", "012500 012 1500 2and 31000 31 4000"),
+            ("3.14 0.125 192.168.1.1", "03 114 20 3125 4192 5168 61 71"),
+            ("1,2500 2024-05-01", "01 12500 22024 305 401"),
+        ] {
+            assert_eq!(positioned_words(written), read, "{written}");
+        }
+    }
+
+    #[test]
+    fn word_with_number_gives_whole_and_parts() {
+        for (written, read) in [
+            ("iPhone15 covid19", "0iphone15 0iphone 0i 1phone 215 3covid19 3covid 419"),
+            ("iPhone 15, iPhone 15a", "0iphone15 0iphone 0i 1phone 215 3iphone 3i 4phone 515a"),
+            ("15mm 2nd x2 a3f5 1990s", "015mm 015 1mm 22nd 3x2 4a3f5 51990s"),
+        ] {
+            assert_eq!(positioned_words(written), read, "{written}");
+        }
+    }
+
+    #[test]
+    fn emoji_are_words_without_modifiers() {
+        for (written, read) in [
+            ("great🙂🎉", "0great 1🙂 2🎉"),
+            ("👍🏽 ❤️ 🇩🇪🇫🇷", "0👍 1❤ 2🇩🇪 3🇫🇷"),
+            ("👩🏽\u{200d}💻 → ™ 1️⃣", "0👩 1💻 21"),
+        ] {
+            assert_eq!(positioned_words(written), read, "{written}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod phrase;
 mod phrase_matcher;
 mod quantized_index;
 mod query;
+mod query_words;
 mod rank;
 mod rank_fusion;
 mod row_matches;

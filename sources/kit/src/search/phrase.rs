@@ -9,6 +9,9 @@ use crate::{model::Field, store::FtsColumn};
 pub(crate) struct Phrase {
     /// Words in order.
     pub(crate) words: Vec<QueryWord>,
+    /// Other ways of writing the phrase, such as `e mail` for `email`. Only a phrase of one
+    /// inflected word has them.
+    pub(crate) spellings: Vec<Vec<QueryWord>>,
     /// Whether the last word is a prefix.
     pub(crate) prefix: bool,
     /// Field that must contain the phrase; `None` means any field.
@@ -114,7 +117,13 @@ pub(crate) fn word_key(folded: &str) -> String {
 
 impl Default for Phrase {
     fn default() -> Self {
-        Self { words: Vec::new(), prefix: false, field: None, repetitions: 1 }
+        Self {
+            words: Vec::new(),
+            spellings: Vec::new(),
+            prefix: false,
+            field: None,
+            repetitions: 1,
+        }
     }
 }
 
@@ -130,24 +139,38 @@ impl Phrase {
         Self { prefix: true, ..Self::from(QueryWord::Exact(letters.to_owned())) }
     }
 
+    /// Returns the words of each way of writing the phrase.
+    pub(crate) fn sequences(&self) -> impl Iterator<Item = &[QueryWord]> {
+        [&self.words].into_iter().chain(&self.spellings).map(Vec::as_slice)
+    }
+
     /// Returns a text that is equal for phrases with the same words. It is an FTS5 expression if no
     /// word is inflected.
     pub(crate) fn expression(&self) -> String {
-        let words: Vec<&str> = self.words.iter().map(QueryWord::label).collect();
-        self.quote(&words.join(" "))
+        self.join_sequences(|word| word.label().to_owned())
     }
 
     /// Returns a text that is equal for phrases that match the same rows with the same weights, in
     /// the same table.
     pub(crate) fn cache_key(&self) -> String {
-        let words = self.words.iter().map(|word| match word {
+        self.join_sequences(|word| match word {
             QueryWord::Exact(token) => token.clone(),
             QueryWord::Inflected(word) => {
                 let typed: Vec<&str> = word.typed.iter().map(TypedWord::written).collect();
                 format!("{}/{:?}", typed.join("|"), word.language)
             }
-        });
-        self.quote(&words.collect::<Vec<_>>().join(" "))
+        })
+    }
+
+    fn join_sequences(&self, to_text: impl Fn(&QueryWord) -> String) -> String {
+        let quote = |words: &[QueryWord]| {
+            self.quote(&words.iter().map(&to_text).collect::<Vec<_>>().join(" "))
+        };
+        let sequences: Vec<String> = self.sequences().map(quote).collect();
+        match sequences.as_slice() {
+            [single] => single.clone(),
+            _ => format!("({})", sequences.join(" OR ")),
+        }
     }
 
     /// Returns an expression for the words, which contain no quotes.

@@ -15,7 +15,7 @@ use vademecum_fts5::{
 
 use super::{
     FtsQuery,
-    phrase::{InflectedWord, Phrase, QueryLanguage, QueryWord},
+    phrase::{InflectedWord, QueryLanguage, QueryWord},
     word_forms::WordStems,
 };
 
@@ -37,8 +37,10 @@ type PhrasePositions = Vec<(usize, u64)>;
 /// Query phrases prepared for matching against many texts.
 #[derive(Clone, Debug)]
 pub(crate) struct PhraseMatcher<'q> {
-    /// Number of words in each phrase.
+    /// Number of words in each way of writing a phrase; these are the phrases of the fields below.
     lengths: Vec<usize>,
+    /// Phrase of the query that each belongs to.
+    owners: Vec<usize>,
     /// Words of which any form matches, with a phrase and a position.
     inflected: Vec<(&'q InflectedWord, usize, u64)>,
     /// Stems of these words in the languages of the query.
@@ -139,16 +141,21 @@ impl<'q> PhraseMatcher<'q> {
     pub(crate) fn new(query: &'q FtsQuery) -> Self {
         let mut matcher = Self {
             lengths: Vec::new(),
+            owners: Vec::new(),
             inflected: Vec::new(),
             stems: Vec::new(),
             exact_positions: HashMap::new(),
             prefixes: Vec::new(),
             beginnings: Beginnings::default(),
         };
-        for (number, phrase) in query.phrases().enumerate() {
+        let phrases = query.phrases().enumerate();
+        let sequences = phrases
+            .flat_map(|(owner, phrase)| phrase.sequences().map(move |it| (owner, phrase, it)));
+        for (number, (owner, phrase, sequence)) in sequences.enumerate() {
             let words: Vec<MatchedWord<'q>> =
-                matched_words(phrase).take(MAX_PHRASE_WORDS).collect();
+                matched_words(sequence).take(MAX_PHRASE_WORDS).collect();
             matcher.lengths.push(words.len());
+            matcher.owners.push(owner);
             for (place, word) in words.into_iter().enumerate() {
                 matcher.add_word(word, phrase.prefix, number, 1 << place);
             }
@@ -193,12 +200,13 @@ impl<'q> PhraseMatcher<'q> {
 
     /// Returns the number of phrases.
     pub(crate) fn phrase_count(&self) -> usize {
-        self.lengths.len()
+        self.owners.last().map_or(0, |last| last + 1)
     }
 
     /// Returns whether a word is part of any phrase that `wanted` accepts.
     pub(crate) fn is_phrase_word(&self, word: &Word<'_>, wanted: impl Fn(usize) -> bool) -> bool {
-        self.positions_of(word, None).iter().any(|(phrase, _)| wanted(*phrase))
+        let owner = |phrase: usize| self.owners.get(phrase).copied();
+        self.positions_of(word, None).iter().any(|(phrase, _)| owner(*phrase).is_some_and(&wanted))
     }
 
     /// Returns each phrase that contains a word, with the word's positions in it.
@@ -249,6 +257,7 @@ impl<'q> PhraseMatcher<'q> {
                 let Some(length) = advanced else { continue };
                 let first = starts.len().checked_sub(length).and_then(|first| starts.get(first));
                 let start = first.copied().unwrap_or(word.range.start);
+                let Some(phrase) = self.owners.get(phrase).copied() else { continue };
                 visit(PhraseMatch { phrase, range: start..word.range.end })?;
             }
             ControlFlow::Continue(())
@@ -263,11 +272,11 @@ enum MatchedWord<'q> {
     Inflected(&'q InflectedWord),
 }
 
-/// Returns the words of a phrase. A pair of characters from a script without spaces is one token
+/// Returns the words of a sequence. A pair of characters from a script without spaces is one token
 /// but two words. A combining mark belongs to the preceding character, as in `が`, which folds into
 /// two.
-fn matched_words(phrase: &Phrase) -> impl Iterator<Item = MatchedWord<'_>> {
-    phrase.words.iter().flat_map(|word| {
+fn matched_words(words: &[QueryWord]) -> impl Iterator<Item = MatchedWord<'_>> {
+    words.iter().flat_map(|word| {
         let token = match word {
             QueryWord::Inflected(word) => return vec![MatchedWord::Inflected(word)],
             QueryWord::Exact(token) => token,

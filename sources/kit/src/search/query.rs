@@ -7,15 +7,19 @@
 //! words, and so is everything in a text too long to be a query.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     ops::ControlFlow,
 };
 
 use vademecum_fts5::{
-    StopWords, Word, WordKind, exact_token, fold_word, for_each_word, is_any_stop_word,
+    StopWords, WordKind, exact_token, for_each_word, is_any_stop_word, is_digit_space, is_emoji,
 };
 
-use super::phrase::{Phrase, QueryLanguage, QueryWord, word_key};
+use super::{
+    phrase::{Phrase, QueryLanguage, QueryWord, word_key},
+    query_words::{TokenWord, TokenWords, any_form, exact_word, parse_phrase, parse_token_phrase},
+};
 use crate::model::{CorpusStatistics, Field};
 
 /// Maximum number of phrases of one kind in a query. More words cost time and do not change the
@@ -46,6 +50,7 @@ impl FtsQuery {
     /// Parses search text. Text without words gives an empty query, which matches nothing.
     pub fn parse(text: &str) -> Self {
         let mut query = Self { typed: text.to_owned(), ..Self::default() };
+        let text = &join_digit_groups(text);
         let stop_words = StopWords::detect(text);
         let mut dropped = Vec::new();
         let parts =
@@ -62,7 +67,7 @@ impl FtsQuery {
                     query.add_words(text, stop_words, &mut dropped);
                 }
                 (QueryPartKind::Words, Some(_)) => {
-                    let words = parse_phrase(text, any_form).map(|words| Phrase { field, ..words });
+                    let words = parse_token_phrase(text).map(|words| Phrase { field, ..words });
                     query.required.extend(words);
                 }
                 (QueryPartKind::Quoted, _) => {
@@ -70,7 +75,7 @@ impl FtsQuery {
                         parse_phrase(text, exact_word).map(|words| Phrase { field, ..words });
                     query.required.extend(words);
                 }
-                (QueryPartKind::Excluded, _) => query.excluded.extend(parse_phrase(text, any_form)),
+                (QueryPartKind::Excluded, _) => query.excluded.extend(parse_token_phrase(text)),
                 (QueryPartKind::ExcludedQuoted, _) => {
                     query.excluded.extend(parse_phrase(text, exact_word));
                 }
@@ -160,7 +165,7 @@ impl FtsQuery {
         let mut text = String::new();
         let mut copied = 0;
         for_each_word(&self.typed, |word| {
-            let is_whole = word.kind != WordKind::Name && word.range.start >= copied;
+            let is_whole = !word.kind.has_parts() && word.range.start >= copied;
             if let Some(stored) = corrections.get(word.folded).filter(|_| is_whole) {
                 text.push_str(self.typed.get(copied..word.range.start).unwrap_or_default());
                 text.push_str(stored);
@@ -227,6 +232,7 @@ impl FtsQuery {
                         self.any.push(Phrase { words: parts.clone(), ..Phrase::default() });
                     }
                 }
+                TokenWord::Joined(phrase) => self.any.push(phrase.clone()),
                 TokenWord::Run(run) => match run.as_slice() {
                     [] => {}
                     [single] => self.any.push(QueryWord::Exact(single.clone()).into()),
@@ -273,76 +279,6 @@ fn is_compound_name(text: &str) -> bool {
         || (inside.contains('.') && !inside.split('.').any(abbreviated))
 }
 
-/// Words of one space-separated token.
-struct TokenWords(Vec<TokenWord>);
-
-enum TokenWord {
-    /// A word.
-    Word(TypedToken),
-    /// A compound name and its parts.
-    Name { name: String, parts: Vec<QueryWord> },
-    /// Consecutive characters of a script without spaces.
-    Run(Vec<String>),
-}
-
-/// A word of the search text.
-struct TypedToken {
-    folded: String,
-    accented: Option<String>,
-    /// Whether a star follows the word, which is longer than one character.
-    prefix: bool,
-}
-
-impl TypedToken {
-    fn new(text: &str, word: &Word<'_>) -> Self {
-        let rest = text.get(word.range.end..).unwrap_or_default();
-        let prefix = rest.starts_with('*') && word.folded.chars().count() > 1;
-        let accented = word.accented.map(str::to_owned);
-        Self { folded: word.folded.to_owned(), accented, prefix }
-    }
-
-    /// Returns the word in lowercase, with its accents.
-    fn written(&self) -> &str {
-        self.accented.as_deref().unwrap_or(&self.folded)
-    }
-}
-
-impl TokenWords {
-    fn split(text: &str) -> Self {
-        let mut pieces: Vec<TokenWord> = Vec::new();
-        let mut whole_until = 0;
-        for_each_word(text, |word| {
-            let inside = word.range.start < whole_until;
-            match (word.kind, pieces.last_mut()) {
-                (WordKind::Unspaced, Some(TokenWord::Run(run))) => run.push(word.folded.to_owned()),
-                (WordKind::Unspaced, _) => {
-                    pieces.push(TokenWord::Run(vec![word.folded.to_owned()]));
-                }
-                (WordKind::Name, Some(TokenWord::Name { .. })) if inside => {}
-                (WordKind::Name, _) => {
-                    whole_until = word.range.end;
-                    let name = word.folded.to_owned();
-                    pieces.push(TokenWord::Name { name, parts: Vec::new() });
-                }
-                (WordKind::Plain, Some(TokenWord::Name { parts, .. })) if inside => {
-                    parts.push(any_form(&word));
-                }
-                (WordKind::Plain, _) => pieces.push(TokenWord::Word(TypedToken::new(text, &word))),
-            }
-            ControlFlow::Continue(())
-        });
-        Self(pieces)
-    }
-}
-
-fn any_form(word: &Word<'_>) -> QueryWord {
-    QueryWord::inflected(word.folded, word.accented)
-}
-
-fn exact_word(word: &Word<'_>) -> QueryWord {
-    QueryWord::exact(word.folded)
-}
-
 /// Returns the words of a part that may be misspelled: neither words with digits, nor names in
 /// capitals (at the beginning of the text in capitals only), nor stop words of any language.
 fn replaceable_words(text: &str, is_first: bool) -> Vec<String> {
@@ -359,6 +295,26 @@ fn replaceable_words(text: &str, is_first: bool) -> Vec<String> {
         ControlFlow::Continue(())
     });
     words
+}
+
+fn begins_word(letter: char) -> bool {
+    letter.is_alphanumeric() || is_emoji(letter)
+}
+
+/// Replaces the spaces between groups of digits, so that `12 500` with a thin space is one number.
+fn join_digit_groups(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_digit_space) {
+        return text.into();
+    }
+    let mut joined = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(letter) = rest.next() {
+        let is_after_digit = joined.ends_with(|last: char| last.is_ascii_digit());
+        let is_group = rest.as_str().bytes().take_while(u8::is_ascii_digit).count() == 3;
+        let is_inside = is_digit_space(letter) && is_after_digit && is_group;
+        joined.push(if is_inside { '\'' } else { letter });
+    }
+    joined.into()
 }
 
 /// A part of the search text.
@@ -441,44 +397,18 @@ fn parse_unquoted<'a>(text: &'a str, parts: &mut Vec<QueryPart<'a>>) {
             parts.push(QueryPart { kind: QueryPartKind::Excluded, field: None, text });
             continue;
         }
-        if let Some(rest) =
-            word.strip_prefix('-').filter(|it| it.starts_with(char::is_alphanumeric))
-        {
+        if let Some(rest) = word.strip_prefix('-').filter(|it| it.starts_with(begins_word)) {
             parts.push(QueryPart { kind: QueryPartKind::Excluded, field: None, text: rest });
             continue;
         }
         let named =
             word.split_once(':').and_then(|(name, rest)| Some((Field::from_name(name)?, rest)));
         let (field, text) = match named {
-            Some((field, rest)) if rest.contains(char::is_alphanumeric) => (Some(field), rest),
+            Some((field, rest)) if rest.contains(begins_word) => (Some(field), rest),
             _ => (None, word),
         };
         parts.push(QueryPart { kind: QueryPartKind::Words, field, text });
     }
-}
-
-/// Parses all words of a text as one phrase.
-fn parse_phrase(text: &str, to_word: impl Fn(&Word<'_>) -> QueryWord) -> Option<Phrase> {
-    let mut found = Phrase::default();
-    let mut signs_until = 0;
-    for_each_word(text, |word| {
-        let signs = word.kind == WordKind::Name && fold_word(word.folded) != word.folded;
-        if signs {
-            signs_until = word.range.end;
-        }
-        // `C++` is kept as a whole; `fooBar` is replaced by its parts.
-        if signs || (word.kind != WordKind::Name && word.range.start >= signs_until) {
-            found.words.push(to_word(&word));
-            found.prefix = TypedToken::new(text, &word).prefix;
-        }
-        let more = found.words.len() < MAX_PHRASES;
-        if more { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    if found.prefix && found.words.len() == 1 {
-        found.words = vec![QueryWord::Exact(fold_word(text))];
-    }
-    found.prefix &= found.words.len() == 1;
-    (!found.words.is_empty()).then_some(found)
 }
 
 #[cfg(test)]
@@ -515,12 +445,25 @@ mod tests {
 
     #[test]
     fn query_matches_compound_names_and_parts() {
-        assert_eq!(expression("foo-bar"), r#"("foo" OR "bar")"#);
+        assert_eq!(expression("fork-bar"), r#"("fork" OR "bar")"#);
         assert_eq!(expression("foo_bar"), r#"("foo" OR "bar" OR "foo bar")"#);
         assert_eq!(expression("readFiles"), r#"("readfil" OR "read file")"#);
         assert_eq!(expression("C++ R&D"), r#"("c++" OR "r" OR "r d")"#);
         assert_eq!(expression("v1.2.3"), r#"("v1" OR "2" OR "3" OR "v1 2 3")"#);
         assert_eq!(expression("don't panic"), r#"("panic")"#);
+    }
+
+    #[test]
+    fn query_matches_all_spellings_of_word() {
+        assert_eq!(expression("e-mail"), r#"(("email" OR "e mail"))"#);
+        assert_eq!(expression("the U.S.A."), r#"(("usa" OR "u s a"))"#);
+        assert_eq!(expression("12\u{202f}500"), r#"(("12500" OR "12 500"))"#);
+        assert_eq!(expression("iPhone15"), r#"(("iphone15" OR "i phone 15" OR "iphon 15"))"#);
+        assert_eq!(expression("re-use"), r#"("reus" OR "use")"#);
+        assert_eq!(expression("bread -e-mail"), r#"(("bread")) NOT (("email" OR "e mail"))"#);
+        assert_eq!(expression("title:re-use"), r#"("reus" OR "re use")"#);
+        assert_eq!(expression("\"e-mail\""), r#""e =mail""#);
+        assert_eq!(expression("👍🏽 -🙂"), r#"(("👍")) NOT ("🙂")"#);
     }
 
     #[test]
@@ -580,7 +523,7 @@ mod tests {
 
     #[test]
     fn query_without_words_is_empty() {
-        for text in ["", "*", "  ", "🙂", "\"\"", "-", "\0", "()"] {
+        for text in ["", "*", "  ", "\u{fe0f}", "\"\"", "-", "\0", "()"] {
             assert!(FtsQuery::parse(text).is_empty(), "{text:?}");
         }
     }

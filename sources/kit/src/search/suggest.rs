@@ -122,7 +122,7 @@ fn title_prefix_expression(table: &FtsTable, typed: &str) -> String {
             ..Phrase::from(QueryWord::Exact(word.folded.to_owned()))
         };
         // The parts of a compound name follow it and are used instead.
-        if word.kind != WordKind::Name {
+        if !word.kind.has_parts() {
             phrases.extend(phrase.restrict_to_columns(phrase.expression(), table.columns, &[]));
         }
         if phrases.len() < MAX_TYPED_WORDS {

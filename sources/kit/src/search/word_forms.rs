@@ -34,27 +34,35 @@ pub(crate) fn find_expression(
     index: &FtsIndex<'_>,
     phrase: &Phrase,
 ) -> Result<PhraseExpression, StoreError> {
-    let alternatives = Alternatives::default();
     if let [QueryWord::Inflected(word)] = phrase.words.as_slice() {
-        let WordForms { exact, variants } = find_forms(index, word)?;
+        let WordForms { mut exact, variants } = find_forms(index, word)?;
+        for spelling in &phrase.spellings {
+            exact.push(find_tokens(index, spelling)?);
+        }
         let alternatives =
             Alternatives { exact: exact.len(), variant_weight: index.variant_weight() };
         let tokens: Vec<String> =
             exact.iter().chain(&variants).map(|token| format!("\"{token}\"")).collect();
         return Ok(PhraseExpression { text: format!("({})", tokens.join(" OR ")), alternatives });
     }
-    let mut words = Vec::with_capacity(phrase.words.len());
-    for word in &phrase.words {
-        words.push(match word {
+    let text = phrase.quote(&find_tokens(index, &phrase.words)?);
+    Ok(PhraseExpression { text, alternatives: Alternatives::default() })
+}
+
+/// Returns the tokens of adjacent words; the forms of a word are alternatives.
+fn find_tokens(index: &FtsIndex<'_>, words: &[QueryWord]) -> Result<String, StoreError> {
+    let mut tokens = Vec::with_capacity(words.len());
+    for word in words {
+        tokens.push(match word {
             QueryWord::Exact(token) => token.clone(),
             QueryWord::Inflected(word) => {
                 let WordForms { exact, variants } = find_forms(index, word)?;
-                let tokens: Vec<String> = exact.into_iter().chain(variants).collect();
-                tokens.join(&ALTERNATIVE_SEPARATOR.to_string())
+                let forms: Vec<String> = exact.into_iter().chain(variants).collect();
+                forms.join(&ALTERNATIVE_SEPARATOR.to_string())
             }
         });
     }
-    Ok(PhraseExpression { text: phrase.quote(&words.join(" ")), alternatives })
+    Ok(tokens.join(" "))
 }
 
 /// Tokens of the forms of a word.

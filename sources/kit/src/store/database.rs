@@ -57,24 +57,28 @@ impl Database {
                 include_str!("../../../../schemas/sqlite/chacha/0005_character_texts.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0006_portable_view.sql"),
                 include_str!("../../../../schemas/sqlite/chacha/0007_fts_versions.sql"),
+                include_str!("../../../../schemas/sqlite/chacha/0008_fts_version_3.sql"),
             ],
             Self::Media => &[
                 include_str!("../../../../schemas/sqlite/media/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/media/0002_words.sql"),
                 include_str!("../../../../schemas/sqlite/media/0003_changed.sql"),
                 include_str!("../../../../schemas/sqlite/media/0004_fts_versions.sql"),
+                include_str!("../../../../schemas/sqlite/media/0005_fts_version_3.sql"),
             ],
             Self::Prompts => &[
                 include_str!("../../../../schemas/sqlite/prompts/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0002_words.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0003_changed.sql"),
                 include_str!("../../../../schemas/sqlite/prompts/0004_fts_versions.sql"),
+                include_str!("../../../../schemas/sqlite/prompts/0005_fts_version_3.sql"),
             ],
             Self::Imports => &[include_str!("../../../../schemas/sqlite/imports/0001_files.sql")],
             Self::Index | Self::Collection => &[
                 include_str!("../../../../schemas/sqlite/collection/0001_core.sql"),
                 include_str!("../../../../schemas/sqlite/collection/0002_shared_texts.sql"),
                 include_str!("../../../../schemas/sqlite/collection/0003_fts_versions.sql"),
+                include_str!("../../../../schemas/sqlite/collection/0004_fts_version_3.sql"),
             ],
             Self::Embeddings => {
                 &[include_str!("../../../../schemas/sqlite/embeddings/0001_vectors.sql")]

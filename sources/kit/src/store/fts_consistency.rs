@@ -14,7 +14,7 @@ use crate::model::Deadline;
 const CHECK_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Version of the words in full-text tables (`docs/adr/0009-custom-tokenizer.md`).
-const FTS_VERSION: i64 = 2;
+const FTS_VERSION: i64 = 3;
 
 /// A full-text table and the statements that derive it from rows.
 #[derive(Clone, Copy, Debug)]
